@@ -9,6 +9,7 @@ mod burst;
 pub mod campaign;
 mod consistency;
 mod doubts;
+mod estimate;
 pub mod fabric;
 pub mod imported;
 pub mod latency;
@@ -39,6 +40,7 @@ use ways::{Way, Ways};
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
+pub use estimate::Estimate;
 pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
 pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
@@ -73,9 +75,9 @@ macro_rules! studies {
                 match self { $(Self::$study(_) => $name,)+ }
             }
 
-            /// How long all trials should take, for a progress bar. A search counts with the
+            /// How many trials there should be and how long they take. A search counts with the
             /// trials that it needs when the device behaves.
-            pub fn estimate(&self, topology: &Topology) -> Nanos {
+            pub fn estimate(&self, topology: &Topology) -> Estimate {
                 match self { $(Self::$study(spec) => spec.estimate(topology),)+ }
             }
 
@@ -181,8 +183,8 @@ impl Profile {
         }
     }
 
-    /// About how long a trial with such a load takes.
-    pub(crate) fn trial(self, load: Nanos) -> Nanos {
-        self.phases(load).total() + TRIAL_OVERHEAD
+    /// A trial with such a load.
+    pub(crate) fn trial(self, load: Nanos) -> Estimate {
+        Estimate::trial(self.phases(load).total() + TRIAL_OVERHEAD)
     }
 }

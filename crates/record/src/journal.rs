@@ -155,7 +155,8 @@ impl Testbed for Journal<'_> {
                 .map_err(|e| TestbedError::NotRecorded { label: label(), cause: Box::new(e) })?;
             self.applied.insert(device.to_owned(), variant.to_owned());
         }
-        let fresh = self.inner.run(trial)?;
+        let mut fresh = self.inner.run(trial)?;
+        fresh.leave_out_unread(&trial.flows);
         let record = self
             .store
             .keep(&self.run, self.next, trial, &fresh)

@@ -41,6 +41,7 @@ use trial::{Trial, TrialRecord};
 
 use crate::accounting::TrialAccount;
 use crate::run::RunMeta;
+use crate::text::Screen;
 use crate::{text, words};
 
 pub use html::{Preface, ReportError};
@@ -104,7 +105,7 @@ fn among_others(meta: &RunMeta) -> String {
 
 /// The same as text, at most 100 columns wide: the answers, the studies' tables, the caveats as
 /// footnotes. Empty where there is no figure.
-pub fn text(run: &ReportInput<'_>) -> String {
+pub fn text(run: &ReportInput<'_>, screen: Screen) -> String {
     let mut answers = claims(run).map(|held| acceptance::answers(&held)).unwrap_or_default();
     answers.extend(answers::answers(run.figures));
     let sections = if let Some(told) = campaign::told("", run) {
@@ -114,7 +115,7 @@ pub fn text(run: &ReportInput<'_>) -> String {
         // Trials make pictures, and text has none.
         of_studies("", &ReportInput { records: &[], ..*run })
     };
-    text::told(&answers, &sections, run.figures)
+    text::told(&answers, &sections, run.figures, screen)
 }
 
 /// What is claimed of the device, held against the figures, where anything is.

@@ -5,21 +5,26 @@
 
 mod error;
 mod listed;
+mod packed;
 mod schema;
+mod trials;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 use serde::de::DeserializeOwned;
-use trial::{Outcome, Trial, TrialRecord};
 
 use crate::run::{RunMeta, RunStatus};
 pub use error::StoreError;
+#[cfg(test)]
+use trials::hash_hex;
 
 /// How long a writer waits for another process's transaction; each of ours takes milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,6 +34,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Store {
     path: PathBuf,
     db: Connection,
+    /// Of the run that was asked for last: what its packed trials have in common.
+    dictionary: RefCell<Option<(String, Rc<str>)>>,
 }
 
 /// A store that nothing outlives.
@@ -56,15 +63,6 @@ fn constant(path: &Path) -> String {
     address + "?immutable=1"
 }
 
-/// A trial as it is kept, not yet decoded.
-#[derive(Debug)]
-pub(crate) struct StoredTrial {
-    pub label: String,
-    pub trial: String,
-    pub record: String,
-    pub failed: bool,
-}
-
 impl Store {
     /// Opens the store at `path`, creating it and its directory where they are missing and bringing
     /// an older file up to date. The path `:memory:` gives a store that
@@ -85,7 +83,7 @@ impl Store {
             let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         }
         let db = Connection::open(path).map_err(failed)?;
-        let mut store = Self { path: path.to_owned(), db };
+        let mut store = Self::over(path, db);
         // First of all, so that another program's database is left as it was found.
         let up_to_date = store.version()? == schema::VERSION;
         store.configure().map_err(failed)?;
@@ -107,7 +105,7 @@ impl Store {
             } else {
                 readable().map_err(failed)?
             };
-            return Ok(Self { path: path.to_owned(), db });
+            return Ok(Self::over(path, db));
         }
         match Self::open(path) {
             Err(StoreError::Open { cause, .. }) if is_for_want_of_rights(&cause) => {}
@@ -126,11 +124,15 @@ impl Store {
         } else {
             readable()
         };
-        let store = Self { path: path.to_owned(), db: db.map_err(failed)? };
+        let store = Self::over(path, db.map_err(failed)?);
         if store.version()? < schema::OLDEST_READ {
             return Err(StoreError::Older { path: path.to_owned() });
         }
         Ok(store)
+    }
+
+    fn over(path: &Path, db: Connection) -> Self {
+        Self { path: path.to_owned(), db, dictionary: RefCell::new(None) }
     }
 
     /// Where it lies.
@@ -251,22 +253,6 @@ impl Store {
         self.decode(&format!("run {id}"), &meta)
     }
 
-    /// Every trial of a run (full id) with its record, in the order they ran.
-    pub fn records(&self, run: &str) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
-        let sql = "SELECT ordinal, trial, record FROM trial WHERE run = ?1 ORDER BY ordinal";
-        let fetch = || -> rusqlite::Result<Vec<(u64, String, String)>> {
-            let row = |r: &Row<'_>| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?, r.get(2)?));
-            self.db.prepare(sql)?.query_map([run], row)?.collect()
-        };
-        let rows = fetch().map_err(|e| self.read_error(format!("trials of run {run}"), e))?;
-        rows.into_iter()
-            .map(|(ordinal, trial, record)| {
-                let what = format!("trial {ordinal} of run {run}");
-                Ok((self.decode(&what, &trial)?, self.decode(&what, &record)?))
-            })
-            .collect()
-    }
-
     /// The full id behind `asked`.
     fn resolve(&self, asked: &str) -> Result<String, StoreError> {
         let fetch = || -> rusqlite::Result<Vec<String>> {
@@ -287,85 +273,6 @@ impl Store {
             _ if fitting[0] == asked => Ok(fitting.remove(0)),
             _ => Err(StoreError::Ambiguous { asked: asked.to_owned(), fitting }),
         }
-    }
-
-    /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it
-    /// resumes.
-    pub(crate) fn resume_point(&self, run: &str) -> Result<u64, StoreError> {
-        let sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM trial
-                   WHERE run = ?1 AND outcome <> 'failed'";
-        self.db
-            .query_row(sql, [run], |row| row.get::<_, i64>(0))
-            .map(|n| n as u64)
-            .map_err(|e| self.read_error(format!("trials of run {run}"), e))
-    }
-
-    pub(crate) fn trial(&self, run: &str, ordinal: u64) -> Result<Option<StoredTrial>, StoreError> {
-        let sql = "SELECT label, trial, record, outcome FROM trial WHERE run = ?1 AND ordinal = ?2";
-        let row = |r: &Row<'_>| {
-            Ok(StoredTrial {
-                label: r.get(0)?,
-                trial: r.get(1)?,
-                record: r.get(2)?,
-                failed: r.get::<_, String>(3)? == "failed",
-            })
-        };
-        self.db
-            .prepare_cached(sql)
-            .and_then(|mut s| s.query_row(params![run, ordinal as i64], row).optional())
-            .map_err(|e| self.read_error(format!("trial {ordinal} of run {run}"), e))
-    }
-
-    /// Keeps one trial in one transaction. Failed trials at or behind `ordinal` step aside: they
-    /// are what a resumed run tries again. A finished one there is an error (two controllers on one
-    /// run).
-    ///
-    /// Returns the record as it will be read back, so that a finding doesn't depend on whether its
-    /// records are fresh or replayed.
-    pub(crate) fn keep(
-        &self,
-        run: &str,
-        ordinal: u64,
-        trial: &Trial,
-        record: &TrialRecord,
-    ) -> Result<TrialRecord, StoreError> {
-        let what = format!("trial {ordinal} of run {run}");
-        let trial_text = self.encode(&what, trial)?;
-        let record_text = self.encode(&what, record)?;
-        let read_back = self.decode(&what, &record_text)?;
-        let (hash, at) = (hash_hex(&trial_text), ordinal as i64);
-        let insert = || -> rusqlite::Result<()> {
-            let tx = self.db.unchecked_transaction()?;
-            tx.prepare_cached(
-                "INSERT INTO abandoned_trial
-                   (run, ordinal, trial_hash, label, started_unix_ns, trial, record)
-                 SELECT run, ordinal, trial_hash, label, started_unix_ns, trial, record
-                 FROM trial WHERE run = ?1 AND ordinal >= ?2 AND outcome = 'failed'",
-            )?
-            .execute(params![run, at])?;
-            tx.prepare_cached(
-                "DELETE FROM trial WHERE run = ?1 AND ordinal >= ?2 AND outcome = 'failed'",
-            )?
-            .execute(params![run, at])?;
-            tx.prepare_cached(
-                "INSERT INTO trial
-                   (run, ordinal, trial_hash, label, outcome, started_unix_ns, trial, record)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            )?
-            .execute(params![
-                run,
-                at,
-                hash,
-                trial.label,
-                outcome_word(&record.outcome),
-                record.started_unix_ns as i64,
-                trial_text,
-                record_text,
-            ])?;
-            tx.commit()
-        };
-        insert().map_err(|e| self.write_error(what, e))?;
-        Ok(read_back)
     }
 
     /// Notes that a run (full id) is about to put a device into a variant: from here on it may be
@@ -413,6 +320,10 @@ impl Store {
         })
     }
 
+    fn damaged(&self, what: String) -> StoreError {
+        StoreError::Damaged { what, path: self.path.clone() }
+    }
+
     fn found(&self, changed: usize, run: &str) -> Result<(), StoreError> {
         if changed == 0 { Err(self.no_run(run)) } else { Ok(()) }
     }
@@ -441,23 +352,6 @@ fn status_from(word: &str, reason: Option<String>) -> RunStatus {
         "failed" => RunStatus::Failed { reason: reason.unwrap_or_default() },
         _ => RunStatus::Running,
     }
-}
-
-const fn outcome_word(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Valid => "valid",
-        Outcome::Invalid { .. } => "invalid",
-        Outcome::Failed { .. } => "failed",
-    }
-}
-
-/// FNV-1a of a trial's JSON, 64 bits in hex: stable between versions, for people who query the
-/// file. Whether two trials are the same is decided on the trials themselves.
-fn hash_hex(text: &str) -> String {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    format!("{hash:016x}")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A page as plain text, at most 100 columns wide: its answers, its tables, and the caveats as
+//! A page as plain text, as wide as the screen it is for: its answers, its tables, and the caveats as
 //! footnotes.
 //!
 //! Draws any section and knows no study. Pictures, notes and glossaries are a page's alone.
@@ -6,76 +6,118 @@
 mod grid;
 mod notes;
 pub mod numbers;
+mod paint;
 mod table;
 
 use std::fmt::Write as _;
 
 use page::{Answer, Block, Figure, Reply, Section, Table, Verdict};
 
-pub use grid::{Grid, WIDTH};
+pub use grid::Grid;
 pub use notes::Footnotes;
+pub use paint::PAINTS;
+use paint::{painted, unpainted};
+
+/// What a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    /// No line is wider.
+    pub columns: usize,
+    /// Whether the verdicts and answers have colours.
+    pub coloured: bool,
+}
+
+impl Screen {
+    /// A file, or a pipe.
+    pub const PLAIN: Self = Self { columns: 100, coloured: false };
+    /// Sentences are not set wider: eyes lose the line.
+    const PROSE: usize = 120;
+}
 
 /// The answers, each behind its reply and its verdict; the sections' open tables, under their titles;
 /// the caveats of these figures.
-pub(crate) fn told(answers: &[Answer], sections: &[Section], figures: &[Figure]) -> String {
+pub(crate) fn told(
+    answers: &[Answer],
+    sections: &[Section],
+    figures: &[Figure],
+    screen: Screen,
+) -> String {
     let mut notes = Footnotes::of(figures);
     let mut out = String::new();
     let replied = answers.iter().any(|answer| answer.reply.is_some());
     for answer in answers {
         let text = [answer.question.as_str(), &answer.text].join(" ").replace('→', "->");
-        put_wrapped(&mut out, &lead(answer, replied), text.trim_start());
+        put_wrapped(&mut out, screen, &lead(answer, replied, screen), unpainted(&text).trim_start());
     }
     if !out.is_empty() {
         out.push('\n');
     }
     for block in sections.iter().flat_map(|section| &section.blocks) {
         if let Block::Table(table) = block {
-            put_table(&mut out, table, &mut notes);
+            put_table(&mut out, screen, table, &mut notes);
         }
     }
-    out.push_str(&notes.render());
+    out.push_str(&notes.render(screen));
     out
 }
 
-/// The reply, in a column of its own where some sentence has one, and whose limit the figure shows.
-fn lead(answer: &Answer, replied: bool) -> String {
+/// The reply, in a column of its own where some sentence has one, and whose limit the figure shows:
+/// a verdict is neither good nor bad, so that only replies have colours.
+fn lead(answer: &Answer, replied: bool, screen: Screen) -> String {
+    let in_colour = |text: String, paint| if screen.coloured { painted(&text, paint) } else { text };
     let reply = answer.reply.map_or("", Reply::word);
+    let tone = match answer.reply.map(Reply::tone) {
+        Some(Tone::Good) => paint::GREEN,
+        Some(Tone::Bad) => paint::RED,
+        _ => paint::BOLD,
+    };
     let limit = answer.verdict.map_or("", Verdict::as_str);
-    if replied { format!("{reply:<13}{limit:<13}") } else { format!("{limit:<13}") }
+    let limit = in_colour(format!("{limit:<13}"), if replied { paint::DIM } else { paint::BOLD });
+    if replied { in_colour(format!("{reply:<13}"), tone) + &limit } else { limit }
 }
 
 /// A table of its own, under its title.
-pub fn table(table: &Table) -> String {
+pub fn table(table: &Table, screen: Screen) -> String {
     let mut out = String::new();
-    put_table(&mut out, table, &mut Footnotes::of(&[]));
+    put_table(&mut out, screen, table, &mut Footnotes::of(&[]));
     out
 }
 
 /// One table under its title.
-pub(crate) fn put_table(out: &mut String, table: &Table, notes: &mut Footnotes) {
-    if let Some((title, text)) = table::draw(table, notes) {
-        put_wrapped(out, "", &title);
+pub(crate) fn put_table(out: &mut String, screen: Screen, table: &Table, notes: &mut Footnotes) {
+    if let Some((title, text)) = table::draw(table, notes, screen.columns) {
+        put_wrapped(out, screen, "", &title);
         let _ = writeln!(out, "{text}\n");
     }
 }
 
-/// Words in lines of 100 columns, those after the first indented as far as `lead` reaches. A
+/// Words in lines of the screen's width, those after the first indented as far as `lead` reaches. A
 /// no-break space holds until the lines are made.
-pub fn put_wrapped(out: &mut String, lead: &str, text: &str) {
-    let indent = lead.chars().count();
-    let mut line = lead.to_owned();
-    let mut empty = true;
-    for word in text.split(' ') {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            let _ = writeln!(out, "{}", line.replace('\u{a0}', " "));
-            line = " ".repeat(indent);
-            empty = true;
-        }
-        if !empty {
+pub fn put_wrapped(out: &mut String, screen: Screen, lead: &str, text: &str) {
+    let indent = unpainted(lead).chars().count();
+    let room = screen.columns.min(Screen::PROSE).saturating_sub(indent);
+    for (at, line) in wrap(text, room).into_iter().enumerate() {
+        let before = if at == 0 { lead.to_owned() } else { " ".repeat(indent) };
+        let _ = writeln!(out, "{before}{}", line.replace('\u{a0}', " "));
+    }
+}
+
+/// Words in lines of so many columns, none broken; at least one line.
+fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut line, mut used) = (String::new(), 0);
+    for (at, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if at > 0 && used + 1 + length > columns {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        } else if at > 0 {
             line.push(' ');
+            used += 1;
         }
         line.push_str(word);
-        empty = false;
+        used += length;
     }
-    let _ = writeln!(out, "{}", line.replace('\u{a0}', " "));
+    lines.push(line);
+    lines
 }

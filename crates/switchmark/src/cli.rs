@@ -43,6 +43,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::request::given::Unreadable;
 use crate::request::{Fabric, Forwarding, Latency, Storage, Switching, Tcp};
 use crate::speak::tell;
+use crate::terminal::screen::{self, Colour};
 pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
 pub use failure::Failure;
 
@@ -50,6 +51,16 @@ pub use failure::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "switchmark", version = version(), max_term_width = 100, arg_required_else_help = true)]
 pub struct Cli {
+    /// Colours of verdicts and answers: auto, always or never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    color: Colour,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -173,6 +184,7 @@ where
         Err(error) if error.use_stderr() => return Err(refused(&error)),
         Err(help) => help.exit(),
     };
+    screen::colour(cli.color);
     let outcome = match cli.verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Run(args) => run::run(args),

@@ -9,17 +9,26 @@
 use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use record::text::PAINTS;
 use serde::Serialize;
 
 /// A pipe that has room has it for this many octets at least (POSIX's PIPE_BUF is 512, Linux's
 /// 4096).
 const MOST: usize = 4096;
 
+/// Takes back the line that stands there, to the beginning of it.
+const CLEARED: &str = "\r\u{1b}[2K";
+
+/// Whether the last words on stderr were a line that is to be written over.
+static STANDING: AtomicBool = AtomicBool::new(false);
+
 /// Prints a text on stdout.
 pub fn print(text: &str) -> io::Result<()> {
-    io::stdout().lock().write_all(plain(text).as_bytes())
+    clear();
+    io::stdout().lock().write_all(painted(text).as_bytes())
 }
 
 /// Prints an object on stdout, as JSON that people can read.
@@ -32,11 +41,35 @@ pub fn print_json(object: &impl Serialize) -> io::Result<()> {
 
 /// Writes a text on stderr, however long it and the reader take.
 pub fn tell(text: &str) {
-    let _ = io::stderr().lock().write_all(plain(text).as_bytes());
+    clear();
+    let _ = io::stderr().lock().write_all(painted(text).as_bytes());
 }
 
 /// Says one line on stderr, cut to what a pipe takes at once, and never waits.
 pub fn speak(words: &str) {
+    let words = plain(words);
+    let cut = words.floor_char_boundary(MOST - 1 - CLEARED.len());
+    let before = if STANDING.swap(false, Ordering::Relaxed) { CLEARED } else { "" };
+    without_waiting(&format!("{before}{}\n", &words[..cut]));
+}
+
+/// Writes a line over the one that stands there, on a terminal that can; the next words of any kind
+/// take its place. Never waits.
+pub fn redraw(line: &str, columns: usize) {
+    // In the last column some terminals begin the next line.
+    let line: String = plain(line).chars().take(columns.saturating_sub(1)).collect();
+    STANDING.store(true, Ordering::Relaxed);
+    without_waiting(&format!("{CLEARED}{line}"));
+}
+
+/// Takes back what [`redraw`] wrote.
+pub fn clear() {
+    if STANDING.swap(false, Ordering::Relaxed) {
+        without_waiting(CLEARED);
+    }
+}
+
+fn without_waiting(text: &str) {
     let stderr = io::stderr();
     let mut wait = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
     let ready = poll(&mut wait, PollTimeout::ZERO).is_ok_and(|count| count > 0)
@@ -45,15 +78,27 @@ pub fn speak(words: &str) {
                 && !seen.intersects(PollFlags::POLLERR | PollFlags::POLLNVAL)
         });
     if ready {
-        let words = plain(words);
-        let cut = words.floor_char_boundary(MOST - 1);
-        let _ = nix::unistd::write(&stderr, format!("{}\n", &words[..cut]).as_bytes());
+        let _ = nix::unistd::write(&stderr, text.as_bytes());
     }
 }
 
 /// The text with whatever is none written out: `\u{1b}`.
 pub fn plain(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.escape_unicode().to_string())
+}
+
+/// The same, but for the few colours that a text of ours may have.
+fn painted(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let next =
+        |rest: &str| PAINTS.iter().filter_map(|paint| Some((rest.find(paint)?, *paint))).min();
+    while let Some((at, paint)) = next(rest) {
+        out.push_str(&plain(&rest[..at]));
+        out.push_str(paint);
+        rest = &rest[at + paint.len()..];
+    }
+    out.push_str(&plain(rest));
+    out
 }
 
 fn escaped(text: &str, written: impl Fn(char) -> String) -> Cow<'_, str> {
@@ -83,6 +128,10 @@ mod tests {
     fn what_commands_a_terminal_is_written_out() {
         assert_eq!(plain("a\u{1b}]0;PWNED\u{7}b\n"), "a\\u{1b}]0;PWNED\\u{7}b\n");
         assert_eq!(plain("\u{9b}2J \u{202e}"), "\\u{9b}2J \\u{202e}");
+        assert_eq!(
+            painted("\u{1b}[1mlink\u{1b}[0m \u{1b}[2J"),
+            "\u{1b}[1mlink\u{1b}[0m \\u{1b}[2J"
+        );
         assert_eq!(plain("10 µs, 日本\ta\n"), "10 µs, 日本\ta\n");
     }
 }

@@ -5,3 +5,4 @@ pub mod emulator;
 pub mod generator;
 pub mod progress;
 pub mod readiness;
+pub mod screen;

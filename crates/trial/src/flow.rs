@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::topology::{Pair, PortRef};
 pub use datagrams::{
-    Backend, Datagrams, Destination, Headers, IpVersion, Reception, Spread, one_sender,
+    Backend, CountsOnly, Datagrams, Destination, Headers, IpVersion, Reception, Spread, one_sender,
 };
 pub use storage::{Pattern, ServedMemory, Storage};
 

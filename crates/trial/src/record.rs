@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
 pub use self::storage::{OperationsRecord, ServerRecord, ServiceTimes, StorageRecord};
-use crate::FlowKind;
+use crate::{Flow, FlowKind};
 
 /// One trial's outcome, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,19 @@ impl TrialRecord {
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
             device: DeviceRecord::default(),
+        }
+    }
+
+    /// Leaves out the distributions that nobody reads, of what these flows left.
+    pub fn leave_out_unread(&mut self, flows: &[Flow]) {
+        for (flow, record) in flows.iter().zip(&mut self.flows) {
+            if let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) = (&flow.kind, record)
+                && asked.counts_only.0
+            {
+                seen.departures = Histogram::new();
+                seen.arrivals = Histogram::new();
+                seen.delays = None;
+            }
         }
     }
 }

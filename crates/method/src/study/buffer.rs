@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::study::{Ask, Profile, Session, SpecProblem, Way, Ways};
+use crate::study::{Ask, Estimate, Profile, Session, SpecProblem, Way, Ways};
 use page::Figure;
 use trial::topology::PortRef;
 use trial::{Gate, Result, Subject, Testbed, Topology};
@@ -152,7 +152,7 @@ impl BufferSpec {
     }
 
     /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = self.ways(topology).map_or_else(|_| Vec::new(), |ways| self.asked(&ways));
         let trials = u64::from(self.blocks) * ways.len() as u64;
         self.profile.trial(self.omit + self.duration) * trials

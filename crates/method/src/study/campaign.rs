@@ -15,7 +15,7 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{SpecProblem, StudySpec, Varied};
+use super::{Estimate, SpecProblem, StudySpec, Varied};
 use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
 use page::Figure;
 use trial::{Setting, Subject};
@@ -102,21 +102,28 @@ pub struct StopRule {
 }
 
 impl CampaignSpec {
-    /// How long one block's trials take, without commands and hands.
-    pub fn block_estimate(&self, topology: &Topology) -> Nanos {
+    /// What one block takes, without commands and hands.
+    pub fn block_estimate(&self, topology: &Topology) -> Estimate {
         let of = |cell: &Vec<usize>| {
             let there = place::topology(self, cell, topology);
             let studies = self.studies.iter();
-            studies.map(|study| place::study(self, cell, study).estimate(&there)).sum_up()
+            studies.map(|study| place::study(self, cell, study).estimate(&there)).sum::<Estimate>()
         };
-        let first = self.cells.first().map_or(Nanos::ZERO, of);
-        self.cells.iter().map(of).sum_up() * u64::from(self.repetitions) + first
+        let first = self.cells.first().map_or(Estimate::NONE, of);
+        self.cells.iter().map(of).sum::<Estimate>() * u64::from(self.repetitions) + first
     }
 
     /// See [`StudySpec::estimate`]; at most the budget.
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
         let all = self.block_estimate(topology) * u64::from(self.blocks);
-        self.stop.budget.map_or(all, |budget| all.min(budget))
+        let searching = all.searching || self.stop.ci_width.is_some();
+        match self.stop.budget.filter(|budget| *budget < all.time) {
+            Some(budget) => {
+                let share = budget.as_secs_f64() / all.time.as_secs_f64();
+                Estimate { trials: (all.trials as f64 * share) as u64, time: budget, searching }
+            }
+            None => Estimate { searching, ..all },
+        }
     }
 
     /// How many times hands are needed, should it go to its last block.
@@ -256,17 +263,6 @@ impl CampaignSpec {
             level: level.name.clone(),
         };
         hands.map(step).collect()
-    }
-}
-
-/// Sums of durations.
-trait SumUp {
-    fn sum_up(self) -> Nanos;
-}
-
-impl<I: Iterator<Item = Nanos>> SumUp for I {
-    fn sum_up(self) -> Nanos {
-        self.fold(Nanos::ZERO, |sum, one| sum + one)
     }
 }
 

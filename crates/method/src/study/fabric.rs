@@ -23,7 +23,7 @@ use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::problem::{self, out_of_range};
-use crate::study::{Ask, BLOCKS, Profile, Session, SpecProblem, Varied, Ways};
+use crate::study::{Ask, BLOCKS, Estimate, Profile, Session, SpecProblem, Varied, Ways};
 use page::Figure;
 use trial::{Carrier, Gate, Result, Subject, Testbed, Topology};
 
@@ -135,14 +135,14 @@ impl FabricSpec {
     }
 
     /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
-        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Nanos::ZERO };
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Estimate::NONE };
         let scenes = Scene::all(self, topology, &ways, 0);
         let of = |scene: &Scene| {
             let trials = u64::from(self.blocks) * scene.trials() as u64;
             self.profile.trial(self.duration) * trials + structure::estimate(self, scene)
         };
-        scenes.iter().map(of).fold(Nanos::ZERO, |a, b| a + b)
+        scenes.iter().map(of).sum()
     }
 
     /// See [`super::StudySpec::check`].

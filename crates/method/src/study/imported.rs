@@ -3,8 +3,7 @@
 //! Owns their verdicts, from the same tool's figures over a direct cable where there are any. Never
 //! reads a tool's output.
 
-use crate::study::{SpecProblem, Varied};
-use measure::Nanos;
+use crate::study::{Estimate, SpecProblem, Varied};
 use serde::{Deserialize, Serialize};
 use trial::{Subject, Testbed, TestbedError, Topology};
 
@@ -23,8 +22,8 @@ pub struct ImportedSpec {
 
 impl ImportedSpec {
     /// Nothing runs.
-    pub const fn estimate(&self, _topology: &Topology) -> Nanos {
-        Nanos::ZERO
+    pub const fn estimate(&self, _topology: &Topology) -> Estimate {
+        Estimate::NONE
     }
 
     /// See [`crate::StudySpec::check`].

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session};
 use super::ways::Way;
-use super::{BLOCKS, Profile, SpecProblem, Varied, Ways, problem};
+use super::{BLOCKS, Estimate, Profile, SpecProblem, Varied, Ways, problem};
 use page::Figure;
 use trial::{Gate, Protocol, Schedule, Subject};
 use trial::{Testbed, TestbedError, Topology};
@@ -92,7 +92,7 @@ impl LatencySpec {
     }
 
     /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = Ways::of(topology, &self.subjects).map_or(0, |ways| ways.all().len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
         self.profile.trial(self.duration) * trials

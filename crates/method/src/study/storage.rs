@@ -16,7 +16,7 @@ use measure::{ByteCount, FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::problem::{self, SpecProblem, out_of_range};
-use crate::study::{Ask, BLOCKS, Profile, Session, Way, Ways};
+use crate::study::{Ask, BLOCKS, Estimate, Profile, Session, Way, Ways};
 use page::Figure;
 use trial::{Gate, Result, Storage, Subject, Testbed, Topology};
 
@@ -74,11 +74,12 @@ impl StorageSpec {
     }
 
     /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = Ways::of(topology, &self.subjects).map_or(0, |w| self.measured(&w).len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
         let trial = |load| self.profile.trial(load);
-        (trial(self.duration) + AROUND_FIO + trial(self.duration.min(LONGEST_REST))) * trials
+        let around = Estimate { time: AROUND_FIO, ..Estimate::NONE };
+        (trial(self.duration) + around + trial(self.duration.min(LONGEST_REST))) * trials
     }
 
     /// See [`super::StudySpec::check`].

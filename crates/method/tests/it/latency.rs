@@ -5,7 +5,7 @@
 
 use crate::model::{Bed, Model, topology};
 use measure::{FrameRate, FrameSize, Nanos, Rate};
-use method::{LatencySpec, Load, SpecProblem, StudySpec};
+use method::{Estimate, LatencySpec, Load, SpecProblem, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Testbed as _;
@@ -202,7 +202,8 @@ fn the_estimate_is_the_trials_time() {
     let estimate = spec.estimate(&model.topology);
     spec.run(&mut model, 7).expect("runs");
     let real: u64 = model.asked.iter().map(|t| t.phases.total().0 + 60_000_000).sum();
-    assert_eq!(estimate, Nanos(real));
+    let trials = model.asked.len() as u64;
+    assert_eq!(estimate, Estimate { trials, time: Nanos(real), searching: false });
 }
 
 #[test]

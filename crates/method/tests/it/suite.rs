@@ -338,8 +338,8 @@ fn the_suite_makes_all_six_tests_as_estimated() {
         assert!(own.clone().count() > 0 && own.clone().all(|f| f.value.is_some()), "{test:?}");
     }
     let real: u64 = model.asked.iter().map(|t| t.phases.total().0 + 60_000_000).sum();
-    let share = estimate.0 as f64 / real as f64;
-    assert!((0.7..1.4).contains(&share), "{estimate} for {}", Nanos(real));
+    let share = estimate.time.0 as f64 / real as f64;
+    assert!((0.7..1.4).contains(&share), "{estimate:?} for {}", Nanos(real));
     for (at, trial) in model.asked.iter().enumerate() {
         let same = model.asked[..at].iter().filter(|other| *other == trial).count();
         // A burst that lost is sent again as it was.

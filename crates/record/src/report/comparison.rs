@@ -19,7 +19,7 @@ use page::{
 use super::html::{self, ReportError};
 use super::{conditions, picture, variance};
 use crate::run::RunMeta;
-use crate::text::{self, Footnotes};
+use crate::text::{self, Footnotes, Screen};
 use crate::words;
 
 pub use markdown::markdown;
@@ -40,20 +40,20 @@ pub fn render(
     html::render(title, vec![page], generated_unix_ns)
 }
 
-/// The comparison as text, at most 100 columns wide: the answer first, then its ratios. With
-/// `figures` of a campaign, where their variance comes from.
-pub fn text(compared: &Compared, figures: &[Figure]) -> String {
+/// The comparison as text: the answer first, then its ratios. With `figures` of a campaign, where
+/// their variance comes from.
+pub fn text(compared: &Compared, figures: &[Figure], screen: Screen) -> String {
     let mut notes = Footnotes::of(&[]);
     let mut out = String::new();
-    text::put_wrapped(&mut out, "", &sentence(compared).replace('→', "->"));
-    text::put_wrapped(&mut out, "", &compared.attribution.sentence());
+    text::put_wrapped(&mut out, screen, "", &sentence(compared).replace('→', "->"));
+    text::put_wrapped(&mut out, screen, "", &compared.attribution.sentence());
     out.push('\n');
     for table in [table(compared).unless_empty(), parts(compared)].into_iter().flatten() {
-        text::put_table(&mut out, &table, &mut notes);
+        text::put_table(&mut out, screen, &table, &mut notes);
     }
     if let Some(shares) = variance::shares(figures) {
         out.push('\n');
-        text::put_table(&mut out, &shares, &mut notes);
+        text::put_table(&mut out, screen, &shares, &mut notes);
     }
     out
 }

@@ -11,6 +11,7 @@ use page::{
 };
 
 use super::html::{self, ReportError};
+use crate::text::Screen;
 use crate::{text, words};
 
 const ANCHOR: &str = "certificate";
@@ -44,8 +45,8 @@ pub fn render(
 }
 
 /// The same as text, but for the wrong claims: what makes them again must not be cut.
-pub fn text(certificate: &Certificate) -> String {
-    text::told(&answers(&certificate.total()), &[by_kind(certificate)], &[])
+pub fn text(certificate: &Certificate, screen: Screen) -> String {
+    text::told(&answers(&certificate.total()), &[by_kind(certificate)], &[], screen)
 }
 
 fn answers(total: &Tally) -> Vec<Answer> {

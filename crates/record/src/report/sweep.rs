@@ -17,6 +17,7 @@ use super::html::{self, ReportError};
 use super::{campaign, caveats, conditions, picture};
 use crate::rows::SCHEMA;
 use crate::run::{RunMeta, RunStatus, SweptValue};
+use crate::text::Screen;
 use crate::{text, words};
 use lines::{Line, lines};
 
@@ -110,19 +111,20 @@ impl Sweep {
     }
 
     /// The points that ran to their end as text, and how many did not.
-    pub fn text(&self) -> String {
+    pub fn text(&self, screen: Screen) -> String {
         let Some(first) = self.runs.first().map(|one| &one.meta) else { return String::new() };
         let (done, of) = (self.done(), self.of);
         let mut out = format!("sweep {}  {done} of {of} points  seed {}\n", self.id, first.seed);
         for note in &first.notes {
-            text::put_wrapped(&mut out, "", note);
+            text::put_wrapped(&mut out, screen, "", note);
         }
         out.push('\n');
         let ended = self.ended();
         let lines = lines(&ended);
         let figures: Vec<Figure> =
             lines.iter().flat_map(|line| line.figures.iter().copied().flatten()).cloned().collect();
-        out.push_str(&text::told(&answers(&lines, &ended), &[section(&lines, &ended)], &figures));
+        let section = section(&lines, &ended);
+        out.push_str(&text::told(&answers(&lines, &ended), &[section], &figures, screen));
         let unfinished = self.runs.len() - done;
         if unfinished > 0 {
             let _ = writeln!(out, "points begun that did not come to their end: {unfinished}");

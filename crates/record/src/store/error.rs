@@ -81,6 +81,14 @@ pub enum StoreError {
         #[source]
         cause: serde_json::Error,
     },
+    /// What is kept can't be unpacked.
+    #[error("read {what} from store {}: its octets are damaged", path.display())]
+    Damaged {
+        /// What.
+        what: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// No such run.
     #[error("find run `{asked}` in store {}", path.display())]
     NoRun {
@@ -128,7 +136,7 @@ impl StoreError {
             Self::Older { .. } => {
                 Some("`cp` it, with its -wal file where there is one, and name the copy")
             }
-            Self::Decode { .. } => None,
+            Self::Decode { .. } | Self::Damaged { .. } => None,
             Self::NoRun { .. } => Some("`switchmark runs` lists the runs of a store"),
             Self::Ambiguous { .. } => Some("write more of the run's id"),
             Self::TestbedChanged { .. } => {

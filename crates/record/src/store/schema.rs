@@ -55,6 +55,11 @@ ALTER TABLE run ADD COLUMN holder TEXT;
 ALTER TABLE run ADD COLUMN label TEXT;
 ALTER TABLE run ADD COLUMN note TEXT;
 ",
+    "
+ALTER TABLE run ADD COLUMN dictionary BLOB;
+ALTER TABLE trial ADD COLUMN packed BLOB;
+ALTER TABLE abandoned_trial ADD COLUMN packed BLOB;
+",
 ];
 
 /// Files of this version and later can be read as they are, where they can't be brought up to date.
@@ -62,6 +67,9 @@ pub(super) const OLDEST_READ: i64 = 2;
 
 /// Since this version a run has a holder, a label and a note.
 pub(super) const WITH_LABELS: i64 = 3;
+
+/// Since this version trials are packed: their columns of text are empty then.
+pub(super) const WITH_PACKED: i64 = 4;
 
 /// The version this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

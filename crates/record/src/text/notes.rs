@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 
 use page::{Caveat, Figure, Limit};
 
-use super::put_wrapped;
+use super::{Screen, put_wrapped};
 
 /// What an interval spans.
-const INTERVALS: &str =
-    "intervals: of the repetitions of this run; another run may differ by more\n";
+const INTERVALS: &str = "of the repetitions of this run; another run may differ by more";
 
 /// Letters given so far, in order of appearance.
 #[derive(Debug)]
@@ -39,7 +38,7 @@ impl Footnotes {
         letters.sort_unstable();
         let letters: String = letters.into_iter().collect();
         let limit = limit.verdict.as_str();
-        if letters.is_empty() { limit.to_owned() } else { format!("{limit} [{letters}]") }
+        if letters.is_empty() { limit.to_owned() } else { format!("{limit}\u{a0}[{letters}]") }
     }
 
     fn letter(&mut self, caveat: Caveat) -> char {
@@ -51,16 +50,21 @@ impl Footnotes {
     }
 
     /// What the letters mean, and what holds for all figures.
-    pub fn render(&self) -> String {
+    pub fn render(&self, screen: Screen) -> String {
         let mut out = String::new();
         for (at, caveat) in self.lettered.iter().enumerate() {
-            put_wrapped(&mut out, &format!("[{}] ", char::from(b'a' + at as u8)), caveat.text());
+            put_wrapped(
+                &mut out,
+                screen,
+                &format!("[{}] ", char::from(b'a' + at as u8)),
+                caveat.text(),
+            );
         }
         for caveat in &self.shared {
-            put_wrapped(&mut out, "all: ", caveat.text());
+            put_wrapped(&mut out, screen, "all: ", caveat.text());
         }
         if self.intervals {
-            out.push_str(INTERVALS);
+            put_wrapped(&mut out, screen, "intervals: ", INTERVALS);
         }
         out
     }

@@ -1,5 +1,4 @@
-//! One table of a page as text: a unit for a whole column, intervals beside their values, what
-//! repeats the row above left out, the least needed columns dropped.
+//! One table of a page as text: a unit for a whole column, intervals beside their values.
 //!
 //! Owns how a cell is written where there is little room. Never chooses what a table shows.
 
@@ -38,8 +37,8 @@ struct Scale {
     name: &'static str,
 }
 
-/// Its title and the table; `None` without rows.
-pub(super) fn draw(table: &Table, notes: &mut Footnotes) -> Option<(String, String)> {
+/// Its title and the table, at most so wide; `None` without rows.
+pub(super) fn draw(table: &Table, notes: &mut Footnotes, width: usize) -> Option<(String, String)> {
     let shown: Vec<usize> =
         (0..table.columns.len()).filter(|at| table.columns[*at].room < Room::Page).collect();
     if shown.is_empty() {
@@ -73,8 +72,7 @@ pub(super) fn draw(table: &Table, notes: &mut Footnotes) -> Option<(String, Stri
         }
         with_interval.push(own);
     }
-    let lead = lead(table, &shown);
-    let mut before: Vec<String> = Vec::new();
+    grid = grid.lead(lead(table, &shown));
     for row in &table.rows {
         let mut cells = Vec::new();
         for (place, at) in shown.iter().enumerate() {
@@ -83,9 +81,6 @@ pub(super) fn draw(table: &Table, notes: &mut Footnotes) -> Option<(String, Stri
                 cells.push(interval(&row[*at], &forms[place]));
             }
         }
-        let whole = cells.clone();
-        blank_repeated(&mut cells, &before, lead);
-        before = whole;
         grid.row(cells);
     }
     let title = if all_times && table.stated != Some(Unit::Nanoseconds) {
@@ -93,7 +88,7 @@ pub(super) fn draw(table: &Table, notes: &mut Footnotes) -> Option<(String, Stri
     } else {
         table.title.clone()
     };
-    Some((title, grid.render()?))
+    Some((title, grid.render(width)?))
 }
 
 /// How many columns from the left tell rows apart: those before the first value.
@@ -104,16 +99,6 @@ fn lead(table: &Table, shown: &[usize]) -> usize {
     };
     let texts = shown.iter().take_while(|at| is_text(at)).count();
     texts.saturating_sub(1)
-}
-
-/// What repeats the row above is left out, from the left until something differs.
-fn blank_repeated(cells: &mut [String], before: &[String], lead: usize) {
-    for (cell, above) in cells.iter_mut().zip(before).take(lead) {
-        if cell != above {
-            return;
-        }
-        cell.clear();
-    }
 }
 
 const fn nanoseconds(cell: &Cell) -> Option<f64> {
@@ -237,7 +222,7 @@ fn written(cell: &Cell, form: &Form, noted: bool, notes: &mut Footnotes) -> Stri
 }
 
 fn plain(text: &str) -> String {
-    text.replace('→', "->").replace('\u{a0}', " ")
+    text.replace('→', "->")
 }
 
 /// A value, or the bound that is known.

@@ -459,7 +459,7 @@ fn ten_thousand_trials_resume_in_one_pass() {
     let db = rusqlite::Connection::open(place.store()).expect("a database");
     db.execute_batch(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
-         INSERT INTO trial SELECT run, i, trial_hash, label, outcome, started_unix_ns, trial, record
+         INSERT INTO trial SELECT run, i, trial_hash, label, outcome, started_unix_ns, trial, record, packed
          FROM trial, n WHERE ordinal = 0",
     )
     .expect("writable");

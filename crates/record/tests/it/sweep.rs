@@ -87,7 +87,7 @@ fn a_line_is_one_case_at_every_point() {
     let mut points = vec![done(1, 1000.0), done(2, 2000.0), done(4, 4000.0)];
     // One point lacks a case.
     points[1].figures.retain(|f| f.conditions[&Key::FrameSize] != 64_u64.into());
-    let text = sweep(points).text();
+    let text = sweep(points).text(record::text::Screen::PLAIN);
     assert!(text.starts_with("sweep 20261121-000000-0000  3 of 4 points"), "{text}");
     let said: Vec<Vec<String>> = rows(&text)
         .iter()

@@ -18,6 +18,7 @@ use serde_json::json;
 use super::options::Data;
 use super::{Failure, Outcome, output};
 use crate::speak;
+use crate::terminal::screen::screen;
 use sides::{Sides, operation, share};
 
 /// `compare`
@@ -75,7 +76,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
         let told = worth.map_or_else(|| "no round trips to compare".to_owned(), |w| w.sentence());
         let mut out = String::new();
-        put_wrapped(&mut out, "", &told);
+        put_wrapped(&mut out, screen(), "", &told);
         output::say(&args.data, &out)?;
     }
     let metas = [sides.reference_meta(), sides.subject_meta()];
@@ -142,9 +143,10 @@ fn text(sides: &Sides, compared: &Compared) -> String {
     };
     put_wrapped(
         &mut out,
+        screen(),
         "",
         &format!("{} compared with {}: {how}", compared.subject, compared.reference),
     );
     out.push('\n');
-    out + &record::report::comparison::text(compared, sides.subject_figures())
+    out + &record::report::comparison::text(compared, sides.subject_figures(), screen())
 }

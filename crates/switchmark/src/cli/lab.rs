@@ -27,6 +27,7 @@ use crate::speak::{print, tell};
 use record::text::Grid;
 
 use crate::terminal;
+use crate::terminal::screen::screen;
 
 /// `lab`
 #[derive(Debug, clap::Subcommand)]
@@ -175,7 +176,8 @@ fn told(plan: &LabPlan, hosts: &[(String, Child)], (id, limits): (&str, &str)) -
             pid(&device.name),
         ]);
     }
-    let mut out = format!("lab {id} is up\n{}\n", table.render().unwrap_or_default());
+    let mut out =
+        format!("lab {id} is up\n{}\n", table.render(screen().columns).unwrap_or_default());
     if let [first, second, ..] = plan.hosts.as_slice()
         && let Some(port) = second.ports.first()
     {

@@ -23,6 +23,7 @@ use crate::config::source::plain;
 use crate::config::{ConfigError, fit};
 use crate::files;
 use crate::speak;
+use crate::terminal::screen::screen;
 
 /// A run that has ended, with everything it showed.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ pub fn text(run: &Finished) -> String {
         }
     }
     out.push('\n');
-    out.push_str(&record::report::text(&run.input()));
+    out.push_str(&record::report::text(&run.input(), screen()));
     for study in &meta.studies {
         out.push_str(&deviations(study, run));
     }
@@ -153,7 +154,7 @@ fn deviations(study: &StudySpec, run: &Finished) -> String {
     let mut out = format!("Conformance: {kept} of {} clauses kept; not kept:\n", clauses.len());
     for clause in clauses.iter().filter(|clause| !clause.conforms) {
         let text = format!("{}: {}", clause.requirement, clause.done);
-        record::text::put_wrapped(&mut out, &format!("  {:<16}", clause.clause), &text);
+        record::text::put_wrapped(&mut out, screen(), &format!("  {:<16}", clause.clause), &text);
     }
     out.push('\n');
     out

@@ -8,6 +8,7 @@ use super::{Failure, Outcome};
 use crate::config::models::{ALL, Model};
 use crate::config::{ConfigError, models, profile};
 use crate::speak;
+use crate::terminal::screen::screen;
 
 /// `profiles`
 #[derive(Debug, clap::Args)]
@@ -64,7 +65,7 @@ fn list() -> Result<String, ConfigError> {
     for model in ALL {
         let ports = profile::read(&model.source())?.edges();
         let lead = format!("{:<16} {ports:>2} ports  ", model.name);
-        put_wrapped(&mut out, &lead, &model.what());
+        put_wrapped(&mut out, screen(), &lead, &model.what());
     }
     Ok(out)
 }

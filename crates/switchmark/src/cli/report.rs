@@ -13,6 +13,7 @@ use super::options::Data;
 use super::output::{self, Finished};
 use super::{Failure, Outcome as Exit};
 use crate::speak;
+use crate::terminal::screen::screen;
 
 /// `report`
 #[derive(Debug, clap::Args)]
@@ -60,7 +61,7 @@ pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Fai
     if data.json {
         speak::print_json(&swept.json())?;
     }
-    output::say(data, &swept.text())?;
+    output::say(data, &swept.text(screen()))?;
     output::write_page(data, report, |now| swept.render(now))
 }
 

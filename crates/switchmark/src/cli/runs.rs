@@ -11,6 +11,7 @@ use super::options::Data;
 use super::{Failure, Outcome, lone, output};
 use crate::config::ConfigError;
 use crate::speak;
+use crate::terminal::screen::screen;
 
 /// `runs`
 #[derive(Debug, clap::Args)]
@@ -280,7 +281,7 @@ fn table(runs: &[RunSummary]) -> Option<String> {
         }
         table.row(cells);
     }
-    table.render()
+    table.render(screen().columns)
 }
 
 fn started(unix_ns: u64) -> String {

@@ -9,9 +9,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use lab::Privilege;
 use measure::Nanos;
-use method::StudySpec;
 use method::acceptance::SheetClaim;
 use method::comparison::before_start;
+use method::{Estimate, StudySpec};
 use page::Figure;
 use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
 use trial::topology::AnotherTime;
@@ -325,7 +325,7 @@ fn foretell(meta: &RunMeta, quiet: bool) {
             "campaign: {} cells and an A/A control in {} blocks at most: {} of trials{hands}\n",
             spec.cells.len(),
             spec.blocks,
-            numbers::span(spec.estimate(&meta.topology)),
+            numbers::span(spec.estimate(&meta.topology).time),
         ));
     }
 }
@@ -336,7 +336,7 @@ fn is_short_enough(
     topology: &Topology,
     long: bool,
 ) -> Result<(), ConfigError> {
-    let estimate = estimate(studies, topology);
+    let estimate = estimate(studies, topology).time;
     if long || estimate <= LONGEST {
         return Ok(());
     }
@@ -346,9 +346,9 @@ fn is_short_enough(
     Err(ConfigError::bare(said, hint))
 }
 
-/// How long all of it should take.
-pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Nanos {
-    studies.iter().map(|s| s.estimate(topology)).fold(Nanos::ZERO, |sum, one| sum + one)
+/// What all of it should take.
+pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Estimate {
+    studies.iter().map(|study| study.estimate(topology)).sum()
 }
 
 /// How a run ended that did not come to its end.

@@ -17,6 +17,7 @@ use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed, testbed};
 use crate::controller::Stop;
 use crate::files;
+use crate::terminal::screen::screen;
 use record::text::Grid;
 use record::text::numbers;
 
@@ -126,7 +127,7 @@ fn side_by_side(differences: &[Difference]) -> String {
         ]);
     }
     let mut out = String::new();
-    if let Some(table) = grid.render() {
+    if let Some(table) = grid.render(screen().columns) {
         let _ = writeln!(out, "The twin beside its device\n{table}");
     }
     let verdict = worst(differences).map_or_else(

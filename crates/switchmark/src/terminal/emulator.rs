@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::screen::screen;
 use crate::cli::{Kept, Limits};
 use record::text::Grid;
 use record::text::numbers::{self, TimeUnit};
@@ -62,7 +63,7 @@ fn kept(rows: &[Kept]) -> Option<String> {
             if row.valid { "valid" } else { "invalid" }.to_owned(),
         ]);
     }
-    grid.render()
+    grid.render(screen().columns)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! The generator's calibration as two tables and a list, at most 100 columns wide. Never computes.
+//! The generator's calibration as two tables and a list. Never computes.
 
 use std::fmt::Write as _;
 
+use super::screen::screen;
 use crate::cli::{Calibration, Paced};
 use record::text::Grid;
 use record::text::numbers::{self, TimeUnit};
@@ -19,7 +20,12 @@ pub fn render(of: &Calibration) -> String {
         }
     }
     for missing in &of.unavailable {
-        record::text::put_wrapped(&mut out, &format!("{:<9}", missing.backend), &missing.reason);
+        record::text::put_wrapped(
+            &mut out,
+            screen(),
+            &format!("{:<9}", missing.backend),
+            &missing.reason,
+        );
     }
     out
 }
@@ -44,7 +50,7 @@ fn highest(of: &Calibration) -> Option<String> {
         ]);
         last = row.backend;
     }
-    grid.render()
+    grid.render(screen().columns)
 }
 
 fn pacing(rows: &[Paced]) -> Option<String> {
@@ -74,7 +80,7 @@ fn pacing(rows: &[Paced]) -> Option<String> {
         ]);
         last = row.backend;
     }
-    grid.render()
+    grid.render(screen().columns)
 }
 
 #[cfg(test)]

@@ -5,108 +5,103 @@
 //! much of the estimate is done follows from the trials' phases; how long that takes, with all the
 //! trials that are repeated, or how long a second of virtual time takes, is seen as it goes.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use measure::Nanos;
-use method::TRIAL_OVERHEAD;
+use method::{Estimate, TRIAL_OVERHEAD};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use crate::speak::{plain, speak, tell};
+use super::screen;
+use crate::speak::{clear, redraw, speak, tell};
 use record::text::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);
+const REDRAWN_EVERY: Duration = Duration::from_millis(100);
+/// How long the bar is.
+const BAR: usize = 10;
 
 /// Something that takes a while, shown to a person who waits.
 pub struct Wait {
     shown: Shown,
     began: Timestamp,
+    last: Timestamp,
 }
 
 enum Shown {
-    Bar(ProgressBar),
-    Lines { last: Timestamp },
+    /// One line, written over as it goes.
+    Bar,
+    /// A line now and then, where what is written stays.
+    Lines,
     Nothing,
 }
 
 impl Wait {
     /// Begins now.
     pub fn new(quiet: bool) -> Self {
-        let began = Timestamp::now();
-        let shown = if quiet {
-            Shown::Nothing
-        } else if std::io::stderr().is_terminal() {
-            Shown::Bar(bar())
-        } else {
-            Shown::Lines { last: began }
+        let shown = match quiet {
+            true => Shown::Nothing,
+            false if screen::is_redrawn() => Shown::Bar,
+            false => Shown::Lines,
         };
-        Self { shown, began }
+        let began = Timestamp::now();
+        Self { shown, began, last: began }
     }
 
     /// Shows how far it is: a share, what is done and left, what is under way.
     pub fn tell(&mut self, share: f64, done: &str, now_at: &str) {
         let now = Timestamp::now();
-        if since(now, self.began) < PATIENCE {
+        let every = match self.shown {
+            Shown::Nothing => return,
+            Shown::Bar => REDRAWN_EVERY,
+            Shown::Lines => LINE_EVERY,
+        };
+        if since(now, self.began) < PATIENCE || since(now, self.last) < every {
             return;
         }
-        match &mut self.shown {
-            Shown::Bar(bar) => {
-                bar.set_draw_target(ProgressDrawTarget::stderr());
-                bar.set_position((share.min(1.0) * 1000.0) as u64);
-                bar.set_prefix(plain(done).into_owned());
-                bar.set_message(plain(now_at).into_owned());
-                bar.tick();
-            }
-            Shown::Lines { last } => {
-                if since(now, *last) >= LINE_EVERY {
-                    *last = now;
-                    speak(&format!("{done}: {now_at}"));
-                }
-            }
-            Shown::Nothing => {}
+        self.last = now;
+        match self.shown {
+            Shown::Bar => redraw(&format!("{} {done}: {now_at}", bar(share)), screen::line()),
+            _ => speak(&format!("{done}: {now_at}")),
         }
     }
 
     /// Prints whole lines, which stay.
     pub fn print(&self, lines: &str) {
-        match &self.shown {
-            Shown::Bar(bar) => bar.suspend(|| tell(lines)),
-            Shown::Lines { .. } => tell(lines),
-            Shown::Nothing => {}
+        if !matches!(self.shown, Shown::Nothing) {
+            tell(lines);
         }
     }
 
-    /// `34 s of 2 min 0 s simulated, about 8 s left`: by how long virtual time took so far.
-    pub fn virtual_time(&self, spent: Nanos, estimate: Nanos) -> String {
-        let estimate = estimate.max(spent);
-        let (done, all) = (numbers::span(spent), numbers::span(estimate));
+    /// `about 8 s left`, by how long virtual time took so far; where all that was expected is done,
+    /// what is known.
+    pub fn virtual_time(&self, spent: Nanos, estimate: Estimate) -> String {
+        let took = since(Timestamp::now(), self.began);
         if spent == Nanos::ZERO {
-            return format!("{done} of {all} simulated");
+            return format!("{} to simulate", numbers::span(estimate.time));
         }
-        let took = since(Timestamp::now(), self.began).as_secs_f64();
-        let left = took * (estimate - spent).as_secs_f64() / spent.as_secs_f64();
-        let left = numbers::span(Nanos::from_secs_f64(left));
-        format!("{done} of {all} simulated, about {left} left")
+        if spent >= estimate.time {
+            return beyond(took, estimate);
+        }
+        let left = took.as_secs_f64() * (estimate.time - spent).as_secs_f64();
+        let left = Nanos::from_secs_f64(left / spent.as_secs_f64());
+        format!("about {} left", numbers::span(left))
     }
 }
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        if let Shown::Bar(bar) = &self.shown {
-            bar.finish_and_clear();
+        if matches!(self.shown, Shown::Bar) {
+            clear();
         }
     }
 }
 
-/// The bar stays hidden until there has been something to wait for.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
-    let style = ProgressStyle::with_template("{bar:24} {prefix}  {wide_msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
+/// `███░░░░░░░`
+fn bar(share: f64) -> String {
+    let full = (share.clamp(0.0, 1.0) * BAR as f64) as usize;
+    "█".repeat(full) + &"░".repeat(BAR - full)
 }
 
 fn since(now: Timestamp, then: Timestamp) -> Duration {
@@ -138,14 +133,14 @@ impl Pace {
         }
     }
 
-    /// `1 min 5 s left`, at the pace of late.
-    fn left(&self, estimate: Nanos) -> String {
+    /// `about 1 min 5 s left`, at the pace of late; `none` where the estimate is used up.
+    fn left(&self, estimate: Nanos) -> Option<String> {
         if estimate <= self.done {
-            return format!("longer than the {} expected", numbers::span(estimate));
+            return None;
         }
         let pace = if self.planned > 0.0 { self.took / self.planned } else { 1.0 };
         let left = (estimate - self.done).as_secs_f64() * pace;
-        format!("{} left", numbers::span(Nanos::from_secs_f64(left)))
+        Some(format!("about {} left", numbers::span(Nanos::from_secs_f64(left))))
     }
 }
 
@@ -153,20 +148,22 @@ impl Pace {
 pub struct Watched<'a> {
     inner: &'a mut dyn Testbed,
     wait: Wait,
-    estimate: Nanos,
+    estimate: Estimate,
     spent: Nanos,
     pace: Pace,
+    /// Those that were asked for, and how many were asked for again.
     trials: u64,
+    repeats: u64,
     /// The warm-up of trials whose TCP is printed second by second.
     seconds: Option<Nanos>,
 }
 
 impl<'a> Watched<'a> {
     /// Watches `inner`, whose trials should take `estimate` in all, in the testbed's own time.
-    pub fn new(inner: &'a mut dyn Testbed, estimate: Nanos, quiet: bool) -> Self {
+    pub fn new(inner: &'a mut dyn Testbed, estimate: Estimate, quiet: bool) -> Self {
         let (wait, pace) = (Wait::new(quiet), Pace::default());
-        let (spent, trials, seconds) = (Nanos::ZERO, 0, None);
-        Self { inner, wait, estimate, spent, pace, trials, seconds }
+        let (spent, trials, repeats, seconds) = (Nanos::ZERO, 0, 0, None);
+        Self { inner, wait, estimate, spent, pace, trials, repeats, seconds }
     }
 
     /// From now on prints each trial's TCP second by second when the trial is over, after a warm-up
@@ -176,18 +173,36 @@ impl<'a> Watched<'a> {
     }
 
     fn announce(&mut self, trial: &Trial) {
-        let (left, done) = if self.inner.topology().is_simulated() {
-            (self.wait.virtual_time(self.spent, self.estimate), self.spent)
+        let Estimate { time, searching, trials } = self.estimate;
+        let (done, left) = if self.inner.topology().is_simulated() {
+            (self.spent, self.wait.virtual_time(self.spent, self.estimate))
         } else {
-            (self.pace.left(self.estimate), self.pace.done)
+            let took = since(Timestamp::now(), self.wait.began);
+            let left = self.pace.left(time).unwrap_or_else(|| beyond(took, self.estimate));
+            (self.pace.done, left)
         };
-        let share = done.as_secs_f64() / self.estimate.as_secs_f64().max(1e-9);
+        let share = done.as_secs_f64() / time.as_secs_f64().max(1e-9);
         let path = match trial.path {
             trial::Path::Device => "",
             trial::Path::Bypass => " (bypass)",
         };
-        let done = format!("{} trials done, {left}", self.trials);
+        let of = if searching { String::new() } else { format!(" of {trials}") };
+        let again = match self.repeats {
+            0 => String::new(),
+            repeats => format!(" and {repeats} repeated"),
+        };
+        let done = format!("{}{of}{again} trials done, {left}", self.trials);
         self.wait.tell(share, &done, &format!("{}{path}", trial.label));
+    }
+}
+
+/// What is known where everything that was expected is done.
+fn beyond(took: Duration, estimate: Estimate) -> String {
+    let took = numbers::span(took.into());
+    if estimate.searching {
+        format!("{took} so far, results decide how many more")
+    } else {
+        format!("{took} so far, more than was expected")
     }
 }
 
@@ -202,7 +217,11 @@ impl Testbed for Watched<'_> {
         let record = self.inner.run(trial)?;
         let took = since(Timestamp::now(), began);
         self.pace.learn(trial.phases.total(), trial.attempt, took);
-        self.trials += 1;
+        if trial.attempt == 0 {
+            self.trials += 1
+        } else {
+            self.repeats += 1
+        }
         self.spent += trial.phases.total();
         if let Some(omit) = self.seconds
             && let Some(lines) = record::seconds::lines(trial, &record, omit)
@@ -226,17 +245,18 @@ mod tests {
         for attempt in (0..trials).flat_map(|_| 0..tries) {
             pace.learn(PHASES, attempt, took);
         }
-        pace.left(Nanos::from_secs(100))
+        pace.left(Nanos::from_secs(100)).unwrap_or_default()
     }
 
     #[test]
     fn what_is_left_follows_from_what_it_took_so_far() {
         let second = Duration::from_secs(1);
-        assert_eq!(left(0, 1, second), "1 min 40 s left");
-        assert_eq!(left(40, 1, second), "1 min 0 s left");
-        assert_eq!(left(40, 3, second), "3 min 0 s left", "two of three are repeats");
-        assert_eq!(left(40, 1, 2 * second), "2 min 0 s left", "each takes twice as long");
-        assert_eq!(left(40, 1, Duration::ZERO), "1 min 0 s left", "all were in the journal");
-        assert_eq!(left(120, 1, second), "longer than the 1 min 40 s expected");
+        assert_eq!(left(0, 1, second), "about 1 min 40 s left");
+        assert_eq!(left(40, 1, second), "about 1 min 0 s left");
+        assert_eq!(left(40, 3, second), "about 3 min 0 s left", "two of three are repeats");
+        assert_eq!(left(40, 1, 2 * second), "about 2 min 0 s left", "each takes twice as long");
+        assert_eq!(left(40, 1, Duration::ZERO), "about 1 min 0 s left", "all were in the journal");
+        let none = "nothing is known of what comes after";
+        assert_eq!(left(120, 1, second), "", "{none}");
     }
 }

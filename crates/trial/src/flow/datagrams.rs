@@ -33,6 +33,20 @@ pub struct Datagrams {
     /// To whom they are addressed on the link.
     #[serde(default, skip_serializing_if = "Destination::is_receiver")]
     pub destination: Destination,
+    /// Whether only its counts are read.
+    #[serde(skip)]
+    pub counts_only: CountsOnly,
+}
+
+/// Whether nobody reads a flow's distributions, so that a journal need not keep them. It is no part
+/// of what is asked: a flow is the same with and without.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CountsOnly(pub bool);
+
+impl PartialEq for CountsOnly {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
 }
 
 /// To whom a datagram flow's frames are addressed on the link, by MAC address.
@@ -163,6 +177,7 @@ impl Datagrams {
             senders: 1,
             headers: Headers::default(),
             destination: Destination::default(),
+            counts_only: CountsOnly::default(),
         }
     }
 }

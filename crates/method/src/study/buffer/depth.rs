@@ -20,7 +20,7 @@ use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::study::problem::{self, SpecProblem};
-use crate::study::{Profile, Ways};
+use crate::study::{Estimate, Profile, Ways};
 use page::Figure;
 use trial::topology::PortRef;
 use trial::{Result, Subject, Testbed, Topology};
@@ -89,14 +89,14 @@ impl DepthSpec {
     }
 
     /// See [`crate::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
         let (first, search, bisections) = USUAL;
         let blocks = u64::from(self.blocks);
         let outlets = outlets::choose(self, topology).map_or(1, |all| all.len() as u64);
         let sharing = u64::from(self.congested.saturating_sub(1)) * blocks;
         let cells = if self.sizes.is_empty() { 0 } else { self.sizes.len() as u64 + bisections };
         let trials = outlets * (first + blocks) + blocks * search + sharing + cells;
-        self.profile.trial(Nanos::from_millis(100)) * trials
+        (self.profile.trial(Nanos::from_millis(100)) * trials).searching()
     }
 
     /// See [`crate::StudySpec::check`].

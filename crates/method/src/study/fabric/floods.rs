@@ -13,7 +13,9 @@ use super::infer::{Flooded, Floods, Length};
 use super::scene::Scene;
 use trial::record::{DatagramsRecord, Defect, FlowRecord};
 use trial::topology::PortRef;
-use trial::{Backend, Cable, Datagrams, Flow, FlowKind, Gate, Outcome, Result, Role, Schedule};
+use trial::{
+    Backend, Cable, CountsOnly, Datagrams, Flow, FlowKind, Gate, Outcome, Result, Role, Schedule,
+};
 
 /// Long enough to fill any buffer of a switch's size, and short enough for many.
 const LOAD: Nanos = Nanos::from_millis(100);
@@ -140,7 +142,10 @@ impl Flooding<'_, '_> {
             from: self.host_at(from),
             to: self.host_at(to),
             role: Role::Measured,
-            kind: FlowKind::Datagrams(Datagrams::plain(frames, schedule, Backend::Auto, BURST)),
+            kind: FlowKind::Datagrams(Datagrams {
+                counts_only: CountsOnly(true),
+                ..Datagrams::plain(frames, schedule, Backend::Auto, BURST)
+            }),
         }
     }
 

@@ -17,7 +17,7 @@ use super::infer::{
 use super::reconcile::judge;
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
-use crate::study::{Row, Session};
+use crate::study::{Estimate, Row, Session};
 use crate::verdict::Evidence;
 use page::{Caveat, Condition, Figure, Key, Metric, Unit};
 use trial::Result;
@@ -32,15 +32,17 @@ const TYPICAL_FLOODS: u64 = 16;
 /// Their length, roughly.
 const TYPICAL_LOAD: Nanos = Nanos::from_millis(150);
 
-/// How long the floods of a scene take, roughly: how many there are shows as they run.
-pub(super) fn estimate(spec: &FabricSpec, scene: &Scene) -> Nanos {
+/// What the floods of a scene take, roughly: how many there are shows as they run.
+pub(super) fn estimate(spec: &FabricSpec, scene: &Scene) -> Estimate {
     let each = spec.profile.trial(TYPICAL_LOAD);
     match (scene.floods, scene.names.len() - scene.ports.len()) {
-        (false, _) => Nanos::ZERO,
-        (true, 0) => each * TYPICAL_FLOODS,
+        (false, _) => Estimate::NONE,
+        (true, 0) => (each * TYPICAL_FLOODS).searching(),
         // Half of the hosts go on to a new port at each sitting; how long cables take, nobody
         // knows.
-        (true, more) => each * TYPICAL_FLOODS * (2 + 2 * more / scene.ports.len()) as u64,
+        (true, more) => {
+            (each * TYPICAL_FLOODS * (2 + 2 * more / scene.ports.len()) as u64).searching()
+        }
     }
 }
 

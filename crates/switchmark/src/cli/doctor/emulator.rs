@@ -10,6 +10,7 @@ use device::Profile;
 use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::quantile::median;
 use measure::{FrameMix, FrameRate, FrameSize, Nanos, Rate};
+use method::Estimate;
 use serde::Serialize;
 use trial::record::EchoRecord;
 use trial::topology::Pair;
@@ -164,9 +165,9 @@ impl Kept {
     }
 }
 
-fn estimate(effort: Effort) -> Nanos {
+fn estimate(effort: Effort) -> Estimate {
     let trials = effort.floods as usize + 2 + effort.rates;
-    (Phases::quick(effort.time).total() + OVERHEAD) * trials as u64
+    Estimate::trial(Phases::quick(effort.time).total() + OVERHEAD) * trials as u64
 }
 
 fn most(testbed: &mut dyn Testbed, pair: &Pair, effort: Effort) -> Result<f64, TestbedError> {

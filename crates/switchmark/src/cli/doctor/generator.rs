@@ -5,6 +5,7 @@
 
 use measure::quantile::median;
 use measure::{FrameMix, FrameRate, FrameSize, Histogram, Nanos};
+use method::Estimate;
 use serde::Serialize;
 use trial::record::DatagramsRecord;
 use trial::topology::Pair;
@@ -224,10 +225,10 @@ fn cable(topology: &Topology) -> Result<Pair, ConfigError> {
     })
 }
 
-fn estimate(time: Nanos) -> Nanos {
+fn estimate(time: Nanos) -> Estimate {
     let floods = BACKENDS.len() * SIZES.len() * FLOODS as usize;
     let paced = (BACKENDS.len() - 1) * RATES.len();
-    (Phases::quick(time).total() + OVERHEAD) * (floods + paced) as u64
+    Estimate::trial(Phases::quick(time).total() + OVERHEAD) * (floods + paced) as u64
 }
 
 fn trial(

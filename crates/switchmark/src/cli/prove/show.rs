@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{Args, Proof};
 use crate::cli::{Failure, output};
 use crate::speak;
+use crate::terminal::screen::screen;
 use record::text;
 
 /// So many wrong claims are printed; all of them are in the JSON and on the page.
@@ -39,7 +40,7 @@ pub fn in_short(proof: &Proof) -> String {
         total.open
     );
     let mut out = String::new();
-    text::put_wrapped(&mut out, "", &sentence);
+    text::put_wrapped(&mut out, screen(), "", &sentence);
     out.push_str(&wrong(&proof.certificate));
     out
 }
@@ -63,7 +64,7 @@ fn in_json(proof: &Proof) -> serde_json::Value {
 fn text(proof: &Proof) -> String {
     let certificate = &proof.certificate;
     let mut out = format!("Certificate of this host, seed {}\n\n", proof.seed);
-    out.push_str(&record::report::prove::text(certificate));
+    out.push_str(&record::report::prove::text(certificate, screen()));
     out.push_str(&wrong(certificate));
     for skipped in certificate.skipped() {
         let _ = writeln!(out, "not told here: {}: {}", skipped.what, skipped.why);
@@ -78,7 +79,7 @@ fn wrong(certificate: &Certificate) -> String {
         let name = figure.metric.as_str();
         let sentence = format!("WRONG: {name}, {}: {}", wrong.place.kind, wrong.why);
         out.push('\n');
-        text::put_wrapped(&mut out, "", &sentence);
+        text::put_wrapped(&mut out, screen(), "", &sentence);
         let _ = writeln!(out, "  {}", wrong.again);
     }
     let more = certificate.wrong().len().saturating_sub(MOST_SHOWN);

@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use jiff::Timestamp;
 use measure::Nanos;
+use method::Estimate;
 use method::study::campaign::combinations;
 use record::{Store, SweepPoint, SweptValue};
 use trial::TestbedError;
@@ -133,23 +134,23 @@ impl Work<'_> {
             }
             let told = format!("{done} of {of} points");
             // What real hosts take is not known before they are there.
-            let (share, told) = if estimate == Nanos::ZERO {
+            let (share, told) = if estimate.time == Nanos::ZERO {
                 (f64::from(done) / of as f64, told)
             } else {
                 let told = format!("{told}, {}", wait.virtual_time(spent, estimate));
-                (spent.as_secs_f64() / estimate.as_secs_f64(), told)
+                (spent.as_secs_f64() / estimate.time.as_secs_f64(), told)
             };
             wait.tell(share, &told, &format!("{workers} at a time"));
         });
         failure
     }
 
-    fn estimate(&self) -> Nanos {
+    fn estimate(&self) -> Estimate {
         let of = |Request { testbed, studies, .. }: &Request| match &testbed.source {
             Source::Virtual(config) => session::estimate(studies, &config.topology(&testbed.name)),
-            Source::Lab(_) | Source::Hosts(_) => Nanos::ZERO,
+            Source::Lab(_) | Source::Hosts(_) => Estimate::NONE,
         };
-        self.points.iter().map(|point| of(&point.request)).fold(Nanos::ZERO, |sum, one| sum + one)
+        self.points.iter().map(|point| of(&point.request)).sum()
     }
 
     /// One run, from its beginning to its end. What keeps one from beginning would keep the others

@@ -1,16 +1,17 @@
-//! How long a forwarding study should take, for a progress bar.
+//! What a forwarding study should take, in trials and in time.
 //!
 //! Owns what is usual: a device that forwards a little over a third of what the tester sends, and a
 //! cable that carries all; in a lab without port limits, a tester that falls short first. Never a
 //! limit.
 
-use measure::{FrameRate, Nanos};
+use measure::FrameRate;
 
 use super::super::sustained::PACING_MARGIN;
 use super::super::throughput::Terms;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
+use crate::study::Estimate;
 use crate::study::ways::Ways;
 use trial::topology::{Device, Topology};
 
@@ -84,8 +85,8 @@ impl Counts {
 
 impl ForwardingSpec {
     /// See [`crate::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
-        let Some(ways) = Counts::of(self, topology) else { return Nanos::ZERO };
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let Some(ways) = Counts::of(self, topology) else { return Estimate::NONE };
         let tests = [
             (ForwardingTest::Throughput, self.searches(ways)),
             (ForwardingTest::Latency, self.latency_trials(ways)),
@@ -95,7 +96,7 @@ impl ForwardingSpec {
             (ForwardingTest::Reset, self.resets(ways)),
         ];
         let wanted = tests.into_iter().filter(|(test, _)| self.wants(*test));
-        let mut each = wanted.fold(Nanos::ZERO, |sum, (_, time)| sum + time);
+        let mut each = wanted.map(|(_, estimate)| estimate).sum::<Estimate>();
         let searches = self.wants(ForwardingTest::Throughput);
         if self.wants(ForwardingTest::Flood) {
             each += self.profile.trial(self.duration) * (u64::from(self.blocks) * ways.all);
@@ -107,22 +108,22 @@ impl ForwardingSpec {
         each * Frames::all(self).len() as u64
     }
 
-    fn searches(&self, ways: Counts) -> Nanos {
-        let time = |usual| {
-            let of = |goals: &Vec<Goal>| self.search(goals, usual);
-            Terms::from(self).rounds().iter().map(of).fold(Nanos::ZERO, |sum, time| sum + time)
+    fn searches(&self, ways: Counts) -> Estimate {
+        let of = |usual| {
+            let round = |goals: &Vec<Goal>| self.search(goals, usual);
+            Terms::from(self).rounds().iter().map(round).sum::<Estimate>().searching()
         };
         let cables = ways.all - ways.subjects;
         if ways.unlimited_lab {
-            return time(Usual::Ragged) * ways.all;
+            return of(Usual::Ragged) * ways.all;
         }
-        time(Usual::Forwards(FORWARDED)) * ways.subjects + time(Usual::Forwards(1.0)) * cables
+        of(Usual::Forwards(FORWARDED)) * ways.subjects + of(Usual::Forwards(1.0)) * cables
     }
 
     /// The search itself, repeats of trials not counted. What the path can't carry by far the flood
     /// has told; else a paced trial tells the highest load, and of a ragged tester a luckier or a
     /// lesser one.
-    fn search(&self, goals: &[Goal], usual: Usual) -> Nanos {
+    fn search(&self, goals: &[Goal], usual: Usual) -> Estimate {
         match usual {
             Usual::Forwards(share) if share < 1.0 => self.search_up_to(MOST, goals, usual),
             Usual::Forwards(_) => {
@@ -130,50 +131,51 @@ impl ForwardingSpec {
             }
             Usual::Ragged => {
                 let likely = || RAGGED.into_iter().filter(|share| *share < LUCKY);
-                let times = likely().map(|share| {
+                let each = likely().map(|share| {
                     self.search_up_to(share * (1.0 - PACING_MARGIN) * MOST, goals, usual)
                 });
-                let all = times.fold(Nanos::ZERO, |sum, time| sum + time);
+                let all = each.sum::<Estimate>();
                 self.profile.trial(self.duration) + all / likely().count() as u64
             }
         }
     }
 
-    fn search_up_to(&self, most: f64, goals: &[Goal], usual: Usual) -> Nanos {
+    fn search_up_to(&self, most: f64, goals: &[Goal], usual: Usual) -> Estimate {
         let range = LoadRange::below(FrameRate(most), self.final_duration);
         let mut search = Terms::from(self).search(goals, range);
-        let (mut time, mut number) = (Nanos::ZERO, 0);
+        let (mut all, mut number) = (Estimate::NONE, 0);
         while let Step::Try(attempt) = search.next() {
-            time += self.profile.trial(attempt.duration);
+            all += self.profile.trial(attempt.duration);
             search.learn(usual.answer(attempt, number));
             number += 1;
         }
-        time
+        all
     }
 
-    fn latency_trials(&self, ways: Counts) -> Nanos {
+    fn latency_trials(&self, ways: Counts) -> Estimate {
         let trials = u64::from(self.latency_repeats) * self.latency_percents.len() as u64;
         self.profile.trial(self.latency_duration) * (trials * (ways.subjects + ways.paired))
     }
 
-    fn curves(&self, ways: Counts) -> Nanos {
+    fn curves(&self, ways: Counts) -> Estimate {
         let cables = ways.paired * loss_curve::USUAL_BYPASS_STEPS;
-        self.profile.trial(self.duration) * (loss_curve::USUAL_STEPS * ways.subjects + cables)
+        let steps = loss_curve::USUAL_STEPS * ways.subjects + cables;
+        (self.profile.trial(self.duration) * steps).searching()
     }
 
     /// Half of a bisection's bursts fail, and are verified.
-    fn bursts(&self, ways: Counts) -> Nanos {
+    fn bursts(&self, ways: Counts) -> Estimate {
         let usual = back_to_back::USUAL_TRIALS * (2 + u64::from(self.loss_verification)) / 2;
         let trials = usual * u64::from(self.burst_repeats) * ways.subjects + ways.paired;
-        self.profile.trial(self.burst_duration * 5 / 4) * trials
+        (self.profile.trial(self.burst_duration * 5 / 4) * trials).searching()
     }
 
-    fn recoveries(&self, ways: Counts) -> Nanos {
+    fn recoveries(&self, ways: Counts) -> Estimate {
         let trials = u64::from(self.blocks) * ways.subjects + ways.paired;
         self.profile.trial(self.overload_duration + self.duration) * trials
     }
 
-    fn resets(&self, ways: Counts) -> Nanos {
+    fn resets(&self, ways: Counts) -> Estimate {
         let resets = self.blocks.min(reset::REPEATS);
         let repeats = u64::from(resets + reset::controls(resets));
         self.profile.trial(self.reset_duration) * (repeats * ways.resettable)

@@ -7,6 +7,7 @@
 use measure::Nanos;
 
 use super::{Pattern, SwitchTest, SwitchingSpec};
+use crate::study::Estimate;
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
 use trial::topology::Topology;
@@ -47,8 +48,8 @@ impl SwitchingSpec {
     }
 
     /// See [`crate::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
-        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Nanos::ZERO };
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Estimate::NONE };
         let subjects = ways.subjects();
         let device = subjects.first().and_then(|way| ways.subject(*way));
         let ports = topology.ports_of(device.map(|subject| subject.device.as_str())).len();
@@ -57,7 +58,8 @@ impl SwitchingSpec {
         let cables = if cables { CABLE_TRIALS } else { 0 };
         let one = |test: &SwitchTest| self.trials(*test, (ports, cables));
         let trials: u64 = self.tests.iter().map(one).sum();
-        self.profile.trial(self.duration) * trials * subjects.len() as u64
+        let all = self.profile.trial(self.duration) * trials * subjects.len() as u64;
+        if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
     }
 
     fn trials(&self, test: SwitchTest, (ports, cables): (u64, u64)) -> u64 {
@@ -79,4 +81,11 @@ impl SwitchingSpec {
     pub fn patterns(&self) -> impl Iterator<Item = Pattern> {
         self.tests.iter().filter_map(|test| test.pattern())
     }
+}
+
+/// Whether its trials follow from the results of those before.
+fn searches(test: SwitchTest) -> bool {
+    use SwitchTest::{AddressCaching, AddressLearning, Broadcast, Microburst};
+    let of_numbers = matches!(test, AddressCaching | AddressLearning | Broadcast | Microburst);
+    of_numbers || test.pattern().is_some()
 }

@@ -1,0 +1,76 @@
+//! What a study will take: how many trials, how long, and whether that can be known beforehand.
+//!
+//! Owns the sums of them. Never a limit: what people are told before the start, and a progress bar.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul};
+
+use measure::Nanos;
+
+/// So many trials, which take so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Estimate {
+    /// Without the repeats of trials that are not valid.
+    pub trials: u64,
+    /// Of all of them, with what starting and collecting each costs.
+    pub time: Nanos,
+    /// Whether results decide how many there are, as in a search: this is what is usual then.
+    pub searching: bool,
+}
+
+impl Estimate {
+    /// Nothing at all.
+    pub const NONE: Self = Self { trials: 0, time: Nanos::ZERO, searching: false };
+
+    /// One trial.
+    pub const fn trial(time: Nanos) -> Self {
+        Self { trials: 1, time, searching: false }
+    }
+
+    /// The same where results decide how many trials there are.
+    #[must_use]
+    pub const fn searching(self) -> Self {
+        Self { searching: self.trials > 0, ..self }
+    }
+}
+
+impl Add for Estimate {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            trials: self.trials + other.trials,
+            time: self.time + other.time,
+            searching: self.searching || other.searching,
+        }
+    }
+}
+
+impl AddAssign for Estimate {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Mul<u64> for Estimate {
+    type Output = Self;
+    fn mul(self, times: u64) -> Self {
+        Self {
+            trials: self.trials * times,
+            time: self.time * times,
+            searching: self.searching && times > 0,
+        }
+    }
+}
+
+impl Div<u64> for Estimate {
+    type Output = Self;
+    fn div(self, by: u64) -> Self {
+        Self { trials: self.trials / by, time: self.time / by, ..self }
+    }
+}
+
+impl Sum for Estimate {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::NONE, |sum, one| sum + one)
+    }
+}

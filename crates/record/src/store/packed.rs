@@ -1,0 +1,134 @@
+//! A trial and its record in few octets: deflate (RFC 1951), with a dictionary that a run's trials
+//! share.
+//!
+//! A run's trials are alike: the same ports, the same counters, much the same flows. What they have
+//! in common is the dictionary's, which stands before each text as if it had been read just now.
+//! Owns this form and its limits. Never reads what it packs.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+/// As far back as deflate sees.
+const WINDOW: usize = 32_000;
+/// No trial with its record has so many octets.
+const LONGEST: usize = 256 << 20;
+/// Octets before the stream: whether there is a dictionary, and both lengths.
+const HEAD: usize = 9;
+const STEP: usize = 64 << 10;
+
+/// Octets that are no such thing, or broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the packed octets are damaged")]
+pub(super) struct Damaged;
+
+/// What the trials of a run have in common, to judge by one of them.
+pub(super) fn dictionary(trial: &str, record: &str) -> String {
+    let text = [record, trial].concat();
+    text[text.ceil_char_boundary(text.len().saturating_sub(WINDOW))..].to_owned()
+}
+
+/// Both texts, one behind the other; an empty dictionary is none.
+pub(super) fn pack(trial: &str, record: &str, dictionary: &str) -> Vec<u8> {
+    let text = [trial, record].concat();
+    let mut out = vec![u8::from(!dictionary.is_empty())];
+    for length in [trial.len(), text.len()] {
+        out.extend(u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+    }
+    let mut stream = Compress::new(Compression::default(), false);
+    if !dictionary.is_empty() {
+        // What comes of it is the reader's to know.
+        deflate(&mut stream, dictionary.as_bytes(), &mut Vec::new(), FlushCompress::Sync);
+    }
+    deflate(&mut stream, text.as_bytes(), &mut out, FlushCompress::Finish);
+    out
+}
+
+fn deflate(stream: &mut Compress, mut input: &[u8], out: &mut Vec<u8>, flush: FlushCompress) {
+    loop {
+        out.reserve(STEP);
+        let (before, room) = (stream.total_in(), out.capacity() - out.len());
+        let (filled, written) = (out.len(), stream.total_out());
+        let status = stream.compress_vec(input, out, flush);
+        input = &input[(stream.total_in() - before) as usize..];
+        let full = (stream.total_out() - written) as usize == room;
+        debug_assert_eq!(out.len() - filled, (stream.total_out() - written) as usize);
+        match status {
+            Ok(Status::Ok) if full || !input.is_empty() => {}
+            Ok(Status::Ok) if flush == FlushCompress::Finish => {}
+            // Into memory nothing fails.
+            _ => return,
+        }
+    }
+}
+
+/// The trial and the record.
+pub(super) fn unpack(packed: &[u8], dictionary: &str) -> Result<(String, String), Damaged> {
+    let (head, body) = packed.split_at_checked(HEAD).ok_or(Damaged)?;
+    let length = |at: usize| {
+        let octets = head[at..at + 4].try_into().map_err(|_| Damaged)?;
+        Ok(u32::from_le_bytes(octets) as usize)
+    };
+    let (trial, whole) = (length(1)?, length(5)?);
+    if whole > LONGEST || trial > whole {
+        return Err(Damaged);
+    }
+    let mut stream = Decompress::new(false);
+    match head[0] {
+        0 => {}
+        1 if !dictionary.is_empty() => {
+            let mut stored = vec![0];
+            let length = u16::try_from(dictionary.len()).map_err(|_| Damaged)?;
+            stored.extend(length.to_le_bytes());
+            stored.extend((!length).to_le_bytes());
+            stored.extend_from_slice(dictionary.as_bytes());
+            inflate(&mut stream, &stored, dictionary.len())?;
+        }
+        _ => return Err(Damaged),
+    }
+    let mut text = inflate(&mut stream, body, whole)?;
+    let record = text.split_off(trial);
+    let read = |octets| String::from_utf8(octets).map_err(|_| Damaged);
+    Ok((read(text)?, read(record)?))
+}
+
+fn inflate(stream: &mut Decompress, mut input: &[u8], length: usize) -> Result<Vec<u8>, Damaged> {
+    let mut out = Vec::new();
+    while out.len() < length {
+        out.reserve(STEP.min(length - out.len()));
+        let before = (stream.total_in(), out.len());
+        stream.decompress_vec(input, &mut out, FlushDecompress::None).map_err(|_| Damaged)?;
+        let read = (stream.total_in() - before.0) as usize;
+        input = &input[read..];
+        if read == 0 && out.len() == before.1 {
+            return Err(Damaged);
+        }
+    }
+    if out.len() == length { Ok(out) } else { Err(Damaged) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_comes_back_and_what_is_damaged_is_refused() {
+        let record: String = (0..5_000).map(|n| format!("{{\"rx_packets\":{n}}}")).collect();
+        let own = dictionary("{\"label\":\"one\"}", &record);
+        assert!(own.len() <= WINDOW && own.ends_with("one\"}"));
+        for dictionary in ["", own.as_str()] {
+            for (trial, record) in [("", ""), ("{\"label\":\"two\"}", record.as_str()), ("µ", "x")]
+            {
+                let packed = pack(trial, record, dictionary);
+                let (a, b) = unpack(&packed, dictionary).expect("as it was packed");
+                assert_eq!((a.as_str(), b.as_str()), (trial, record));
+                for cut in [0, 1, HEAD - 1] {
+                    assert!(unpack(&packed[..cut], dictionary).is_err(), "{cut}");
+                }
+            }
+        }
+        let with = pack("{\"label\":\"two\"}", &record[..9_000], &own);
+        let alone = pack("{\"label\":\"two\"}", &record[..9_000], "");
+        assert!(with.len() * 3 < alone.len(), "{} against {}", with.len(), alone.len());
+        assert_eq!(unpack(&with, ""), Err(Damaged), "its dictionary is not there");
+        assert_eq!(unpack(&with[..with.len() / 2], &own), Err(Damaged), "half is missing");
+    }
+}

@@ -1,0 +1,206 @@
+//! A run's trials and their records: how they are kept, and how they come back.
+//!
+//! Owns the SQL of it. Never decides which of them counts: that is the journal's.
+
+use std::rc::Rc;
+
+use rusqlite::{OptionalExtension as _, Row, ToSql, params};
+use trial::{Outcome, Trial, TrialRecord};
+
+use super::{Store, StoreError, packed, schema};
+
+/// A trial as it is kept, not yet decoded.
+#[derive(Debug)]
+pub(crate) struct StoredTrial {
+    pub ordinal: u64,
+    pub label: String,
+    pub trial: String,
+    pub record: String,
+    pub failed: bool,
+    packed: Option<Vec<u8>>,
+}
+
+impl Store {
+    /// Every trial of a run (full id) with its record, in the order they ran.
+    pub fn records(&self, run: &str) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
+        let rows = self.stored(run, "ORDER BY ordinal", &[&run])?;
+        rows.into_iter()
+            .map(|stored| {
+                let what = format!("trial {} of run {run}", stored.ordinal);
+                Ok((self.decode(&what, &stored.trial)?, self.decode(&what, &stored.record)?))
+            })
+            .collect()
+    }
+
+    /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it
+    /// resumes.
+    pub(crate) fn resume_point(&self, run: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM trial
+                   WHERE run = ?1 AND outcome <> 'failed'";
+        self.db
+            .query_row(sql, [run], |row| row.get::<_, i64>(0))
+            .map(|n| n as u64)
+            .map_err(|e| self.read_error(format!("trials of run {run}"), e))
+    }
+
+    pub(crate) fn trial(&self, run: &str, ordinal: u64) -> Result<Option<StoredTrial>, StoreError> {
+        Ok(self.stored(run, "AND ordinal = ?2", &[&run, &(ordinal as i64)])?.pop())
+    }
+
+    /// Those of a run's trials that `which` narrows it to, unpacked.
+    fn stored(
+        &self,
+        run: &str,
+        which: &str,
+        values: &[&dyn ToSql],
+    ) -> Result<Vec<StoredTrial>, StoreError> {
+        let fetch = || -> rusqlite::Result<Vec<StoredTrial>> {
+            let packed = self.packed_column()?;
+            let sql = format!(
+                "SELECT ordinal, label, trial, record, outcome, {packed} FROM trial
+                 WHERE run = ?1 {which}"
+            );
+            self.db.prepare_cached(&sql)?.query_map(values, stored_from)?.collect()
+        };
+        let mut rows = fetch().map_err(|e| self.read_error(format!("trials of run {run}"), e))?;
+        for row in &mut rows {
+            let Some(octets) = row.packed.take() else { continue };
+            let dictionary = self.dictionary(run)?;
+            let what = || format!("trial {} of run {run}", row.ordinal);
+            let unpacked = packed::unpack(&octets, &dictionary);
+            (row.trial, row.record) = unpacked.map_err(|_| self.damaged(what()))?;
+        }
+        Ok(rows)
+    }
+
+    /// An archive of an older version has none, and may not be writable.
+    fn packed_column(&self) -> rusqlite::Result<&'static str> {
+        let found: i64 = self.db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        Ok(if found < schema::WITH_PACKED { "NULL" } else { "packed" })
+    }
+
+    /// What the packed trials of a run (full id) have in common; nothing where none is packed yet.
+    fn dictionary(&self, run: &str) -> Result<Rc<str>, StoreError> {
+        if let Some((of, known)) = &*self.dictionary.borrow()
+            && of == run
+        {
+            return Ok(known.clone());
+        }
+        let what = || format!("the dictionary of run {run}");
+        let kept: Option<Option<Vec<u8>>> = self
+            .db
+            .prepare_cached("SELECT dictionary FROM run WHERE id = ?1")
+            .and_then(|mut s| s.query_row([run], |row| row.get(0)).optional())
+            .map_err(|e| self.read_error(what(), e))?;
+        let Some(octets) = kept.flatten() else { return Ok("".into()) };
+        let (text, _) = packed::unpack(&octets, "").map_err(|_| self.damaged(what()))?;
+        let known: Rc<str> = text.into();
+        *self.dictionary.borrow_mut() = Some((run.to_owned(), known.clone()));
+        Ok(known)
+    }
+
+    /// The same; of the first trial, what it tells.
+    fn dictionary_for(&self, run: &str, trial: &str, record: &str) -> Result<Rc<str>, StoreError> {
+        let known = self.dictionary(run)?;
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        let octets = packed::pack(&packed::dictionary(trial, record), "", "");
+        let sql = "UPDATE run SET dictionary = ?2 WHERE id = ?1 AND dictionary IS NULL";
+        let kept = self.db.execute(sql, params![run, octets]);
+        kept.map_err(|e| self.write_error(format!("the dictionary of run {run}"), e))?;
+        self.dictionary(run)
+    }
+
+    /// Keeps one trial in one transaction. Failed trials at or behind `ordinal` step aside: they
+    /// are what a resumed run tries again. A finished one there is an error (two controllers on one
+    /// run).
+    ///
+    /// Returns the record as it will be read back, so that a finding doesn't depend on whether its
+    /// records are fresh or replayed.
+    pub(crate) fn keep(
+        &self,
+        run: &str,
+        ordinal: u64,
+        trial: &Trial,
+        record: &TrialRecord,
+    ) -> Result<TrialRecord, StoreError> {
+        let what = format!("trial {ordinal} of run {run}");
+        let trial_text = self.encode(&what, trial)?;
+        let record_text = self.encode(&what, record)?;
+        let read_back = self.decode(&what, &record_text)?;
+        let (hash, at) = (hash_hex(&trial_text), ordinal as i64);
+        // Failures are few and short, and are what people look for in the file.
+        let octets = match record.outcome {
+            Outcome::Failed { .. } => None,
+            Outcome::Valid | Outcome::Invalid { .. } => {
+                let dictionary = self.dictionary_for(run, &trial_text, &record_text)?;
+                Some(packed::pack(&trial_text, &record_text, &dictionary))
+            }
+        };
+        let (trial_text, record_text) =
+            if octets.is_some() { Default::default() } else { (trial_text, record_text) };
+        let insert = || -> rusqlite::Result<()> {
+            let tx = self.db.unchecked_transaction()?;
+            tx.prepare_cached(
+                "INSERT INTO abandoned_trial
+                   (run, ordinal, trial_hash, label, started_unix_ns, trial, record, packed)
+                 SELECT run, ordinal, trial_hash, label, started_unix_ns, trial, record, packed
+                 FROM trial WHERE run = ?1 AND ordinal >= ?2 AND outcome = 'failed'",
+            )?
+            .execute(params![run, at])?;
+            tx.prepare_cached(
+                "DELETE FROM trial WHERE run = ?1 AND ordinal >= ?2 AND outcome = 'failed'",
+            )?
+            .execute(params![run, at])?;
+            tx.prepare_cached(
+                "INSERT INTO trial
+                   (run, ordinal, trial_hash, label, outcome, started_unix_ns, trial, record,
+                    packed)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute(params![
+                run,
+                at,
+                hash,
+                trial.label,
+                outcome_word(&record.outcome),
+                record.started_unix_ns as i64,
+                trial_text,
+                record_text,
+                octets,
+            ])?;
+            tx.commit()
+        };
+        insert().map_err(|e| self.write_error(what, e))?;
+        Ok(read_back)
+    }
+}
+
+fn stored_from(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
+    Ok(StoredTrial {
+        ordinal: row.get::<_, i64>(0)? as u64,
+        label: row.get(1)?,
+        trial: row.get(2)?,
+        record: row.get(3)?,
+        failed: row.get::<_, String>(4)? == "failed",
+        packed: row.get(5)?,
+    })
+}
+
+const fn outcome_word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Valid => "valid",
+        Outcome::Invalid { .. } => "invalid",
+        Outcome::Failed { .. } => "failed",
+    }
+}
+
+/// FNV-1a of a trial's JSON, 64 bits in hex: stable between versions, for people who query the
+/// file. Whether two trials are the same is decided on the trials themselves.
+pub(super) fn hash_hex(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}

@@ -1,0 +1,27 @@
+//! The few colours of a text: what a terminal is told before and after painted words.
+//!
+//! Owns those codes. Never decides what deserves a colour, nor whether there is a terminal.
+
+/// Every code that a text may hold; whoever prints lets these pass and nothing else.
+pub const PAINTS: [&str; 5] = [PLAIN, BOLD, DIM, RED, GREEN];
+
+/// Ends what any of the others began.
+const PLAIN: &str = "\u{1b}[0m";
+/// What matters, without saying that it is good or bad.
+pub(super) const BOLD: &str = "\u{1b}[1m";
+/// What matters less.
+pub(super) const DIM: &str = "\u{1b}[2m";
+/// No.
+pub(super) const RED: &str = "\u{1b}[31m";
+/// Yes.
+pub(super) const GREEN: &str = "\u{1b}[32m";
+
+/// The text in that colour.
+pub(super) fn painted(text: &str, paint: &str) -> String {
+    format!("{paint}{text}{PLAIN}")
+}
+
+/// The text without any; what comes from elsewhere has none of its own.
+pub(super) fn unpainted(text: &str) -> String {
+    PAINTS.iter().fold(text.to_owned(), |text, paint| text.replace(paint, ""))
+}

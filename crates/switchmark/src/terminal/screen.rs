@@ -1,0 +1,75 @@
+//! The terminal itself: how wide it is, and whether it can be written over or has colours.
+//!
+//! Owns what is asked of the kernel and of the environment. Never writes anything.
+
+use std::io::IsTerminal as _;
+use std::sync::OnceLock;
+
+use clap::ValueEnum;
+use record::text::Screen;
+use terminal_size::{Width, terminal_size_of};
+
+/// What tables are drawn for: at least so many columns, and no more than eyes follow.
+const NARROWEST: usize = 60;
+const WIDEST: usize = 200;
+
+/// When there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    #[default]
+    Auto,
+    /// Also in files and pipes
+    Always,
+    /// Nowhere
+    Never,
+}
+
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// Says so for as long as the program runs.
+pub fn colour(when: Colour) {
+    let _ = COLOUR.set(when);
+}
+
+/// What a text on stdout is drawn for.
+pub fn screen() -> Screen {
+    Screen { columns: columns(), coloured: is_coloured() }
+}
+
+fn is_coloured() -> bool {
+    match COLOUR.get().copied().unwrap_or_default() {
+        Colour::Always => true,
+        Colour::Never => false,
+        // https://no-color.org: any value but an empty one.
+        Colour::Auto => {
+            let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            std::io::stdout().is_terminal() && !is_dumb() && !refused
+        }
+    }
+}
+
+/// `COLUMNS` goes before the terminal's own word, and is heard where there is no terminal too.
+fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let own = || terminal_size_of(std::io::stdout()).map(|(Width(width), _)| usize::from(width));
+    said.filter(|columns| *columns > 0)
+        .or_else(own)
+        .unwrap_or(Screen::PLAIN.columns)
+        .clamp(NARROWEST, WIDEST)
+}
+
+/// How wide a line on stderr may be that is written over.
+pub fn line() -> usize {
+    terminal_size_of(std::io::stderr()).map_or(80, |(Width(width), _)| usize::from(width))
+}
+
+/// Whether a line on stderr can be written over.
+pub fn is_redrawn() -> bool {
+    std::io::stderr().is_terminal() && !is_dumb()
+}
+
+/// As editors and logs call themselves, which show what commands a terminal as it is.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}
