@@ -14,4 +14,4 @@ mod tests;
 pub use claim::{About, Keeps, Reading, SheetClaim};
 pub use decision::{Acceptance, Decided, Decision, FALSE_FAILS, Why, decide, judged};
 pub use measurable::{MEASURABLE, Measurable, measurable};
-pub use plan::{Planned, add, again, studies, study_of, trials, within};
+pub use plan::{Planned, add, again, studies, study_of, within};

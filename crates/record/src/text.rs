@@ -11,7 +11,7 @@ mod table;
 
 use std::fmt::Write as _;
 
-use page::{Answer, Block, Figure, Reply, Section, Table, Verdict};
+use page::{Answer, Block, Figure, Reply, Section, Table, Tone, Verdict};
 
 pub use grid::Grid;
 pub use notes::Footnotes;
@@ -47,7 +47,12 @@ pub(crate) fn told(
     let replied = answers.iter().any(|answer| answer.reply.is_some());
     for answer in answers {
         let text = [answer.question.as_str(), &answer.text].join(" ").replace('→', "->");
-        put_wrapped(&mut out, screen, &lead(answer, replied, screen), unpainted(&text).trim_start());
+        put_wrapped(
+            &mut out,
+            screen,
+            &lead(answer, replied, screen),
+            unpainted(&text).trim_start(),
+        );
     }
     if !out.is_empty() {
         out.push('\n');
@@ -64,7 +69,8 @@ pub(crate) fn told(
 /// The reply, in a column of its own where some sentence has one, and whose limit the figure shows:
 /// a verdict is neither good nor bad, so that only replies have colours.
 fn lead(answer: &Answer, replied: bool, screen: Screen) -> String {
-    let in_colour = |text: String, paint| if screen.coloured { painted(&text, paint) } else { text };
+    let in_colour =
+        |text: String, paint| if screen.coloured { painted(&text, paint) } else { text };
     let reply = answer.reply.map_or("", Reply::word);
     let tone = match answer.reply.map(Reply::tone) {
         Some(Tone::Good) => paint::GREEN,

@@ -6,11 +6,13 @@
 mod accept;
 mod agent;
 mod another_time;
+mod before;
 mod buffer;
 mod compare;
 mod completions;
 mod demo;
 mod doctor;
+mod examples;
 mod export;
 mod failure;
 mod import;
@@ -38,6 +40,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::request::given::Unreadable;
@@ -156,6 +159,11 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// The arguments, with what stands below them in the help.
+pub fn command() -> clap::Command {
+    examples::below(Cli::command())
+}
+
 /// Everything the binary does.
 pub fn main() -> ExitCode {
     carry_out(std::env::args_os()).unwrap_or_else(|refused| {
@@ -178,7 +186,7 @@ pub fn carry_out<T>(arguments: impl IntoIterator<Item = T>) -> Result<ExitCode, 
 where
     T: Into<OsString> + Clone,
 {
-    let parsed = Cli::command().try_get_matches_from(arguments);
+    let parsed = command().try_get_matches_from(arguments);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return Err(refused(&error)),
@@ -215,11 +223,32 @@ where
     outcome.map(ExitCode::from).map_err(|failure| failure.refused())
 }
 
+/// A word that no option takes is meant for something that takes it elsewhere.
+fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {
+    let word = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) => word.as_str(),
+        _ => "",
+    };
+    if word.starts_with('-') {
+        "try '--help'"
+    } else if text.contains("lab exec") {
+        "write the program behind `--`: lab exec h1 -- ping 198.18.0.2"
+    } else if text.contains("--hosts <H>") {
+        "hosts with their ports are named by --hosts root@a:eth1,root@b:eth1, or in a file by --testbed"
+    } else {
+        "try '--help'"
+    }
+}
+
 /// A wrong argument: the parser's own words, its advice in the form of all our advice. Exit code 2.
 fn refused(error: &clap::Error) -> Refused {
     let hint = error.source().and_then(|cause| cause.downcast_ref::<Unreadable>());
-    let hint = hint.map_or("try '--help'", |unreadable| unreadable.hint.as_str());
     let text = error.render().to_string();
+    let hint = match hint {
+        Some(unreadable) => unreadable.hint.as_str(),
+        None if error.kind() == ErrorKind::UnknownArgument => hint_for_more(error, &text),
+        None => "try '--help'",
+    };
     let text = text.replace("For more information, try '--help'.", &format!("hint: {hint}"));
     Refused { text, code: 2 }
 }

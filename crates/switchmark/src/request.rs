@@ -33,6 +33,11 @@ pub use tcp::Tcp;
 pub trait StudyRequest {
     /// The complete request on a testbed; a fault names the flag, or has its place in the plan.
     fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault>;
+
+    /// Has so many hosts of the testbed go round the device's ports, and says whether it can.
+    fn go_round(&mut self, _hosts: u32) -> bool {
+        false
+    }
 }
 
 /// Quick where nothing is stated.

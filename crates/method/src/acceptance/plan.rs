@@ -10,7 +10,7 @@ use super::measurable::{Part, measurable};
 use crate::search::GoalName;
 use crate::study::fabric::Arrangement;
 use crate::study::xray::{self, Bed};
-use crate::study::{DepthSpec, FabricSpec, ForwardingSpec, LatencySpec, SwitchingSpec};
+use crate::study::{DepthSpec, Estimate, FabricSpec, ForwardingSpec, LatencySpec, SwitchingSpec};
 use crate::{ForwardingTest, Nodes, StudySpec, SwitchTest};
 use page::{Key, Metric};
 use trial::{Carrier, Protocol, Topology};
@@ -23,8 +23,6 @@ const MOST_BLOCKS: f64 = 200.0;
 const NARROWER: f64 = 8.0;
 /// No bracket is narrower than this, of its upper end.
 const NARROWEST: f64 = 0.000_2;
-/// About as long as a burst's trial is.
-const DEPTH_TRIAL: Nanos = Nanos::from_millis(100);
 /// A device that knows twice as many is shown to be full by these.
 const STATIONS: u64 = 1_024;
 const MOST_STATIONS: u64 = 1 << 20;
@@ -59,7 +57,7 @@ pub fn within(
 ) -> Planned {
     let mut planned = Planned::default();
     let time = |studies: &[StudySpec]| {
-        studies.iter().map(|one| one.estimate(topology)).fold(Nanos::ZERO, |a, b| a + b)
+        studies.iter().map(|one| one.estimate(topology)).sum::<Estimate>().time
     };
     for claim in claims {
         let out = |why, needs| Decided::without(claim.clone(), why, needs);
@@ -71,7 +69,7 @@ pub fn within(
             }
         };
         let mut more = planned.studies.clone();
-        let alone = study.estimate(topology);
+        let alone = study.estimate(topology).time;
         add(&mut more, study);
         if budget.is_some_and(|budget| time(&more) > budget) {
             planned.left_out.push(out(Why::NoTime, Some(alone)));
@@ -112,23 +110,6 @@ pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
         _ => return None,
     }
     Some(study)
-}
-
-/// About how many trials that is.
-pub fn trials(studies: &[StudySpec], topology: &Topology) -> u64 {
-    let of = |study: &StudySpec| {
-        let (profile, load) = match study {
-            StudySpec::Latency(spec) => (spec.profile, spec.duration),
-            StudySpec::Forwarding(spec) => (spec.profile, spec.duration),
-            StudySpec::Switching(spec) => (spec.profile, spec.duration),
-            StudySpec::Fabric(spec) => (spec.profile, spec.duration),
-            StudySpec::Depth(spec) => (spec.profile, DEPTH_TRIAL),
-            _ => return 0,
-        };
-        let (all, one) = (study.estimate(topology), profile.trial(load));
-        (all.as_secs_f64() / one.as_secs_f64()).round() as u64
-    };
-    studies.iter().map(of).sum()
 }
 
 /// Joins a study to one that is there already, or adds it.

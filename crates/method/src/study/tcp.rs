@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session};
 use super::ways::{Way, Ways};
-use super::{BLOCKS, Profile, SpecProblem, problem};
+use super::{BLOCKS, Estimate, Profile, SpecProblem, problem};
 use page::Figure;
 use trial::topology::PortRef;
 use trial::{Gate, Offloads, Result, Subject, Testbed, Topology};
@@ -109,7 +109,7 @@ impl TcpSpec {
     }
 
     /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = self.ways(topology).map_or(0, |ways| ways.all().len());
         let trials = u64::from(self.blocks) * (ways * self.directions.len()) as u64;
         self.profile.trial(self.omit + self.duration) * trials

@@ -123,15 +123,15 @@ impl StoreError {
     /// What the user can do about it, for a `hint:` line.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Directory { .. } => Some("name a writable place with --store FILE"),
+            Self::Directory { .. } => Some("name a writable place with --journal FILE"),
             Self::Open { cause, .. } | Self::Write { cause, .. } => Some(hint_for_sqlite(cause)),
             Self::Read { cause, .. } => match cause.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DatabaseCorrupt) => Some(hint_for_sqlite(cause)),
                 _ => None,
             },
-            Self::Foreign { .. } => Some("name another file with --store FILE"),
+            Self::Foreign { .. } => Some("name another file with --journal FILE"),
             Self::Newer { .. } => {
-                Some("use the newer switchmark that wrote it, or another file with --store FILE")
+                Some("use the newer switchmark that wrote it, or another file with --journal FILE")
             }
             Self::Older { .. } => {
                 Some("`cp` it, with its -wal file where there is one, and name the copy")
@@ -153,11 +153,11 @@ fn hint_for_sqlite(cause: &rusqlite::Error) -> &'static str {
             "free some space and use --resume: what was recorded is kept and readable"
         }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            "the file is no intact SQLite database: name another with --store FILE"
+            "the file is no intact SQLite database: name another with --journal FILE"
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another process holds the store: let it finish, or name another with --store FILE"
+            "another process holds the store: let it finish, or name another with --journal FILE"
         }
-        _ => "name a writable place with --store FILE",
+        _ => "name a writable place with --journal FILE",
     }
 }

@@ -125,8 +125,9 @@ mod tests {
                 }
             }
         }
-        let with = pack("{\"label\":\"two\"}", &record[..9_000], &own);
-        let alone = pack("{\"label\":\"two\"}", &record[..9_000], "");
+        let last = &record[record.len() - 9_000..];
+        let with = pack("{\"label\":\"two\"}", last, &own);
+        let alone = pack("{\"label\":\"two\"}", last, "");
         assert!(with.len() * 3 < alone.len(), "{} against {}", with.len(), alone.len());
         assert_eq!(unpack(&with, ""), Err(Damaged), "its dictionary is not there");
         assert_eq!(unpack(&with[..with.len() / 2], &own), Err(Damaged), "half is missing");

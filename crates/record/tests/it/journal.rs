@@ -380,7 +380,7 @@ fn unusable_paths_and_files_are_told() {
         let error = Store::open(path).err().unwrap_or_else(|| panic!("{} opened", path.display()));
         let text = chain(&error);
         assert!(text.contains(expect) && text.contains("store"), "{text}");
-        assert!(error.hint().is_some_and(|h| h.contains("--store FILE")), "{text}");
+        assert!(error.hint().is_some_and(|h| h.contains("--journal FILE")), "{text}");
     };
     let file = place.0.join("plain");
     std::fs::write(&file, "this is no database, whatever its name may say, and long enough")

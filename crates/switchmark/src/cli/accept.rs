@@ -8,9 +8,9 @@ mod show;
 use std::path::PathBuf;
 
 use measure::Nanos;
-use method::StudySpec;
 use method::acceptance::{self, Acceptance, Decided, Decision, Planned, SheetClaim};
 use method::study::xray::Bed;
+use method::{Estimate, StudySpec};
 use record::Store;
 use record::report::acceptance::VERB;
 use record::text::numbers;
@@ -156,7 +156,7 @@ fn one(claim: &SheetClaim, planned: &Planned, figures: &[page::Figure]) -> Decid
 fn say_what_would_tell(decided: &mut [Decided], ground: &Ground) {
     for one in decided {
         if let Some(study) = acceptance::again(one, ground.bed) {
-            one.needs = Some(study.estimate(&ground.topology));
+            one.needs = Some(study.estimate(&ground.topology).time);
         }
     }
 }
@@ -170,12 +170,12 @@ fn second(
 ) -> Vec<(usize, StudySpec)> {
     say_what_would_tell(decided, ground);
     // Where nothing is said, as long again as the first round.
-    let first = session::estimate(&planned.studies, &ground.topology);
+    let first = session::estimate(&planned.studies, &ground.topology).time;
     let mut left = args.budget.map_or(first, |budget| budget.saturating_sub(first));
     let mut open = Vec::new();
     for (at, one) in decided.iter().enumerate() {
         let Some(study) = acceptance::again(one, ground.bed) else { continue };
-        let needs = study.estimate(&ground.topology);
+        let needs = study.estimate(&ground.topology).time;
         if needs <= left {
             left = left.saturating_sub(needs);
             open.push((at, study));
@@ -209,8 +209,7 @@ fn foretell(args: &Args, planned: &Planned, ground: &Ground) {
     if args.measuring.data.quiet {
         return;
     }
-    let time = session::estimate(&planned.studies, &ground.topology);
-    let trials = acceptance::trials(&planned.studies, &ground.topology);
+    let Estimate { trials, time, .. } = session::estimate(&planned.studies, &ground.topology);
     let studies: Vec<&str> = planned.studies.iter().map(StudySpec::name).collect();
     tell(&format!(
         "accept: {} of {} claims by {} studies ({}): about {trials} trials, {}{}\n",

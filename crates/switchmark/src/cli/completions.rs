@@ -4,10 +4,9 @@
 
 use std::io::Write as _;
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use super::{Cli, Failure, Outcome};
+use super::{Failure, Outcome, command};
 
 /// `completions`
 #[derive(Debug, clap::Args)]
@@ -19,7 +18,7 @@ pub struct Args {
 /// Prints.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "switchmark", &mut script);
+    clap_complete::generate(args.shell, &mut command(), "switchmark", &mut script);
     std::io::stdout().write_all(&script).map_err(Failure::unusable)?;
     Ok(Outcome::Done)
 }

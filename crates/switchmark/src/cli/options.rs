@@ -12,12 +12,13 @@ use crate::request::values::Duration;
 
 /// Of every verb that yields data.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output and journal")]
 pub struct Data {
     /// Print one JSON object on stdout, everything else on stderr
     #[arg(long)]
     pub json: bool,
     /// The journal [default: switchmark/journal.db in the user's data directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long = "journal", alias = "store", value_name = "FILE")]
     pub store: Option<PathBuf>,
     /// No progress; with --json, nothing on stderr but errors
     #[arg(long, short)]
@@ -26,6 +27,7 @@ pub struct Data {
 
 /// Of every verb that measures.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "The run")]
 pub struct Measuring {
     #[command(flatten)]
     pub data: Data,
@@ -49,6 +51,10 @@ pub struct Measuring {
     /// Begin also what would take more than three days
     #[arg(long)]
     pub yes: bool,
+    /// Say how many trials it would take, how long, and what would be changed on the hosts; do
+    /// nothing
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
     /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

@@ -59,7 +59,7 @@ pub fn store_path(data: &Data) -> Result<PathBuf, ConfigError> {
         .filter(|path| path.is_absolute())
         .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")));
     base.map(|base| base.join("switchmark/journal.db")).ok_or_else(|| {
-        ConfigError::bare("find the user's data directory", "name the journal with --store FILE")
+        ConfigError::bare("find the user's data directory", "name the journal with --journal FILE")
     })
 }
 

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use lab::Privilege;
 use measure::Nanos;
 use method::acceptance::SheetClaim;
-use method::comparison::before_start;
 use method::{Estimate, StudySpec};
 use page::Figure;
 use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
@@ -19,11 +18,11 @@ use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::{Failure, Outcome, another_time, lone, preflight, signals};
+use super::{Failure, Outcome, another_time, before, lone, preflight, signals};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop};
-use crate::speak::tell;
+use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
 use record::text::numbers;
 
@@ -52,6 +51,9 @@ pub fn run(
     measuring: &Measuring,
     request: impl FnOnce() -> Result<Request, Failure>,
 ) -> Result<Outcome, Failure> {
+    if measuring.dry_run {
+        return rehearse(&request()?);
+    }
     let data = &measuring.data;
     let (finished, _) = one(measuring, |_| true, request)?;
     let outcome = output::show(&finished, data)?;
@@ -67,6 +69,7 @@ pub fn one(
     request: impl FnOnce() -> Result<Request, Failure>,
 ) -> Result<(Finished, Stop), Failure> {
     let data = &measuring.data;
+    not_rehearsed(measuring)?;
     if let Some(path) = &measuring.report {
         output::check_report(path)?;
     }
@@ -99,6 +102,33 @@ pub fn one(
     Ok((finished, stop))
 }
 
+/// Verbs that make several runs, each after the results of those before, can't tell beforehand.
+pub fn not_rehearsed(measuring: &Measuring) -> Result<(), ConfigError> {
+    if !measuring.dry_run {
+        return Ok(());
+    }
+    let message = "--dry-run: this makes several runs, and can't be told beforehand";
+    Err(ConfigError::bare(message, "ask it of one of them: `latency`, `forwarding`, `run PLAN`…"))
+}
+
+/// What a run would be, told of the request alone.
+fn rehearse(request: &Request) -> Result<Outcome, Failure> {
+    check(request)?;
+    let topology = known(request);
+    speak::print(&before::rehearsed(request, topology.as_ref()))?;
+    Ok(Outcome::Done)
+}
+
+/// The hosts and devices, where they are known before anything is built.
+fn known(request: &Request) -> Option<Topology> {
+    let name = &request.testbed.name;
+    match &request.testbed.source {
+        Source::Hosts(hosts) => Some(hosts.topology(name)),
+        Source::Virtual(config) => Some(config.topology(name)),
+        Source::Lab(_) => None,
+    }
+}
+
 /// What can be told from the request alone.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
     for study in &request.studies {
@@ -106,16 +136,11 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
             .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
     }
     let name = &request.testbed.name;
-    let known = match &request.testbed.source {
-        Source::Hosts(hosts) => Some(hosts.topology(name)),
-        Source::Virtual(config) => Some(config.topology(name)),
-        Source::Lab(_) => None,
-    };
     if let Source::Hosts(hosts) = &request.testbed.source {
         way_back::check(&request.studies, &hosts.topology(name))
             .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
     }
-    if let Some(topology) = known {
+    if let Some(topology) = known(request) {
         for study in &request.studies {
             study
                 .check(&topology)
@@ -209,7 +234,9 @@ pub fn carry_out(
             meta.notes.extend(doubts);
             meta.claims = claims;
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
-            foretell(&meta, data.quiet);
+            if !data.quiet {
+                tell(&before::told(place, &meta.studies, &meta.topology));
+            }
             store.create_run(&meta)?;
             store.label(&meta.id, label.as_deref())?;
             meta
@@ -298,38 +325,6 @@ fn studies(
     Ok(figures)
 }
 
-/// What a campaign will take, before it takes it, and what a run of several devices can decide.
-fn foretell(meta: &RunMeta, quiet: bool) {
-    if let Some(said) = before_start(&meta.studies).filter(|_| !quiet) {
-        tell(&format!("comparison: {said}\n"));
-    }
-    let moved = meta.topology.another_time.as_ref().filter(|times| times.is_by_hand());
-    if let Some(times) = moved.filter(|_| !quiet && !meta.topology.is_simulated()) {
-        let (cable, device) = (times.cable_rounds, times.device_rounds);
-        tell(&format!(
-            "sittings: the direct cable in {cable}, the device in {device}: cables are moved by hand {} times\n",
-            cable + device - 1
-        ));
-    }
-    for study in &meta.studies {
-        let StudySpec::Campaign(spec) = study else { continue };
-        if quiet {
-            return;
-        }
-        let hands = match spec.changes_by_hand() {
-            0 => String::new(),
-            1 => ", set up by hand once".to_owned(),
-            many => format!(", {many} changes by hand at most"),
-        };
-        tell(&format!(
-            "campaign: {} cells and an A/A control in {} blocks at most: {} of trials{hands}\n",
-            spec.cells.len(),
-            spec.blocks,
-            numbers::span(spec.estimate(&meta.topology).time),
-        ));
-    }
-}
-
 /// Refuses what would go on for days, which is a slip more often than a wish.
 fn is_short_enough(
     studies: &[StudySpec],
@@ -369,7 +364,7 @@ fn broke_off(
     // A full disk keeps this out too; the run then still reads as running, which is resumable.
     let kept = store.set_status(run, &ending(&error));
     let own_hint = record::hint_for(&error);
-    let store = flag.map_or_else(String::new, |path| format!(" --store {}", path.display()));
+    let store = flag.map_or_else(String::new, |path| format!(" --journal {}", path.display()));
     // A data sheet is more than its run.
     let verb = if verb == DATA_SHEET { verb } else { "run" };
     let resume = format!("`switchmark {verb} --resume {run}{store}` goes on from the last trial");

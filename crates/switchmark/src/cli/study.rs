@@ -16,7 +16,7 @@ pub struct Args<R: clap::Args> {
     testbed: Option<String>,
     /// Hosts and their ports without any file: root@a:eth1,root@b:eth1 through a device,
     /// root@a:eth1=root@b:eth1 over a direct cable
-    #[arg(long, value_name = "H", conflicts_with_all = ["resume", "testbed"])]
+    #[arg(long, value_name = "H", conflicts_with = "resume")]
     hosts: Option<String>,
     #[command(flatten)]
     request: R,
@@ -25,22 +25,28 @@ pub struct Args<R: clap::Args> {
 }
 
 /// Measures.
-pub fn run<R: clap::Args + StudyRequest>(args: &Args<R>) -> Result<Outcome, Failure> {
+pub fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
-        let testbed = match &args.hosts {
-            Some(hosts) => {
+        let mut request = args.request.clone();
+        let testbed = match (&args.hosts, &args.testbed) {
+            (Some(hosts), Some(testbed)) => {
+                let count = hosts.parse().ok();
+                if !count.is_some_and(|count| request.go_round(count)) {
+                    let message = "--hosts and --testbed both say where: one of them is enough";
+                    return Err(ConfigError::bare(message, "leave one of them out").into());
+                }
+                testbed::from_argument("--testbed", testbed)?
+            }
+            (Some(hosts), None) => {
                 let name = format!("{}{hosts}", hosts_name::PREFIX);
                 testbed::from_argument("--hosts", &name)?
             }
-            None => testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?,
+            (None, testbed) => {
+                testbed::from_argument("--testbed", testbed.as_deref().unwrap_or(""))?
+            }
         };
-        let study = args.request.resolve(&testbed).map_err(ConfigError::of_flags)?;
-        Ok(Request {
-            verb: study.name(),
-            testbed,
-            studies: vec![study],
-            seed: None,
-            claims: Vec::new(),
-        })
+        let study = request.resolve(&testbed).map_err(ConfigError::of_flags)?;
+        let (verb, claims) = (study.name(), Vec::new());
+        Ok(Request { verb, testbed, studies: vec![study], seed: None, claims })
     })
 }

@@ -51,11 +51,11 @@ pub struct Fabric {
     /// With --arrangement: tell groups of ports and their uplinks too, from floods
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub infer: Option<Given<bool>>,
-    /// Fewer hosts than ports: so many hosts go round the device's ports, and only its groups are
-    /// told
-    #[arg(long, value_name = "N", requires = "ports")]
+    #[arg(skip)]
     pub hosts: Option<u32>,
-    /// The device's ports, by numbers from 1; between trials it is said which cable goes where next
+    /// Fewer hosts than ports: with --hosts N so many of the testbed's hosts go round so many ports
+    /// of the device, by numbers from 1, and only its groups are told; between trials it is said
+    /// which cable goes where next
     #[arg(long, value_name = "N", requires = "hosts",
         conflicts_with_all = ["arrangements", "nodes", "message", "messages", "carrier"])]
     pub ports: Option<u32>,
@@ -82,6 +82,11 @@ pub struct Fabric {
 }
 
 impl StudyRequest for Fabric {
+    fn go_round(&mut self, hosts: u32) -> bool {
+        self.hosts = Some(hosts);
+        self.ports.is_some()
+    }
+
     /// Virtual time is exact, and a second of it for 48 busy ports takes several real ones: where
     /// nothing is said, a tenth of the profile's trials is enough there.
     fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {

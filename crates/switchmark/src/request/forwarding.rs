@@ -315,7 +315,7 @@ pub struct Size;
 
 impl Value for Size {
     type Is = FrameMix;
-    const KIND: Kind = Kind::Whole;
+    const KIND: Kind = Kind::Octets;
 
     fn read(text: &str) -> Result<FrameMix, Misfit> {
         if text.trim() == "imix" {

@@ -42,6 +42,8 @@ pub enum Kind {
     Text,
     /// An integer.
     Whole,
+    /// An integer, or a text that is one with its unit: `"1500B"`.
+    Octets,
     /// An integer or a float.
     Number,
     /// `true` or `false`; of a flag, that it is there.
@@ -198,19 +200,19 @@ impl<V: Value> Visitor<'_> for KeyVisitor<V> {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match V::KIND {
             Kind::Text => "a string",
-            Kind::Whole => "i64",
+            Kind::Whole | Kind::Octets => "i64",
             Kind::Number => "f64",
             Kind::Truth => "a boolean",
         })
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Read<V>, E> {
-        self.take(&[Kind::Text], text, Unexpected::Str(text))
+        self.take(&[Kind::Text, Kind::Octets], text, Unexpected::Str(text))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Read<V>, E> {
         let found = Unexpected::Signed(number);
-        self.take(&[Kind::Whole, Kind::Number], &number.to_string(), found)
+        self.take(&[Kind::Whole, Kind::Number, Kind::Octets], &number.to_string(), found)
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Read<V>, E> {

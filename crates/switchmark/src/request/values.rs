@@ -221,12 +221,17 @@ impl Value for bool {
 
 impl Value for FrameSize {
     type Is = Self;
-    const KIND: Kind = Kind::Whole;
+    const KIND: Kind = Kind::Octets;
 
     fn read(text: &str) -> Result<Self, Misfit> {
+        if text.trim() == "imix" {
+            let message = "`imix` is a mix of sizes, and each of these trials has one".to_owned();
+            let hint = "give sizes, such as 64,594,1518; `forwarding` takes imix";
+            return Err((message, hint.to_owned()));
+        }
         let hint = "frame sizes count from the MAC address through the FCS";
-        let size = octets(text).and_then(Self::new);
-        size.map_err(|error| (error.to_string(), hint.to_owned()))
+        let size = octets(text)?;
+        Self::new(size).map_err(|error| (error.to_string(), hint.to_owned()))
     }
 }
 
@@ -236,18 +241,31 @@ pub struct Length;
 
 impl Value for Length {
     type Is = u32;
-    const KIND: Kind = Kind::Whole;
+    const KIND: Kind = Kind::Octets;
 
     fn read(text: &str) -> Result<u32, Misfit> {
-        octets(text).map_err(|error| (error.to_string(), "give a number of octets".to_owned()))
+        octets(text)
     }
 }
 
-/// Beyond what can be held there is no size anyway.
-pub(super) fn octets(text: &str) -> Result<u32, UnitError> {
-    let number = text.trim().parse::<i64>();
-    let number = number.map_err(|_| UnitError::NoNumber { text: text.to_owned() })?;
-    Ok(u32::try_from(number.max(0)).unwrap_or(u32::MAX))
+/// `1500`, `1500B`: beyond what can be held there is no size anyway. What `k` stands for nobody
+/// knows: 9k is 9000 octets to one, and 9216 or 9018 to others.
+pub(super) fn octets(text: &str) -> Result<u32, Misfit> {
+    let text = text.trim();
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = (text[..end].trim_end(), &text[end..]);
+    let known = ["", "B", "byte", "bytes", "octet", "octets"].contains(&unit);
+    match number.parse::<i64>() {
+        Ok(number) if known => Ok(u32::try_from(number.max(0)).unwrap_or(u32::MAX)),
+        Ok(_) => {
+            let message = format!("`{text}` may be several numbers of octets");
+            Err((message, "write all its digits: 9000, or 9018 with header and FCS".to_owned()))
+        }
+        Err(_) => Err((
+            format!("`{text}` is no number of octets"),
+            "give a whole number, such as 1518".to_owned(),
+        )),
+    }
 }
 
 /// The frames that carry IP packets and UDP payloads of these lengths, each of which has to fit.
@@ -298,4 +316,28 @@ pub(super) fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
         }
     }
     once
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_are_written_as_people_do_and_nothing_is_guessed() {
+        for text in ["1500", "1500B", " 1500 bytes", "1500octets"] {
+            assert_eq!(octets(text), Ok(1500), "{text}");
+        }
+        for (text, said) in [
+            ("9k", "may be several numbers"),
+            ("9K", "may be several numbers"),
+            ("", "no number"),
+            ("small", "no number"),
+            ("15.5", "no number"),
+        ] {
+            let (message, _) = octets(text).expect_err(text);
+            assert!(message.contains(said), "{text}: {message}");
+        }
+        let (message, hint) = FrameSize::read("imix").expect_err("one size");
+        assert!(message.contains("mix") && hint.contains("forwarding"), "{message}: {hint}");
+    }
 }

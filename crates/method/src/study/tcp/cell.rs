@@ -105,8 +105,6 @@ pub(super) struct Seen {
     pub(super) segment: Option<Segment>,
     /// None where nobody read the sender's sockets.
     pub(super) sender: Option<Sender>,
-    /// None where the sender's host did not tell.
-    pub(super) retransmits: Option<u64>,
 }
 
 /// What the sender's sockets said, all streams together.

@@ -79,6 +79,7 @@ pub(in crate::cli) fn run(
     jobs: Option<u16>,
     measuring: &Measuring,
 ) -> Result<Outcome, Failure> {
+    session::not_rehearsed(measuring)?;
     if let Some(path) = &measuring.report {
         output::check_report(path)?;
     }
@@ -192,7 +193,7 @@ impl Work<'_> {
         if done == 0 {
             return "no point had come to its end".to_owned();
         }
-        let flag = |path: &PathBuf| format!(" --store {}", path.display());
+        let flag = |path: &PathBuf| format!(" --journal {}", path.display());
         let store = self.data.store.as_ref().map_or_else(String::new, flag);
         let of = self.points.len();
         format!("{done} of {of} points are kept: `switchmark report {}{store}`", self.sweep)

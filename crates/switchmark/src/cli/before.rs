@@ -1,0 +1,149 @@
+//! What a run will take and what it changes, in words, before anything happens.
+//!
+//! Owns those words. Never decides whether a run may begin, and touches no host.
+
+use std::fmt::Write as _;
+
+use method::comparison::before_start;
+use method::{Estimate, StudySpec};
+use record::text::numbers;
+use trial::Topology;
+
+use super::session::Request;
+use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
+use crate::terminal::screen::screen;
+use record::text::put_wrapped;
+
+/// Of each study how many trials and how long, what hands have to do, and what is changed on the
+/// hosts for as long as it runs.
+pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
+    let mut out = String::new();
+    let mut line = |lead: &str, text: &str| put_wrapped(&mut out, screen(), lead, text);
+    for study in studies {
+        let estimate = study.estimate(topology);
+        if estimate != Estimate::NONE {
+            line(&format!("{}: ", study.name()), &work(study, estimate, topology));
+        }
+        if let Some(hands) = hands(study) {
+            line("by hand: ", &hands);
+        }
+    }
+    if let Some(said) = before_start(studies) {
+        line("comparison: ", &said);
+    }
+    let times = topology.another_time.as_ref().filter(|times| times.is_by_hand());
+    if let Some(times) = times.filter(|_| !topology.is_simulated()) {
+        let (cable, device) = (times.cable_rounds, times.device_rounds);
+        let moved = cable + device - 1;
+        line(
+            "sittings: ",
+            &format!(
+                "the direct cable in {cable}, the device in {device}: cables are moved by hand {moved} times"
+            ),
+        );
+    }
+    if let Source::Hosts(hosts) = &place.source {
+        line("hosts: ", &changes(hosts, studies));
+    }
+    out
+}
+
+/// `about 240 trials, about 4 min 10 s`
+fn work(study: &StudySpec, estimate: Estimate, topology: &Topology) -> String {
+    let Estimate { trials, time, searching } = estimate;
+    let trials = match trials {
+        1 => "1 trial".to_owned(),
+        _ if searching => format!("about {trials} trials, as many as results ask for"),
+        _ => format!("{trials} trials, and repeats of those that are not valid"),
+    };
+    let cells = match study {
+        StudySpec::Campaign(spec) => {
+            format!(
+                "{} cells and an A/A control in {} blocks at most: ",
+                spec.cells.len(),
+                spec.blocks
+            )
+        }
+        _ => String::new(),
+    };
+    let time = numbers::span(time);
+    if topology.is_simulated() {
+        format!("{cells}{trials}; {time} of virtual time")
+    } else {
+        format!("{cells}{trials}; about {time}")
+    }
+}
+
+/// What somebody has to do between trials.
+fn hands(study: &StudySpec) -> Option<String> {
+    match study {
+        StudySpec::Campaign(spec) => match spec.changes_by_hand() {
+            0 => None,
+            1 => Some("the testbed is set up once".to_owned()),
+            many => Some(format!("the testbed is set up again at most {many} times")),
+        },
+        StudySpec::Fabric(spec) => spec.recabling.map(|plan| {
+            let (once, together) = plan.least_moves();
+            format!(
+                "cables are moved {once} times at least, so that each of {} ports is used once, and up \
+                 to about {together} times where every two ports have to be used together; between \
+                 trials it is said which cable goes where",
+                plan.ports
+            )
+        }),
+        _ => None,
+    }
+}
+
+/// What agents change, as they do it: docs/threat-model.md.
+fn changes(hosts: &HostsConfig, studies: &[StudySpec]) -> String {
+    let mut all = vec![
+        "segmentation and receive offloads of the test ports are off during trials".to_owned(),
+    ];
+    if !hosts.own_addresses.is_empty() {
+        let ports = hosts.own_addresses.len();
+        all.push(format!("{ports} ports are taken up and get a test address"));
+    }
+    if hosts.delay != measure::Nanos::ZERO {
+        all.push(format!("frames that arrive wait {} in a queue", hosts.delay));
+    }
+    let varied: Vec<String> = studies
+        .iter()
+        .flat_map(StudySpec::subjects)
+        .filter_map(|subject| Some(format!("{} into {}", subject.device, subject.variant?)))
+        .collect();
+    if !varied.is_empty() {
+        all.push(format!("the testbed file's commands put {}", varied.join(", ")));
+    }
+    format!(
+        "{}; whatever agents change is put back when the run ends, however it ends",
+        all.join("; ")
+    )
+}
+
+/// The same with the testbed, for a run that is not begun.
+pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
+    let mut out = format!("testbed {}\n", request.testbed.name);
+    let Some(topology) = topology else {
+        let studies: Vec<&str> = request.studies.iter().map(StudySpec::name).collect();
+        let _ = writeln!(
+            out,
+            "{}: a lab's trials are counted once it is built, in namespaces of this machine\nnothing was done",
+            studies.join(", ")
+        );
+        return out;
+    };
+    for host in &topology.hosts {
+        let ports = host.ports.iter().map(|port| match &port.cable {
+            trial::topology::CableEnd::Device { device, .. } => {
+                format!("{} to {device}", port.name)
+            }
+            trial::topology::CableEnd::Host(other) => format!("{} to {other}", port.name),
+        });
+        let ports: Vec<String> = ports.collect();
+        put_wrapped(&mut out, screen(), &format!("  {:<8} ", host.name), &ports.join(", "));
+    }
+    out.push_str(&told(&request.testbed, &request.studies, topology));
+    out.push_str("nothing was done\n");
+    out
+}
