@@ -36,6 +36,7 @@ impl Control {
         cookie: &[u8; COOKIE],
         halt: &Halt,
     ) -> Result<Self, ServerFault> {
+        const DEED: &str = "begin a test on";
         let tcp = open_as_found(local, server).map_err(|error| match error {
             FlowError::Kernel { cause, .. } => ServerFault::Absent { server, cause },
             other => ServerFault::strange(server, other.to_string()),
@@ -43,7 +44,6 @@ impl Control {
         // Single octets wait for nothing.
         let _ = tcp.set_nodelay(true);
         let mut this = Self { tcp, server, finished: true };
-        const DEED: &str = "begin a test on";
         let until = clock::monotonic() + ANSWERING;
         this.write(cookie, DEED, until, halt)?;
         match this.state(DEED, until, halt)? {
@@ -164,9 +164,11 @@ impl Control {
                 let mut numbers = [0; 8];
                 match self.read(&mut numbers, deed, until, halt) {
                     Ok(()) => {
-                        let [a, b, c, d, e, f, g, h] = numbers;
-                        let own = i32::from_be_bytes([a, b, c, d]);
-                        let cause = i32::from_be_bytes([e, f, g, h]);
+                        let number = |at: usize| {
+                            let octets = numbers.get(at..).and_then(|it| it.first_chunk());
+                            octets.map_or(0, |octets| i32::from_be_bytes(*octets))
+                        };
+                        let (own, cause) = (number(0), number(4));
                         let cause = io::Error::from_raw_os_error(cause);
                         refused(format!("gave up with its error {own}: {cause}"))
                     }

@@ -105,7 +105,7 @@ impl Datagrams {
 #[derive(Debug, Default)]
 struct Sent {
     offered: u64,
-    sent: u64,
+    taken: u64,
     first: Option<Nanos>,
     last: Nanos,
     departures: Histogram,
@@ -166,8 +166,8 @@ impl DatagramTest {
         let mut counts = Own::new(elapsed);
         let payload = u64::from(load.payload);
         if let Some(sent) = &sent {
-            let octets = ByteCount(sent.sent * payload);
-            counts.datagrams(octets, Counted { packets: sent.sent, errors: 0 });
+            let octets = ByteCount(sent.taken * payload);
+            counts.datagrams(octets, Counted { packets: sent.taken, errors: 0 });
         }
         if let Some(got) = &got {
             let packets = got.counts.highest.map_or(0, |highest| highest + 1);
@@ -190,6 +190,7 @@ impl DatagramTest {
 
     /// The server answers the first datagram, and from then on knows this socket.
     fn open(&self, halt: &Halt) -> Result<UdpSocket, FlowError> {
+        const DEED: &str = "open a udp stream to";
         let Agreement { end, .. } = &self.agreement;
         let server = end.remote;
         let failed = |deed| move |e| FlowError::kernel(deed, server, e);
@@ -199,13 +200,12 @@ impl DatagramTest {
         socket.set_nonblocking(true).map_err(failed("set options of udp socket to"))?;
         enlarge_receive_buffer(&socket, RECEIVE_OCTETS);
         socket.send(&HELLO).map_err(failed("greet the iperf3 server at"))?;
-        const DEED: &str = "open a udp stream to";
         let until = clock::monotonic() + ANSWERING;
         loop {
             match socket.recv(&mut [0; 64]) {
                 Ok(_) => return Ok(socket),
                 Err(e) if is_pause(&e) => {}
-                Err(e) => return Err(failed("open a udp stream to")(e)),
+                Err(e) => return Err(failed(DEED)(e)),
             }
             if halt.asked() {
                 return Err(ServerFault::Halted { server }.into());
@@ -231,7 +231,7 @@ impl Datagrams {
             let ended = halt.asked() || now >= end;
             let due = if ended { 0 } else { schedule.due(now) };
             for _ in 0..due {
-                self.stamp(&mut octets, sent.sent + 1, clock::realtime());
+                self.stamp(&mut octets, sent.taken + 1, clock::realtime());
                 sent.count(socket.send(&octets))?;
             }
             if due > 0 {
@@ -306,7 +306,7 @@ impl Sent {
         } else {
             self.first = Some(now);
         }
-        self.sent += 1;
+        self.taken += 1;
         self.last = now;
         Ok(())
     }
@@ -332,11 +332,11 @@ fn reason(side: &str) -> String {
 fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
     let unique = told.packets.checked_sub(told.errors)?;
     let highest = told.packets.checked_sub(1);
-    (told.packets <= sent.sent).then(|| DatagramsRecord {
+    (told.packets <= sent.taken).then(|| DatagramsRecord {
         backend: BACKEND.to_owned(),
         backend_reason: reason("receives"),
         offered: sent.offered,
-        sent: sent.sent,
+        sent: sent.taken,
         receiver: BACKEND.to_owned(),
         receiver_reason: reason("receives, and tells losses by gaps in the numbers"),
         received: SequenceCounts { unique, highest, ..SequenceCounts::default() },

@@ -311,7 +311,7 @@ impl Results {
         let strange = |why: String| ServerFault::strange(server, why);
         let mut far = FarEndRecord { streams: Vec::new(), elapsed: Nanos::ZERO, retransmits: None };
         for number in streams.map(stream_number) {
-            let mut named = self.streams.iter().filter(|it| it.id == number as f64);
+            let mut named = self.streams.iter().filter(|it| count(it.id) == Some(number));
             let (Some(stream), None) = (named.next(), named.next()) else {
                 return Err(strange(format!("its results tell stream {number} not once")));
             };
@@ -323,7 +323,7 @@ impl Results {
             }
             far.streams.push(ByteCount(octets));
             far.elapsed = far.elapsed.max(Nanos((seconds * 1e9) as u64));
-            if sent && self.sender_has_retransmits == 1.0 {
+            if sent && count(self.sender_has_retransmits) == Some(1) {
                 let again = count(stream.retransmits);
                 let again = again.ok_or_else(|| {
                     strange(format!("{} retransmits of stream {number}", stream.retransmits))
@@ -339,7 +339,7 @@ impl Results {
     /// What it says of the one stream of datagrams.
     pub fn datagrams(&self, server: SocketAddr) -> Result<(FarEndRecord, Counted), ServerFault> {
         let far = self.far_end(server, 0..1, false)?;
-        let counted = self.streams.iter().find(|it| it.id == stream_number(0) as f64);
+        let counted = self.streams.iter().find(|it| count(it.id) == Some(stream_number(0)));
         let counted = counted.and_then(|stream| {
             let (packets, errors) = (count(stream.packets)?, count(stream.errors)?);
             (errors <= packets).then_some(Counted { packets, errors })
@@ -353,5 +353,5 @@ impl Results {
 
 /// A double that counts something.
 fn count(value: f64) -> Option<u64> {
-    (value >= 0.0 && value <= EXACT && value.fract() == 0.0).then_some(value as u64)
+    ((0.0..=EXACT).contains(&value) && value.fract() == 0.0).then_some(value as u64)
 }

@@ -38,13 +38,11 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        match child {
-            Ok(child) => Some(Self(child, at)),
-            Err(_) => {
-                eprintln!("skipped: iperf3 is not installed");
-                None
-            }
-        }
+        let Ok(child) = child else {
+            eprintln!("skipped: iperf3 is not installed");
+            return None;
+        };
+        Some(Self(child, at))
     }
 
     /// What it printed, once it has ended by itself.

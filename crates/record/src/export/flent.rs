@@ -43,7 +43,7 @@ pub fn flent(run: &RunMeta, records: &[(Trial, TrialRecord)]) -> Result<Vec<u8>,
         .enumerate()
         .map(|(at, stream)| {
             let rate = |octets: &measure::ByteCount| octets.0 as f64 * 8.0 / step / 1e6;
-            (format!("TCP upload::{}", at + 1), stream.received.iter().map(rate).collect())
+            (format!("TCP upload::{}", at + 1), stream.arrived().iter().map(rate).collect())
         })
         .collect();
     let points = series.iter().map(|(_, values)| values.len()).max().unwrap_or(0);

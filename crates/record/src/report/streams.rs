@@ -215,7 +215,7 @@ impl Curve {
         };
         match self {
             Self::Goodput => (1..)
-                .zip(&stream.received)
+                .zip(stream.arrived().iter())
                 .map(|(i, octets)| (f64::from(i) * interval, octets.0 as f64 * 8.0 / interval))
                 .collect(),
             Self::Cwnd => reading(|p| p.cwnd.0 as f64),

@@ -98,6 +98,35 @@ fn theirs(test: &Value, reverse: bool) -> (Vec<u64>, f64) {
     (octets, own[0]["seconds"].as_f64().expect("seconds"))
 }
 
+fn datagrams_and_what_is_refused(testbed: &mut LiveTestbed) {
+    let paced = harness::datagrams(1000, harness::paced(2000.0), trial::Backend::Auto);
+    for reverse in [false, true] {
+        let record = testbed.run(&trial(testbed, &[reverse], &paced)).expect("the testbed lives");
+        let flow = harness::datagrams_of(&record);
+        println!("udp, reverse {reverse}: {} sent, {:?}", flow.sent, flow.received);
+        assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
+        assert!(flow.received.unique * 10 > flow.sent * 9, "{flow:?}");
+    }
+    let flood = harness::datagrams(1000, trial::Schedule::Greedy, trial::Backend::Auto);
+    let Err(TestbedError::Unavailable { reason, .. }) =
+        testbed.run(&trial(testbed, &[false], &flood))
+    else {
+        panic!("it has no flood");
+    };
+    assert!(reason.contains("iperf3 sends frames of one size, at one rate"), "{reason}");
+    let kind = harness::echo(Protocol::Udp, 128);
+    let refused = trial(testbed, &[false], &kind);
+    let Err(TestbedError::Unavailable { reason, .. }) = testbed.run(&refused) else {
+        panic!("no echo answers there");
+    };
+    assert!(reason.contains("host `nas` runs an iperf3 server only"), "{reason}");
+    let twice = trial(testbed, &[false, false], &bulk(1));
+    let Err(TestbedError::Unavailable { reason, .. }) = testbed.run(&twice) else {
+        panic!("a server runs one test at a time");
+    };
+    assert!(reason.contains("host `nas` runs one test at a time"), "{reason}");
+}
+
 #[test]
 fn a_server_is_the_far_end_of_streams_both_ways() {
     let needed = ["ip", "iperf3"];
@@ -137,32 +166,7 @@ fn a_server_is_the_far_end_of_streams_both_ways() {
         assert!(near.counters["tx_packets"] > 0);
         assert_eq!(record.ports.len(), 1, "nobody reads the other's: {:?}", record.ports);
     }
-    let paced = harness::datagrams(1000, harness::paced(2000.0), trial::Backend::Auto);
-    for reverse in [false, true] {
-        let record = testbed.run(&trial(&testbed, &[reverse], &paced)).expect("the testbed lives");
-        let flow = harness::datagrams_of(&record);
-        println!("udp, reverse {reverse}: {} sent, {:?}", flow.sent, flow.received);
-        assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
-        assert!(flow.received.unique * 10 > flow.sent * 9, "{flow:?}");
-    }
-    let flood = harness::datagrams(1000, trial::Schedule::Greedy, trial::Backend::Auto);
-    let Err(TestbedError::Unavailable { reason, .. }) =
-        testbed.run(&trial(&testbed, &[false], &flood))
-    else {
-        panic!("it has no flood");
-    };
-    assert!(reason.contains("iperf3 sends frames of one size, at one rate"), "{reason}");
-    let kind = harness::echo(Protocol::Udp, 128);
-    let refused = trial(&testbed, &[false], &kind);
-    let Err(TestbedError::Unavailable { reason, .. }) = testbed.run(&refused) else {
-        panic!("no echo answers there");
-    };
-    assert!(reason.contains("host `nas` runs an iperf3 server only"), "{reason}");
-    let twice = trial(&testbed, &[false, false], &bulk(1));
-    let Err(TestbedError::Unavailable { reason, .. }) = testbed.run(&twice) else {
-        panic!("a server runs one test at a time");
-    };
-    assert!(reason.contains("host `nas` runs one test at a time"), "{reason}");
+    datagrams_and_what_is_refused(&mut testbed);
     // It dies, and the next trial finds nobody.
     let long = Trial {
         phases: trial::Phases::quick(Nanos::from_secs(30)),
