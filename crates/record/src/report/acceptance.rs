@@ -10,7 +10,7 @@ use page::{Answer, Block, Caveat, Cell, Figure, Key, Page, Reply, Section, Style
 
 use super::html::{self, ReportError};
 use super::{ReportInput, page_of, picture};
-use crate::text::{Footnotes, put_table, put_wrapped};
+use crate::text::{Footnotes, Screen, put_table, put_wrapped};
 use crate::{text, words};
 
 /// As the journal names the runs of claims.
@@ -42,16 +42,16 @@ pub fn render(
     html::render(format!("switchmark: {device}, acceptance"), pages, generated_unix_ns)
 }
 
-/// The same as text, at most 100 columns wide.
-pub fn text(acceptance: &Acceptance) -> String {
+/// The same as text, as wide as the screen.
+pub fn text(acceptance: &Acceptance, screen: Screen) -> String {
     let mut out = String::new();
-    put_wrapped(&mut out, "", &overall(acceptance));
+    put_wrapped(&mut out, screen, "", &overall(acceptance));
     out.push('\n');
-    put_table(&mut out, &table(acceptance), &mut Footnotes::of(&[]));
+    put_table(&mut out, screen, &table(acceptance), &mut Footnotes::of(&[]));
     let open = |one: &&Decided| one.decision != Decision::Pass;
     for one in acceptance.decided.iter().filter(open) {
         let told = format!("{}: {}", one.claim.text, reason(one));
-        put_wrapped(&mut out, &format!("{:<14}", one.decision.as_str()), &told);
+        put_wrapped(&mut out, screen, &format!("{:<14}", one.decision.as_str()), &told);
     }
     out
 }

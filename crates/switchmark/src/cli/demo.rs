@@ -24,6 +24,7 @@ use super::session::{self, Start};
 use super::{Failure, Outcome, lone, prove};
 use crate::config::testbed;
 use crate::speak;
+use crate::terminal::screen::screen;
 use truths::{OFF_PERCENT, truths};
 
 /// `demo`
@@ -97,7 +98,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = directory.join(REPORT);
     let known = truths(&runs);
     let tested = prove::self_test(seed, SELF_TEST, &stop, args.data.quiet);
-    let beside = record::text::table(&known.table);
+    let beside = record::text::table(&known.table, screen());
     output::say(&args.data, &format!("{beside}{}\n", tested.sentence))?;
     let preface = Preface {
         title: format!(

@@ -11,6 +11,7 @@ use super::{Accepted, Args};
 use crate::cli::junit::{self, Case, Ended};
 use crate::cli::{Failure, output};
 use crate::speak;
+use crate::terminal::screen::screen;
 
 /// All of it, where it was asked for.
 pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
@@ -22,7 +23,7 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
     let testbed = runs.first().map_or("", |run| &run.meta.topology.name);
     let head = format!("{device} on {testbed}  run {}\n\n", ids.join(", "));
-    output::say(data, &(head + &acceptance::text(acceptance)))?;
+    output::say(data, &(head + &acceptance::text(acceptance, screen())))?;
     let inputs: Vec<ReportInput<'_>> = runs
         .iter()
         .map(|r| ReportInput { meta: &r.meta, figures: &r.figures, records: &r.records })
