@@ -11,7 +11,6 @@ use trial::{Trial, TrialRecord};
 
 use super::super::streams::{self, Case};
 use super::super::subject::Who;
-use crate::words;
 
 /// No more trials than this are shown.
 const MOST_TRIALS: usize = 12;
