@@ -108,12 +108,12 @@ pub fn text(run: &Finished) -> String {
     let meta = &run.meta;
     let mut out = format!("run {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
     for note in &meta.notes {
-        let _ = writeln!(out, "{note}");
+        record::text::put_wrapped(&mut out, screen(), "", note);
     }
     let mut explained: Vec<String> = Vec::new();
     for line in meta.studies.iter().flat_map(|study| sizes(study, &meta.topology)) {
         if !explained.contains(&line) {
-            let _ = writeln!(out, "{line}");
+            record::text::put_wrapped(&mut out, screen(), "", &line);
             explained.push(line);
         }
     }

@@ -86,8 +86,9 @@ struct Which {
     /// Only on testbeds whose name has this in it
     #[arg(long, value_name = "TEXT")]
     testbed: Option<String>,
-    /// Only those that stand so: running, died, done, interrupted, failed
-    #[arg(long, value_name = "STATUS", value_parser = ["running", "died", "done", "interrupted", "failed"])]
+    /// Only those that stand so: running, died, done, no-figures, interrupted, failed
+    #[arg(long, value_name = "STATUS",
+        value_parser = ["running", "died", "done", "no-figures", "interrupted", "failed"])]
     status: Option<String>,
     /// Only those whose label has this in it
     #[arg(long, value_name = "TEXT")]
@@ -95,6 +96,14 @@ struct Which {
     /// Only the newest so many
     #[arg(long, short = 'n', value_name = "N")]
     last: Option<usize>,
+}
+
+/// As a list is narrowed by it.
+const fn status_word(status: &RunStatus) -> &'static str {
+    match status {
+        RunStatus::NoFigures => "no-figures",
+        other => other.as_str(),
+    }
 }
 
 impl Which {
@@ -108,7 +117,7 @@ impl Which {
             .filter(|run| {
                 is(&self.verb, &run.verb)
                     && has(&self.testbed, &run.testbed)
-                    && is(&self.status, run.status.as_str())
+                    && is(&self.status, status_word(&run.status))
                     && has(&self.label, run.label.as_deref().unwrap_or_default())
             })
             .take(self.last.unwrap_or(usize::MAX))
@@ -132,6 +141,11 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             remove(&store, &going, data)?;
         }
         Some(Deed::Prune { older_than, keep, which, dry_run, data }) => {
+            if which.last.is_some() {
+                let message = "prune --last would remove the newest runs";
+                let hint = "--keep N keeps the newest N, and removes the others";
+                return Err(ConfigError::bare(message, hint).into());
+            }
             let store = Store::open(&output::store_path(data)?)?;
             let before = older_than.map(days_ago).transpose()?;
             let going: Vec<RunSummary> = which

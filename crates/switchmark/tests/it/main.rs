@@ -18,3 +18,4 @@ mod program;
 mod protocol;
 mod prove;
 mod sim;
+mod terminal;

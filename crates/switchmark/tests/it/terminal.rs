@@ -1,0 +1,103 @@
+//! What a terminal shows: tables of its width, colours, what a run will take; and how small its
+//! journal is.
+//!
+//! All in virtual time: nothing is sent.
+
+use std::collections::BTreeSet;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::program::{Scratch, json, switchmark};
+
+fn run(scratch: &Scratch, args: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(switchmark());
+    command.args(args).args(["--journal", "j.db"]).current_dir(scratch.folder());
+    for name in ["COLUMNS", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command.envs(environment.iter().copied()).stdin(Stdio::null());
+    command.output().expect("switchmark starts")
+}
+
+fn text(output: &Output) -> String {
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What people would read on as one word: numbers and names. Lines of a table's frame are none.
+fn words(text: &str) -> BTreeSet<String> {
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    let bare = |word: &str| word.trim_matches([',', '.', ';', ':']).to_owned();
+    text.split_whitespace().filter(is_word).map(bare).collect()
+}
+
+#[test]
+fn tables_are_as_wide_as_the_terminal_and_break_no_word() {
+    let scratch = Scratch::new("widths");
+    let runs: [&[&str]; 3] = [
+        &["latency", "--testbed", "sim:trident2", "--blocks", "6", "-t", "20ms", "--size", "64,1518"],
+        &["forwarding", "--testbed", "sim:teg-s16g", "--test", "flood", "--blocks", "2", "-t", "10ms"],
+        &["switching", "--testbed", "sim:blocking-16", "--test", "incast", "-t", "10ms"],
+    ];
+    for asked in runs {
+        text(&run(&scratch, &[asked, &["--seed", "1", "--quiet"]].concat(), &[]));
+        let at = |columns: &str| text(&run(&scratch, &["report", "latest"], &[("COLUMNS", columns)]));
+        let whole = words(&at("200"));
+        for columns in [60, 80, 100, 120] {
+            let shown = at(&columns.to_string());
+            let body = shown.split_once("\n\n").map_or("", |(_, body)| body);
+            for line in body.lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}\n{shown}");
+            }
+            let broken: Vec<String> =
+                words(body).into_iter().filter(|word| !whole.contains(word)).collect();
+            assert!(broken.is_empty(), "{columns}: {broken:?}\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_unless_they_are_asked_for() {
+    let scratch = Scratch::new("colours");
+    let asked = ["latency", "--testbed", "sim:trident2", "--blocks", "6", "-t", "20ms", "--quiet"];
+    assert!(!text(&run(&scratch, &asked, &[])).contains('\u{1b}'), "a pipe is no terminal");
+    let always = text(&run(&scratch, &["report", "latest", "--color", "always"], &[]));
+    assert!(always.contains("\u{1b}[1m") && always.contains("\u{1b}[0m"), "{always}");
+    let never = text(&run(&scratch, &["report", "latest", "--color", "never"], &[]));
+    assert!(!never.contains('\u{1b}'), "{never}");
+}
+
+#[test]
+fn a_rehearsal_says_what_a_run_takes_and_makes_none() {
+    let scratch = Scratch::new("rehearsal");
+    let asked = ["latency", "--testbed", "sim:trident2", "--blocks", "6", "-t", "1", "--dry-run"];
+    let said = text(&run(&scratch, &asked, &[]));
+    for words in ["latency: ", " trials", "nothing was done", "sim:trident2"] {
+        assert!(said.contains(words), "{words} in:\n{said}");
+    }
+    let asked =
+        ["fabric", "--testbed", "sim:blocking-16", "--hosts", "8", "--ports", "16", "--dry-run"];
+    let said = text(&run(&scratch, &asked, &[]));
+    assert!(said.contains("by hand: cables are moved 8 times at least"), "{said}");
+    assert!(!scratch.path("j.db").exists(), "no journal was begun");
+}
+
+#[test]
+fn a_fabric_of_many_ports_is_a_small_journal_that_says_the_same() {
+    let scratch = Scratch::new("small-journal");
+    let asked = ["fabric", "--testbed", "sim:blocking-16", "--hosts", "8", "--ports", "16"];
+    let given = ["--seed", "1", "--json", "--quiet"];
+    let first = json(&run(&scratch, &[&asked[..], &given].concat(), &[]));
+    let again = json(&run(&scratch, &["report", "latest", "--json", "--quiet"], &[]));
+    assert_eq!(first["figures"], again["figures"], "a replay gives the same figures");
+    let Value::Array(figures) = &first["figures"] else { panic!("{first}") };
+    assert!(!figures.is_empty());
+    let trials = first["trials"]["valid"].as_u64().expect("a count");
+    let octets = std::fs::metadata(scratch.path("j.db")).expect("a journal").len();
+    // 48 ports take 2,459 trials: at 1,900 octets each they are 4.7 MB. The tables themselves, the
+    // topology and the dictionary take some pages more.
+    let most = 1_900 * trials + 160_000;
+    assert!(trials > 50 && octets < most, "{octets} octets for {trials} trials");
+}
