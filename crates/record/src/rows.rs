@@ -12,8 +12,8 @@ use crate::run::RunMeta;
 /// The shape's name; a change that breaks readers takes the next number.
 pub const SCHEMA: &str = "switchmark/2";
 
-/// `{"schema": "switchmark/2", "run": "…", "verb": "latency", "trials": {…}, "figures": [...]}`; with
-/// `acceptance` where something is claimed.
+/// `{"schema": "switchmark/2", "run": "…", "verb": "latency", "trials": {…}, "figures": [...]}`;
+/// with `acceptance` where something is claimed.
 pub fn figures_json(run: &RunMeta, figures: &[Figure], trials: &TrialAccount) -> Value {
     let mut object = json!({
         "schema": SCHEMA,

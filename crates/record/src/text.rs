@@ -1,5 +1,5 @@
-//! A page as plain text, as wide as the screen it is for: its answers, its tables, and the caveats as
-//! footnotes.
+//! A page as plain text, as wide as the screen it is for: its answers, its tables, and the caveats
+//! as footnotes.
 //!
 //! Draws any section and knows no study. Pictures, notes and glossaries are a page's alone.
 
@@ -34,8 +34,8 @@ impl Screen {
     const PROSE: usize = 120;
 }
 
-/// The answers, each behind its reply and its verdict; the sections' open tables, under their titles;
-/// the caveats of these figures.
+/// The answers, each behind its reply and its verdict; the sections' open tables, under their
+/// titles; the caveats of these figures.
 pub(crate) fn told(
     answers: &[Answer],
     sections: &[Section],

@@ -2,8 +2,8 @@
 //! report, and what the program claims of devices whose truth is known; in under two minutes.
 //!
 //! Owns what is shown and how long each part lasts. The second lab's ports are limited by the
-//! kernel to a known rate, and what the simulated devices are stands in their profiles, so that what
-//! is found can be held against the truth.
+//! kernel to a known rate, and what the simulated devices are stands in their profiles, so that
+//! what is found can be held against the truth.
 
 mod buffers;
 mod groups;

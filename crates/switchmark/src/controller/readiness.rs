@@ -71,8 +71,8 @@ impl LiveTestbed {
         }
     }
 
-    /// Sends frames out of every test port that is cabled, all at once, and hears where they arrive.
-    /// `mtu` is each port's; `mark` keeps other people's frames out.
+    /// Sends frames out of every test port that is cabled, all at once, and hears where they
+    /// arrive. `mtu` is each port's; `mark` keeps other people's frames out.
     pub fn prove_cables(
         &mut self,
         is_cabled: &dyn Fn(&PortRef) -> bool,

@@ -37,13 +37,34 @@ fn words(text: &str) -> BTreeSet<String> {
 fn tables_are_as_wide_as_the_terminal_and_break_no_word() {
     let scratch = Scratch::new("widths");
     let runs: [&[&str]; 3] = [
-        &["latency", "--testbed", "sim:trident2", "--blocks", "6", "-t", "20ms", "--size", "64,1518"],
-        &["forwarding", "--testbed", "sim:teg-s16g", "--test", "flood", "--blocks", "2", "-t", "10ms"],
+        &[
+            "latency",
+            "--testbed",
+            "sim:trident2",
+            "--blocks",
+            "6",
+            "-t",
+            "20ms",
+            "--size",
+            "64,1518",
+        ],
+        &[
+            "forwarding",
+            "--testbed",
+            "sim:teg-s16g",
+            "--test",
+            "flood",
+            "--blocks",
+            "2",
+            "-t",
+            "10ms",
+        ],
         &["switching", "--testbed", "sim:blocking-16", "--test", "incast", "-t", "10ms"],
     ];
     for asked in runs {
         text(&run(&scratch, &[asked, &["--seed", "1", "--quiet"]].concat(), &[]));
-        let at = |columns: &str| text(&run(&scratch, &["report", "latest"], &[("COLUMNS", columns)]));
+        let at =
+            |columns: &str| text(&run(&scratch, &["report", "latest"], &[("COLUMNS", columns)]));
         let whole = words(&at("200"));
         for columns in [60, 80, 100, 120] {
             let shown = at(&columns.to_string());

@@ -201,8 +201,8 @@ fn beside(figure: &Figure, all: &[Figure]) -> String {
     format!("; the direct cable carried {least}{value}")
 }
 
-/// Why a figure that the tester limited is only a bound. `None` where it shows the device's own, or where
-/// there is no device to be bounded.
+/// Why a figure that the tester limited is only a bound. `None` where it shows the device's own, or
+/// where there is no device to be bounded.
 pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String> {
     let device = reading::text(figure, Key::Device).filter(|name| name != "cable")?;
     if figure.verdict != Verdict::TesterLimited {
