@@ -18,8 +18,9 @@ use trial::{Testbed as _, Topology};
 
 use super::options::{self, Measuring};
 use super::output::{self, Finished};
-use super::session::{self, Request, Start};
-use super::{Failure, Outcome, another_time, lone};
+use super::run_request::Request;
+use super::session::{self, Start};
+use super::{Failure, Outcome, another_time, lone, privilege};
 use crate::config::claims::{self, Sheet};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, bed, hosts_name, testbed};
@@ -85,7 +86,7 @@ fn anew(args: &Args) -> Result<(Accepted, String), Failure> {
         }
         None => testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?,
     };
-    let stop = session::prepare(&[&place])?;
+    let stop = privilege::prepare(&[&place])?;
     let seed = args.measuring.seed.unwrap_or_else(lone::seed);
     let ground = Ground { topology: topology(&place, &stop, seed)?, bed: bed::of(&place), place };
     let accepted = rounds(args, &sheet, &ground, (seed, &stop))?;

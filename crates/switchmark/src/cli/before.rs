@@ -9,7 +9,7 @@ use method::{Estimate, StudySpec};
 use record::text::numbers;
 use trial::Topology;
 
-use super::session::Request;
+use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::terminal::screen::screen;
 use record::text::put_wrapped;

@@ -8,7 +8,8 @@ use method::StudySpec;
 use record::SweptValue;
 
 use super::options::Measuring;
-use super::session::{self, Request};
+use super::run_request::Request;
+use super::session;
 use super::sim::sweep;
 use super::{Failure, Outcome};
 use crate::config::resolved::Testbed;

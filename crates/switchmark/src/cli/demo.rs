@@ -21,7 +21,7 @@ use trial::{Protocol, Schedule};
 use super::options::Data;
 use super::output::{self, Finished};
 use super::session::{self, Start};
-use super::{Failure, Outcome, lone, prove};
+use super::{Failure, Outcome, lone, privilege, prove};
 use crate::config::testbed;
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let free = testbed::from_argument("demo", FREE)?;
     let limited = testbed::from_argument("demo", LIMITED)?;
-    let stop = session::prepare(&[&free, &limited])?;
+    let stop = privilege::prepare(&[&free, &limited])?;
     let store = Store::open(&output::store_path(&args.data)?)?;
     let seed = args.seed.unwrap_or_else(lone::seed);
     let mut runs = Vec::new();

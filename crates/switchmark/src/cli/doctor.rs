@@ -19,7 +19,7 @@ use trial::topology::PortRef;
 pub use self::emulator::{Effort, Kept, Limits};
 pub use self::generator::{Calibration, Highest, Paced, Unavailable};
 pub use self::readiness::{Finding, Spoils, State};
-use super::{Failure, Outcome, lone, options, session};
+use super::{Failure, Outcome, lone, options, privilege};
 use crate::agent;
 use crate::config::testbed;
 use crate::controller::{LiveTestbed, Stop};
@@ -70,7 +70,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.emulator {
         let place = Limits::place();
-        let stop = session::prepare(&[&place])?;
+        let stop = privilege::prepare(&[&place])?;
         let limits = Limits::measure(&place, stop, Effort::whole(args.time, args.quiet))?;
         return told(args, &terminal::emulator::render(&limits), &limits.to_json());
     }
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let named = args.testbed.as_deref().unwrap_or("lab:cable");
     let place = testbed::from_argument("--testbed", named)?;
-    let stop = session::prepare(&[&place])?;
+    let stop = privilege::prepare(&[&place])?;
     let mut live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
     if args.restore {
         return restored(args, live.mended(), &[]);

@@ -17,7 +17,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 use super::agent::STANDS;
 use super::doctor::{Effort, Limits};
-use super::session::become_able;
+use super::privilege::become_able;
 use super::{Failure, Outcome};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};

@@ -24,7 +24,7 @@ use self::budget::Budget;
 use self::case::{Case, Kind, Study, World};
 use self::draw::Draws;
 use super::options;
-use super::{Failure, Outcome, lone, output, session};
+use super::{Failure, Outcome, lone, output, privilege};
 use crate::controller::Stop;
 use crate::files;
 use crate::request::given::Given;
@@ -290,7 +290,7 @@ fn worlds(proof: &mut Proof, asked: impl Fn(World) -> bool) -> Result<(Vec<World
         SHARES.into_iter().map(|(world, _)| world).filter(|world| asked(*world)).collect();
     let live = |world: &World| *world != World::Sim;
     if worlds.iter().any(live)
-        && let Err(error) = session::become_able()
+        && let Err(error) = privilege::become_able()
     {
         let reason = error.render().lines().next().unwrap_or_default().to_owned();
         for world in worlds.iter().filter(|world| live(world)) {
@@ -309,7 +309,7 @@ fn worlds(proof: &mut Proof, asked: impl Fn(World) -> bool) -> Result<(Vec<World
         proof.skip(&format!("kernel: {kinds}"), &reason(&error));
         proof.without_nft = true;
     }
-    Ok((worlds, session::prepare(&[])?))
+    Ok((worlds, privilege::prepare(&[])?))
 }
 
 /// What went wrong, why, and what to do about it, in a line.

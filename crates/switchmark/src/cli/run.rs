@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 
 use super::options::Measuring;
-use super::session::{self, Request};
+use super::run_request::Request;
+use super::session;
 use super::{Failure, Outcome};
 use crate::config::{ConfigError, plan};
 

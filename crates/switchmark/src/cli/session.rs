@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
-use lab::Privilege;
 use measure::Nanos;
 use method::acceptance::SheetClaim;
 use method::{Estimate, StudySpec};
@@ -18,7 +17,9 @@ use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::{Failure, Outcome, another_time, before, lone, preflight, signals};
+use super::privilege::prepare;
+use super::run_request::Request;
+use super::{Failure, Outcome, another_time, before, lone, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop};
@@ -28,20 +29,6 @@ use record::text::numbers;
 
 /// As the journal names the runs of a data sheet, which go on by their own verb.
 pub const DATA_SHEET: &str = "xray";
-
-/// What shall be done.
-pub struct Request {
-    /// As the journal names it.
-    pub verb: &'static str,
-    /// Where.
-    pub testbed: Place,
-    /// What.
-    pub studies: Vec<StudySpec>,
-    /// The plan's own seed; a flag goes before it.
-    pub seed: Option<u64>,
-    /// What the figures are held against, where anything is claimed.
-    pub claims: Vec<SheetClaim>,
-}
 
 /// What takes longer is only begun when that is said.
 const LONGEST: Nanos = Nanos::from_secs(3 * 24 * 3600);
@@ -146,24 +133,6 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
                 .check(&topology)
                 .map_err(|problem| ConfigError::bare(problem.to_string(), problem.hint()))?;
         }
-    }
-    Ok(())
-}
-
-/// Gets the right to build labs, and catches signals. Must come before any thread.
-pub fn prepare(testbeds: &[&Place]) -> Result<Stop, Failure> {
-    if testbeds.iter().any(|t| matches!(t.source, Source::Lab(_))) {
-        become_able()?;
-    }
-    let stop = Stop::new();
-    signals::watch(&stop)?;
-    Ok(stop)
-}
-
-/// Who is not root makes labs in a user namespace of their own.
-pub fn become_able() -> Result<(), Failure> {
-    if lab::privilege() == Privilege::None {
-        lab::enter_user_namespace().map_err(Failure::unusable)?;
     }
     Ok(())
 }

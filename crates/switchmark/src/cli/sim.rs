@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use record::SweptValue;
 
 use super::options::Measuring;
-use super::session::{self, Request};
+use super::run_request::Request;
+use super::session;
 use super::{Failure, Outcome};
 use crate::config::{self, ConfigError, SourceText, plan, sim_name};
 

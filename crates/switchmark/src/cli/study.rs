@@ -3,7 +3,8 @@
 //! Owns what they have in common. Which options a study has is its request's to say.
 
 use super::options::Measuring;
-use super::session::{self, Request};
+use super::run_request::Request;
+use super::session;
 use super::{Failure, Outcome};
 use crate::config::{ConfigError, hosts_name, testbed};
 use crate::request::StudyRequest;

@@ -11,7 +11,8 @@ use record::Store;
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::session::{self, DATA_SHEET, Request, Start};
+use super::run_request::Request;
+use super::session::{self, DATA_SHEET, Start};
 use super::{Failure, Outcome};
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed, testbed};

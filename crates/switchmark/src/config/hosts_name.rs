@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 use measure::name;
 
-use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
 
 /// What the name of such a testbed begins with.
@@ -48,16 +47,13 @@ pub fn host_name(reach: &str, taken: &[String]) -> String {
     unique
 }
 
-/// Resolves what stands behind [`PREFIX`].
-pub fn resolve(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
-    let source = SourceText::argument(flag, text);
-    let written = file(text).map_err(|fault| source.locate(fault))?;
-    let mut testbed = super::testbed::from_source(text, &SourceText::argument(flag, written))?;
-    text.clone_into(&mut testbed.name);
-    Ok(testbed)
+/// The testbed file that the text behind [`PREFIX`] stands for.
+pub fn written(flag: &str, text: &str) -> Result<SourceText, ConfigError> {
+    let written = file(text).map_err(|fault| SourceText::argument(flag, text).locate(fault))?;
+    Ok(SourceText::argument(flag, written))
 }
 
-/// The testbed file that it stands for.
+/// Its text.
 fn file(text: &str) -> Result<String, Fault> {
     const LIKE: &str = "name hosts with their ports: root@a:eth1,root@b:eth1, or with `=` between \
                         the two ends of a direct cable";
@@ -109,6 +105,7 @@ struct End {
 mod tests {
     use super::*;
     use crate::config::resolved::Source;
+    use crate::config::testbed;
 
     #[test]
     fn hosts_have_names_of_their_own() {
@@ -126,7 +123,7 @@ mod tests {
     #[test]
     fn two_hosts_are_a_testbed() {
         let check = |text: &str, cable: &str| {
-            let testbed = resolve("--hosts", text).expect(text);
+            let testbed = testbed::from_argument("--hosts", text).expect(text);
             let Source::Hosts(hosts) = testbed.source else { panic!("{text}") };
             let far = serde_json::to_value(&hosts.hosts[0].ports[0].cable).expect("text");
             assert_eq!(far, cable, "{text}");
@@ -136,7 +133,7 @@ mod tests {
         check("hosts:root@a:eth1=root@b:eth2", "b/eth2");
         check("hosts:netns:x:eth1,netns:y:eth1,local:eth3", "dut/1");
         for bad in ["hosts:a:eth1", "hosts:a,b", "hosts:a:e=b:e=c:e", "hosts:"] {
-            assert!(resolve("--hosts", bad).is_err(), "{bad}");
+            assert!(testbed::from_argument("--hosts", bad).is_err(), "{bad}");
         }
     }
 }

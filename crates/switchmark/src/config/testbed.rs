@@ -83,7 +83,7 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
         return lab_name::resolve(text, folder).map_err(|fault| source.locate(fault));
     }
     if text.starts_with(hosts_name::PREFIX) {
-        return hosts_name::resolve(flag, text);
+        return from_source(text, &hosts_name::written(flag, text)?);
     }
     if text.starts_with(sim_name::PREFIX) {
         return sim_name::parse(text, folder).map_err(|fault| source.locate(fault));

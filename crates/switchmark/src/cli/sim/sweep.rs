@@ -14,9 +14,10 @@ use record::{Store, SweepPoint, SweptValue};
 use trial::TestbedError;
 
 use crate::cli::options::{Data, Measuring};
-use crate::cli::session::{self, Request, Start};
+use crate::cli::run_request::Request;
+use crate::cli::session::{self, Start};
 use crate::cli::side_by_side::{processors, side_by_side};
-use crate::cli::{Failure, Outcome, another_time, lone, output, report};
+use crate::cli::{Failure, Outcome, another_time, lone, output, privilege, report};
 use crate::config::ConfigError;
 use crate::config::resolved::Source;
 use crate::controller::Stop;
@@ -88,7 +89,7 @@ pub(in crate::cli) fn run(
     // Opened once before the threads do, so that one of them alone need not make it.
     drop(Store::open(&store)?);
     let places: Vec<_> = points.iter().map(|point| &point.request.testbed).collect();
-    let stop = session::prepare(&places)?;
+    let stop = privilege::prepare(&places)?;
     let modelled = places.iter().all(|place| matches!(place.source, Source::Virtual(_)));
     let workers = jobs.map_or(if modelled { processors() } else { 1 }, usize::from);
     let planned = points.first().and_then(|point| point.request.seed);
