@@ -152,15 +152,19 @@ fn a_server_is_the_far_end_of_streams_both_ways() {
             let said: Vec<u64> = far.streams.iter().map(|octets| octets.0).collect();
             assert_eq!(said, octets, "{streams} streams, reverse {reverse}");
             assert_eq!(flow.streams.len(), usize::from(streams));
-            let of_ours = flow.received.0 as f64 / flow.elapsed.as_secs_f64();
-            let of_theirs = octets.iter().sum::<u64>() as f64 / seconds;
-            // What it sent last was still under way.
-            let least = if *reverse { 0.9 } else { 0.9999 };
-            let ratio = of_ours / of_theirs;
+            let theirs = octets.iter().sum::<u64>();
+            let rate = |octets: u64, seconds: f64| octets as f64 / seconds;
+            let ours = rate(flow.received.0, flow.elapsed.as_secs_f64());
+            let ratio = ours / rate(theirs, seconds);
             println!(
-                "{streams} streams, reverse {reverse}: {of_ours:.0} octets/s, {ratio:.5} of its own"
+                "{streams} streams, reverse {reverse}: {ours:.0} octets/s, {ratio:.5} of its own"
             );
-            assert!((least..1.01).contains(&ratio), "{ratio}");
+            if *reverse {
+                // What it sent last was still under way, for as long as a busy machine says.
+                assert!(flow.received.0 <= theirs && flow.received.0 * 10 > theirs * 8, "{flow:?}");
+            } else {
+                assert!((0.9999..1.0001).contains(&ratio), "{ratio}");
+            }
         }
         let near = record.ports.iter().find(|port| port.place == "h1/eth1").expect("counters");
         assert!(near.counters["tx_packets"] > 0);
