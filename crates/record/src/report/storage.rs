@@ -404,7 +404,8 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
         more => format!("{more} jobs"),
     };
     let mut text = format!(
-        "the network takes {} of the time of each {size} {operation} through {who} ({jobs}, QD {depth}).{bound}",
+        "{} IOPS through {who} ({jobs}, QD {depth}): the network takes {} of the time of each {size} {operation}.{bound}",
+        words::count(rate.round() as u64),
         words::percent(value),
     );
     if let Some(most) = gain("at most, with a network without latency") {
@@ -447,11 +448,11 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<Answer> {
         _ => "too few repetitions to tell whether the two agree",
     };
     let text = format!(
-        "each takes {} longer through {} than over the direct cable, and {} longer by the RTTs; {held} (rest {}).",
+        "each operation takes {} longer through {} than over the direct cable, and {} longer by the RTTs; {held} (rest {}).",
         words::value(Unit::Nanoseconds, seen_value),
         Who::of_figure(share).in_words(),
         words::value(Unit::Nanoseconds, predicted_value),
         words::with_interval(rest),
     );
-    Some(stated(words::capitalised(text), seen).asked("Added by the device?"))
+    Some(stated(words::capital(&text), seen).asked("Added by the device?"))
 }
