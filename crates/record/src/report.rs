@@ -23,6 +23,7 @@ mod latency;
 mod picture;
 pub mod prove;
 mod reading;
+mod stated;
 mod storage;
 mod streams;
 mod subject;

@@ -10,12 +10,14 @@ use measure::Nanos;
 use nix::poll::PollFlags;
 use serde::Serialize;
 
-use super::ANSWERING;
 use super::fault::ServerFault;
 use super::message::{COOKIE, LARGEST_JSON, State};
 use crate::socket::is_pause;
 use crate::stream::{open_as_found, wait_for};
 use crate::{FlowError, Halt, clock};
+
+/// A server answers at once, but for the time of the path.
+pub(super) const ANSWERING: Nanos = Nanos::from_secs(3);
 
 /// What was attempted where nothing more can be said.
 const TALK: &str = "talk to";

@@ -11,11 +11,13 @@ use measure::reading::Rejected;
 use measure::sequence::{SequenceCounts, SequenceTracker};
 use measure::{ByteCount, Histogram, Nanos};
 use nix::poll::PollFlags;
-use serde::{Deserialize, Serialize};
 use trial::record::{DatagramsRecord, FlowRecord};
 
+use super::agreement::{Agreement, joined};
+use super::control::ANSWERING;
+use super::fault::ServerFault;
+use super::load::{Datagrams, LARGEST, Test};
 use super::message::{Counted, Own, Parameters};
-use super::{ANSWERING, Agreement, ServerFault, Test};
 use crate::datagram::load::{GRACE, GRACE_SHARE};
 use crate::datagram::pacer::Schedule;
 use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause, is_too_long};
@@ -26,80 +28,10 @@ use crate::{End, FlowError, Halt, Window, clock};
 const BACKEND: &str = "iperf3";
 /// What opens a stream, and what answers it; octets that mean nothing else.
 const HELLO: [u8; 4] = 0x3637_3839_u32.to_le_bytes();
-/// Seconds, microseconds and a number of 32 bits…
-const HEADER: usize = 12;
-/// …or one of 64 bits.
-const WIDE_HEADER: usize = 16;
-/// The largest payload of UDP over IPv4.
-const LARGEST: u32 = 65_507;
 /// Room for what comes while the reader is away.
 const RECEIVE_OCTETS: usize = 4 << 20;
 /// A server that paces may send more than it was asked for.
 const SURPLUS: f64 = 1.25;
-
-/// Datagrams of one size, at one rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Datagrams {
-    /// Octets of UDP payload.
-    pub payload: u32,
-    /// Nanoseconds from one to the next.
-    pub gap_ns: f64,
-    /// The most that a late sender sends back to back; at least 1.
-    pub burst_limit: u32,
-    /// How many the load may come to.
-    pub limit: u64,
-}
-
-impl Datagrams {
-    /// What can't be sent so.
-    pub(super) fn check(&self) -> Result<(), String> {
-        if !(WIDE_HEADER as u32..=LARGEST).contains(&self.payload) {
-            let payload = self.payload;
-            return Err(format!(
-                "{payload} octets of payload: {WIDE_HEADER} to {LARGEST} are possible"
-            ));
-        }
-        if self.gap_ns.is_finite() && self.gap_ns > 0.0 {
-            return Ok(());
-        }
-        Err(format!("send a datagram every {} ns", self.gap_ns))
-    }
-
-    /// Whether numbers take 64 bits.
-    pub(super) const fn is_wide(&self) -> bool {
-        self.limit > i32::MAX as u64
-    }
-
-    /// Of payload.
-    pub(super) fn bits_per_second(&self) -> u64 {
-        (f64::from(self.payload) * 8e9 / self.gap_ns).round().max(1.0) as u64
-    }
-
-    const fn header(&self) -> usize {
-        if self.is_wide() { WIDE_HEADER } else { HEADER }
-    }
-
-    /// Writes a datagram's header; numbers count from 1.
-    fn stamp(&self, into: &mut [u8], number: u64, at: Nanos) {
-        let seconds = (at.0 / 1_000_000_000) as u32;
-        let micros = (at.0 % 1_000_000_000 / 1_000) as u32;
-        into[..4].copy_from_slice(&seconds.to_be_bytes());
-        into[4..8].copy_from_slice(&micros.to_be_bytes());
-        if self.is_wide() {
-            into[8..WIDE_HEADER].copy_from_slice(&number.to_be_bytes());
-        } else {
-            into[8..HEADER].copy_from_slice(&(number as u32).to_be_bytes());
-        }
-    }
-
-    /// The number of a datagram that came, from 1; none of one that is too short.
-    fn number(&self, octets: &[u8]) -> Option<u64> {
-        let number = octets.get(8..self.header())?;
-        number
-            .iter()
-            .try_fold(0_u64, |all, octet| all.checked_mul(256)?.checked_add((*octet).into()))
-    }
-}
 
 /// What this end sent.
 #[derive(Debug, Default)]
@@ -158,7 +90,7 @@ impl DatagramTest {
             if ended.is_err() {
                 own.ask();
             }
-            (sending.map(super::joined), reading.map(super::joined), ended)
+            (sending.map(joined), reading.map(joined), ended)
         });
         ended?;
         let (sent, got) = (sent.transpose()?, got.transpose()?);
@@ -372,24 +304,4 @@ fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> 
         late: 0,
         socket_drops: 0,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn a_number_survives_its_header(number: u64, wide: bool, at: u64) {
-            let limit = if wide { u64::MAX } else { 9 };
-            let load = Datagrams { payload: 64, gap_ns: 1.0, burst_limit: 1, limit };
-            let mut octets = [0; 64];
-            load.stamp(&mut octets, number, Nanos(at));
-            let kept = if wide { number } else { u64::from(number as u32) };
-            prop_assert_eq!(load.number(&octets), Some(kept));
-            prop_assert_eq!(load.number(&octets[..load.header() - 1]), None);
-        }
-    }
 }

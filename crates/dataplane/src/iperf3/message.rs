@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use trial::Bulk;
 use trial::record::FarEndRecord;
 
-use super::datagrams::Datagrams;
 use super::fault::ServerFault;
+use super::load::Datagrams;
 use crate::FlowError;
 
 /// Octets of what tells a test's connections: 36 letters and a zero.

@@ -12,8 +12,10 @@ use measure::{ByteCount, Nanos};
 use trial::Bulk;
 use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
 
+use super::agreement::{Agreement, joined};
+use super::fault::ServerFault;
+use super::load::{Test, WayRecord};
 use super::message::{COOKIE, Own, Parameters, Results};
-use super::{Agreement, ServerFault, Test, WayRecord, joined};
 use crate::bulk::{SinkReport, Source, SourceReport, sink};
 use crate::{End, FlowError, Halt, Window, socket};
 

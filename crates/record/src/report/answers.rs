@@ -6,14 +6,15 @@ mod forwarding;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Caveat, Figure, Key, Metric, Verdict};
+use page::{Answer, Caveat, Figure, Key, Metric};
 
 use super::frames::Frames;
+use super::stated::stated;
 use super::subject::Who;
 use super::{among, reading};
 use crate::words;
 
-pub(super) use forwarding::{bound, line_rate};
+pub(super) use forwarding::bound;
 
 /// All answers for a run's figures, in the order of a reader's questions: is it non-blocking, does
 /// it do line rate, has it enough buffer, what does it add; then RFC 2544's others and storage.
@@ -103,10 +104,4 @@ fn same_trip(a: &Figure, b: &Figure) -> bool {
     Who::of_figure(a) == Who::of_figure(b)
         && reading::hosts(a) == reading::hosts(b)
         && among::same_case(a, b)
-}
-
-/// A sentence that states a figure.
-pub(super) fn stated(text: String, figure: &Figure) -> Answer {
-    let verdict = if figure.value.is_none() { Verdict::Undetermined } else { figure.verdict };
-    Answer::new(words::capitalised(text)).limited_by(verdict)
 }

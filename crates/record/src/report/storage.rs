@@ -15,8 +15,8 @@ use page::{
 use trial::FlowKind;
 use trial::{Trial, TrialRecord};
 
-use super::answers::stated;
 use super::reading;
+use super::stated::stated;
 use super::subject::{self, Who};
 use crate::words;
 

@@ -7,7 +7,7 @@ use method::{StudySpec, SwitchTest};
 use page::{Answer, Block, Cell, Figure, Key, Metric, Reply, Section, Style, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
-use super::answers::{line_rate, stated};
+use super::stated::{line_rate, stated};
 use super::subject::Who;
 use super::{ReportInput, reading};
 use crate::words;

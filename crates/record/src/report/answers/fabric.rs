@@ -3,8 +3,8 @@
 use page::{Answer, Figure, Key, Metric, Reply};
 
 use super::super::reading;
+use super::super::stated::stated;
 use super::super::subject::Who;
-use super::stated;
 use crate::words;
 
 /// One for each subject.

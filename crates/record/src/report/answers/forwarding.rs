@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use method::verdict::LINE_RATE;
-use page::{Answer, Caveat, Figure, Key, Metric, Reply, Unit, Verdict};
+use page::{Answer, Caveat, Figure, Key, Metric, Unit, Verdict};
 
 use super::super::frames::Frames;
+use super::super::stated::{line_rate, stated};
 use super::super::subject::Who;
 use super::super::{among, reading};
-use super::stated;
 use crate::words;
 
 /// With more sizes than this only the smallest, the largest and the mixes are told at the top.
@@ -138,21 +137,6 @@ fn of_line(figure: &Figure) -> String {
 fn is_bound(figure: &Figure) -> bool {
     figure.verdict == Verdict::TesterLimited
         || figure.verdict != Verdict::LinkLimited && figure.caveats.contains(&Caveat::SearchCeiling)
-}
-
-/// Whether a rate is line rate: yes where the link was the limit, no where the device was and even
-/// the interval's upper end is less. Without a link's rate the `other` question stands.
-pub(in super::super) fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
-    let (Some(share), Some(value)) = (figure.number(Key::OfLineRate), figure.value) else {
-        return answer.asked(other);
-    };
-    let most = share * figure.high.unwrap_or(value).max(value) / value.max(f64::MIN_POSITIVE);
-    let known = match figure.verdict {
-        Verdict::LinkLimited => Some(true),
-        Verdict::DeviceLimited if most < LINE_RATE => Some(false),
-        _ => None,
-    };
-    answer.to("Line rate?", Reply::from(known))
 }
 
 /// `a`, `a and b`, `a, b and c`

@@ -8,8 +8,8 @@ use page::{
     Answer, Block, Caveat, Cell, Figure, Key, Metric, Numbered, Section, Style, Table, Unit,
 };
 
-use super::super::answers::stated;
 use super::super::reading;
+use super::super::stated::stated;
 use super::super::subject::{self, Who};
 use super::intervals;
 use crate::words;

@@ -1,0 +1,146 @@
+//! What a test of an iperf3 server carries: its flows, and each datagram's header.
+//!
+//! Owns the header's octets. Never does I/O.
+
+use measure::Nanos;
+use serde::{Deserialize, Serialize};
+use trial::Bulk;
+use trial::record::FlowRecord;
+
+/// Seconds, microseconds and a number of 32 bits…
+const HEADER: usize = 12;
+/// …or one of 64 bits.
+const WIDE_HEADER: usize = 16;
+/// The largest payload of UDP over IPv4.
+pub(super) const LARGEST: u32 = 65_507;
+
+/// One test of a server: a flow one way, or TCP streams each way at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Test {
+    /// One or two, of which no two go the same way.
+    pub ways: Vec<Way>,
+}
+
+/// A flow of a test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    /// The flow's number in the trial.
+    pub flow: u16,
+    /// Whether the server sends.
+    pub reverse: bool,
+    /// What is sent.
+    pub load: Load,
+}
+
+/// What a server takes, and sends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// TCP as fast as it goes.
+    Streams(Bulk),
+    /// UDP at a rate.
+    Datagrams(Datagrams),
+}
+
+/// What became of one flow of a test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WayRecord {
+    /// Its number in the trial.
+    pub flow: u16,
+    /// What both ends counted.
+    pub record: FlowRecord,
+}
+
+impl Test {
+    /// The streams one way.
+    pub(super) fn streams(&self, reverse: bool) -> Option<(u16, &Bulk)> {
+        self.ways.iter().find(|way| way.reverse == reverse).and_then(|way| match &way.load {
+            Load::Streams(bulk) => Some((way.flow, bulk)),
+            Load::Datagrams(_) => None,
+        })
+    }
+}
+
+/// Datagrams of one size, at one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// Octets of UDP payload.
+    pub payload: u32,
+    /// Nanoseconds from one to the next.
+    pub gap_ns: f64,
+    /// The most that a late sender sends back to back; at least 1.
+    pub burst_limit: u32,
+    /// How many the load may come to.
+    pub limit: u64,
+}
+
+impl Datagrams {
+    /// What can't be sent so.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(WIDE_HEADER as u32..=LARGEST).contains(&self.payload) {
+            let payload = self.payload;
+            return Err(format!(
+                "{payload} octets of payload: {WIDE_HEADER} to {LARGEST} are possible"
+            ));
+        }
+        if self.gap_ns.is_finite() && self.gap_ns > 0.0 {
+            return Ok(());
+        }
+        Err(format!("send a datagram every {} ns", self.gap_ns))
+    }
+
+    /// Whether numbers take 64 bits.
+    pub(super) const fn is_wide(&self) -> bool {
+        self.limit > i32::MAX as u64
+    }
+
+    /// Of payload.
+    pub(super) fn bits_per_second(&self) -> u64 {
+        (f64::from(self.payload) * 8e9 / self.gap_ns).round().max(1.0) as u64
+    }
+
+    pub(super) const fn header(&self) -> usize {
+        if self.is_wide() { WIDE_HEADER } else { HEADER }
+    }
+
+    /// Writes a datagram's header; numbers count from 1.
+    pub(super) fn stamp(&self, into: &mut [u8], number: u64, at: Nanos) {
+        let seconds = (at.0 / 1_000_000_000) as u32;
+        let micros = (at.0 % 1_000_000_000 / 1_000) as u32;
+        into[..4].copy_from_slice(&seconds.to_be_bytes());
+        into[4..8].copy_from_slice(&micros.to_be_bytes());
+        if self.is_wide() {
+            into[8..WIDE_HEADER].copy_from_slice(&number.to_be_bytes());
+        } else {
+            into[8..HEADER].copy_from_slice(&(number as u32).to_be_bytes());
+        }
+    }
+
+    /// The number of a datagram that came, from 1; none of one that is too short.
+    pub(super) fn number(&self, octets: &[u8]) -> Option<u64> {
+        let number = octets.get(8..self.header())?;
+        number
+            .iter()
+            .try_fold(0_u64, |all, octet| all.checked_mul(256)?.checked_add((*octet).into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_number_survives_its_header(number: u64, wide: bool, at: u64) {
+            let limit = if wide { u64::MAX } else { 9 };
+            let load = Datagrams { payload: 64, gap_ns: 1.0, burst_limit: 1, limit };
+            let mut octets = [0; 64];
+            load.stamp(&mut octets, number, Nanos(at));
+            let kept = if wide { number } else { u64::from(number as u32) };
+            prop_assert_eq!(load.number(&octets), Some(kept));
+            prop_assert_eq!(load.number(&octets[..load.header() - 1]), None);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A figure's sentence as an answer: with its verdict, and, of a rate, whether it is line rate.
+//!
+//! Never words the sentence.
+
+use method::verdict::LINE_RATE;
+use page::{Answer, Figure, Key, Reply, Verdict};
+
+use crate::words;
+
+/// A sentence that states a figure.
+pub(super) fn stated(text: String, figure: &Figure) -> Answer {
+    let verdict = if figure.value.is_none() { Verdict::Undetermined } else { figure.verdict };
+    Answer::new(words::capitalised(text)).limited_by(verdict)
+}
+
+/// Whether a rate is line rate: yes where the link was the limit, no where the device was and even
+/// the interval's upper end is less. Without a link's rate the `other` question stands.
+pub(super) fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
+    let (Some(share), Some(value)) = (figure.number(Key::OfLineRate), figure.value) else {
+        return answer.asked(other);
+    };
+    let most = share * figure.high.unwrap_or(value).max(value) / value.max(f64::MIN_POSITIVE);
+    let known = match figure.verdict {
+        Verdict::LinkLimited => Some(true),
+        Verdict::DeviceLimited if most < LINE_RATE => Some(false),
+        _ => None,
+    };
+    answer.to("Line rate?", Reply::from(known))
+}
