@@ -189,7 +189,8 @@ fn alone(figures: &[Figure]) -> Vec<Figure> {
 fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     let mut sections = Vec::new();
     let figures = alone(&reading::of_studies(run.figures));
-    let records = tcp::other_trials(storage::other_trials(switching::other_trials(run)));
+    let records = storage::other_trials(switching::other_trials(run));
+    let records = tcp::other_trials(&run.meta.studies, records);
     let others = ReportInput { figures: &figures, records: &records, ..*run };
     sections.extend(latency::section(anchor, &figures, &records));
     sections.extend(forwarding::section(anchor, &others));

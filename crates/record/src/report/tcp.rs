@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use method::TcpSpec;
+use method::{StudySpec, TcpSpec};
 use page::{
     Answer, Axis, Block, Cell, Figure, Image, Key, Metric, PALETTE, Picture, Plot, Point, Scale,
     Section, Series, Table, Unit, Verdict,
@@ -35,11 +35,12 @@ const CASE: [Key; 7] = [
 /// Both ways at once, as figures name it.
 const BOTH: &str = "bidirectional";
 
-/// All trials of other studies.
-pub(super) fn other_trials(
-    records: Cow<'_, [(Trial, TrialRecord)]>,
-) -> Cow<'_, [(Trial, TrialRecord)]> {
-    if records.iter().any(|(trial, _)| is_own(trial)) {
+/// All trials of other studies, of a run of these.
+pub(super) fn other_trials<'a>(
+    studies: &[StudySpec],
+    records: Cow<'a, [(Trial, TrialRecord)]>,
+) -> Cow<'a, [(Trial, TrialRecord)]> {
+    if studies.iter().any(|study| matches!(study, StudySpec::Tcp(_))) {
         return records.iter().filter(|(trial, _)| !is_own(trial)).cloned().collect();
     }
     records

@@ -26,6 +26,7 @@ fn help_names_every_verb() {
         "run",
         "latency",
         "forwarding",
+        "tcp",
         "fabric",
         "switching",
         "buffer",
@@ -47,11 +48,12 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 19] = [
+    let verbs: [&[&str]; 20] = [
         &["demo"],
         &["run"],
         &["latency"],
         &["forwarding"],
+        &["tcp"],
         &["fabric"],
         &["switching"],
         &["buffer"],
