@@ -146,9 +146,9 @@ pub(super) fn section(
     Some(Section { id: format!("{prefix}-tcp"), heading, blocks })
 }
 
-/// `both at once, h1 → h2`, and its streams.
+/// `both: h1 → h2`, and its streams.
 fn which(case: &Case<'_>) -> Cell {
-    let both = if case.is_of(Key::Test, BOTH) { "both at once, " } else { "" };
+    let both = if case.is_of(Key::Test, BOTH) { "both: " } else { "" };
     Cell::text(format!("{both}{}", case.way())).with_note(tcp(case.goodput()))
 }
 
