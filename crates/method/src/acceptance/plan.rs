@@ -123,7 +123,8 @@ pub fn add(all: &mut Vec<StudySpec>, study: StudySpec) {
 fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
     match (known, more) {
         (StudySpec::Forwarding(known), StudySpec::Forwarding(more))
-            if known.frames == more.frames && known.precision == more.precision =>
+            if known.frames == more.frames
+                && known.precision.to_bits() == more.precision.to_bits() =>
         {
             unite(&mut known.tests, &more.tests);
             unite(&mut known.goals, &more.goals);
@@ -135,7 +136,8 @@ fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
             true
         }
         (StudySpec::Switching(known), StudySpec::Switching(more))
-            if known.frames == more.frames && known.precision == more.precision =>
+            if known.frames == more.frames
+                && known.precision.to_bits() == more.precision.to_bits() =>
         {
             unite(&mut known.tests, &more.tests);
             known.stations = known.stations.max(more.stations);

@@ -135,7 +135,9 @@ fn table(acceptance: &Acceptance) -> Table {
                 .then(|| format!("within {}", words::percent(one.claim.margin)));
             let limit = one.measured.as_ref().map_or("", |figure| figure.verdict.as_str());
             vec![
-                Cell::text(one.claim.text.clone()).with_note(margin.unwrap_or_default()),
+                Cell::text(one.claim.text.clone())
+                    .with_style(Style::Long)
+                    .with_note(margin.unwrap_or_default()),
                 Cell::text(measured(one)).with_style(Style::Long),
                 Cell::text(limit),
                 Cell::text(one.decision.as_str()).with_style(reply(one.decision).into()),

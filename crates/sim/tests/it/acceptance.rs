@@ -75,12 +75,93 @@ fn plain(name: &str, ports: u32, more: &str) -> String {
     format!("name = \"{name}\"\nports = {ports}\nrate = \"{LINK}bit\"\n{buffer}{more}\n")
 }
 
+/// A claim, whether it is kept, and the device's profile.
+type Own = (SheetClaim, bool, Box<dyn Fn(f64) -> String + Send>);
+
+fn throughput() -> About {
+    About::new(Metric::Throughput).at(Key::FrameSize, SIZE)
+}
+
+/// So many frames a second and no more.
+fn limited(factor: f64, random: &mut Pcg64) -> Own {
+    let line = LINK / (8.0 * (SIZE as f64 + 20.0));
+    let claimed = (line * random.random_range(0.1..0.9)).round();
+    let truth = (claimed * factor).round();
+    let text = move |_| plain("limited", 2, &format!("pps_limit = {truth}"));
+    (claim(throughput(), Keeps::AtLeast(claimed)), truth >= claimed, Box::new(text))
+}
+
+/// A way inside that is slower than the ports.
+fn slow(factor: f64, random: &mut Pcg64) -> Own {
+    let claimed: f64 = random.random_range(0.3..0.95);
+    let way = (LINK * claimed * factor) as u64;
+    let text = move |_| {
+        let groups = format!(
+            "groups = [{{ ports = \"1\", uplink = \"{way}bit\" }}, \
+             {{ ports = \"2\", uplink = \"{way}bit\" }}]"
+        );
+        plain("slow", 2, &groups)
+    };
+    let about = throughput().read(Reading::ShareOfLine);
+    let kept = way as f64 >= (LINK * claimed).floor();
+    (claim(about, Keeps::AtLeast(claimed)), kept, Box::new(text))
+}
+
+/// A device that cuts through adds its latency and no more.
+fn late(factor: f64, random: &mut Pcg64) -> Own {
+    let claimed = 10f64.powf(random.random_range(3.0..5.0)).round();
+    let truth = (claimed * factor).round();
+    let text = move |by: f64| {
+        let latency = (truth * by).round();
+        let how = format!("forwarding = {{ mode = \"cut-through\", latency = \"{latency}ns\" }}");
+        plain("late", 2, &how)
+    };
+    let about = About::new(Metric::RttAdded).at(Key::FrameSize, SIZE);
+    let about = about.at(Key::Protocol, "udp").read(Reading::OneWay);
+    let about = About { quantile: Some(0.5), ..about };
+    (claim(about, Keeps::AtMost(claimed)), truth <= claimed, Box::new(text))
+}
+
+fn deep(factor: f64, random: &mut Pcg64) -> Own {
+    let claimed = 10f64.powf(random.random_range(5.3..6.3)).round();
+    let truth = (claimed * factor).round();
+    let text = move |by: f64| {
+        let bytes = (truth * by).round();
+        plain("deep", 3, &format!("buffer = {{ per_port = \"{bytes}B\" }}"))
+    };
+    let about = About::new(Metric::Buffer).at(Key::Estimator, "one-shot");
+    (claim(about, Keeps::AtLeast(claimed)), truth >= claimed, Box::new(text))
+}
+
+/// Three groups, of which one has the least uplink.
+fn blocking(factor: f64, random: &mut Pcg64) -> Own {
+    let claimed = (LINK * random.random_range(1.0..1.7)).round();
+    let least = (claimed * factor).round();
+    let [second, third] = [0, 1].map(|_| (least * random.random_range(1.0..1.08)).round());
+    let text = move |_| {
+        let groups = format!(
+            "groups = [{{ ports = \"1,2\", uplink = \"{least}bit\" }}, \
+             {{ ports = \"3,4\", uplink = \"{second}bit\" }}, \
+             {{ ports = \"5,6\", uplink = \"{third}bit\" }}]"
+        );
+        plain("blocking", 6, &groups)
+    };
+    let about = About::new(Metric::UplinkRate);
+    (claim(about, Keeps::AtLeast(claimed)), least >= claimed, Box::new(text))
+}
+
+fn small(factor: f64, random: &mut Pcg64) -> Own {
+    let claimed = 10f64.powf(random.random_range(2.0..3.6)).round();
+    let truth = (claimed * factor).round();
+    let text = move |_| plain("small", 3, &format!("mac_table = {{ entries = {truth} }}"));
+    let about = About::new(Metric::AddressCapacity);
+    (claim(about, Keeps::AtLeast(claimed)), truth >= claimed, Box::new(text))
+}
+
 impl Case {
     /// One in five is as claimed, the others within three per cent of it.
     fn drawn(kind: Kind, random: &mut Pcg64) -> Self {
         let factor = if random.random_bool(0.2) { 1.0 } else { random.random_range(0.97..1.03) };
-        let line = LINK / (8.0 * (SIZE as f64 + 20.0));
-        let throughput = About::new(Metric::Throughput).at(Key::FrameSize, SIZE);
         let (hosts, noise) = match kind {
             Kind::Uplinks => (6, 0.0),
             Kind::Table | Kind::Buffer => (3, 0.0),
@@ -89,79 +170,14 @@ impl Case {
             _ => (2, 0.0),
         };
         let bed = Bed { simulated: true, link: Some(Rate(LINK as u64)), hosts, switch: true };
-        let own: (SheetClaim, bool, Box<dyn Fn(f64) -> String + Send>) = match kind {
-            Kind::Throughput => {
-                let claimed = (line * random.random_range(0.1..0.9)).round();
-                let truth = (claimed * factor).round();
-                let text = move |_| plain("limited", 2, &format!("pps_limit = {truth}"));
-                (claim(throughput, Keeps::AtLeast(claimed)), truth >= claimed, Box::new(text))
-            }
-            Kind::ShareOfLine => {
-                let claimed: f64 = random.random_range(0.3..0.95);
-                let way = (LINK * claimed * factor) as u64;
-                let text = move |_| {
-                    let groups = format!(
-                        "groups = [{{ ports = \"1\", uplink = \"{way}bit\" }}, \
-                         {{ ports = \"2\", uplink = \"{way}bit\" }}]"
-                    );
-                    plain("slow", 2, &groups)
-                };
-                let about = throughput.read(Reading::ShareOfLine);
-                let kept = way as f64 >= LINK * claimed;
-                (claim(about, Keeps::AtLeast(claimed)), kept, Box::new(text))
-            }
-            Kind::Latency | Kind::NoisyLatency => {
-                // A device that cuts through adds its latency and no more.
-                let claimed = 10f64.powf(random.random_range(3.0..5.0)).round();
-                let truth = (claimed * factor).round();
-                let text = move |by: f64| {
-                    let latency = (truth * by).round();
-                    let how = format!(
-                        "forwarding = {{ mode = \"cut-through\", latency = \"{latency}ns\" }}"
-                    );
-                    plain("late", 2, &how)
-                };
-                let about = About::new(Metric::RttAdded).at(Key::FrameSize, SIZE);
-                let about = about.at(Key::Protocol, "udp").read(Reading::OneWay);
-                let about = About { quantile: Some(0.5), ..about };
-                (claim(about, Keeps::AtMost(claimed)), truth <= claimed, Box::new(text))
-            }
-            Kind::Buffer | Kind::NoisyBuffer => {
-                let claimed = 10f64.powf(random.random_range(5.3..6.3)).round();
-                let truth = (claimed * factor).round();
-                let text = move |by: f64| {
-                    let bytes = (truth * by).round();
-                    plain("deep", 3, &format!("buffer = {{ per_port = \"{bytes}B\" }}"))
-                };
-                let about = About::new(Metric::Buffer).at(Key::Estimator, "one-shot");
-                (claim(about, Keeps::AtLeast(claimed)), truth >= claimed, Box::new(text))
-            }
-            Kind::Uplinks => {
-                let claimed = (LINK * random.random_range(1.0..1.7)).round();
-                let least = (claimed * factor).round();
-                let others = [0, 1].map(|_| (least * random.random_range(1.0..1.08)).round());
-                let text = move |_| {
-                    let [second, third] = others;
-                    let groups = format!(
-                        "groups = [{{ ports = \"1,2\", uplink = \"{least}bit\" }}, \
-                         {{ ports = \"3,4\", uplink = \"{second}bit\" }}, \
-                         {{ ports = \"5,6\", uplink = \"{third}bit\" }}]"
-                    );
-                    plain("blocking", 6, &groups)
-                };
-                let about = About::new(Metric::UplinkRate);
-                (claim(about, Keeps::AtLeast(claimed)), least >= claimed, Box::new(text))
-            }
-            Kind::Table => {
-                let claimed = 10f64.powf(random.random_range(2.0..3.6)).round();
-                let truth = (claimed * factor).round();
-                let text =
-                    move |_| plain("small", 3, &format!("mac_table = {{ entries = {truth} }}"));
-                let about = About::new(Metric::AddressCapacity);
-                (claim(about, Keeps::AtLeast(claimed)), truth >= claimed, Box::new(text))
-            }
+        let (claim, kept, text) = match kind {
+            Kind::Throughput => limited(factor, random),
+            Kind::ShareOfLine => slow(factor, random),
+            Kind::Latency | Kind::NoisyLatency => late(factor, random),
+            Kind::Buffer | Kind::NoisyBuffer => deep(factor, random),
+            Kind::Uplinks => blocking(factor, random),
+            Kind::Table => small(factor, random),
         };
-        let (claim, kept, text) = own;
         Self { kind, claim, kept, text, noise, bed }
     }
 

@@ -135,7 +135,9 @@ fn rounds(
         let claims: Vec<SheetClaim> =
             open.iter().map(|(at, _)| decided[*at].claim.clone()).collect();
         let mut studies = Vec::new();
-        open.iter().for_each(|(_, study)| acceptance::add(&mut studies, study.clone()));
+        for (_, study) in &open {
+            acceptance::add(&mut studies, study.clone());
+        }
         // Other trials than the first round's: its chance is its own.
         let seed = seed.wrapping_add(1);
         let more = round(args, ground, (studies, &claims), (seed, stop))?;
