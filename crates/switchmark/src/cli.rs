@@ -235,7 +235,7 @@ fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {
         "try '--help'"
     } else if text.contains("lab exec") {
         "write the program behind `--`: lab exec h1 -- ping 198.18.0.2"
-    } else if text.contains("--testbed <T>") {
+    } else if word.parse::<std::net::IpAddr>().is_ok() || text.contains("--testbed <T>") {
         "hosts with their ports are named by --hosts root@a:eth1,root@b:eth1, or in a file by --testbed"
     } else {
         "try '--help'"
