@@ -13,6 +13,7 @@ mod cli_report;
 mod compare;
 mod kept;
 mod one_nic;
+mod pages;
 #[path = "../program/mod.rs"]
 mod program;
 mod protocol;

@@ -80,7 +80,17 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
         assert!(marks >= 3, "an empty plot: <svg{}", &svg[..svg.len().min(300)]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "a plot with impossible places");
     }
-    for needed in ["bypass", "limited by", "kernel", "seed"] {
+    assert!(html.len() < 2_500_000, "seven runs in {} octets", html.len());
+    let labels: Vec<&str> = document
+        .split(r##"<a href="#run"##)
+        .skip(1)
+        .filter_map(|rest| rest.split('>').nth(1)?.split('<').next())
+        .filter(|label| label.contains(" on "))
+        .collect();
+    let unique: std::collections::BTreeSet<_> = labels.iter().collect();
+    assert_eq!((labels.len(), unique.len()), (7, 7), "the summary: {labels:?}");
+    let needed = ["bypass", "limited by", "kernel", "seed", "Ground truth beside what was found"];
+    for needed in needed {
         assert!(document.contains(needed), "the report tells of {needed}");
     }
 
