@@ -1,5 +1,5 @@
-//! What must hold of any bytes on an agent's pipe: reading ends, never panics, and whatever was read
-//! can be said again and is understood.
+//! What must hold of any bytes on an agent's pipe: reading ends, never panics, and whatever was
+//! read can be said again and is understood.
 
 use switchmark::protocol;
 

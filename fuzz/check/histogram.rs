@@ -1,5 +1,5 @@
-//! What must hold of any octets taken for a serialised histogram: they are refused or read, and what
-//! was read survives being written.
+//! What must hold of any octets taken for a serialised histogram: they are refused or read, and
+//! what was read survives being written.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

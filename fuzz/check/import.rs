@@ -1,5 +1,5 @@
-//! What must hold of any octets taken for a tool's output: they are refused in words or read, every figure
-//! is a finite number, and every line that was not understood is one of the file's.
+//! What must hold of any octets taken for a tool's output: they are refused in words or read, every
+//! figure is a finite number, and every line that was not understood is one of the file's.
 
 /// Panics where the reader breaks its promise on `octets`.
 pub fn import(octets: &[u8]) {

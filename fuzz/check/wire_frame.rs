@@ -3,7 +3,8 @@
 
 /// Panics where the parser breaks its promise on `frame`.
 pub fn wire_frame(frame: &[u8]) {
-    // Total over every prefix type: neither may panic, and the second refuses whatever the first does.
+    // Total over every prefix type: neither may panic, and the second refuses whatever the first
+    // does.
     let captured = wire::classify(frame);
     let parsed = wire::parse_udp_probe(frame);
     assert!(captured.is_ok() || parsed.is_err(), "a frame refused as a frame carried a probe");
@@ -28,8 +29,8 @@ pub fn wire_frame(frame: &[u8]) {
     let length = parsed.emit(&mut written);
     assert!(parsed.frame_octets_with_fcs() - 4 <= frame.len(), "a frame longer than its octets");
 
-    // RFC 1071 counts 0x0000 and 0xffff as one number, so an IPv4 header checksum of 0xffff verifies
-    // where 0x0000 is what a sender computes. It is the only field with two spellings.
+    // RFC 1071 counts 0x0000 and 0xffff as one number, so an IPv4 header checksum of 0xffff
+    // verifies where 0x0000 is what a sender computes. It is the only field with two spellings.
     let checksum = 14 + if parsed.vlan.is_some() { 4 } else { 0 } + 10;
     let mut expected = frame[..length].to_vec();
     if matches!(parsed.network, wire::Network::V4(_))
