@@ -16,12 +16,12 @@ mod load;
 mod message;
 mod streams;
 
-use self::datagrams::DatagramTest;
-pub use self::fault::ServerFault;
-pub use self::load::{Datagrams, Load, Test, Way, WayRecord};
-pub use self::message::{Counted, Results, State, StreamResults, stream_number};
-use self::streams::StreamTest;
 use crate::{End, FlowError, Halt, Window};
+use datagrams::DatagramTest;
+pub use fault::ServerFault;
+pub use load::{Datagrams, Load, Test, Way, WayRecord};
+pub use message::{Counted, Results, State, StreamResults, stream_number};
+use streams::StreamTest;
 
 /// Where a server listens unless it is told otherwise.
 pub const PORT: u16 = 5201;

@@ -54,8 +54,12 @@ mod tests {
                 verdict: Verdict::Undetermined,
                 caveats: Vec::new(),
             };
-            conditions.iter().for_each(|(key, text)| figure.set(key.clone(), *text));
-            numbers.iter().for_each(|(key, number)| figure.set(key.clone(), *number));
+            for (key, text) in conditions {
+                figure.set(key.clone(), *text);
+            }
+            for (key, number) in numbers {
+                figure.set(key.clone(), *number);
+            }
             mark(std::slice::from_mut(&mut figure));
             assert_eq!(figure.number(Key::OfLineRate), expect, "{figure:?}");
         };

@@ -18,7 +18,7 @@ use super::hold::Hold;
 use super::trial::{LONGEST_TRIAL, Trial};
 use super::{Handled, change, examine, facts, nics, offloads};
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, OffloadChange, PortProbe, ProbeReply, in_words};
+use crate::protocol::{Answer, Ask, OffloadChange, Order, PortProbe, ProbeReply, in_words};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not
 /// stay.
@@ -109,21 +109,8 @@ impl AgentState {
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
             Ask::CableProbe { mark, ports } => self.probe(mark, &ports),
             Ask::Heard => self.heard(),
-            Ask::Prepare { receivers, interfaces } => {
-                self.trial = None;
-                self.answers = self.bounds("prepare")?.check(&receivers, None)?;
-                let mut trial = Trial::new(self.reins.fresh_halt(), interfaces);
-                let ports = trial.receive(&receivers)?;
-                self.trial = Some(trial);
-                Ok(Answer::Prepared { ports })
-            }
-            Ask::Connect { senders } => {
-                self.prepared("connect")?;
-                self.bounds("connect")?.check(&senders, Some(&self.answers))?;
-                let reins = self.reins.clone();
-                self.prepared("connect")?.send(&senders, &reins)?;
-                Ok(Answer::Connected)
-            }
+            Ask::Prepare { receivers, interfaces } => self.prepare(&receivers, interfaces),
+            Ask::Connect { senders } => self.connect(&senders),
             Ask::Start { window } => {
                 let longest = self.bounds.as_ref().map(|bounds| bounds.longest(LONGEST_TRIAL));
                 self.prepared("start")?.start(window, longest.unwrap_or(LONGEST_TRIAL))?;
@@ -144,6 +131,23 @@ impl AgentState {
                 Ok(Answer::Farewell)
             }
         }
+    }
+
+    fn prepare(&mut self, receivers: &[Order], interfaces: Vec<String>) -> Handled {
+        self.trial = None;
+        self.answers = self.bounds("prepare")?.check(receivers, None)?;
+        let mut trial = Trial::new(self.reins.fresh_halt(), interfaces);
+        let ports = trial.receive(receivers)?;
+        self.trial = Some(trial);
+        Ok(Answer::Prepared { ports })
+    }
+
+    fn connect(&mut self, senders: &[Order]) -> Handled {
+        self.prepared("connect")?;
+        self.bounds("connect")?.check(senders, Some(&self.answers))?;
+        let reins = self.reins.clone();
+        self.prepared("connect")?.send(senders, &reins)?;
+        Ok(Answer::Connected)
     }
 
     fn listen(&mut self, interfaces: &[String], mark: u32) -> Handled {

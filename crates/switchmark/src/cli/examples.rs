@@ -3,6 +3,8 @@
 //!
 //! Owns these words. Never describes an option: that is the option's own.
 
+use std::fmt::Write as _;
+
 use clap::Command;
 
 /// A verb with its examples, each a command and what it does.
@@ -113,11 +115,11 @@ pub fn below(mut root: Command) -> Command {
         root = root.mut_subcommand(verb, |command| {
             let mut text = "Examples:\n".to_owned();
             for (example, what) in *examples {
-                text += &format!("  {example}\n      {what}\n");
+                let _ = writeln!(text, "  {example}\n      {what}");
             }
             text += "\nExit status:\n";
             for (code, what) in EXITS {
-                text += &format!("  {code}  {what}\n");
+                let _ = writeln!(text, "  {code}  {what}");
             }
             command.after_help("See '--help' for more, and for examples.").after_long_help(text)
         });
@@ -133,15 +135,15 @@ pub fn sections(verb: &str) -> String {
     let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
     let mut out = ".SH EXAMPLES\n".to_owned();
     for (example, what) in *examples {
-        out += &format!(".TP\n.B {}\n{}\n", plain(example), plain(what));
+        let _ = writeln!(out, ".TP\n.B {}\n{}", plain(example), plain(what));
     }
     out += ".SH \"EXIT STATUS\"\n";
     for (code, what) in EXITS {
-        out += &format!(".TP\n.B {code}\n{}\n", plain(what));
+        let _ = writeln!(out, ".TP\n.B {code}\n{}", plain(what));
     }
     out += ".SH FILES\n";
     for (file, what) in FILES {
-        out += &format!(".TP\n.I {}\n{}\n", plain(file), plain(what));
+        let _ = writeln!(out, ".TP\n.I {}\n{}", plain(file), plain(what));
     }
     out
 }

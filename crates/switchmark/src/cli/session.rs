@@ -188,7 +188,9 @@ pub fn carry_out(
     let moved = times.as_ref().is_some_and(AnotherTime::is_by_hand);
     let doubts = preflight::check(&mut opened, place, studies, moved)?;
     if !data.quiet {
-        doubts.iter().for_each(|doubt| tell(&format!("warning: {doubt}\n")));
+        for doubt in &doubts {
+            tell(&format!("warning: {doubt}\n"));
+        }
     }
     let meta = match start {
         Start::Again(meta) => {

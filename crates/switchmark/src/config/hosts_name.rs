@@ -33,9 +33,8 @@ pub fn host_name(reach: &str, taken: &[String]) -> String {
     let place = place.rsplit_once('@').map_or(place, |(_, host)| host);
     let place = match reach.split_once(':') {
         Some(("ssh", _)) if !place.starts_with('[') => place.split(':').next().unwrap_or(place),
-        Some(("ssh", _)) => place,
-        Some((_, name)) => name,
-        None => place,
+        Some((way, name)) if way != "ssh" => name,
+        Some(_) | None => place,
     };
     let plain = name::made_of(place.trim_matches(['[', ']']));
     let mut unique = plain.clone();

@@ -5,6 +5,7 @@
 //! a far shell is given is constant text, hexadecimal digits and the plain words of `become`. Never
 //! asks for a password, so that nothing waits for somebody who is not there.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -105,8 +106,11 @@ pub fn start(
 fn ssh(destination: &str, script: &str, arguments: &[&str], stdin: Stdio) -> Command {
     let mut command = Command::new("ssh");
     command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}"));
-    let arguments = arguments.iter().map(|word| format!(" \"{word}\"")).collect::<String>();
-    command.arg(format!("sh -c '{OWN}; {script}' switchmark{arguments}")).stdin(stdin);
+    let mut line = format!("sh -c '{OWN}; {script}' switchmark");
+    for word in arguments {
+        let _ = write!(line, " \"{word}\"");
+    }
+    command.arg(line).stdin(stdin);
     command
 }
 

@@ -218,9 +218,9 @@ impl Testbed for Watched<'_> {
         let took = since(Timestamp::now(), began);
         self.pace.learn(trial.phases.total(), trial.attempt, took);
         if trial.attempt == 0 {
-            self.trials += 1
+            self.trials += 1;
         } else {
-            self.repeats += 1
+            self.repeats += 1;
         }
         self.spent += trial.phases.total();
         if let Some(omit) = self.seconds

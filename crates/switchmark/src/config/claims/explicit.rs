@@ -34,7 +34,7 @@ pub(super) fn read(
     whole: Range<usize>,
 ) -> Result<SheetClaim, Fault> {
     let name = metric.get_ref();
-    let known = MEASURABLE.iter().find(|row| row.metric.as_str() == name).ok_or_else(|| {
+    let known = *MEASURABLE.iter().find(|row| row.metric.as_str() == name).ok_or_else(|| {
         let all: Vec<&str> = MEASURABLE.iter().map(|row| row.metric.as_str()).collect();
         let message = format!("no claim can be about `{name}`");
         Fault::new(metric.span(), message, suggest::hint(name, &all))
@@ -56,7 +56,7 @@ pub(super) fn read(
     Ok(SheetClaim { text, about, keeps, margin: 0.0, source: None })
 }
 
-fn quantile(table: &AcceptTable, known: &Measurable, metric: &Text) -> Result<Option<f64>, Fault> {
+fn quantile(table: &AcceptTable, known: Measurable, metric: &Text) -> Result<Option<f64>, Fault> {
     match (&table.quantile, known.distribution) {
         (Some(quantile), true) if (0.0..=1.0).contains(quantile.get_ref()) => {
             Ok(Some(*quantile.get_ref()))
@@ -75,8 +75,9 @@ fn quantile(table: &AcceptTable, known: &Measurable, metric: &Text) -> Result<Op
 }
 
 /// The one comparison that is stated.
-fn keeps(table: &AcceptTable, known: &Measurable, place: Range<usize>) -> Result<Keeps, Fault> {
-    let makes: [(&Option<Spanned<Value>>, fn(f64) -> Keeps); 3] = [
+fn keeps(table: &AcceptTable, known: Measurable, place: Range<usize>) -> Result<Keeps, Fault> {
+    type Makes = fn(f64) -> Keeps;
+    let makes: [(&Option<Spanned<Value>>, Makes); 3] = [
         (&table.at_least, Keeps::AtLeast),
         (&table.at_most, Keeps::AtMost),
         (&table.is, Keeps::Is),
@@ -164,7 +165,7 @@ fn condition(value: &Spanned<Value>) -> Result<Condition, Fault> {
 }
 
 /// The claim as a line of a table: `throughput at least 1.2Mpps (frame_size 64)`.
-fn in_words(table: &AcceptTable, known: &Measurable, keeps: Keeps, about: &About) -> String {
+fn in_words(table: &AcceptTable, known: Measurable, keeps: Keeps, about: &About) -> String {
     let value = [&table.at_least, &table.at_most, &table.is].into_iter().flatten().next();
     let value = value.map_or_else(String::new, |value| match value.get_ref() {
         Value::String(text) => text.clone(),

@@ -112,48 +112,19 @@ pub(super) fn cable(
     let short: Vec<PortRef> =
         proof.small.iter().filter(|at| !proof.full.contains(at)).cloned().collect();
     all.push(if !strange.is_empty() {
-        let found = format!(
-            "its frames arrive at {}, and the testbed file says {}",
-            list(&strange),
-            end(&port.cable)
-        );
-        let finding = Finding::new(&place, "cable", State::Bad, found)
-            .fixed_by(format!("move the cable, or write cable = \"{}\"", strange[0]), Vec::new());
-        // Two devices may have a cable between them; a direct cable leads to one port only.
-        let is_direct = |port: &HostPort| matches!(port.cable, CableEnd::Host(_));
-        let mut ends = strange.iter().filter_map(|at| topology.port(at)).chain([port]);
-        if ends.any(is_direct) { finding.prevents_all(&place, Part::Cable) } else { finding }
+        strangers(topology, port, &place, &strange)
     } else if own_fault {
-        let found = format!(
-            "no other port at {} hears it, nor it them: its cable leads elsewhere, or the switch \
-             keeps it apart (VLAN, port down)",
-            device_of(&port.cable)
-        );
-        Finding::new(&place, "cable", State::Bad, found).fixed_by(
-            format!(
-                "move the cable of {place} to {}, or put its port into the VLAN of the others",
-                device_of(&port.cable)
-            ),
-            Vec::new(),
-        )
+        apart(&place, device_of(&port.cable))
     } else if !deaf.is_empty() {
         let found = format!("its frames do not arrive at {}", list(&deaf));
         Finding::new(&place, "cable", State::Bad, found)
             .fixed_by(format!("ip -s link show dev {}", port.name), Vec::new())
     } else if expected.is_empty() {
-        Finding::new(
-            &place,
-            "cable",
-            State::Good,
-            "a router passes no broadcast on, and none passed",
-        )
+        let found = "a router passes no broadcast on, and none passed";
+        Finding::new(&place, "cable", State::Good, found)
     } else {
-        Finding::new(
-            &place,
-            "cable",
-            State::Good,
-            format!("its frames arrive at {}", list(&proof.small)),
-        )
+        let found = format!("its frames arrive at {}", list(&proof.small));
+        Finding::new(&place, "cable", State::Good, found)
     });
     if !short.is_empty() {
         let found =
@@ -168,6 +139,30 @@ pub(super) fn cable(
     }
     all.push(duplicate(&place, port, &own_macs(facts, &proof.port.host), proof));
     all
+}
+
+/// A port whose frames arrive where the file does not say.
+fn strangers(topology: &Topology, port: &HostPort, place: &str, strange: &[PortRef]) -> Finding {
+    let (at, written) = (list(strange), end(&port.cable));
+    let found = format!("its frames arrive at {at}, and the testbed file says {written}");
+    let finding = Finding::new(place, "cable", State::Bad, found)
+        .fixed_by(format!("move the cable, or write cable = \"{}\"", strange[0]), Vec::new());
+    // Two devices may have a cable between them; a direct cable leads to one port only.
+    let is_direct = |port: &HostPort| matches!(port.cable, CableEnd::Host(_));
+    let mut ends = strange.iter().filter_map(|at| topology.port(at)).chain([port]);
+    if ends.any(is_direct) { finding.prevents_all(place, Part::Cable) } else { finding }
+}
+
+/// One that is cut off from all others of its device.
+fn apart(place: &str, device: &str) -> Finding {
+    let found = format!(
+        "no other port at {device} hears it, nor it them: its cable leads elsewhere, or the switch \
+         keeps it apart (VLAN, port down)"
+    );
+    let fix = format!(
+        "move the cable of {place} to {device}, or put its port into the VLAN of the others"
+    );
+    Finding::new(place, "cable", State::Bad, found).fixed_by(fix, Vec::new())
 }
 
 fn device_of(cable: &CableEnd) -> &str {
