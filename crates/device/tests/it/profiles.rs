@@ -65,7 +65,7 @@ fn what_can_not_be_is_refused_at_its_place() {
     check("\"16KiB\"", "\"64KiB\"", "64KiB", "52 queues with 64KiB each reserve");
     check("pps_limit = 0", "pps_limits = 0", "pps_limits", "unknown key `pps_limits`");
     check("cell = 256", "cells = 256", "cells", "unknown key `cells`");
-    check("\"1Gbit\"", "\"1Gbps\"", "1Gbps", "unit");
+    check("\"1Gbit\"", "\"1Gbaud\"", "1Gbaud", "unit");
     check("\"3us\"", "\"3\"", "\"3\"", "unit");
     check("\"2MiB\"", "2", "2", "invalid type");
     check("store-and-forward", "fast", "fast", "unknown value `fast`");

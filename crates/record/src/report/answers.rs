@@ -69,18 +69,20 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answe
         load => ("", format!(" under load ({load})")),
     };
     let hosts = reading::hosts(figure);
-    let trip = format!("the {idle}{protocol} RTT{size}{load}, {hosts}");
+    // An import of rows need not say between whom.
+    let way = if hosts.is_empty() { hosts } else { format!(", {hosts},") };
+    let trip = format!("the {idle}{protocol} RTT{size}{load}{way}");
     let subject = match Who::of_figure(figure) {
         Who::Unnamed => "the path".to_owned(),
         who => who.in_words(),
     };
     let text = if figure.value.is_none() {
-        format!("No figure for {trip}: no trial was valid.")
+        format!("No figure for {}: no trial was valid.", trip.trim_end_matches(','))
     } else if figure.metric == Metric::Rtt {
-        format!("The median of {trip}, is {}.", words::with_interval(figure))
+        format!("The median of {trip} is {}.", words::with_interval(figure))
     } else if figure.caveats.contains(&Caveat::NotResolved) {
         format!(
-            "What {subject} adds to {trip}, is not significant: {}.",
+            "What {subject} adds to {trip} is not significant: {}.",
             words::with_interval(figure)
         )
     } else {
@@ -94,6 +96,7 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answe
             ),
             _ => String::new(),
         };
+        let trip = trip.trim_end_matches(',');
         format!("{subject} adds {} to {trip}{sides}.", words::with_interval(figure))
     };
     let question = if figure.metric == Metric::Rtt { "RTT?" } else { "Added latency?" };

@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_back_and_what_is_damaged_is_refused() {
-        let record: String = (0..5_000).map(|n| format!("{{\"rx_packets\":{n}}}")).collect();
+        let parts: Vec<String> = (0..5_000).map(|n| format!("{{\"rx_packets\":{n}}}")).collect();
+        let record = parts.concat();
         let own = dictionary("{\"label\":\"one\"}", &record);
         assert!(own.len() <= WINDOW && own.ends_with("one\"}"));
         for dictionary in ["", own.as_str()] {

@@ -209,7 +209,7 @@ fn every_test_of_the_rfc_has_a_table_with_a_row_for_each_device() {
     );
     assert_eq!(
         row("Back-to-back frames", "bridge"),
-        "1518 bridge 148,810 130,506 6 149 µs 74.4 µs device"
+        "1518 bridge 148,810 130,506 167,113 1488.1 6 149 µs 74.4 µs device"
     );
     assert_eq!(
         row("Forwarding rate, ", "bridge"),

@@ -42,7 +42,7 @@ const EXAMPLES: &[Of] = &[
         &[
             ("switchmark forwarding --testbed rack.toml --size 64,1518,imix", "throughput by size"),
             (
-                "switchmark forwarding --testbed sim:trident2 --test throughput",
+                "switchmark forwarding --testbed sim:trident2 --search rfc2544",
                 "of a model, in virtual time",
             ),
         ],

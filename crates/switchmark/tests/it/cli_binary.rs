@@ -124,7 +124,7 @@ fn bad_input_is_exit_code_two() {
         (&["forwarding", "--testbed", "lab:vm-router"], "needs a kernel"),
         (&["doctor", "--testbed", "nowhere.toml"], "no testbed file `nowhere.toml`"),
         (&["run", "nowhere.toml"], "read nowhere.toml: no such file"),
-        (&["runs", "--store", "/proc/none/journal.db"], "--store FILE"),
+        (&["runs", "--journal", "/proc/none/journal.db"], "--journal FILE"),
         (&["lab", "exec", "--lab", "none-such", "h1", "--", "true"], "up"),
     ];
     for (args, words) in cases {

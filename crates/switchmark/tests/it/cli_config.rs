@@ -418,6 +418,7 @@ fn is_known(key: &str) -> bool {
     ];
     let plans = [
         ("", "[[study]]\n[study.latency]\n"),
+        ("testbed = \"lab:bridge\"\n[[study]]\n[study.latency]\n[[accept]]\n", ""),
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.latency]\n", ""),
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.forwarding]\n", ""),
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.fabric]\n", ""),

@@ -70,14 +70,13 @@ fn a_switch_at_line_rate_is_green_and_its_verdict_has_no_colour() {
 #[test]
 fn an_import_does_not_deny_its_own_figures_and_has_no_testbed() {
     let scratch = Scratch::new("page-import");
-    let rows = r#"{"schema": "switchmark/2", "run": "a", "verb": "latency", "figures": [
-        {"metric": "rtt", "unit": "ns", "value": 1952.0, "where": {"protocol": "udp"},
-         "verdict": "device-limited", "caveats": []}]}"#;
-    std::fs::write(scratch.path("rows.json"), rows).expect("a file");
-    let html = page(&scratch, &["import", "rows.json"]);
+    let ping = "4 packets transmitted, 4 received, 0% packet loss, time 3004ms\n\
+                rtt min/avg/max/mdev = 0.150/0.174/0.199/0.020 ms\n";
+    std::fs::write(scratch.path("ping.txt"), ping).expect("a file");
+    let html = page(&scratch, &["import", "ping.txt"]);
     assert!(!html.contains("There is no figure to state"));
     assert!(!html.contains(r#"class="topology""#), "no empty testbed");
-    assert!(first_screen(&html).contains("1 figure of another run"), "{}", first_screen(&html));
+    assert!(first_screen(&html).contains("figures by ping"), "{}", first_screen(&html));
 }
 
 #[test]

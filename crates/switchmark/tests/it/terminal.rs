@@ -48,17 +48,7 @@ fn tables_are_as_wide_as_the_terminal_and_break_no_word() {
             "--size",
             "64,1518",
         ],
-        &[
-            "forwarding",
-            "--testbed",
-            "sim:teg-s16g",
-            "--test",
-            "flood",
-            "--blocks",
-            "2",
-            "-t",
-            "10ms",
-        ],
+        &["forwarding", "--testbed", "sim:teg-s16g", "--flood", "--blocks", "2", "-t", "10ms"],
         &["switching", "--testbed", "sim:blocking-16", "--test", "incast", "-t", "10ms"],
     ];
     for asked in runs {

@@ -50,6 +50,22 @@ fn bad(rack: &Rack, file: &str) -> Vec<String> {
     bad.map(|f| format!("{} {} {}", f["place"], f["check"], f["found"])).collect()
 }
 
+/// What a buyer was promised of this switch, whose ports are held to 20 Mbit/s: two claims that it
+/// keeps, and one that no hosts without a direct cable can put down to it.
+const SHEET: &str = r#"
+device = "desk switch"
+
+[[accept]]
+claim = "throughput at least 3000pps at 512 octets"
+source = "its data sheet"
+
+[[accept]]
+claim = "non-blocking"
+
+[[accept]]
+claim = "throughput at least 20000pps at 512 octets"
+"#;
+
 fn has_addresses(host: &str) -> bool {
     let output = std::process::Command::new("ip")
         .args(["-n", &space(host), "-o", "-4", "address", "show"])
@@ -107,4 +123,37 @@ fn what_is_wrong_with_a_rack_is_named() {
     let (output, _) = testbed_new(&rack);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("h4/eth1") && told.contains("no host here hears it"), "{told}");
+}
+
+#[test]
+fn four_hosts_come_to_an_acceptance_page_in_three_commands() {
+    let Some(_alone) = alone("four_hosts_come_to_an_acceptance_page", &NEEDED) else { return };
+    let rack = untouched("walk-accept");
+    let (output, file) = testbed_new(&rack);
+    assert_eq!(output.status.code(), Some(0));
+    let run = |words: &[&str]| {
+        let output = rack.at_console().args(words).output().expect("starts");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("$ switchmark {}\n{told}", words.join(" "));
+        println!("{}", String::from_utf8_lossy(&output.stderr));
+        (output, told)
+    };
+    let (doctor, _) = run(&["doctor", "--testbed", &file]);
+    assert_eq!(doctor.status.code(), Some(0), "nothing is bad");
+    let (sheet, page) = (rack.path("sheet.toml"), rack.path("accept.html"));
+    std::fs::write(&sheet, SHEET).expect("writes");
+    let journal = rack.path("journal.db");
+    let asked = ["accept", "--testbed", &file, "--claims", &sheet, "--report", &page];
+    let (accept, told) = run(&[&asked[..], &["--journal", &journal]].concat());
+    assert_eq!(accept.status.code(), Some(3), "no claim is broken, one is open");
+    assert_eq!(told.matches(" pass").count(), 2, "{told}");
+    assert!(told.contains("inconclusive"), "{told}");
+    let html = std::fs::read_to_string(&page).expect("a page");
+    let first = html.find("class=\"answers\"").expect("answers");
+    assert!(first < html.find("<figure").expect("a picture"), "answers come first");
+    assert!(!FOUR.iter().any(|host| has_addresses(host)), "addresses go with the run");
+    if let Some(folder) = std::env::var_os("SWITCHMARK_PAGES") {
+        let folder = std::path::Path::new(&folder);
+        std::fs::copy(&page, folder.join("rack-of-four.html")).expect("copies");
+    }
 }

@@ -216,11 +216,12 @@ impl Form {
     fn along(&'static self, text: &str, words: &[Word<'_>]) -> Tried {
         let mut tried =
             Tried { form: self, fitted: 0, wants: None, wrong: None, values: Vec::new() };
-        for want in self.words.split(' ') {
+        let mut wants = self.words.split(' ').peekable();
+        while let Some(want) = wants.next() {
             let fits = match (words.get(tried.fitted), value_of(want)) {
                 (None, _) => 0,
                 (Some(word), None) => usize::from(alike(word.text, want)),
-                (Some(_), Some(read)) => tried.value(text, words, read),
+                (Some(_), Some(read)) => tried.value(text, words, (read, wants.peek().copied())),
             };
             if fits == 0 {
                 tried.wants = Some(want);
@@ -233,12 +234,19 @@ impl Form {
 }
 
 impl Tried {
-    /// How many words the value takes, `9 MB` two; none where it is no such value.
-    fn value(&mut self, text: &str, words: &[Word<'_>], read: Read) -> usize {
+    /// How many words the value takes, `9 MB` two; none where it is no such value. A word that the
+    /// form wants `next` is no unit.
+    fn value(
+        &mut self,
+        text: &str,
+        words: &[Word<'_>],
+        (read, next): (Read, Option<&str>),
+    ) -> usize {
         let first = &words[self.fitted];
         let mut ends = vec![(1, first.span.end)];
         let number = first.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        if let Some(unit) = words.get(self.fitted + 1).filter(|_| number) {
+        let unit = words.get(self.fitted + 1).filter(|_| number);
+        if let Some(unit) = unit.filter(|word| !next.is_some_and(|next| alike(word.text, next))) {
             ends.insert(0, (2, unit.span.end));
         }
         for (count, end) in ends {

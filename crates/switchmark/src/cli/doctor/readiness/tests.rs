@@ -178,7 +178,7 @@ fn where_a_card_stands() {
 fn links_and_addresses() {
     let with = |link| PortExamination { link, ..PortExamination::default() };
     nic("link", with(Some(link(true, true))), State::Good, "");
-    nic("link", with(Some(link(true, false))), State::Bad, "");
+    nic("link", with(Some(link(true, false))), State::Bad, "ip link show dev eth1");
     let command = "ip link set dev eth1 up";
     nic("link", with(Some(link(false, false))), State::Bad, command);
     let absent = ports::of_port("h1/eth1", &port(), &PortExamination::default());
