@@ -65,8 +65,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         taken.file(path, "cable", "bypass")?;
     }
     let spec = ImportedSpec::new(taken.files, taken.figures);
-    let figures = spec.figures.clone();
-    let meta = meta(&device, StudySpec::Imported(spec), taken.notes);
+    let mut figures = spec.figures.clone();
+    let study = StudySpec::Imported(spec);
+    for figure in &mut figures {
+        figure.set(Key::Study, study.name());
+    }
+    let meta = meta(&device, study, taken.notes);
     let store = Store::open(&output::store_path(&args.data)?)?;
     store.create_run(&meta)?;
     store.set_status(&meta.id, &RunStatus::Done)?;

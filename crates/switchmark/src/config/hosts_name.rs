@@ -129,7 +129,7 @@ mod tests {
             assert_eq!(hosts.own_addresses.len(), hosts.hosts.len());
         };
         check("hosts:root@a:eth1,root@b:eth1", "device:dut/1");
-        check("hosts:root@a:eth1=root@b:eth2", "b/eth2");
+        check("hosts:root@a:eth1=root@b:eth2", "host:b/eth2");
         check("hosts:netns:x:eth1,netns:y:eth1,local:eth3", "device:dut/1");
         for bad in ["hosts:a:eth1", "hosts:a,b", "hosts:a:e=b:e=c:e", "hosts:"] {
             assert!(testbed::from_argument("--hosts", bad).is_err(), "{bad}");

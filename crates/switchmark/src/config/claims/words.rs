@@ -243,24 +243,21 @@ impl Tried {
         (read, next): (Read, Option<&str>),
     ) -> usize {
         let first = &words[self.fitted];
-        let mut ends = vec![(1, first.span.end)];
         let number = first.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let unit = words.get(self.fitted + 1).filter(|_| number);
-        if let Some(unit) = unit.filter(|word| !next.is_some_and(|next| alike(word.text, next))) {
-            ends.insert(0, (2, unit.span.end));
-        }
-        for (count, end) in ends {
-            let span = first.span.start..end;
-            match read(&text[span.clone()].split_whitespace().collect::<String>()) {
-                Ok(value) => {
-                    self.values.push(value);
-                    self.wrong = None;
-                    return count;
-                }
-                Err(misfit) => self.wrong = Some((span, misfit)),
+        let unit = unit.filter(|word| !next.is_some_and(|next| alike(word.text, next)));
+        let span = first.span.start..unit.unwrap_or(first).span.end;
+        match read(&text[span.clone()].split_whitespace().collect::<String>()) {
+            Ok(value) => {
+                self.values.push(value);
+                self.wrong = None;
+                1 + usize::from(unit.is_some())
+            }
+            Err(misfit) => {
+                self.wrong = Some((span, misfit));
+                0
             }
         }
-        0
     }
 }
 
