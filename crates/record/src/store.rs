@@ -243,7 +243,8 @@ impl Store {
             .map_err(|e| self.read_error(format!("status of run {id}"), e))
     }
 
-    /// The run called `asked`: a full id, a prefix that fits only one, or `latest`.
+    /// The run called `asked`: a full id, a prefix that fits only one, a label that only one has,
+    /// or `latest`.
     pub fn load(&self, asked: &str) -> Result<RunMeta, StoreError> {
         let id = self.resolve(asked)?;
         let meta: String = self
@@ -255,6 +256,7 @@ impl Store {
 
     /// The full id behind `asked`.
     fn resolve(&self, asked: &str) -> Result<String, StoreError> {
+        let has_labels = self.version()? >= schema::WITH_LABELS;
         let fetch = || -> rusqlite::Result<Vec<String>> {
             if asked == "latest" {
                 let sql = "SELECT id FROM run ORDER BY created_unix_ns DESC, id DESC LIMIT 1";
@@ -263,6 +265,15 @@ impl Store {
             // substr, not LIKE: a user's `%` or `_` is no wildcard.
             let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1
                        ORDER BY id <> ?1, id LIMIT 5";
+            let by_id: Vec<String> = self
+                .db
+                .prepare(sql)?
+                .query_map([asked], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            if !by_id.is_empty() || !has_labels {
+                return Ok(by_id);
+            }
+            let sql = "SELECT id FROM run WHERE label = ?1 ORDER BY id LIMIT 5";
             self.db.prepare(sql)?.query_map([asked], |row| row.get(0))?.collect()
         };
         let mut fitting = fetch().map_err(|e| self.read_error(format!("run `{asked}`"), e))?;

@@ -192,6 +192,13 @@ impl Books<'_> {
         let mut uncounted = BTreeSet::new();
         let mut elsewhere = false;
         for (flow, record) in self.recorded() {
+            // What is written is copied from the storage to each replica, which answers it.
+            if replicas(flow).contains(port) {
+                uncounted.insert(&flow.to);
+                continue;
+            } else if flow.to == *port {
+                uncounted.extend(replicas(flow));
+            }
             let (here, other) = match (flow.from == *port, flow.to == *port) {
                 (true, _) => (true, &flow.to),
                 (_, true) => (false, &flow.from),
@@ -222,7 +229,9 @@ impl Books<'_> {
     fn own_out(&self, port: &PortRef) -> Option<Amount> {
         let mut own = Amount::default();
         for (flow, record) in self.recorded() {
-            if flow.from == *port {
+            if replicas(flow).contains(port) {
+                return None;
+            } else if flow.from == *port {
                 own += counted(flow, record, self.trial)?.from.0;
             } else if flow.to == *port {
                 own += counted(flow, record, self.trial)?.to.0;
@@ -305,6 +314,14 @@ fn to_everybody(flow: &Flow, record: &FlowRecord) -> Amount {
             Amount::of(seen.sent, asked.frames.mean_octets() - FCS)
         }
         _ => Amount::default(),
+    }
+}
+
+/// Where a storage copies what is written to it.
+fn replicas(flow: &Flow) -> &[PortRef] {
+    match &flow.kind {
+        FlowKind::Storage(storage) => &storage.replicas,
+        _ => &[],
     }
 }
 

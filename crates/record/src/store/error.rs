@@ -138,7 +138,9 @@ impl StoreError {
             }
             Self::Decode { .. } | Self::Damaged { .. } => None,
             Self::NoRun { .. } => Some("`switchmark runs` lists the runs of a store"),
-            Self::Ambiguous { .. } => Some("write more of the run's id"),
+            Self::Ambiguous { .. } => {
+                Some("write more of the run's id, or a label that only one run has")
+            }
             Self::TestbedChanged { .. } => {
                 Some("restore the testbed, or start a new run: results of two testbeds don't mix")
             }

@@ -317,6 +317,13 @@ fn runs_are_found_by_prefix_and_latest() {
     for nothing in ["2026", "%", "_", "", "7"] {
         check(nothing, None);
     }
+    for id in ["20261121-140312-3f9a", "20261121-15"] {
+        store.label(id, Some("desk")).expect("writable");
+        store.label(id, Some(&format!("{id} on the desk"))).expect("writable");
+    }
+    check("20261121-15 on the desk", Some("20261121-15"));
+    store.label("20261121-15", Some("latest")).expect("writable");
+    check("latest", Some("20261121-150000-aaaa"));
     let Err(ambiguous) = store.load("2026") else { panic!("it fits three") };
     assert!(matches!(&ambiguous, StoreError::Ambiguous { fitting, .. } if fitting.len() == 3));
     assert!(store.create_run(&meta("20261121-15")).is_err(), "an id is used once");

@@ -161,14 +161,23 @@ pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Fail
         link.map_or(1500, |link| link.mtu)
     };
     let mark = lone::seed() as u32;
-    // A loopback leads nowhere.
+    // A loopback leads nowhere, and marked frames take packet sockets.
     let is_cabled = |at: &PortRef| {
+        if !facts.get(&at.host).is_some_and(readiness::may_probe) {
+            return false;
+        }
         let interface = topology.port(at).and_then(|port| port.interfaces.first());
         let known = interface.and_then(|name| facts.get(&at.host)?.ports.get(name)?.link.as_ref());
         known.is_some_and(|link| link.mac.as_deref().is_some_and(|mac| mac != NO_MAC))
     };
     let proofs = live.prove_cables(&is_cabled, &mtu, mark).map_err(Failure::unusable)?;
-    let passages = paths::try_passages(live, &paths::pairs(&topology), &mtu)?;
+    let mut passages = paths::try_passages(live, &paths::pairs(&topology), &mtu)?;
+    for passage in &mut passages {
+        // So do pings; without the right to them UDP tells.
+        if !facts.get(&passage.from.host).is_some_and(readiness::may_probe) {
+            (passage.small, passage.full) = (passage.served, passage.served);
+        }
+    }
     Ok(readiness::judge(&topology, &facts, &proofs, &passages))
 }
 

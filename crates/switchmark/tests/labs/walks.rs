@@ -4,10 +4,10 @@
 //! Needs root, iproute2 and Debian's openssh-server. The switch is a bridge whose ports the
 //! kernel's token bucket holds to a rate; the hosts are namespaces.
 
-use std::process::Output;
+use std::process::{Command, Output};
 
-use crate::harness::spaces::{call, ip, space};
-use crate::harness::{self, alone};
+use crate::harness::spaces::{Spaces, cable, call, ip, space};
+use crate::harness::{self, Scratch, alone, switchmark};
 use crate::ssh::{FOUR, Rack};
 
 const NEEDED: [&str; 6] = ["ip", "tc", "ethtool", "ssh", "sshd", "ssh-keygen"];
@@ -67,7 +67,7 @@ claim = "throughput at least 20000pps at 512 octets"
 "#;
 
 fn has_addresses(host: &str) -> bool {
-    let output = std::process::Command::new("ip")
+    let output = Command::new("ip")
         .args(["-n", &space(host), "-o", "-4", "address", "show"])
         .output()
         .expect("ip starts");
@@ -156,4 +156,55 @@ fn four_hosts_come_to_an_acceptance_page_in_three_commands() {
         let folder = std::path::Path::new(&folder);
         std::fs::copy(&page, folder.join("rack-of-four.html")).expect("copies");
     }
+}
+
+/// Both cables of a switch between the PCs' only ports.
+fn plug_into_the_switch() {
+    let desk = space("desk");
+    for (number, pc) in [(1, "pc1"), (2, "pc2")] {
+        let (port, own) = (format!("p{number}"), space(pc));
+        let peer = ["type", "veth", "peer", "name", "eth0", "netns", &own];
+        ip(&[&["link", "add", &port, "netns", &desk][..], &peer].concat());
+        ip(&["-n", &desk, "link", "set", &port, "master", "br0", "up"]);
+        let queue = ["root", "tbf", "rate", "50mbit", "burst", "5000", "limit", "64kb"];
+        call("tc", &[&["-n", &desk, "qdisc", "add", "dev", &port][..], &queue].concat());
+        ip(&["-n", &own, "link", "set", "eth0", "up"]);
+    }
+}
+
+#[test]
+fn two_pcs_with_one_port_each_learn_what_their_switch_does() {
+    let Some(_alone) = alone("two_pcs_with_one_port_each", &["ip", "tc"]) else { return };
+    let (_spaces, scratch) = (Spaces::new(&["pc1", "pc2", "desk"]), Scratch::new("walk-pcs"));
+    ip(&["-n", &space("desk"), "link", "add", "br0", "type", "bridge"]);
+    ip(&["-n", &space("desk"), "link", "set", "br0", "up"]);
+    let (pc1, pc2) = (format!("netns:{}", space("pc1")), format!("netns:{}", space("pc2")));
+    let run = |words: &[&str]| {
+        let output = Command::new(switchmark())
+            .args(words)
+            .args(["--quiet", "--journal"])
+            .arg(scratch.path("journal.db"))
+            .output()
+            .expect("starts");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("$ switchmark {}\n{told}", words.join(" "));
+        let cause = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {cause}");
+        told
+    };
+    let asked = ["--protocol", "udp", "--size", "64", "-t", "0.1", "--blocks", "6"];
+    // Joined directly.
+    cable(("pc1", "eth0", "192.0.2.1/24"), ("pc2", "eth0", "192.0.2.2/24"));
+    let hosts = format!("{pc1}:eth0={pc2}:eth0");
+    let told = run(&[&["latency", "--hosts", &hosts][..], &asked].concat());
+    assert!(told.contains("RTT"), "{told}");
+    // The cable is moved.
+    ip(&["-n", &space("pc1"), "link", "delete", "eth0"]);
+    plug_into_the_switch();
+    let hosts = format!("{pc1}:eth0,{pc2}:eth0");
+    let told = run(&[&["latency", "--hosts", &hosts, "--bypass", "latest"][..], &asked].concat());
+    assert!(told.contains(" adds ") || told.contains("not significant"), "{told}");
+    assert!(told.contains("measured at another time"), "{told}");
+    let told = run(&["tcp", "--hosts", &hosts, "-t", "0.5", "-O", "0.3", "--blocks", "2"]);
+    assert!(told.contains("Mbit/s") && told.contains("of TCP payload"), "{told}");
 }

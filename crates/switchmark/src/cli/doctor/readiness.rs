@@ -106,10 +106,15 @@ pub fn judge(
             all.extend(cables::mtu(&place, topology, port, facts));
         }
     }
-    let cut_off = cables::cut_off(topology, proofs);
-    all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, &cut_off, proof)));
+    let hearing = cables::Hearing::of(topology, proofs);
+    all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, &hearing, proof)));
     all.extend(passages.iter().flat_map(cables::passage));
     all
+}
+
+/// Whether the host's agent may send and hear marked frames.
+pub fn may_probe(known: &Examination) -> bool {
+    hosts::has(known, hosts::CAP_NET_RAW)
 }
 
 /// Ports that carry far less than the others do.

@@ -116,6 +116,9 @@ const VALUES: [(&str, Read); 7] = [
     ("SHARE", share),
 ];
 
+/// Those whose unit is a word of the form.
+const BARE: [&str; 2] = ["SIZE", "COUNT"];
+
 /// With or without `/s`, which data sheets write.
 pub(super) fn rate(text: &str) -> Result<Rate, measure::UnitError> {
     text.strip_suffix("/s").unwrap_or(text).parse()
@@ -216,12 +219,11 @@ impl Form {
     fn along(&'static self, text: &str, words: &[Word<'_>]) -> Tried {
         let mut tried =
             Tried { form: self, fitted: 0, wants: None, wrong: None, values: Vec::new() };
-        let mut wants = self.words.split(' ').peekable();
-        while let Some(want) = wants.next() {
+        for want in self.words.split(' ') {
             let fits = match (words.get(tried.fitted), value_of(want)) {
                 (None, _) => 0,
                 (Some(word), None) => usize::from(alike(word.text, want)),
-                (Some(_), Some(read)) => tried.value(text, words, (read, wants.peek().copied())),
+                (Some(_), Some(read)) => tried.value(text, words, (want, read)),
             };
             if fits == 0 {
                 tried.wants = Some(want);
@@ -234,18 +236,12 @@ impl Form {
 }
 
 impl Tried {
-    /// How many words the value takes, `9 MB` two; none where it is no such value. A word that the
-    /// form wants `next` is no unit.
-    fn value(
-        &mut self,
-        text: &str,
-        words: &[Word<'_>],
-        (read, next): (Read, Option<&str>),
-    ) -> usize {
+    /// How many words the value takes, `9 MB` two; none where it is no such value.
+    fn value(&mut self, text: &str, words: &[Word<'_>], (want, read): (&str, Read)) -> usize {
         let first = &words[self.fitted];
         let number = first.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let unit = words.get(self.fitted + 1).filter(|_| number);
-        let unit = unit.filter(|word| !next.is_some_and(|next| alike(word.text, next)));
+        let has_unit = number && !BARE.contains(&want);
+        let unit = words.get(self.fitted + 1).filter(|_| has_unit);
         let span = first.span.start..unit.unwrap_or(first).span.end;
         match read(&text[span.clone()].split_whitespace().collect::<String>()) {
             Ok(value) => {

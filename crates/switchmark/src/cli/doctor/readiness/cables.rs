@@ -52,18 +52,33 @@ fn list(ports: &[PortRef]) -> String {
     ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Which ports were asked what they hear, and which of them are cut off.
+pub(super) struct Hearing {
+    asked: BTreeSet<PortRef>,
+    cut_off: BTreeSet<PortRef>,
+}
+
+impl Hearing {
+    pub(super) fn of(topology: &Topology, proofs: &[Proof]) -> Self {
+        let asked = proofs.iter().map(|proof| proof.port.clone()).collect();
+        Self { asked, cut_off: cut_off(topology, proofs) }
+    }
+}
+
 /// Ports of a switch that neither hear any other of its ports nor are heard by one, where others
 /// do hear each other: theirs is the fault, and not everybody's.
-pub(super) fn cut_off(topology: &Topology, proofs: &[Proof]) -> BTreeSet<PortRef> {
+fn cut_off(topology: &Topology, proofs: &[Proof]) -> BTreeSet<PortRef> {
     let hears = |one: &PortRef, other: &PortRef| {
         proofs.iter().any(|proof| proof.port == *other && proof.small.contains(one))
     };
     let mut all = BTreeSet::new();
     for device in topology.devices.iter().filter(|device| device.kind == DeviceKind::Switch) {
-        let ports = leading_to(topology, &device.name);
+        let asked = |at: &PortRef| proofs.iter().any(|proof| proof.port == *at);
+        let ports: Vec<PortRef> = leading_to(topology, &device.name);
+        let ports: Vec<&PortRef> = ports.iter().filter(|at| asked(at)).collect();
         let linked = |one: &PortRef| {
-            let others = ports.iter().filter(|other| *other != one);
-            others.filter(|other| hears(one, other) || hears(other, one)).count() > 0
+            let mut others = ports.iter().filter(|other| **other != one);
+            others.any(|other| hears(one, other) || hears(other, one))
         };
         let (joined, alone): (Vec<&PortRef>, Vec<&PortRef>) =
             ports.iter().partition(|port| linked(port));
@@ -78,7 +93,7 @@ pub(super) fn cut_off(topology: &Topology, proofs: &[Proof]) -> BTreeSet<PortRef
 pub(super) fn cable(
     topology: &Topology,
     facts: &BTreeMap<String, Examination>,
-    cut_off: &BTreeSet<PortRef>,
+    heard: &Hearing,
     proof: &Proof,
 ) -> Vec<Finding> {
     let place = proof.port.to_string();
@@ -103,10 +118,11 @@ pub(super) fn cable(
     };
     let strange: Vec<PortRef> =
         proof.small.iter().filter(|at| !expected.contains(at)).cloned().collect();
-    let own_fault = cut_off.contains(&proof.port);
+    let own_fault = heard.cut_off.contains(&proof.port);
     let deaf: Vec<PortRef> = expected
         .iter()
-        .filter(|at| !proof.small.contains(at) && (own_fault || !cut_off.contains(at)))
+        .filter(|at| heard.asked.contains(at) && !proof.small.contains(at))
+        .filter(|at| own_fault || !heard.cut_off.contains(at))
         .cloned()
         .collect();
     let short: Vec<PortRef> =
@@ -122,6 +138,9 @@ pub(super) fn cable(
     } else if expected.is_empty() {
         let found = "a router passes no broadcast on, and none passed";
         Finding::new(&place, "cable", State::Good, found)
+    } else if proof.small.is_empty() {
+        let found = "no agent there may say what it hears: no CAP_NET_RAW";
+        Finding::new(&place, "cable", State::Unknown, found)
     } else {
         let found = format!("its frames arrive at {}", list(&proof.small));
         Finding::new(&place, "cable", State::Good, found)

@@ -14,6 +14,7 @@ const BUFFER_OCTETS: u64 = 8 << 20;
 const MEMLOCK_OCTETS: u64 = 64 << 20;
 /// Of `linux/capability.h`.
 const CAP_NET_ADMIN: u32 = 12;
+pub(super) const CAP_NET_RAW: u32 = 13;
 /// The same.
 const CAP_IPC_LOCK: u32 = 14;
 /// A share of the processors that others may take.
@@ -139,7 +140,7 @@ fn buffers(host: &str, name: &'static str, octets: Option<u64>, known: &Examinat
 }
 
 /// Whether the agent has a capability, by its number.
-fn has(known: &Examination, capability: u32) -> bool {
+pub(super) fn has(known: &Examination, capability: u32) -> bool {
     known.capabilities >> capability & 1 == 1
 }
 

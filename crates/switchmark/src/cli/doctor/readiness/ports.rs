@@ -2,6 +2,8 @@
 //!
 //! Pure. Never asks the host.
 
+use std::net::Ipv4Addr;
+
 use trial::topology::HostPort;
 
 use netlink::{Coalescing, Pause, Rings};
@@ -50,7 +52,10 @@ fn link(place: &str, interface: &str, link: &Link) -> Finding {
 
 fn address(place: &str, interface: &str, port: &HostPort, known: &PortExamination) -> Finding {
     let wanted = port.address.to_string();
-    if known.addresses.iter().any(|own| *own == port.address) {
+    // All of 127.0.0.0/8 is a host's own where any of it is (RFC 1122 section 3.2.1.3).
+    let is_there =
+        |own: &Ipv4Addr| *own == port.address || own.is_loopback() && port.address.is_loopback();
+    if known.addresses.iter().any(is_there) {
         return Finding::new(place, "address", State::Good, wanted);
     }
     let have = known.addresses.iter().map(ToString::to_string);
