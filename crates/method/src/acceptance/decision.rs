@@ -246,7 +246,11 @@ pub fn judged(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, Why)
     }
     let own = figure.verdict == Verdict::DeviceLimited;
     let (low, high) = (figure.low.or(figure.value), figure.high.or(figure.value));
-    let range = match (Claim::of(figure).says, low, high) {
+    let says = match Claim::of(figure).says {
+        Says::Nothing => without_bypass(figure),
+        says => says,
+    };
+    let range = match (says, low, high) {
         (Says::Value { value, .. }, Some(low), Some(high)) => match kind(figure) {
             Some(Kind::Interval) => {
                 let range = Range { value, low, high, closed: true }.widened(of);
@@ -277,6 +281,17 @@ pub fn judged(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, Why)
         _ => return open(Why::Undetermined),
     };
     range.against(claim, own)
+}
+
+/// What passed through the device passed, whoever was the limit: where only a direct cable is
+/// missing to tell, a rate is a lower bound of the device's, and a time an upper one.
+fn without_bypass(figure: &Figure) -> Says {
+    let alone = figure.caveats.contains(&Caveat::NoBypass);
+    match (figure.value.filter(|_| alone), figure.metric) {
+        (Some(value), Metric::Throughput) => Says::AtLeast(value),
+        (Some(value), Metric::Rtt | Metric::OneWayDelay) => Says::AtMost(value),
+        _ => Says::Nothing,
+    }
 }
 
 /// What a figure's ends are.

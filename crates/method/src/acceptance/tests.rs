@@ -75,6 +75,11 @@ fn only_a_whole_interval_decides() {
     check(&least(1000.0), &of(999.5, None, Link), Pass);
     let open = check(&least(700.0), &of(800.0, Some(804.0), Verdict::Undetermined), Inconclusive);
     assert_eq!(open, Why::Undetermined);
+    // Without a direct cable what passed still passed, and nothing more is known.
+    let mut alone = throughput(800.0, Some(804.0), Verdict::Undetermined);
+    alone.caveats.push(Caveat::NoBypass);
+    check(&least(700.0), std::slice::from_ref(&alone), Pass);
+    assert_eq!(check(&least(900.0), &[alone], Inconclusive), Why::Bound);
     assert_eq!(check(&least(700.0), &[], Inconclusive), Why::NotMeasured);
 }
 
