@@ -81,7 +81,7 @@ pub fn overall(acceptance: &Acceptance) -> String {
 /// The answer of the first screen: all in a line, then each claim that is not kept.
 pub(super) fn answers(acceptance: &Acceptance) -> Vec<Answer> {
     let whole = Answer::new(overall(acceptance));
-    let mut all = vec![whole.to("keeps its data sheet?", reply(acceptance.overall()))];
+    let mut all = vec![whole.to("Keeps its data sheet?", reply(acceptance.overall()))];
     let mut ordered: Vec<&Decided> = acceptance.decided.iter().collect();
     ordered.sort_by_key(|one| match one.decision {
         Decision::Fail => 0,

@@ -93,10 +93,14 @@ fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
 /// Which is better, and whether that may be put down to what is compared.
 pub(super) fn answer(compared: &Compared) -> Answer {
     let any = |better: bool| compared.rows.iter().any(|row| row.is_better() == Some(better));
-    let first = compared.primary.and_then(|at| compared.rows[at].is_better());
-    let reply = match first {
-        Some(true) => Reply::Better,
-        Some(false) => Reply::Worse,
+    // The question's own figure answers it; where there is none, all of them do.
+    let reply = match compared.primary.map(|at| &compared.rows[at]) {
+        Some(own) => match own.is_better() {
+            Some(true) => Reply::Better,
+            Some(false) => Reply::Worse,
+            None if is_equivalent(own) => Reply::Equivalent,
+            None => Reply::Inconclusive,
+        },
         None if any(false) => Reply::Worse,
         None if any(true) => Reply::Better,
         None if compared.rows.is_empty() || !compared.rows.iter().all(is_equivalent) => {
