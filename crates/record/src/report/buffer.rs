@@ -77,16 +77,8 @@ impl<'a> Case<'a> {
 
 /// In order of appearance.
 fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
-    let key = |f: &Figure| CASE.map(|name| reading::text(f, name));
-    let mut cases: Vec<(_, Case<'_>)> = Vec::new();
-    for figure in figures.iter().filter(|f| f.is_of("buffer")) {
-        let of = key(figure);
-        match cases.iter_mut().find(|(known, _)| *known == of) {
-            Some((_, case)) => case.0.push(figure),
-            None => cases.push((of, Case(vec![figure]))),
-        }
-    }
-    cases.into_iter().map(|(_, case)| case).collect()
+    let own = figures.iter().filter(|f| f.is_of("buffer"));
+    reading::alike(own, &CASE).into_iter().map(Case).collect()
 }
 
 /// The section; `None` where no buffer was studied.

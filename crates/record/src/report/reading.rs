@@ -67,6 +67,22 @@ pub(super) fn of_studies(figures: &[Figure]) -> Vec<Figure> {
     figures.iter().filter(own).cloned().collect()
 }
 
+/// Those that have these conditions in common, together; in order of appearance.
+pub(super) fn alike<'a>(
+    figures: impl Iterator<Item = &'a Figure>,
+    conditions: &[Key],
+) -> Vec<Vec<&'a Figure>> {
+    let mut groups: Vec<(Vec<Option<String>>, Vec<&Figure>)> = Vec::new();
+    for figure in figures {
+        let of: Vec<_> = conditions.iter().map(|name| text(figure, name)).collect();
+        match groups.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, group)) => group.push(figure),
+            None => groups.push((of, vec![figure])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
 /// All of one metric.
 pub(super) fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
     figures.iter().filter(move |f| f.metric == metric)

@@ -114,16 +114,8 @@ fn back(hosts: &str) -> String {
 
 /// In order of appearance.
 fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
-    let key = |f: &Figure| CASE.map(|name| reading::text(f, name));
-    let mut cases: Vec<(_, Case<'_>)> = Vec::new();
-    for figure in figures.iter().filter(|f| f.is_of("tcp") && !reading::is_of_campaign(f)) {
-        let of = key(figure);
-        match cases.iter_mut().find(|(known, _)| *known == of) {
-            Some((_, case)) => case.0.push(figure),
-            None => cases.push((of, Case(vec![figure]))),
-        }
-    }
-    cases.into_iter().map(|(_, case)| case).collect()
+    let own = figures.iter().filter(|f| f.is_of("tcp") && !reading::is_of_campaign(f));
+    reading::alike(own, &CASE).into_iter().map(Case).collect()
 }
 
 /// The section; `None` where the study was not asked for.
