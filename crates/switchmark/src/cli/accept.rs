@@ -19,11 +19,11 @@ use trial::{Testbed as _, Topology};
 use super::options::{self, Measuring};
 use super::output::{self, Finished};
 use super::run_request::Request;
-use super::session::{self, Start};
-use super::{Failure, Outcome, another_time, lone, privilege};
+use super::session::{self, NewRun, Start};
+use super::{Failure, Outcome, lone, privilege};
 use crate::config::claims::{self, Sheet};
-use crate::config::resolved::{Source, Testbed};
-use crate::config::{ConfigError, bed, hosts_name, testbed};
+use crate::config::resolved::Testbed;
+use crate::config::{ConfigError, bed};
 use crate::controller::{Opened, Stop};
 use crate::speak::tell;
 
@@ -79,13 +79,7 @@ fn again(args: &Args) -> Result<(Accepted, String), Failure> {
 
 fn anew(args: &Args) -> Result<(Accepted, String), Failure> {
     let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
-    let place = match &args.hosts {
-        Some(hosts) => {
-            let name = format!("{}{hosts}", hosts_name::PREFIX);
-            testbed::from_argument("--hosts", &name)?
-        }
-        None => testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?,
-    };
+    let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
     let stop = privilege::prepare(&[&place])?;
     let seed = args.measuring.seed.unwrap_or_else(lone::seed);
     let ground = Ground { topology: topology(&place, &stop, seed)?, bed: bed::of(&place), place };
@@ -102,15 +96,11 @@ struct Ground {
 
 /// What is between which ports, before any trial. A lab's is known once it was built.
 fn topology(place: &Testbed, stop: &Stop, seed: u64) -> Result<Topology, Failure> {
-    let name = &place.name;
-    Ok(match &place.source {
-        Source::Virtual(config) => config.topology(name),
-        Source::Hosts(config) => config.topology(name),
-        Source::Lab(_) => {
-            let opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
-            opened.topology().clone()
-        }
-    })
+    if let Some(topology) = place.topology() {
+        return Ok(topology);
+    }
+    let opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
+    Ok(opened.topology().clone())
 }
 
 fn rounds(
@@ -177,8 +167,8 @@ fn second(
     let mut left = args.budget.map_or(first, |budget| budget.saturating_sub(first));
     let mut open = Vec::new();
     for (at, one) in decided.iter().enumerate() {
-        let Some(study) = acceptance::again(one, ground.bed) else { continue };
-        let needs = study.estimate(&ground.topology).time;
+        let study = acceptance::again(one, ground.bed);
+        let (Some(study), Some(needs)) = (study, one.needs) else { continue };
         if needs <= left {
             left = left.saturating_sub(needs);
             open.push((at, study));
@@ -198,13 +188,9 @@ fn round(
     let request = Request { verb: VERB, testbed: place, studies, seed: None, claims };
     session::check(&request)?;
     let path = output::store_path(&measuring.data)?;
-    let another_time = another_time::asked(measuring, &path)?;
-    let store = Store::open(&path)?;
-    let Request { verb, studies, claims, .. } = request;
-    let (long, label) = (measuring.yes, measuring.label.clone());
-    let sweep = None;
-    let start = Start::New { verb, studies, seed, long, sweep, label, another_time, claims };
-    session::carry_out(&store, &ground.place, start, stop, &measuring.data, &|_| ())
+    let (place, run) = NewRun::asked(measuring, request, (seed, &path))?;
+    let (store, start) = (Store::open(&path)?, Start::New(run));
+    session::carry_out(&store, &place, start, stop, &measuring.data, &|_| ())
 }
 
 /// What will be measured and for how long, before it is.

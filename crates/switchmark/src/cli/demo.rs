@@ -20,7 +20,7 @@ use trial::{Protocol, Schedule};
 
 use super::options::Data;
 use super::output::{self, Finished};
-use super::session::{self, Start};
+use super::session::{self, NewRun, Start};
 use super::{Failure, Outcome, lone, privilege, prove};
 use crate::config::testbed;
 use crate::speak;
@@ -76,16 +76,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     parts.extend(buffers::runs());
     parts.push(groups::run()?);
     for (place, studies) in parts {
-        let start = Start::New {
-            verb: "demo",
-            studies,
-            seed,
-            long: true,
-            sweep: None,
-            label: None,
-            another_time: None,
-            claims: Vec::new(),
-        };
+        let start = Start::New(NewRun::new("demo", studies, seed));
         let finished = session::carry_out(&store, &place, start, &stop, &args.data, &|_| ())?;
         output::say(&args.data, &output::text(&finished))?;
         output::say(&args.data, "\n")?;

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use measure::Nanos;
 
+use crate::config::resolved::Testbed;
+use crate::config::{ConfigError, hosts_name, testbed};
 use crate::request::given::Value as _;
 use crate::request::values::Duration;
 
@@ -58,6 +60,14 @@ pub struct Measuring {
     /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+}
+
+/// The testbed of `--hosts`, or else that of `--testbed`.
+pub fn place(hosts: Option<&str>, testbed: Option<&str>) -> Result<Testbed, ConfigError> {
+    match hosts {
+        Some(hosts) => testbed::from_argument("--hosts", &format!("{}{hosts}", hosts_name::PREFIX)),
+        None => testbed::from_argument("--testbed", testbed.unwrap_or("")),
+    }
 }
 
 /// Seconds where no unit is given, as iperf3 and ping take them.

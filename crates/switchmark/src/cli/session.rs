@@ -78,12 +78,8 @@ pub fn one(
         check(&request)?;
         let stop = prepare(&[&request.testbed])?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
-        let another_time = another_time::asked(measuring, &path)?;
-        let Request { verb, studies, claims, .. } = request;
-        let (long, label) = (measuring.yes, measuring.label.clone());
-        let sweep = None;
-        let start = Start::New { verb, studies, seed, long, sweep, label, another_time, claims };
-        (request.testbed, start, stop)
+        let (place, run) = NewRun::asked(measuring, request, (seed, &path))?;
+        (place, Start::New(run), stop)
     };
     let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data, &|_| ())?;
     Ok((finished, stop))
@@ -101,19 +97,9 @@ pub fn not_rehearsed(measuring: &Measuring) -> Result<(), ConfigError> {
 /// What a run would be, told of the request alone.
 fn rehearse(request: &Request) -> Result<Outcome, Failure> {
     check(request)?;
-    let topology = known(request);
+    let topology = request.testbed.topology();
     speak::print(&before::rehearsed(request, topology.as_ref()))?;
     Ok(Outcome::Done)
-}
-
-/// The hosts and devices, where they are known before anything is built.
-fn known(request: &Request) -> Option<Topology> {
-    let name = &request.testbed.name;
-    match &request.testbed.source {
-        Source::Hosts(hosts) => Some(hosts.topology(name)),
-        Source::Virtual(config) => Some(config.topology(name)),
-        Source::Lab(_) => None,
-    }
 }
 
 /// What can be told from the request alone.
@@ -127,7 +113,7 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
         way_back::check(&request.studies, &hosts.topology(name))
             .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
     }
-    if let Some(topology) = known(request) {
+    if let Some(topology) = request.testbed.topology() {
         for study in &request.studies {
             study
                 .check(&topology)
@@ -140,26 +126,58 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
 /// A run from its beginning, or from where it broke off.
 pub enum Start {
     /// Nothing is recorded yet.
-    New {
-        /// As the journal names it.
-        verb: &'static str,
-        /// What.
-        studies: Vec<StudySpec>,
-        /// Of every random choice.
-        seed: u64,
-        /// However long it takes.
-        long: bool,
-        /// Which point of a sweep it is, where it is one.
-        sweep: Option<SweepPoint>,
-        /// What it shall be called in the journal.
-        label: Option<String>,
-        /// When the measured ports are joined directly, where not beside the device.
-        another_time: Option<AnotherTime>,
-        /// What the figures are held against.
-        claims: Vec<SheetClaim>,
-    },
+    New(NewRun),
     /// As it was asked for then.
     Again(Box<RunMeta>),
+}
+
+/// A run that shall be made.
+pub struct NewRun {
+    /// As the journal names it.
+    pub verb: &'static str,
+    /// What.
+    pub studies: Vec<StudySpec>,
+    /// Of every random choice.
+    pub seed: u64,
+    /// However long it takes.
+    pub long: bool,
+    /// Which point of a sweep it is, where it is one.
+    pub sweep: Option<SweepPoint>,
+    /// What it shall be called in the journal.
+    pub label: Option<String>,
+    /// When the measured ports are joined directly, where not beside the device.
+    pub another_time: Option<AnotherTime>,
+    /// What the figures are held against.
+    pub claims: Vec<SheetClaim>,
+}
+
+impl NewRun {
+    /// One that a verb makes by itself, of which no flag says more.
+    pub const fn new(verb: &'static str, studies: Vec<StudySpec>, seed: u64) -> Self {
+        Self {
+            verb,
+            studies,
+            seed,
+            long: true,
+            sweep: None,
+            label: None,
+            another_time: None,
+            claims: Vec::new(),
+        }
+    }
+
+    /// One that was asked for, with what the flags say of it beside.
+    pub fn asked(
+        measuring: &Measuring,
+        request: Request,
+        (seed, journal): (u64, &Path),
+    ) -> Result<(Place, Self), Failure> {
+        let Request { verb, testbed, studies, claims, .. } = request;
+        let (long, label) = (measuring.yes, measuring.label.clone());
+        let another_time = another_time::asked(measuring, journal)?;
+        let run = Self { long, label, another_time, claims, ..Self::new(verb, studies, seed) };
+        Ok((testbed, run))
+    }
 }
 
 /// Brings the testbed up, runs or resumes, and takes the testbed down. `hear` is told how long each
@@ -174,12 +192,12 @@ pub fn carry_out(
 ) -> Result<Finished, Failure> {
     let seed = match &start {
         Start::Again(meta) => meta.seed,
-        Start::New { seed, .. } => *seed,
+        Start::New(run) => run.seed,
     };
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
     let (studies, times) = match &start {
         Start::Again(meta) => (&meta.studies, meta.topology.another_time.clone()),
-        Start::New { studies, another_time, .. } => (studies, another_time.clone()),
+        Start::New(run) => (&run.studies, run.another_time.clone()),
     };
     let runs = match &times {
         Some(times) => another_time::runs(store, times, (opened.topology(), studies))?,
@@ -198,12 +216,11 @@ pub fn carry_out(
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
-        Start::New { verb, studies, seed, long, sweep, label, another_time, claims } => {
-            is_short_enough(&studies, opened.topology(), long)?;
-            let topology = Topology { another_time, ..opened.topology().clone() };
-            let mut meta = describe(verb, studies, seed, (&opened, topology), sweep)?;
+        Start::New(run) => {
+            is_short_enough(&run.studies, opened.topology(), run.long)?;
+            let label = run.label.clone();
+            let mut meta = describe(run, &opened)?;
             meta.notes.extend(doubts);
-            meta.claims = claims;
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             if !data.quiet {
                 tell(&before::told(place, &meta.studies, &meta.topology));
@@ -221,13 +238,9 @@ pub fn carry_out(
 }
 
 /// A new run on a testbed that is up.
-fn describe(
-    verb: &str,
-    studies: Vec<StudySpec>,
-    seed: u64,
-    (opened, topology): (&Opened, Topology),
-    sweep: Option<SweepPoint>,
-) -> Result<RunMeta, Failure> {
+fn describe(run: NewRun, opened: &Opened) -> Result<RunMeta, Failure> {
+    let NewRun { verb, studies, seed, sweep, another_time, claims, .. } = run;
+    let topology = Topology { another_time, ..opened.topology().clone() };
     for study in &studies {
         study.check(&topology)?;
     }
@@ -245,7 +258,7 @@ fn describe(
         facts: by_host(opened.facts()),
         notes: opened.notes(),
         sweep,
-        claims: Vec::new(),
+        claims,
     })
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Owns what they have in common. Which options a study has is its request's to say.
 
-use super::options::Measuring;
+use super::options::{self, Measuring};
 use super::run_request::Request;
 use super::session;
 use super::{Failure, Outcome};
-use crate::config::{ConfigError, hosts_name, testbed};
+use crate::config::ConfigError;
 use crate::request::StudyRequest;
 
 /// A testbed, and what is asked of the study.
@@ -36,15 +36,9 @@ pub fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outco
                     let message = "--hosts and --testbed both say where: one of them is enough";
                     return Err(ConfigError::bare(message, "leave one of them out").into());
                 }
-                testbed::from_argument("--testbed", testbed)?
+                options::place(None, Some(testbed))?
             }
-            (Some(hosts), None) => {
-                let name = format!("{}{hosts}", hosts_name::PREFIX);
-                testbed::from_argument("--hosts", &name)?
-            }
-            (None, testbed) => {
-                testbed::from_argument("--testbed", testbed.as_deref().unwrap_or(""))?
-            }
+            (hosts, testbed) => options::place(hosts.as_deref(), testbed.as_deref())?,
         };
         let study = request.resolve(&testbed).map_err(ConfigError::of_flags)?;
         let (verb, claims) = (study.name(), Vec::new());

@@ -12,7 +12,7 @@ use record::Store;
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::run_request::Request;
-use super::session::{self, DATA_SHEET, Start};
+use super::session::{self, DATA_SHEET, NewRun, Start};
 use super::{Failure, Outcome};
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed, testbed};
@@ -97,16 +97,7 @@ fn of_twin(
     session::check(&request)?;
     let store = Store::open(&output::store_path(data)?)?;
     let Request { verb, testbed, studies, .. } = request;
-    let start = Start::New {
-        verb,
-        studies,
-        seed,
-        long: true,
-        sweep: None,
-        label: None,
-        another_time: None,
-        claims: Vec::new(),
-    };
+    let start = Start::New(NewRun::new(verb, studies, seed));
     session::carry_out(&store, &testbed, start, stop, data, &|_| ())
 }
 

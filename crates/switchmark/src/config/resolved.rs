@@ -22,6 +22,17 @@ pub struct Testbed {
     pub source: Source,
 }
 
+impl Testbed {
+    /// The hosts and devices, where they are known before anything is built.
+    pub fn topology(&self) -> Option<Topology> {
+        match &self.source {
+            Source::Hosts(hosts) => Some(hosts.topology(&self.name)),
+            Source::Virtual(config) => Some(config.topology(&self.name)),
+            Source::Lab(_) => None,
+        }
+    }
+}
+
 /// What a testbed is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {

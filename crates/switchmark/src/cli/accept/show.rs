@@ -8,8 +8,9 @@ use record::{ReportInput, rows};
 use serde_json::json;
 
 use super::{Accepted, Args};
+use crate::cli::Failure;
 use crate::cli::junit::{self, Case, Ended};
-use crate::cli::{Failure, output};
+use crate::cli::output::{self, Finished};
 use crate::speak;
 use crate::terminal::screen::screen;
 
@@ -24,10 +25,7 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     let testbed = runs.first().map_or("", |run| &run.meta.topology.name);
     let head = format!("{device} on {testbed}  run {}\n\n", ids.join(", "));
     output::say(data, &(head + &acceptance::text(acceptance, screen())))?;
-    let inputs: Vec<ReportInput<'_>> = runs
-        .iter()
-        .map(|r| ReportInput { meta: &r.meta, figures: &r.figures, records: &r.records })
-        .collect();
+    let inputs: Vec<ReportInput<'_>> = runs.iter().map(Finished::input).collect();
     output::write_page(data, args.measuring.report.as_deref(), |now| {
         acceptance::render(acceptance, device, &inputs, now)
     })?;

@@ -12,7 +12,7 @@ use super::budget::Budget;
 use super::case::{Case, World};
 use super::draw::Draws;
 use crate::cli::options::Data;
-use crate::cli::session::{self, Start};
+use crate::cli::session::{self, NewRun, Start};
 use crate::cli::{Failure, output};
 use crate::controller::Stop;
 
@@ -65,16 +65,7 @@ pub fn ask(
     let store = Store::open(&output::store_path(data)?)?;
     let place = case.testbed()?;
     let studies = vec![case.spec(&place)?];
-    let start = Start::New {
-        verb: "prove",
-        studies,
-        seed: case.seed,
-        long: true,
-        sweep: None,
-        claims: Vec::new(),
-        label: None,
-        another_time: None,
-    };
+    let start = Start::New(NewRun::new("prove", studies, case.seed));
     // The certificate's own progress is enough.
     let quiet = Data { quiet: true, ..data.clone() };
     let finished = session::carry_out(&store, &place, start, stop, &quiet, &|_| ())?;

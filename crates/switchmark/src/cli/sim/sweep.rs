@@ -15,7 +15,7 @@ use trial::TestbedError;
 
 use crate::cli::options::{Data, Measuring};
 use crate::cli::run_request::Request;
-use crate::cli::session::{self, Start};
+use crate::cli::session::{self, NewRun, Start};
 use crate::cli::side_by_side::{processors, side_by_side};
 use crate::cli::{Failure, Outcome, another_time, lone, output, privilege, report};
 use crate::config::ConfigError;
@@ -168,16 +168,7 @@ impl Work<'_> {
         };
         let run = sweep.run_id();
         let (studies, seed, sweep) = (studies.clone(), self.seed, Some(sweep));
-        let start = Start::New {
-            verb,
-            studies,
-            seed,
-            long: true,
-            sweep,
-            label: None,
-            another_time: None,
-            claims: Vec::new(),
-        };
+        let start = Start::New(NewRun { sweep, ..NewRun::new(verb, studies, seed) });
         let hear = |took| drop(tell.send(Told::Trial(took)));
         let ran = session::carry_out(&store, testbed, start, &self.stop, &self.data, &hear);
         if ran.is_err() && store.load(&run).is_err() {
