@@ -94,8 +94,6 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
 }
 
 pub(super) fn summary(done: &BulkRecord) -> String {
-    let seconds = done.elapsed.as_secs_f64();
-    let goodput = if seconds > 0.0 { done.received.0 as f64 * 8.0 / seconds } else { 0.0 };
     let last = |pick: fn(&StreamPoint) -> u64| -> u64 {
         done.streams.iter().filter_map(|s| s.points.last()).map(pick).sum()
     };
@@ -106,7 +104,7 @@ pub(super) fn summary(done: &BulkRecord) -> String {
         done.congestion_control,
         words::value(Unit::Bytes, done.received.0 as f64),
         words::time(done.elapsed.0 as f64),
-        words::bit_rate(goodput),
+        words::bit_rate(done.goodput()),
         words::count(done.retransmits()),
     );
     // An iperf3 server that sends tells nothing of that.

@@ -28,6 +28,12 @@ pub struct BulkRecord {
 }
 
 impl BulkRecord {
+    /// Payload over all of the load phase, bits a second; 0 where it took no time.
+    pub fn goodput(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { self.received.0 as f64 * 8.0 / seconds } else { 0.0 }
+    }
+
     /// Segments that the sender's kernel sent again, as far as it told.
     pub fn retransmits(&self) -> u64 {
         let last = self.streams.iter().filter_map(|stream| stream.points.last());

@@ -12,7 +12,7 @@ use super::super::session::Tried;
 use super::{LatencySpec, Load};
 use crate::study::burst;
 use page::{Caveat, Conditions, Key, Metric};
-use trial::record::{BulkRecord, EchoRecord, FlowRecord, TrialRecord};
+use trial::record::{EchoRecord, FlowRecord, TrialRecord};
 use trial::topology::Pair;
 use trial::{Bulk, Echo, Flow, FlowKind, Protocol, Role, Schedule};
 
@@ -169,11 +169,8 @@ fn echo_of(record: &TrialRecord) -> Option<&EchoRecord> {
 }
 
 fn bulk_of(flow: &FlowRecord) -> Option<BulkSample> {
-    let FlowRecord::Bulk(BulkRecord { received, elapsed, streams, .. }) = flow else { return None };
-    let seconds = elapsed.as_secs_f64();
-    let goodput = if seconds > 0.0 { received.0 as f64 * 8.0 / seconds } else { 0.0 };
-    let last = streams.iter().filter_map(|s| s.points.last());
-    Some(BulkSample { goodput, retransmits: last.map(|p| p.retransmits).sum() })
+    let bulk = flow.bulk()?;
+    Some(BulkSample { goodput: bulk.goodput(), retransmits: bulk.retransmits() })
 }
 
 fn point(echo: &EchoRecord, metric: Metric, q: f64) -> f64 {

@@ -135,8 +135,7 @@ pub struct Carried {
 pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>, TestbedError> {
     let mut all = Vec::new();
     for pair in pairs {
-        let (from, to) = (pair.from.clone(), pair.to.clone());
-        for way in [pair.clone(), Pair { from: to, to: from }] {
+        for way in [pair.clone(), pair.back()] {
             let bulk = bulk();
             let label = format!("TCP {} > {}", way.from, way.to);
             let flows = vec![Flow::measured(&way, bulk)];
@@ -150,9 +149,8 @@ pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>
                 Err(error) => return Err(error),
             };
             let Some(FlowRecord::Bulk(bulk)) = record.flows.first() else { continue };
-            let seconds = bulk.elapsed.as_secs_f64();
-            if seconds > 0.0 {
-                let rate = Rate((bulk.received.0 as f64 * 8.0 / seconds) as u64);
+            if bulk.elapsed > Nanos::ZERO {
+                let rate = Rate(bulk.goodput() as u64);
                 all.push(Carried { from: way.from, to: way.to, rate });
             }
         }

@@ -132,15 +132,10 @@ fn tell(rig: &Rig<'_, '_>, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
     };
     let mut figures = Vec::new();
     if traffic.stateful {
-        let streams = record.flows.iter().filter_map(|flow| match flow {
-            FlowRecord::Bulk(bulk) => Some(bulk),
-            _ => None,
-        });
         let (mut goodput, mut again, mut count) = (0.0, 0_u64, 0_u64);
-        for bulk in streams {
-            goodput += bulk.received.0 as f64 * 8.0 / bulk.elapsed.as_secs_f64().max(1e-9);
-            let last = bulk.streams.iter().filter_map(|stream| stream.points.last());
-            again += last.map(|point| point.retransmits).sum::<u64>();
+        for bulk in record.flows.iter().filter_map(FlowRecord::bulk) {
+            goodput += bulk.goodput();
+            again += bulk.retransmits();
             count += 1;
         }
         row.n = count;
