@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use page::{Figure, Key};
 use trial::{Observed, Testbed, TestbedError, Topology};
-use trial::{Phases, Subject};
+use trial::{Offloads, Phases, Subject};
 
 use rows::Row;
 use session::{Ask, Session, Tried};
@@ -129,6 +129,14 @@ studies! {
 }
 
 impl StudySpec {
+    /// What becomes of the hosts' offloads during its trials.
+    pub const fn offloads(&self) -> Offloads {
+        match self {
+            Self::Tcp(_) => TcpSpec::OFFLOADS,
+            _ => Offloads::Off,
+        }
+    }
+
     /// Asks for all trials and returns the figures. An error means that no further trial could be
     /// run; trials that went wrong are caveats of their figures.
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {

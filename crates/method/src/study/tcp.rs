@@ -79,6 +79,8 @@ impl TcpDirection {
 impl TcpSpec {
     /// How every trial of this study begins its label.
     pub const LABEL: &str = "goodput";
+    /// TCP runs as any program's would.
+    pub const OFFLOADS: Offloads = Offloads::AsFound;
 
     /// A look: one cubic stream for three seconds after one, in each of the three ways, ten blocks.
     pub fn quick() -> Self {
@@ -134,7 +136,7 @@ impl TcpSpec {
         let topology = testbed.topology().clone();
         let ways = self.ways(&topology).map_err(|problem| problem.lost("tcp"))?;
         let mut session = Session::over(testbed, ways, seed, (self.profile, self.tries));
-        session.offloads = Offloads::AsFound;
+        session.offloads = Self::OFFLOADS;
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
         let ways = session.ways.all();
         let cells = (self.directions.len(), &ways[..]);

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use method::comparison::before_start;
 use method::{Estimate, StudySpec};
 use record::text::numbers;
-use trial::Topology;
+use trial::{Offloads, Topology};
 
 use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
@@ -97,9 +97,11 @@ fn hands(study: &StudySpec) -> Option<String> {
 
 /// What agents change, as they do it: docs/threat-model.md.
 fn changes(hosts: &HostsConfig, studies: &[StudySpec]) -> String {
-    let mut all = vec![
-        "segmentation and receive offloads of the test ports are off during trials".to_owned(),
-    ];
+    let mut all = Vec::new();
+    if studies.iter().any(|study| study.offloads() == Offloads::Off) {
+        let off = "segmentation and receive offloads of the test ports are off during trials";
+        all.push(off.to_owned());
+    }
     if !hosts.own_addresses.is_empty() {
         let ports = hosts.own_addresses.len();
         all.push(format!("{ports} ports are taken up and get a test address"));
@@ -114,6 +116,9 @@ fn changes(hosts: &HostsConfig, studies: &[StudySpec]) -> String {
         .collect();
     if !varied.is_empty() {
         all.push(format!("the testbed file's commands put {}", varied.join(", ")));
+    }
+    if all.is_empty() {
+        return "nothing is changed".to_owned();
     }
     format!(
         "{}; whatever agents change is put back when the run ends, however it ends",
