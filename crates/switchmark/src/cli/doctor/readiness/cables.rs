@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::iperf3;
+use page::Unit;
 use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
 
@@ -312,9 +313,12 @@ pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
         let Some(usual) = sorted.get(sorted.len() / 2).copied() else { continue };
         for (port, own) in &best {
             let place = port.to_string();
-            let words = format!("{deed} {} by TCP", megabits(*own));
+            let words = format!("{deed} {} by TCP", numbers::value(Unit::BitsPerSecond, *own));
             all.push(if own * FAR_LESS < usual {
-                let found = format!("{words}, where others come to {}", megabits(usual));
+                let found = format!(
+                    "{words}, where others come to {}",
+                    numbers::value(Unit::BitsPerSecond, usual)
+                );
                 Finding::new(&place, SPEED, State::Bad, found).fixed_by(
                     format!("ethtool {0}; tc qdisc show dev {0}; and the cable", port.port),
                     Vec::new(),
@@ -325,10 +329,6 @@ pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
         }
     }
     all
-}
-
-fn megabits(rate: f64) -> String {
-    format!("{} Mbit/s", numbers::short(rate / 1e6))
 }
 
 /// A port at which an agent hears frames; none where an iperf3 server is.
