@@ -4,7 +4,8 @@
 //! "default", and never knows where its trials run: the same request, seed, topology and records
 //! give the same trials in the same order, which is what makes a journal a resume.
 
-pub mod buffer;
+mod between;
+mod buffer;
 mod burst;
 pub mod campaign;
 mod consistency;
@@ -37,6 +38,7 @@ use rows::Row;
 use session::{Ask, Session, Tried};
 use ways::{Way, Ways};
 
+pub use between::Between;
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;

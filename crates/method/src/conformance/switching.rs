@@ -80,7 +80,7 @@ fn ports(spec: &SwitchingSpec, topology: &Topology, name: &'static str) -> Claus
     let device = spec.subjects.first().map(|subject| subject.device.as_str());
     let device = device.or_else(|| topology.devices.first().map(|device| device.name.as_str()));
     let there = topology.ports_of(device).len();
-    let used = there.min(spec.ports as usize);
+    let used = spec.ports_of(device, topology).len();
     let done = format!("{used} of the {there} ports that have a host");
     clause(name, asked, done, used == there)
 }

@@ -23,7 +23,7 @@ use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::problem::{self, out_of_range};
-use crate::study::{Ask, BLOCKS, Estimate, Profile, Session, SpecProblem, Varied, Ways};
+use crate::study::{Ask, BLOCKS, Between, Estimate, Profile, Session, SpecProblem, Varied, Ways};
 use page::Figure;
 use trial::{Carrier, Gate, Result, Subject, Testbed, Topology};
 
@@ -59,6 +59,9 @@ pub struct FabricSpec {
     pub recabling: Option<Recabling>,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
+    /// Between which of the devices' ports; open: all of them, in their order.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
     /// A pair that gets less than this share below what it gets alone is blocked.
     pub margin: f64,
     /// In what intervals receipts are summed up.
@@ -115,6 +118,7 @@ impl FabricSpec {
             infer: false,
             recabling: None,
             subjects: Vec::new(),
+            between: Between::default(),
             margin: 0.05,
             interval: Nanos::from_millis(100),
             duration: Nanos::from_secs(1),
@@ -136,7 +140,7 @@ impl FabricSpec {
 
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
-        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Estimate::NONE };
+        let Ok(ways) = self.ways(topology) else { return Estimate::NONE };
         let scenes = Scene::all(self, topology, &ways, 0);
         let of = |scene: &Scene| {
             let trials = u64::from(self.blocks) * scene.trials() as u64;
@@ -166,10 +170,13 @@ impl FabricSpec {
         if matches!(self.carrier, Carrier::Datagrams { credits: 0 }) {
             return Err(out_of_range("the number of credits", &0, "1 or more"));
         }
-        let ways = Ways::of(topology, &self.subjects)?;
+        let ways = self.ways(topology)?;
         for way in ways.subjects() {
             let device = ways.subject(way).map(|subject| subject.device.as_str());
-            self.check_ports(device, topology.ports_of(device).len(), topology)?;
+            let patterns = self.arrangements.iter().map(|arrangement| arrangement.pattern());
+            self.between.check(patterns, device, topology)?;
+            let ports = self.between.among(&topology.ports_of(device));
+            self.check_ports(device, ports.len(), topology)?;
         }
         Ok(())
     }
@@ -224,11 +231,15 @@ impl FabricSpec {
         Ok(())
     }
 
+    fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between.first(), &self.subjects)
+    }
+
     /// See [`super::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let topology = testbed.topology().clone();
         let mut session =
-            Session::new(testbed, "fabric", &self.subjects, seed, (self.profile, self.tries))?;
+            Session::new(testbed, "fabric", |t| self.ways(t), seed, (self.profile, self.tries))?;
         let scenes = Scene::all(self, &topology, &session.ways, seed);
         let mut data: BTreeMap<Place, RoundData> = BTreeMap::new();
         for block in 0..self.blocks {

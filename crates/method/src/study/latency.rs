@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session};
 use super::ways::Way;
-use super::{BLOCKS, Estimate, Profile, SpecProblem, Varied, Ways, problem};
+use super::{BLOCKS, Between, Estimate, Profile, SpecProblem, Varied, Ways, problem};
 use page::Figure;
 use trial::{Gate, Protocol, Schedule, Subject};
 use trial::{Testbed, TestbedError, Topology};
@@ -31,6 +31,9 @@ pub struct LatencySpec {
     pub loads: Vec<Load>,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
+    /// Between which two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
     /// Closed loop (`Greedy`) or open loop (`Paced`).
     pub schedule: Schedule,
     /// The load phase of each trial.
@@ -73,6 +76,7 @@ impl LatencySpec {
             sizes: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
             loads: vec![Load::Idle],
             subjects: Vec::new(),
+            between: Between::default(),
             schedule: Schedule::Greedy,
             duration: Nanos::from_millis(300),
             blocks: BLOCKS,
@@ -93,7 +97,7 @@ impl LatencySpec {
 
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
-        let ways = Ways::of(topology, &self.subjects).map_or(0, |ways| ways.all().len());
+        let ways = self.ways(topology).map_or(0, |ways| ways.all().len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
         self.profile.trial(self.duration) * trials
     }
@@ -104,7 +108,7 @@ impl LatencySpec {
         problem::some("frame size", &self.sizes)?;
         problem::some("load", &self.loads)?;
         problem::counts(self.blocks, self.tries, self.duration)?;
-        let link = Ways::of(topology, &self.subjects)?.link(topology);
+        let link = self.ways(topology)?.link(topology);
         if let Schedule::Paced(rate) = self.schedule {
             for &size in &self.sizes {
                 problem::rate("the schedule's rate", rate, size, link)?;
@@ -128,7 +132,7 @@ impl LatencySpec {
     /// See [`super::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
         let mut session =
-            Session::new(testbed, "latency", &self.subjects, seed, (self.profile, self.tries))?;
+            Session::new(testbed, "latency", |t| self.ways(t), seed, (self.profile, self.tries))?;
         let cells = self.cells();
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
         let ways = session.ways.all();
@@ -147,6 +151,10 @@ impl LatencySpec {
             Ok(())
         })?;
         Ok(figures::all(self, &cells, &data, &session.ways, seed))
+    }
+
+    fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between, &self.subjects)
     }
 
     /// Every combination of load, protocol and size.

@@ -71,6 +71,20 @@ pub enum SpecProblem {
         /// The receiving port.
         port: String,
     },
+    /// A port is named that is not one of the device's.
+    #[error("measure from or to port `{port}`: it does not lead to `{device}`")]
+    NotAt {
+        /// The port.
+        port: String,
+        /// The device's name.
+        device: String,
+    },
+    /// A port is named more than once.
+    #[error("use port `{port}` twice")]
+    PortTwice {
+        /// The port.
+        port: String,
+    },
     /// A device is named that the named ports' frames do not cross.
     #[error("measure device `{device}` between `{from}` and `{to}`: it is not between them")]
     NotBetween {
@@ -156,7 +170,8 @@ impl SpecProblem {
                  (lab:bridge,hosts=4), or measure without a load"
             ),
             Self::OneHost { .. } => "name ports of two hosts".to_owned(),
-            Self::NotBetween { .. } => {
+            Self::PortTwice { .. } => "name each port once".to_owned(),
+            Self::NotAt { .. } | Self::NotBetween { .. } => {
                 "name ports that lead to the device, or leave the device out".to_owned()
             }
             Self::NoLinkRate { .. } => {

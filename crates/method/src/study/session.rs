@@ -16,11 +16,11 @@ use trial::other_traffic::other_traffic;
 use trial::record::{DatagramsRecord, Defect, FlowRecord};
 use trial::{
     ByHand, Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Outcome, Path, Phases, Result,
-    Role, Schedule, Subject, Testbed, Trial, TrialRecord,
+    Role, Schedule, Testbed, Topology, Trial, TrialRecord,
 };
 
-use super::Profile;
 use super::ways::{Way, Ways};
+use super::{Profile, SpecProblem};
 
 /// Before a load: six frames of each flow, both ends', so that a device no faster than the load has
 /// none of them left.
@@ -262,12 +262,11 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         testbed: &'a mut dyn Testbed,
         study: &str,
-        subjects: &[Subject],
+        ways: impl FnOnce(&Topology) -> Result<Ways, SpecProblem>,
         seed: u64,
         (profile, tries): (Profile, u32),
     ) -> Result<Self> {
-        let topology = testbed.topology();
-        let ways = Ways::of(topology, subjects).map_err(|problem| problem.lost(study))?;
+        let ways = ways(testbed.topology()).map_err(|problem| problem.lost(study))?;
         Ok(Self::over(testbed, ways, seed, (profile, tries)))
     }
 

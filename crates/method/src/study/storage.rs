@@ -16,7 +16,7 @@ use measure::{ByteCount, FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::problem::{self, SpecProblem, out_of_range};
-use crate::study::{Ask, BLOCKS, Estimate, Profile, Session, Way, Ways};
+use crate::study::{Ask, BLOCKS, Between, Estimate, Profile, Session, Way, Ways};
 use page::Figure;
 use trial::{Gate, Result, Storage, Subject, Testbed, Topology};
 
@@ -42,6 +42,9 @@ pub struct StorageSpec {
     pub probes: FrameRate,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
+    /// Between which two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
     /// The load phase of each trial.
     pub duration: Nanos,
     /// Repeats of everything, in random order; the sampling unit.
@@ -61,6 +64,7 @@ impl StorageSpec {
             job,
             probes: FrameRate(200.0),
             subjects: Vec::new(),
+            between: Between::default(),
             duration: Nanos::from_secs(2),
             blocks: BLOCKS,
             profile: Profile::Quick,
@@ -75,7 +79,7 @@ impl StorageSpec {
 
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
-        let ways = Ways::of(topology, &self.subjects).map_or(0, |w| self.measured(&w).len());
+        let ways = self.ways(topology).map_or(0, |w| self.measured(&w).len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
         let trial = |load| self.profile.trial(load);
         let around = Estimate { time: AROUND_FIO, ..Estimate::NONE };
@@ -103,13 +107,13 @@ impl StorageSpec {
             let what = "round trips a second beside the job";
             return Err(out_of_range(what, &self.probes.0, "1 to 10,000"));
         }
-        Ways::of(topology, &self.subjects).map(drop)
+        self.ways(topology).map(drop)
     }
 
     /// See [`super::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let mut session =
-            Session::new(testbed, "storage", &self.subjects, seed, (self.profile, self.tries))?;
+            Session::new(testbed, "storage", |t| self.ways(t), seed, (self.profile, self.tries))?;
         let cells = self.cells();
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
         let ways = self.measured(&session.ways);
@@ -139,6 +143,10 @@ impl StorageSpec {
             Ok(())
         })?;
         Ok(figures::all(self, &cells, &data, &session.ways, seed))
+    }
+
+    fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between, &self.subjects)
     }
 
     /// The ways that the job can go: a direct cable leads to the storage host, and to no replica.

@@ -14,9 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session};
 use super::ways::{Way, Ways};
-use super::{BLOCKS, Estimate, Profile, SpecProblem, problem};
+use super::{BLOCKS, Between, Estimate, Profile, SpecProblem, problem};
 use page::Figure;
-use trial::topology::PortRef;
 use trial::{Gate, Offloads, Result, Subject, Testbed, Topology};
 
 use cell::CellData;
@@ -24,12 +23,11 @@ use cell::CellData;
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TcpSpec {
-    /// The first end; none: the first host's port to the device, or that of `to`'s neighbour.
-    pub from: Option<PortRef>,
-    /// The second end; none: the next host's.
-    pub to: Option<PortRef>,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
+    /// Between which two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
     /// Which way TCP goes, each a case of its own.
     pub directions: Vec<TcpDirection>,
     /// How many connections each way.
@@ -85,9 +83,8 @@ impl TcpSpec {
     /// A look: one cubic stream for three seconds after one, in each of the three ways, ten blocks.
     pub fn quick() -> Self {
         Self {
-            from: None,
-            to: None,
             subjects: Vec::new(),
+            between: Between::default(),
             directions: TcpDirection::ALL.to_vec(),
             streams: 1,
             congestion_control: "cubic".to_owned(),
@@ -158,7 +155,7 @@ impl TcpSpec {
     }
 
     fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
-        Ways::between(topology, self.from.as_ref(), self.to.as_ref(), &self.subjects)
+        Ways::between(topology, &self.between, &self.subjects)
     }
 }
 

@@ -6,10 +6,10 @@
 
 use measure::Rate;
 
-use super::{SpecProblem, problem};
+use super::{Between, SpecProblem};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Conditions, Key, Verdict};
-use trial::topology::{AnotherTime, CableEnd, Pair, PortRef, Topology};
+use trial::topology::{AnotherTime, Pair, Topology};
 use trial::{Joined, Path, Subject};
 
 /// One of a study's ways, by its place among them.
@@ -62,11 +62,10 @@ impl Ways {
     /// named is the next host's. Where neither is, as [`Self::of`].
     pub(super) fn between(
         topology: &Topology,
-        from: Option<&PortRef>,
-        to: Option<&PortRef>,
+        between: &Between,
         subjects: &[Subject],
     ) -> Result<Self, SpecProblem> {
-        let Some(pair) = named(topology, from, to)? else { return Self::of(topology, subjects) };
+        let Some(pair) = between.pair(topology)? else { return Self::of(topology, subjects) };
         if subjects.is_empty() {
             return Ok(Self::over(topology, pair));
         }
@@ -262,37 +261,6 @@ impl Ways {
         let ports = ends.flat_map(|route| [&route.pair.from, &route.pair.to]);
         ports.filter_map(|port| topology.rate(port)).min()
     }
-}
-
-/// The pair that the request names, where it names one of its ports.
-fn named(
-    topology: &Topology,
-    from: Option<&PortRef>,
-    to: Option<&PortRef>,
-) -> Result<Option<Pair>, SpecProblem> {
-    for port in [from, to].into_iter().flatten() {
-        problem::known_port(port, topology)?;
-    }
-    let partner = |port: &PortRef| {
-        let other = match &topology.port(port)?.cable {
-            CableEnd::Host(end) => Some(end.clone()),
-            CableEnd::Device { device, .. } => {
-                topology.ports_of(Some(device)).into_iter().find(|other| other.host != port.host)
-            }
-        };
-        other.filter(|other| other.host != port.host)
-    };
-    let ends = match (from, to) {
-        (None, None) => return Ok(None),
-        (Some(from), Some(to)) => Some((from.clone(), to.clone())),
-        (Some(from), None) => partner(from).map(|to| (from.clone(), to)),
-        (None, Some(to)) => partner(to).map(|from| (from, to.clone())),
-    };
-    let (from, to) = ends.ok_or_else(|| no_pair(topology))?;
-    if from.host == to.host {
-        return Err(SpecProblem::OneHost { port: to.to_string() });
-    }
-    Ok(Some(Pair { from, to }))
 }
 
 /// `sw1`, or `sw1 gro-off` in a variant.

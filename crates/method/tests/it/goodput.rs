@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use measure::{ByteCount, Nanos, Rate};
-use method::{SpecProblem, TcpDirection, TcpSpec};
+use method::{Between, SpecProblem, TcpSpec};
 use page::{Caveat, Figure, Key, Metric};
 use scripted::{Scripted, judged};
 use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
@@ -109,15 +109,18 @@ fn every_direction_comes_once_a_block_in_an_order_of_the_seeds() {
 fn what_can_not_be_measured_is_told_before_a_trial() {
     let check = |spec: TcpSpec| spec.check(&topology(true));
     let port = |text: &str| Some(text.parse().expect("a port's name"));
-    assert_eq!(check(TcpSpec { from: port("h2/eth1"), ..TcpSpec::quick() }), Ok(()));
+    assert_eq!(
+        check(TcpSpec { between: Between::one_pair(port("h2/eth1"), None), ..TcpSpec::quick() }),
+        Ok(())
+    );
     let problem = |spec| check(spec).expect_err("it can't be");
     let nothing = TcpSpec { directions: Vec::new(), ..TcpSpec::quick() };
     assert!(matches!(problem(nothing), SpecProblem::Nothing { .. }));
     let none = TcpSpec { streams: 0, ..TcpSpec::quick() };
     assert!(matches!(problem(none), SpecProblem::OutOfRange { .. }));
-    let unknown = TcpSpec { to: port("h3/eth1"), ..TcpSpec::quick() };
+    let unknown = TcpSpec { between: Between::one_pair(None, port("h3/eth1")), ..TcpSpec::quick() };
     assert!(matches!(problem(unknown), SpecProblem::NoPort { .. }));
-    let (from, to) = (port("h1/eth1"), port("h1/eth1"));
-    let itself = TcpSpec { from, to, directions: vec![TcpDirection::Forward], ..TcpSpec::quick() };
+    let between = Between::one_pair(port("h1/eth1"), port("h1/eth1"));
+    let itself = TcpSpec { between, ..TcpSpec::quick() };
     assert!(matches!(problem(itself), SpecProblem::OneHost { .. }));
 }

@@ -134,7 +134,7 @@ fn only_rtt(figures: &[Figure], quantile: f64) -> f64 {
 fn streams_that_share_a_path_fill_it_together() {
     let spec = TcpSpec {
         streams: 4,
-        from: Some("h3/eth1".parse().expect("a port")),
+        between: method::Between::one_pair(Some("h3/eth1".parse().expect("a port")), None),
         ..spec(&[TcpDirection::Reverse])
     };
     let text = path("10us", "").replace("ports = 2", "ports = 4");

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
-use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
+use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
 use page::{Block, Figure};
 use record::{Preface, Store, TrialAccount};
 use trial::{Protocol, Schedule};
@@ -146,12 +146,11 @@ fn free_studies() -> Vec<StudySpec> {
         protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
         sizes: sizes(),
         loads: vec![Load::Idle],
-        subjects: Vec::new(),
         schedule: Schedule::Greedy,
         duration: LATENCY_TRIAL,
         blocks: LATENCY_BLOCKS,
-        profile: Profile::Quick,
         tries: TRIES,
+        ..LatencySpec::quick()
     };
     let loaded = LatencySpec {
         protocols: vec![Protocol::Udp],

@@ -8,7 +8,7 @@ use method::{Background, BufferPorts, BufferSpec, Profile, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Value, set, set_all, values};
+use super::given::{Given, Value, set, set_all, value, values};
 use super::values::{Blocks, CongestionControl, Duration, Omit, Streams, counts, numbers};
 use super::{StudyRequest, strict};
 use crate::config::fit::{self, Misfit};
@@ -36,7 +36,7 @@ numbers! {
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Buffer {
-    /// UDP beside TCP: payload rates (2Gbit), shares of the link (20%), or none
+    /// UDP beside TCP: payload rates (2Gbit), shares of the link (20%), or none [default: 20%]
     #[arg(short = 'b', long = "background", value_name = "LIST", value_delimiter = ',')]
     pub backgrounds: Option<Vec<Given<Beside>>>,
     /// Its frames [default: as large as the MTU allows]
@@ -48,22 +48,23 @@ pub struct Buffer {
     /// The largest IP packet [default: the testbed's, else 1500]
     #[arg(long, value_name = "OCTETS")]
     pub mtu: Option<Given<Mtu>>,
-    /// Streams of TCP; each number is a case of its own
+    /// Streams of TCP; each number is a case of its own [default: 2]
     #[arg(short = 'P', long = "parallel", value_name = "LIST", value_delimiter = ',')]
     pub streams: Vec<Given<Streams>>,
-    /// Congestion controls; each is a case of its own
+    /// Congestion controls; each is a case of its own [default: cubic]
     #[arg(short = 'C', long = "congestion-control", value_name = "LIST", value_delimiter = ',')]
     pub congestion_controls: Vec<Given<CongestionControl>>,
-    /// What counts of each trial, in seconds or with a unit
+    /// What counts of each trial, in seconds or with a unit [default: 10; strict 30]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Warm-up before that, which does not count
+    /// Warm-up before that, which does not count [default: 2; strict 5]
     #[arg(short = 'O', long, value_name = "S")]
     pub omit: Option<Given<Omit>>,
-    /// How often the senders are read
+    /// How often the senders are read [default: 0.1]
     #[arg(short = 'i', long, value_name = "S")]
     pub interval: Option<Given<Duration>>,
-    /// Repeats of everything, in random order
+    /// Repeats of everything, in random order [default: 3, with --estimate 6; strict 10, with
+    /// --estimate 12]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
     /// TCP's sender [default: the first host]
@@ -81,7 +82,7 @@ pub struct Buffer {
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
     /// Stable: at most so many segments sent again for each gigabyte [default: 10]
@@ -93,7 +94,7 @@ pub struct Buffer {
     /// Stable: at least this of the fair share [default: 0.9]
     #[arg(long = "least-share", value_name = "SHARE")]
     pub share: Option<Given<Share>>,
-    /// Length of the phases around each trial
+    /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
 }
@@ -102,12 +103,11 @@ impl StudyRequest for Buffer {
     fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { BufferSpec::strict() } else { BufferSpec::quick() };
-        let port = |given: &Option<Given<PortRef>>| given.as_ref().map(|port| port.value.clone());
         spec.ports = BufferPorts {
-            from: port(&self.from),
-            to: port(&self.to),
-            background_from: port(&self.background_from),
-            background_to: port(&self.background_to),
+            from: value(&self.from),
+            to: value(&self.to),
+            background_from: value(&self.background_from),
+            background_to: value(&self.background_to),
         };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         set_all(&mut spec.congestion_controls, &self.congestion_controls);

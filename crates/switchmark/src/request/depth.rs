@@ -41,10 +41,10 @@ pub struct Depth {
     /// The estimators' frames [default: 1518, or what the links carry]
     #[arg(long = "size", value_name = "OCTETS", requires = "estimate")]
     pub frame_size: Option<Given<FrameSize>>,
-    /// The most outputs overfilled at once, to tell a shared buffer; 1 leaves that out [default: 4]
+    /// The most outputs overfilled at once, to tell a shared buffer; 1 leaves that out [default: 6]
     #[arg(long, value_name = "N", requires = "estimate")]
     pub congested: Option<Given<Congested>>,
-    /// The longest that a burst may take [default: 2 s; strict 10 s]
+    /// The longest that a burst may take [default: 2s; strict 10s]
     #[arg(long, value_name = "S", requires = "estimate")]
     pub longest: Option<Given<Duration>>,
     #[arg(skip)]

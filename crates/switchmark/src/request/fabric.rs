@@ -6,9 +6,9 @@
 use device::Edge;
 use measure::{ByteCount, Nanos, Rate};
 use method::study::fabric::arrangement::NotAnArrangement;
-use method::{Arrangement, FabricSpec, Nodes, Profile, Recabling, StudySpec};
+use method::{Arrangement, Between, FabricSpec, Nodes, Profile, Recabling, StudySpec};
 use serde::Deserialize;
-use trial::Carrier;
+use trial::{Carrier, PortRef};
 
 use super::given::{Given, Kind, Value, set, set_all, values};
 use super::values::{Blocks, Duration, count, unit};
@@ -33,19 +33,20 @@ const LONGEST: Nanos = Nanos::from_secs(3);
 #[serde(default, deny_unknown_fields)]
 pub struct Fabric {
     /// Who talks to whom: neighbours, offset=N, sweep, bisections=N, tournament, mesh, one-to-many,
-    /// many-to-one, half-to-half, one-way
+    /// many-to-one, half-to-half, one-way [default: neighbours,sweep, and floods as with --infer]
     #[arg(long = "arrangement", value_name = "LIST", value_delimiter = ',')]
     pub arrangements: Vec<Given<Arrangement>>,
     /// How many ports talk at once [default: 2, 4, 8… and all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub nodes: Vec<Given<Paired>>,
-    /// Message size of the table by nodes
+    /// Message size of the table by nodes [default: 64KiB]
     #[arg(short = 'l', long, value_name = "BYTES")]
     pub message: Option<Given<Message>>,
-    /// Message sizes of the table by size, with most ports talking
+    /// Message sizes of the table by size, with most ports talking [default:
+    /// 1KiB,8KiB,32KiB,64KiB,128KiB; strict 1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub messages: Vec<Given<Message>>,
-    /// What carries the messages: tcp, datagrams[:CREDITS]
+    /// What carries the messages: tcp, datagrams[:CREDITS] [default: tcp]
     #[arg(long, value_name = "WHAT")]
     pub carrier: Option<Given<Carrier>>,
     /// With --arrangement: tell groups of ports and their uplinks too, from floods
@@ -55,28 +56,37 @@ pub struct Fabric {
     pub hosts: Option<u32>,
     /// Fewer hosts than ports: with --hosts N so many of the testbed's hosts go round so many ports
     /// of the device, by numbers from 1, and only its groups are told; between trials it is said
-    /// which cable goes where next
+    /// which cable goes where next [default: each host stays at its port]
     #[arg(long, value_name = "N", requires = "hosts",
         conflicts_with_all = ["arrangements", "nodes", "message", "messages", "carrier"])]
     pub ports: Option<u32>,
-    /// Less than this below one pair alone is not blocking
+    /// Less than this below one pair alone is not blocking [default: 0.05]
     #[arg(long, value_name = "SHARE")]
     pub margin: Option<Given<Margin>>,
+    /// Ports that send, and with --to only they and those take part; alone: those that come first
+    /// [default: all, in the testbed's order]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "ports")]
+    pub from: Vec<Given<PortRef>>,
+    /// Ports that receive, one for each that sends, in the same order; many for one-to-many
+    /// [default: all, in the testbed's order]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "ports")]
+    pub to: Vec<Given<PortRef>>,
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
     #[arg(skip)]
     pub interval: Option<Given<Interval>>,
-    /// Length of each trial, in seconds or with a unit
+    /// Length of each trial, in seconds or with a unit [default: long enough for 150 messages, 1 s
+    /// or more, of a model 0.1 s; strict 10 s, of a model 1 s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Repeats of everything, in random order: 10, where nothing is said
+    /// Repeats of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
-    /// Length of the phases around each trial
+    /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
 }
@@ -116,6 +126,7 @@ impl StudyRequest for Fabric {
             spec.arrangements.clear();
         }
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.between = Between { from: values(&self.from), to: values(&self.to) };
         set(&mut spec.margin, &self.margin);
         set(&mut spec.duration, &self.duration);
         // A short trial still has an interval.

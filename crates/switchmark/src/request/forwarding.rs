@@ -4,11 +4,13 @@
 
 use measure::{FrameMix, FrameSize};
 use method::search::GoalName;
-use method::{ForwardingSpec, ForwardingTest, Profile, SearchKind, SpecProblem, StudySpec};
+use method::{
+    Between, ForwardingSpec, ForwardingTest, Profile, SearchKind, SpecProblem, StudySpec,
+};
 use serde::Deserialize;
-use trial::{Backend, Headers, IpVersion, Reception, Spread};
+use trial::{Backend, Headers, IpVersion, PortRef, Reception, Spread};
 
-use super::given::{Given, Kind, Value, choice, no_such_word, set, set_all, values};
+use super::given::{Given, Kind, Value, choice, no_such_word, set, set_all, value, values};
 use super::values::{Blocks, Duration, Length, counts, frames_of, numbers, once};
 use super::{StudyRequest, strict};
 use crate::config::fit::{self, Misfit};
@@ -69,61 +71,73 @@ pub struct Forwarding {
     pub named: Named,
     #[arg(skip)]
     pub tests: Vec<Given<Tests>>,
-    /// The highest rate at which a goal holds, for each goal named
+    /// The highest rate at which a goal holds, for each goal named [default: rfc2544, beside a
+    /// flood and a loss curve]
     #[arg(long, value_name = "GOALS", value_delimiter = ',')]
     pub search: Vec<Given<GoalName>>,
-    /// How to search
+    /// How to search [default: mlr]
     #[arg(long, value_name = "HOW")]
     pub method: Option<Given<SearchKind>>,
-    /// Frame sizes in octets, MAC address through FCS: 64…9018, or imix
+    /// Frame sizes in octets, MAC address through FCS: 64…9018, or imix [default: 64,1518; strict
+    /// 64,128,256,512,1024,1280,1518]
     #[arg(long = "size", value_name = "LIST", value_delimiter = ',')]
     pub sizes: Vec<Given<Size>>,
-    /// The same by IP packet length (frame size less 18, less 4 for a VLAN tag)
+    /// The same by IP packet length (frame size less 18, less 4 for a VLAN tag) [default: --size's]
     #[arg(long = "ip-length", value_name = "LIST", value_delimiter = ',')]
     pub ip_lengths: Vec<Given<Length>>,
-    /// The same by UDP payload (frame size less 46, with IPv6 66, less 4 for a VLAN tag)
+    /// The same by UDP payload (frame size less 46, with IPv6 66, less 4 for a VLAN tag) [default:
+    /// --size's]
     #[arg(short = 'l', long = "payload", value_name = "LIST", value_delimiter = ',')]
     pub payloads: Vec<Given<Length>>,
     /// Frames of several sizes in one flow, each with its share: 64*7,594*4,1518 (may be repeated)
+    /// [default: --size's]
     #[arg(long = "mix", value_name = "MIX")]
     pub mixes: Vec<Given<FrameMix>>,
     /// IPv6 instead of IPv4 (RFC 5180)
     #[arg(short = '6', long, num_args = 0, default_missing_value = "true")]
     pub ipv6: Option<Given<bool>>,
-    /// An 802.1Q tag on every frame, 1…4094
+    /// An 802.1Q tag on every frame, 1…4094 [default: no tag]
     #[arg(long, value_name = "ID")]
     pub vlan: Option<Given<Vlan>>,
-    /// So many source ports in turn, for devices that spread by flow, 1…4096
+    /// So many source ports in turn, for devices that spread by flow, 1…4096 [default: 1]
     #[arg(long, visible_alias = "flows", value_name = "N")]
     pub source_ports: Option<Given<SourcePorts>>,
-    /// So many destination ports in turn
+    /// So many destination ports in turn [default: 1]
     #[arg(long, value_name = "N")]
     pub destination_ports: Option<Given<DestinationPorts>>,
     /// So many source and destination addresses in turn, out of the blocks behind the ports
+    /// [default: 1]
     #[arg(long, value_name = "N")]
     pub addresses: Option<Given<Addresses>>,
     /// As much the other way at the same time
     #[arg(long, visible_alias = "bidir")]
     pub bidirectional: bool,
+    /// The sending port [default: the first host's]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub from: Option<Given<PortRef>>,
+    /// The receiving port [default: the next host's]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub to: Option<Given<PortRef>>,
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// What sends the frames
+    /// What sends the frames [default: auto]
     #[arg(long, value_name = "HOW")]
     pub backend: Option<Given<Backend>>,
     /// Threads that share the load each way, each by a queue of its own where there is one
+    /// [default: 1]
     #[arg(short = 'P', long, value_name = "N")]
     pub senders: Option<Given<Senders>>,
-    /// What counts them
+    /// What counts them [default: auto]
     #[arg(long, value_name = "HOW")]
     pub receiver: Option<Given<Reception>>,
-    /// Length of each trial, in seconds or with a unit
+    /// Length of each trial, in seconds or with a unit [default: 300ms; strict 10s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Length of the trial that confirms a throughput
+    /// Length of the trial that confirms a throughput [default: 2s; strict 60s]
     #[arg(long = "final-time", value_name = "S")]
     pub final_duration: Option<Given<Duration>>,
     #[arg(skip)]
@@ -134,7 +148,7 @@ pub struct Forwarding {
     pub overload_duration: Option<Given<Duration>>,
     #[arg(skip)]
     pub reset_duration: Option<Given<Duration>>,
-    /// Repeats of the flood: 10, where nothing is said
+    /// Repeats of the flood [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
     #[arg(skip)]
@@ -145,10 +159,10 @@ pub struct Forwarding {
     pub burst_repeats: Option<Given<Repeats>>,
     #[arg(skip)]
     pub loss_verification: Option<Given<Verifications>>,
-    /// A search ends when its bracket is this narrow, relative to its upper end
+    /// A search ends when its bracket is this narrow, relative to its upper end [default: 0.005]
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<Given<Precision>>,
-    /// Length of the phases around each trial
+    /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
 }
@@ -195,6 +209,7 @@ impl StudyRequest for Forwarding {
         set_all(&mut spec.goals, &self.search);
         set(&mut spec.search, &self.method);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.between = Between::one_pair(value(&self.from), value(&self.to));
         spec.bidirectional = self.bidirectional;
         set(&mut spec.backend, &self.backend);
         set(&mut spec.receiver, &self.receiver);

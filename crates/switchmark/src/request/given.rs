@@ -105,6 +105,12 @@ pub fn set_all<V: Value>(target: &mut Vec<V::Is>, given: &[Given<V>]) {
 }
 
 /// What is stated, without where.
+#[expect(clippy::ref_option, reason = "a field of a request is an option")]
+pub fn value<V: Value>(given: &Option<Given<V>>) -> Option<V::Is> {
+    given.as_ref().map(|given| given.value.clone())
+}
+
+/// The same of a list.
 pub fn values<V: Value>(given: &[Given<V>]) -> Vec<V::Is> {
     given.iter().map(|one| one.value.clone()).collect()
 }

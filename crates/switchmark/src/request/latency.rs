@@ -3,11 +3,11 @@
 //! Owns its options and the reading of loads. What they leave open is the profile's.
 
 use measure::{FrameRate, FrameSize};
-use method::{LatencySpec, Load, Profile, StudySpec};
+use method::{Between, LatencySpec, Load, Profile, StudySpec};
 use serde::Deserialize;
-use trial::{Protocol, Schedule};
+use trial::{PortRef, Protocol, Schedule};
 
-use super::given::{Given, Value, set, set_all, values};
+use super::given::{Given, Value, set, set_all, value, values};
 use super::values::{Blocks, Duration, Length, Streams, sizes};
 use super::{StudyRequest, strict};
 use crate::config::fit::{self, Misfit};
@@ -19,41 +19,49 @@ use crate::config::{frame_rate, subjects};
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Latency {
-    /// What carries the round trips
+    /// What carries the round trips [default: icmp,udp,tcp]
     #[arg(long = "protocol", value_name = "LIST", value_delimiter = ',')]
     pub protocols: Vec<Given<Protocol>>,
-    /// Frame sizes in octets, MAC address through FCS: 64…9018
+    /// Frame sizes in octets, MAC address through FCS: 64…9018 [default: 64,1518; strict
+    /// 64,128,256,512,1024,1280,1518]
     #[arg(long = "size", value_name = "OCTETS", value_delimiter = ',')]
     pub sizes: Vec<Given<FrameSize>>,
-    /// The same by IP packet length (frame size less 18)
+    /// The same by IP packet length (frame size less 18) [default: --size's]
     #[arg(long = "ip-length", value_name = "OCTETS", value_delimiter = ',')]
     pub ip_lengths: Vec<Given<Length>>,
-    /// The same by UDP payload (frame size less 46)
+    /// The same by UDP payload (frame size less 46) [default: --size's]
     #[arg(short = 'l', long = "payload", value_name = "OCTETS", value_delimiter = ',')]
     pub payloads: Vec<Given<Length>>,
+    /// The port that asks [default: the first host's]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub from: Option<Given<PortRef>>,
+    /// The port that answers [default: the next host's]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub to: Option<Given<PortRef>>,
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// Length of each trial, in seconds or with a unit
+    /// Length of each trial, in seconds or with a unit [default: 300ms; strict 60s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Repeats of everything, in random order: 10, where nothing is said
+    /// Repeats of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
-    /// Length of the phases around each trial
+    /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
-    /// What else the path carries: idle, udp:50kpps[@SIZE], tcp[:STREAMS]
+    /// What else the path carries: idle, udp:50kpps[@SIZE], tcp[:STREAMS] [default: idle]
     #[arg(long = "load", value_name = "LIST", value_delimiter = ',')]
     pub loads: Vec<Given<Load>>,
-    /// Streams of a tcp load
+    /// Streams of a tcp load [default: 1]
     #[serde(skip)]
     #[arg(short = 'P', long, value_name = "N")]
     pub parallel: Option<Given<Streams>>,
     /// Send requests at this rate whatever comes back; latency counts from the intended time
+    /// [default: the next request as soon as the answer is there]
     #[arg(long, value_name = "RATE")]
     pub open_loop: Option<Given<FrameRate>>,
 }
@@ -76,6 +84,7 @@ impl StudyRequest for Latency {
             spec.loads = loads.map(|load| with_streams(load, streams)).collect();
         }
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.between = Between::one_pair(value(&self.from), value(&self.to));
         if let Some(rate) = &self.open_loop {
             let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
             let fits = fit::rate_fits(rate.value, largest, testbed);

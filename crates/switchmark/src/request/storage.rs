@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use measure::{ByteCount, Nanos, UnitError};
-use method::{Profile, StorageSpec, StudySpec};
+use method::{Between, Profile, StorageSpec, StudySpec};
 use serde::Deserialize;
 use trial::{Pattern, PortRef, ServedMemory};
 
-use super::given::{Given, Value, set, set_all, values};
+use super::given::{Given, Value, set, set_all, value, values};
 use super::values::{Blocks, Duration, counts, seconds};
 use super::{StudyRequest, strict};
 use crate::config::fio_job::{self, FioJob};
@@ -34,50 +34,58 @@ counts! {
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// A job file of fio's, with one job in it; lab and sim have one of their own
+    /// A job file of fio's, with one job in it; lab and sim have one of their own [default: the
+    /// model's or the lab's own job]
     #[arg(long, value_name = "FILE")]
     pub fio: Option<Given<File>>,
     /// Have the storage host serve memory by nbdkit, behind a disk that takes so long: TIME, or
-    /// READ/WRITE
+    /// READ/WRITE [default: the testbed's storage]
     #[arg(long, value_name = "TIME")]
     pub serve: Option<Given<Serve>>,
-    /// The pattern: read, write, rw, randread, randwrite, randrw
+    /// The pattern: read, write, rw, randread, randwrite, randrw [default: the job's]
     #[arg(long, value_name = "PATTERN")]
     pub rw: Option<Given<String>>,
     /// Of a mixed pattern, reads in percent [default: 50]
     #[arg(long, value_name = "PERCENT")]
     pub rwmixread: Option<Given<Reads>>,
-    /// Sizes of one read or write: 4k,64k
+    /// Sizes of one read or write: 4k,64k [default: the job's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub bs: Vec<Given<OneSize>>,
-    /// Operations under way of each job
+    /// Operations under way of each job [default: the job's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub iodepth: Vec<Given<Depth>>,
-    /// Jobs at once
+    /// Jobs at once [default: the job's]
     #[arg(long, value_name = "N")]
     pub numjobs: Option<Given<Jobs>>,
-    /// Ports of the hosts that the storage copies writes to before it answers
+    /// Ports of the hosts that the storage copies writes to before it answers [default: no copies]
     #[arg(long = "replica", value_name = "LIST", value_delimiter = ',')]
     pub replicas: Vec<Given<PortRef>>,
-    /// The storage host's block device, whose own times are read: nvme0n1
+    /// The storage host's block device, whose own times are read: nvme0n1 [default: no disk's
+    /// times]
     #[arg(long, value_name = "NAME")]
     pub disk: Option<String>,
     /// Let the job write over what is there
     #[arg(long)]
     pub allow_destroy: bool,
+    /// The client's port [default: the first host's]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub from: Option<Given<PortRef>>,
+    /// The storage host's port [default: the next host's]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub to: Option<Given<PortRef>>,
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// Length of each trial, in seconds or with a unit
+    /// Length of each trial, in seconds or with a unit [default: the job's, else 2 s; strict 60 s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Repeats of everything, in random order: 10, where nothing is said
+    /// Repeats of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
-    /// Length of the phases around each trial
+    /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
 }
@@ -104,6 +112,7 @@ impl StudyRequest for Storage {
         set_all(&mut spec.sizes, &self.bs);
         set_all(&mut spec.depths, &self.iodepth);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.between = Between::one_pair(value(&self.from), value(&self.to));
         spec.duration = runtime.unwrap_or(spec.duration);
         set(&mut spec.duration, &self.duration);
         set(&mut spec.blocks, &self.blocks);

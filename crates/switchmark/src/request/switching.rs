@@ -5,8 +5,9 @@
 
 use measure::FrameSize;
 use method::study::switching::NoSuchTest;
-use method::{Profile, StudySpec, SwitchTest, SwitchingSpec};
+use method::{Between, Profile, StudySpec, SwitchTest, SwitchingSpec};
 use serde::Deserialize;
+use trial::PortRef;
 
 use super::given::{Given, Value, set, values};
 use super::values::{Duration, counts, sizes};
@@ -26,7 +27,7 @@ counts! {
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Switching {
-    /// All tests of RFC 2889 (the default)
+    /// All tests of RFC 2889 [default]
     #[serde(skip)]
     #[arg(long)]
     pub rfc2889: bool,
@@ -36,32 +37,42 @@ pub struct Switching {
     pub rfc8239: bool,
     /// Single tests: mesh, one-to-many, many-to-one, half-to-half, one-way, congestion,
     /// address-caching, address-learning, broadcast, line-rate, microburst, head-of-line, incast
+    /// [default: all of RFC 2889]
     #[arg(long = "test", value_name = "LIST", value_delimiter = ',')]
     pub tests: Vec<Given<Tests>>,
-    /// Frame sizes in octets, MAC address through FCS: 64…9018
+    /// Frame sizes in octets, MAC address through FCS: 64…9018 [default: 64,1518; strict
+    /// 64,128,256,512,1024,1280,1518]
     #[arg(long = "size", value_name = "OCTETS", value_delimiter = ',')]
     pub sizes: Vec<Given<FrameSize>>,
-    /// At most so many of the device's ports, from the first on
+    /// At most so many of the device's ports, from the first on [default: 8; strict 255]
     #[arg(long, value_name = "N")]
     pub ports: Option<Given<Ports>>,
-    /// The most addresses that the address tests try
+    /// The most addresses that the address tests try [default: 65536]
     #[arg(long, value_name = "N")]
     pub stations: Option<Given<Stations>>,
     #[arg(skip)]
     pub learn_rate: Option<Given<LearnRate>>,
+    /// Ports that send, and with --to only they and those take part; alone: those that come first
+    /// [default: all, in the testbed's order]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub from: Vec<Given<PortRef>>,
+    /// Ports that receive, one for each that sends, in the same order; many for one-to-many
+    /// [default: all, in the testbed's order]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub to: Vec<Given<PortRef>>,
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// Length of each trial, in seconds or with a unit
+    /// Length of each trial, in seconds or with a unit [default: 100ms; strict 10s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Length of the trial that confirms a throughput
+    /// Length of the trial that confirms a throughput [default: 500ms; strict 30s]
     #[arg(long = "final-time", value_name = "S")]
     pub final_duration: Option<Given<Duration>>,
-    /// Length of the phases around each trial
+    /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
 }
@@ -80,6 +91,7 @@ impl StudyRequest for Switching {
         }
         set(&mut spec.ports, &self.ports);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.between = Between { from: values(&self.from), to: values(&self.to) };
         set(&mut spec.duration, &self.duration);
         set(&mut spec.final_duration, &self.final_duration);
         // A confirming trial is never shorter than those that led to it.

@@ -2,11 +2,11 @@
 //!
 //! Owns its options. What they leave open is the profile's.
 
-use method::{Profile, StudySpec, TcpDirection, TcpSpec};
+use method::{Between, Profile, StudySpec, TcpDirection, TcpSpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, set};
+use super::given::{Given, set, value};
 use super::values::{Blocks, CongestionControl, Duration, Omit, Streams};
 use super::{StudyRequest, strict};
 use crate::config::resolved::Testbed;
@@ -20,10 +20,10 @@ pub struct Tcp {
     /// Streams each way [default: 1]
     #[arg(short = 'P', long = "parallel", value_name = "N")]
     pub streams: Option<Given<Streams>>,
-    /// What counts of each trial, in seconds or with a unit [default: 3]
+    /// What counts of each trial, in seconds or with a unit [default: 3; strict 30]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Warm-up before that, which does not count [default: 1]
+    /// Warm-up before that, which does not count [default: 1; strict 5]
     #[arg(short = 'O', long, value_name = "S")]
     pub omit: Option<Given<Omit>>,
     /// How often the senders are read [default: 0.1]
@@ -56,10 +56,10 @@ pub struct Tcp {
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// Length of the phases around each trial
+    /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
 }
@@ -67,9 +67,8 @@ pub struct Tcp {
 impl StudyRequest for Tcp {
     fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec = if strict(&self.profile) { TcpSpec::strict() } else { TcpSpec::quick() };
-        let port = |given: &Option<Given<PortRef>>| given.as_ref().map(|port| port.value.clone());
-        (spec.from, spec.to) = (port(&self.from), port(&self.to));
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.between = Between::one_pair(value(&self.from), value(&self.to));
         set(&mut spec.streams, &self.streams);
         set(&mut spec.duration, &self.duration);
         set(&mut spec.omit, &self.omit);

@@ -3,6 +3,7 @@
 //! Truths are arithmetic: a Gbit/s carries 1,488,095 frames of 64 octets a second, and a software
 //! device with a limit forwards that many. Only processes that a test started itself are ended.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -11,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::Store;
 use serde_json::Value;
-use trial::{Trial, TrialRecord};
+use trial::{Role, Trial, TrialRecord};
 
 const SWITCH: &str = r#"
 name = "sw"
@@ -427,4 +428,80 @@ fn an_interrupted_sweep_keeps_its_points() {
         figures.iter().filter_map(|figure| figure["where"]["delay_ns"].as_u64()).collect();
     delays.dedup();
     assert_eq!(delays.len(), kept, "figures of every point that is kept, and of no other");
+}
+
+/// Ends of all flows that were measured through the device, as `h3>h2`.
+fn flows(folder: &Folder) -> Vec<String> {
+    let ends = folder.records().into_iter().flat_map(|(trial, _)| trial.flows);
+    let of_device = ends.filter(|flow| flow.from.port == "eth1" && flow.role == Role::Measured);
+    let all = of_device.map(|flow| format!("{}>{}", flow.from.host, flow.to.host));
+    all.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn every_study_measures_between_the_ports_that_are_named() {
+    let cases: [(&str, &str, &str); 12] = [
+        ("latency --blocks 6 -t 50ms", "--from h3/eth1 --to h2/eth1", "h3>h2"),
+        ("latency --blocks 6 -t 50ms", "--to h3/eth1", "h1>h3"),
+        ("forwarding --flood --blocks 6 -t 20ms --size 1518", "--from h4/eth1", "h4>h1"),
+        ("tcp --blocks 6 -t 50ms -O 0", "--from h3/eth1 --to h2/eth1 -R", "h2>h3"),
+        ("buffer --blocks 6 -t 200ms -O 0 -i 50ms -b none", "--from h3/eth1 --to h2/eth1", "h3>h2"),
+        (
+            "fabric --blocks 6 -t 20ms -l 8KiB --messages 8KiB --arrangement neighbours",
+            "--from h4/eth1,h3/eth1 --to h1/eth1,h2/eth1",
+            "h3>h2 h4>h1",
+        ),
+        (
+            "fabric --blocks 6 -t 20ms --arrangement one-way --nodes 4",
+            "--from h4/eth1,h3/eth1 --to h1/eth1,h2/eth1",
+            "h3>h1 h3>h2 h4>h1 h4>h2",
+        ),
+        (
+            "fabric --blocks 6 -t 20ms --arrangement one-way --nodes 2",
+            "--from h4/eth1,h3/eth1 --to h1/eth1,h2/eth1",
+            "h4>h1",
+        ),
+        (
+            "fabric --blocks 6 -t 20ms --arrangement many-to-one --nodes 4",
+            "--to h3/eth1",
+            "h1>h3 h2>h3 h4>h3",
+        ),
+        (
+            "switching --test one-way -t 20ms --size 1518",
+            "--from h4/eth1,h3/eth1 --to h1/eth1,h2/eth1",
+            "h3>h1 h3>h2 h4>h1 h4>h2",
+        ),
+        ("switching --test one-to-many -t 20ms --size 1518", "--from h2/eth1", "h2>h1 h2>h3 h2>h4"),
+        (
+            "switching --test many-to-one -t 20ms --size 1518",
+            "--from h4/eth1,h2/eth1 --to h3/eth1",
+            "h2>h3 h4>h3",
+        ),
+    ];
+    for (at, (verb, ends, expected)) in cases.into_iter().enumerate() {
+        let folder = Folder::new(&format!("between-{at}"));
+        let args = format!("{verb} --testbed sim:profiles/sw.toml --seed 7 {ends}");
+        folder.json(&args.split(' ').collect::<Vec<_>>());
+        assert_eq!(flows(&folder).join(" "), expected, "{args}");
+    }
+}
+
+#[test]
+fn ports_that_can_not_be_measured_between_are_told() {
+    for (args, says) in [
+        ("latency --from h9/eth1", "find port `h9/eth1` on the testbed"),
+        ("storage --from h1/eth1 --to h1/eth1", "`h1/eth1` is a port of the sender"),
+        ("fabric --from h1/eth1 --to h2/eth1,h3/eth1", "the number of receiving ports is 2"),
+        ("fabric --from h1/eth1,h2/eth1 --to h2/eth1,h3/eth1", "use port `h2/eth1` twice"),
+        (
+            "switching --test many-to-one --from h3/eth1 --to h1/eth1,h2/eth1",
+            "receiving ports is 2",
+        ),
+    ] {
+        let folder = Folder::new("not-between");
+        let line = format!("{args} --testbed sim:profiles/sw.toml");
+        let output = folder.run(&line.split(' ').collect::<Vec<_>>());
+        let told = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && told.contains(says), "{line}: {told}");
+    }
 }

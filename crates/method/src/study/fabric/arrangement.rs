@@ -99,6 +99,11 @@ impl Arrangement {
         }
     }
 
+    /// As a pattern; none where it is pairs.
+    pub const fn pattern(self) -> Option<Pattern> {
+        if let Self::Pattern(pattern) = self { Some(pattern) } else { None }
+    }
+
     /// Whether no port is in two pairs, so that no pair waits for another but inside the device.
     pub const fn is_matching(self) -> bool {
         !matches!(self, Self::Pattern(_))

@@ -61,7 +61,7 @@ impl Scene {
             Path::Bypass => *ways.beside(way).first().unwrap_or(&way),
         };
         let device = ways.subject(subject).map(|subject| subject.device.as_str());
-        let mut ports = topology.ports_of(device);
+        let mut ports = spec.between.among(&topology.ports_of(device));
         let mut names: Vec<String> = ports.iter().map(PortRef::to_string).collect();
         if let Some(Recabling { hosts, ports: all }) = spec.recabling {
             ports.truncate(hosts as usize);
@@ -73,9 +73,12 @@ impl Scene {
             .into_iter()
             .map(|(arrangement, nodes, message)| {
                 let matchings = arrangement.rounds_of(nodes, ports.len(), seed);
+                let ordered = arrangement
+                    .pattern()
+                    .map(|pattern| spec.between.in_order(pattern, nodes, &ports));
                 let rounds = matchings.into_iter().map(|matching| Round {
                     name: matching.name,
-                    pairs: named(&matching.pairs, &ports),
+                    pairs: named(&matching.pairs, ordered.as_ref().unwrap_or(&ports)),
                     one_way: arrangement.is_one_way(),
                     links: Vec::new(),
                 });

@@ -20,7 +20,7 @@ use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::search::GoalName;
-use crate::study::{BLOCKS, Profile, Session, Varied};
+use crate::study::{BLOCKS, Between, Profile, Session, Varied};
 use page::Figure;
 use trial::{Backend, Headers, Reception, Result, Subject, Testbed};
 
@@ -44,6 +44,9 @@ pub struct ForwardingSpec {
     pub search: SearchKind,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
+    /// Between which two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
     /// Whether as much goes the other way at the same time.
     pub bidirectional: bool,
     /// What sends.
@@ -100,6 +103,7 @@ impl ForwardingSpec {
             goals: vec![GoalName::Rfc2544],
             search: SearchKind::Mlr,
             subjects: Vec::new(),
+            between: Between::default(),
             bidirectional: false,
             backend: Backend::Auto,
             receiver: Reception::Auto,
@@ -144,7 +148,7 @@ impl ForwardingSpec {
     /// See [`crate::study::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let how = (self.profile, self.tries);
-        let session = Session::new(testbed, "forwarding", &self.subjects, seed, how)?;
+        let session = Session::new(testbed, "forwarding", |t| self.ways(t), seed, how)?;
         let mut rig = Rig::new(self, session);
         let mut figures = Vec::new();
         // In this order: what a test needs to know of an earlier one is known by then.

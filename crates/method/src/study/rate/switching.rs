@@ -18,7 +18,7 @@ mod throughput;
 use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::study::{Profile, Session, Varied, pattern};
+use crate::study::{Between, Profile, Session, Varied, pattern};
 use page::{Figure, Metric, Unit};
 use trial::{Backend, Result, Subject, Testbed};
 
@@ -41,6 +41,9 @@ pub struct SwitchingSpec {
     pub ports: u32,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
+    /// Between which of the devices' ports; open: all of them, in their order.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
     /// What sends.
     pub backend: Backend,
     /// The links' speed where it is known: for the highest load and the theoretical column.
@@ -75,6 +78,7 @@ impl SwitchingSpec {
             frames: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
             ports: 8,
             subjects: Vec::new(),
+            between: Between::default(),
             backend: Backend::Auto,
             link_rate: None,
             duration: Nanos::from_millis(100),
@@ -107,7 +111,7 @@ impl SwitchingSpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let topology = testbed.topology().clone();
         let how = (self.profile, self.tries);
-        let session = Session::new(testbed, "switching", &self.subjects, seed, how)?;
+        let session = Session::new(testbed, "switching", |t| self.ways(t), seed, how)?;
         let mut rig = Rig::new(self, session, topology);
         let mut figures = Vec::new();
         for way in rig.subjects() {

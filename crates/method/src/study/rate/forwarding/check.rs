@@ -32,7 +32,7 @@ impl ForwardingSpec {
             let (backend, test) = (self.backend.as_str(), test.as_str());
             return Err(SpecProblem::Bursts { backend, test });
         }
-        let ways = Ways::of(topology, &self.subjects)?;
+        let ways = self.ways(topology)?;
         if self.headers.version == IpVersion::V6 {
             let pairs = ways.all().into_iter().map(|way| ways.pair(way));
             let mut ports = pairs.flat_map(|pair| [&pair.from, &pair.to]);
@@ -48,6 +48,10 @@ impl ForwardingSpec {
             problem::some("goal", &self.goals)?;
         }
         problem::search(self.duration, self.final_duration, self.precision)
+    }
+
+    pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between, &self.subjects)
     }
 
     fn check_repeats(&self) -> Result<(), SpecProblem> {

@@ -12,7 +12,6 @@ use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
 use crate::study::Estimate;
-use crate::study::ways::Ways;
 use trial::topology::{Device, Topology};
 
 /// Of what the tester sends, the share that the usual device forwards.
@@ -68,7 +67,7 @@ struct Counts {
 
 impl Counts {
     fn of(spec: &ForwardingSpec, topology: &Topology) -> Option<Self> {
-        let ways = Ways::of(topology, &spec.subjects).ok()?;
+        let ways = spec.ways(topology).ok()?;
         let subjects = ways.subjects();
         let paired = subjects.iter().filter(|way| ways.bypass_of(**way).is_some()).count();
         let resettable = subjects.iter().filter(|way| ways.resettable(**way, topology)).count();

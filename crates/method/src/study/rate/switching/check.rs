@@ -7,10 +7,10 @@
 use measure::Nanos;
 
 use super::{Pattern, SwitchTest, SwitchingSpec};
-use crate::study::Estimate;
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
-use trial::topology::Topology;
+use crate::study::{Estimate, pattern};
+use trial::topology::{PortRef, Topology};
 
 /// Trials of a search over loads, or of numbers, on the average.
 const SEARCH_TRIALS: u64 = 12;
@@ -37,10 +37,12 @@ impl SwitchingSpec {
         if self.learn_rate == 0 {
             return Err(out_of_range("the stations' rate", &0, "1 or more a second"));
         }
-        let ways = Ways::of(topology, &self.subjects)?;
+        let ways = self.ways(topology)?;
         for way in ways.subjects() {
             let device = ways.subject(way).map(|subject| subject.device.as_str());
-            if device.is_none() || topology.ports_of(device).len() < 2 {
+            let patterns = self.tests.iter().map(|test| test.pattern());
+            self.between.check(patterns, device, topology)?;
+            if device.is_none() || self.ports_of(device, topology).len() < 2 {
                 return Err(SpecProblem::NoPair { testbed: topology.name.clone() });
             }
         }
@@ -49,17 +51,28 @@ impl SwitchingSpec {
 
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
-        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Estimate::NONE };
+        let Ok(ways) = self.ways(topology) else { return Estimate::NONE };
         let subjects = ways.subjects();
         let device = subjects.first().and_then(|way| ways.subject(*way));
-        let ports = topology.ports_of(device.map(|subject| subject.device.as_str())).len();
-        let ports = ports.min(self.ports as usize) as u64;
+        let device = device.map(|subject| subject.device.as_str());
+        let ports = self.ports_of(device, topology).len() as u64;
         let cables = subjects.first().is_some_and(|way| ways.bypass_of(*way).is_some());
         let cables = if cables { CABLE_TRIALS } else { 0 };
         let one = |test: &SwitchTest| self.trials(*test, (ports, cables));
         let trials: u64 = self.tests.iter().map(one).sum();
         let all = self.profile.trial(self.duration) * trials * subjects.len() as u64;
         if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
+    }
+
+    pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between.first(), &self.subjects)
+    }
+
+    /// Those of a device's ports that take part, in their order.
+    pub(crate) fn ports_of(&self, device: Option<&str>, topology: &Topology) -> Vec<PortRef> {
+        let mut ports = self.between.among(&topology.ports_of(device));
+        ports.truncate((self.ports as usize).min(pattern::MOST_PORTS));
+        ports
     }
 
     fn trials(&self, test: SwitchTest, (ports, cables): (u64, u64)) -> u64 {

@@ -9,7 +9,7 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::counts::Count;
 use super::{Pattern, SwitchTest, SwitchingSpec};
-use crate::study::{Ask, Row, Session, Tried, Way, burst, pattern};
+use crate::study::{Ask, Row, Session, Tried, Way, burst};
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::topology::{Pair, PortRef, Topology};
@@ -55,8 +55,7 @@ impl<'s, 't> Rig<'s, 't> {
     /// Goes on to a device.
     pub(super) fn turn_to(&mut self, way: Way) {
         let device = self.session.ways.subject(way).map(|subject| subject.device.as_str());
-        self.ports = self.topology.ports_of(device);
-        self.ports.truncate((self.spec.ports as usize).min(pattern::MOST_PORTS));
+        self.ports = self.spec.ports_of(device, &self.topology);
         self.way = way;
     }
 
@@ -80,6 +79,20 @@ impl<'s, 't> Rig<'s, 't> {
         let limit = burst::limit(schedule);
         let plain = Datagrams::plain(size, schedule, self.spec.backend, limit);
         FlowKind::Datagrams(Datagrams { destination, ..plain })
+    }
+
+    /// The ports in the order in which a pattern counts them.
+    fn in_order(&self, pattern: Pattern) -> Vec<PortRef> {
+        self.spec.between.in_order(pattern, self.ports.len(), &self.ports)
+    }
+
+    /// A pattern's pairs, from sender to receiver.
+    pub(super) fn pairs(&self, pattern: Pattern) -> Vec<Pair> {
+        let ports = self.in_order(pattern);
+        let streams = pattern.streams(ports.len()).into_iter();
+        let pair =
+            |(from, to): (usize, usize)| Pair { from: ports[from].clone(), to: ports[to].clone() };
+        streams.map(pair).collect()
     }
 
     /// A flow from a port to a port, by their places.
@@ -128,8 +141,8 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// Of these the ends of hosts that send in a pattern.
     pub(super) fn cables_of_senders(&self, pattern: Pattern) -> Vec<Pair> {
-        let senders = pattern.streams(self.ports.len()).into_iter().map(|(from, _)| from);
-        let hosts: BTreeSet<&str> = senders.map(|from| self.ports[from].host.as_str()).collect();
+        let pairs = self.pairs(pattern);
+        let hosts: BTreeSet<&str> = pairs.iter().map(|pair| pair.from.host.as_str()).collect();
         let sends = |pair: &Pair| hosts.contains(pair.from.host.as_str());
         self.cables().into_iter().filter(sends).collect()
     }

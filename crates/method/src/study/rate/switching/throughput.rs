@@ -85,11 +85,11 @@ pub(super) fn flows(
     size: FrameSize,
     rate: Option<FrameRate>,
 ) -> Vec<Flow> {
-    let ports = rig.ports.len();
-    let (_, each) = pattern.senders(ports);
+    let (_, each) = pattern.senders(rig.ports.len());
     let schedule =
         rate.map_or(Schedule::Greedy, |rate| Schedule::Paced(FrameRate(rate.0 / each as f64)));
-    pattern.streams(ports).into_iter().map(|ends| rig.stream(ends, size, schedule)).collect()
+    let kind = rig.frames(size, schedule, Destination::Receiver);
+    Flow::each_measured(&rig.pairs(pattern), &kind)
 }
 
 /// Through the device, or each sender over its own cable.
