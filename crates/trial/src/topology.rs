@@ -396,6 +396,16 @@ impl TryFrom<String> for PortRef {
     }
 }
 
+/// As people write it in a testbed file: `sw1/1`, `h2/eth1`.
+impl fmt::Display for CableEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Device { device, port } => f.pad(&format!("{device}/{port}")),
+            Self::Host(port) => port.fmt(f),
+        }
+    }
+}
+
 /// How a cable end is told from a journal's text: a device's is written `device:sw1/1`, because
 /// only the testbed file knows whether a name is a host's.
 impl From<CableEnd> for String {

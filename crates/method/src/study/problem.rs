@@ -4,7 +4,7 @@
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use trial::TestbedError;
-use trial::topology::{Host, PortRef, Topology};
+use trial::topology::{CableEnd, HostPort, PortRef, Topology};
 
 /// A request that no trial could satisfy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -201,11 +201,16 @@ pub(super) fn known_port(port: &PortRef, topology: &Topology) -> Result<(), Spec
     if topology.port(port).is_some() {
         return Ok(());
     }
-    let of_host = |host: &Host| {
-        let name = host.name.clone();
-        host.ports.iter().map(move |port| format!("{name}/{}", port.name)).collect::<Vec<_>>()
-    };
-    let known = topology.hosts.iter().flat_map(of_host).collect();
+    let ports = topology.hosts.iter().flat_map(|host| {
+        let name = |port: &HostPort| format!("{}/{}", host.name, port.name);
+        host.ports
+            .iter()
+            .map(move |port| (matches!(port.cable, CableEnd::Device { .. }), name(port)))
+    });
+    // Ports of direct cables are an answer only where there are no others.
+    let (measured, direct): (Vec<_>, Vec<_>) = ports.partition(|(to_device, _)| *to_device);
+    let known = if measured.is_empty() { direct } else { measured };
+    let known = known.into_iter().map(|(_, name)| name).collect();
     Err(SpecProblem::NoPort { port: port.to_string(), known })
 }
 

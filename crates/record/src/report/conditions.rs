@@ -183,7 +183,7 @@ fn ports_table(topology: &Topology) -> Table {
     let rows = topology.hosts.iter().flat_map(|host| {
         host.ports.iter().map(|port| {
             let cable = match &port.cable {
-                CableEnd::Device { device, port } => format!("{device}/{port}"),
+                CableEnd::Device { .. } => port.cable.to_string(),
                 CableEnd::Host(end) => format!("{end} (direct)"),
             };
             vec![

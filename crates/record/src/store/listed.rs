@@ -10,6 +10,16 @@ use crate::run::RunSummary;
 impl Store {
     /// All runs, newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        self.listed(None)
+    }
+
+    /// One of them, by its full id.
+    pub fn summary(&self, run: &str) -> Result<RunSummary, StoreError> {
+        self.listed(Some(run))?.pop().ok_or_else(|| self.no_run(run))
+    }
+
+    /// All, or one.
+    fn listed(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
         let version = self.version()?;
         let listed = || -> rusqlite::Result<Vec<RunSummary>> {
             // An archive of an older version has none of these, and may not be writable.
@@ -23,9 +33,10 @@ impl Store {
                         count(trial.ordinal), coalesce(sum(outcome = 'invalid'), 0),
                         coalesce(sum(outcome = 'failed'), 0), {said}
                  FROM run LEFT JOIN trial ON trial.run = run.id
+                 WHERE ?1 IS NULL OR run.id = ?1
                  GROUP BY run.id ORDER BY created_unix_ns DESC, id DESC"
             );
-            self.db.prepare(&sql)?.query_map([], summary_from)?.collect()
+            self.db.prepare(&sql)?.query_map([run], summary_from)?.collect()
         };
         listed().map_err(|e| self.read_error("the list of runs".into(), e))
     }

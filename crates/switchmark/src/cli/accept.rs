@@ -5,12 +5,14 @@
 
 mod show;
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use measure::Nanos;
+use method::StudySpec;
 use method::acceptance::{self, Acceptance, Decided, Decision, Planned, SheetClaim};
 use method::study::xray::Bed;
-use method::{Estimate, StudySpec};
 use record::Store;
 use record::report::acceptance::VERB;
 use record::text::numbers;
@@ -193,22 +195,26 @@ fn round(
     session::carry_out(&store, &place, start, stop, &measuring.data, &|_| ())
 }
 
-/// What will be measured and for how long, before it is.
+/// Which claims will be measured and by what, before they are.
 fn foretell(args: &Args, planned: &Planned, ground: &Ground) {
     if args.measuring.data.quiet {
         return;
     }
-    let Estimate { trials, time, .. } = session::estimate(&planned.studies, &ground.topology);
-    let studies: Vec<&str> = planned.studies.iter().map(StudySpec::name).collect();
-    tell(&format!(
-        "accept: {} of {} claims by {} studies ({}): about {trials} trials, {}{}\n",
-        planned.claims.len(),
-        planned.claims.len() + planned.left_out.len(),
-        studies.len(),
-        studies.join(", "),
-        numbers::span(time),
-        if ground.topology.is_simulated() { " of virtual time" } else { "" },
-    ));
+    let names: BTreeSet<&str> = planned.studies.iter().map(StudySpec::name).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    let mut by = match planned.studies.len() {
+        0 => String::new(),
+        1 => format!(" by 1 study ({names})"),
+        several => format!(" by {several} studies ({names})"),
+    };
+    // Each study's own part is said before it begins.
+    if planned.studies.len() > 1 {
+        let time = numbers::span(session::estimate(&planned.studies, &ground.topology).time);
+        let whose = if ground.topology.is_simulated() { " of virtual time" } else { "" };
+        let _ = write!(by, "; about {time}{whose} in all");
+    }
+    let all = planned.claims.len() + planned.left_out.len();
+    tell(&format!("accept: {} of {all} claims{by}\n", planned.claims.len()));
     let slow = planned.left_out.iter().filter(|one| one.decision == Decision::Inconclusive);
     for one in slow {
         let text = &one.claim.text;

@@ -139,13 +139,8 @@ pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
         return out;
     };
     for host in &topology.hosts {
-        let ports = host.ports.iter().map(|port| match &port.cable {
-            trial::topology::CableEnd::Device { device, .. } => {
-                format!("{} to {device}", port.name)
-            }
-            trial::topology::CableEnd::Host(other) => format!("{} to {other}", port.name),
-        });
-        let ports: Vec<String> = ports.collect();
+        let ports: Vec<String> =
+            host.ports.iter().map(|port| format!("{} to {}", port.name, port.cable)).collect();
         put_wrapped(&mut out, screen(), &format!("  {:<8} ", host.name), &ports.join(", "));
     }
     out.push_str(&told(&request.testbed, &request.studies, topology));

@@ -48,9 +48,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 
 /// What people call a run, and what they wrote about it.
 fn said_of(store: &Store, run: &str) -> Result<Vec<String>, Failure> {
-    let Some(summary) = store.runs()?.into_iter().find(|summary| summary.id == run) else {
-        return Ok(Vec::new());
-    };
+    let summary = store.summary(run)?;
     let label = summary.label.map(|label| format!("Label: {label}"));
     let note = summary.note.map(|note| format!("Note: {note}"));
     Ok(label.into_iter().chain(note).collect())

@@ -481,17 +481,11 @@ fn fits_back(
     let port = far.and_then(|h| h.ports.iter().find(|p| p.name == there.port));
     match port.map(|p| &p.cable) {
         Some(CableEnd::Host(back)) if back == here => Ok(()),
-        Some(other) => {
-            let end = match other {
-                CableEnd::Host(port) => port.to_string(),
-                CableEnd::Device { device, port } => format!("{device}/{port}"),
-            };
-            Err(Fault::new(
-                span,
-                format!("port {there} is already cabled to {end}"),
-                format!("a direct cable is named at both ends: set its cable to \"{here}\""),
-            ))
-        }
+        Some(end) => Err(Fault::new(
+            span,
+            format!("port {there} is already cabled to {end}"),
+            format!("a direct cable is named at both ends: set its cable to \"{here}\""),
+        )),
         None => Ok(()),
     }
 }

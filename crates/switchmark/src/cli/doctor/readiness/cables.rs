@@ -163,7 +163,7 @@ pub(super) fn cable(
 
 /// A port whose frames arrive where the file does not say.
 fn strangers(topology: &Topology, port: &HostPort, place: &str, strange: &[PortRef]) -> Finding {
-    let (at, written) = (list(strange), end(&port.cable));
+    let (at, written) = (list(strange), port.cable.to_string());
     let found = format!("its frames arrive at {at}, and the testbed file says {written}");
     let finding = Finding::new(place, "cable", State::Bad, found)
         .fixed_by(format!("move the cable, or write cable = \"{}\"", strange[0]), Vec::new());
@@ -189,13 +189,6 @@ fn device_of(cable: &CableEnd) -> &str {
     match cable {
         CableEnd::Host(port) => &port.host,
         CableEnd::Device { device, .. } => device,
-    }
-}
-
-fn end(cable: &CableEnd) -> String {
-    match cable {
-        CableEnd::Host(port) => port.to_string(),
-        CableEnd::Device { device, port } => format!("{device}/{port}"),
     }
 }
 
