@@ -25,6 +25,8 @@ struct Loaded {
     blocks: Vec<Vec<Figure>>,
     part: Part,
     name: String,
+    /// What people call all of the run, where all of it is compared.
+    label: Option<String>,
 }
 
 /// What of a run is compared.
@@ -62,10 +64,8 @@ impl Sides {
             let hint = "name two runs, or two devices of one: RUN/DEVICE RUN/DEVICE";
             return Err(ConfigError::bare(message, hint).into());
         }
-        if reference.name == subject.name {
-            for side in [&mut reference, &mut subject] {
-                side.name.clone_from(&side.run.meta.id);
-            }
+        if !same {
+            name_apart(&mut reference, &mut subject);
         }
         Ok(Self { reference, subject })
     }
@@ -88,6 +88,23 @@ impl Sides {
     /// The subject's run.
     pub const fn subject_meta(&self) -> &RunMeta {
         &self.subject.run.meta
+    }
+}
+
+/// Two runs by what people call them, where they do: the file of a testbed calls both switches
+/// `sw1`. Otherwise by their devices, and where these are called alike, by the runs' ids.
+fn name_apart(reference: &mut Loaded, subject: &mut Loaded) {
+    let alike = reference.name == subject.name;
+    match (reference.label.take(), subject.label.take()) {
+        (Some(one), Some(other)) if one != other => {
+            (reference.name, subject.name) = (one, other);
+        }
+        _ if alike => {
+            for side in [reference, subject] {
+                side.name.clone_from(&side.run.meta.id);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -146,7 +163,11 @@ fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
             return Err(ConfigError::bare(message, among(&known)).into());
         }
     };
-    of(run, part)
+    let label = match asked.part {
+        Part::Whole => store.summary(id)?.label,
+        Part::Subject(_) | Part::Level(..) => None,
+    };
+    Ok(Loaded { label, ..of(run, part)? })
 }
 
 /// The run's campaign, where it is one.
@@ -206,7 +227,7 @@ fn of(run: Finished, part: Part) -> Result<Loaded, Failure> {
         Part::Subject(subject) => name(subject),
         Part::Level(factor, level) => format!("{factor} {level}"),
     };
-    Ok(Loaded { run, blocks, part, name })
+    Ok(Loaded { run, blocks, part, name, label: None })
 }
 
 /// The devices that have figures, in the run's order.
