@@ -82,7 +82,7 @@ pub fn render_behind(
             page.heading = format!("{number}. {}", among_others(run.meta));
         }
     }
-    html::render_all(preface, pages, generated_unix_ns)
+    html::render_all(preface, (None, pages), generated_unix_ns)
 }
 
 /// `latency on lab:bridge`

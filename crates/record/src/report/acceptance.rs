@@ -8,7 +8,7 @@ use method::acceptance::{Acceptance, Decided, Decision, FALSE_FAILS, Why};
 use method::prove::{Claim, Says};
 use page::{Answer, Block, Caveat, Cell, Figure, Key, Page, Reply, Section, Style, Table, Verdict};
 
-use super::html::{self, ReportError};
+use super::html::{self, Preface, ReportError};
 use super::{ReportInput, page_of, picture};
 use crate::text::{Footnotes, Screen, put_table, put_wrapped};
 use crate::{text, words};
@@ -26,20 +26,30 @@ pub fn render(
     runs: &[ReportInput<'_>],
     generated_unix_ns: u64,
 ) -> Result<String, ReportError> {
-    let mut pages = Vec::new();
-    if let Some(first) = runs.first() {
-        pages.push(Page {
-            id: ANCHOR.to_owned(),
-            heading: format!("{device}: does it keep its data sheet?"),
-            line: format!("On {}, switchmark {}", first.meta.topology.name, first.meta.version),
-            notes: Vec::new(),
-            answers: answers(acceptance),
-            picture: picture::picture(&first.meta.topology),
-            sections: vec![section(ANCHOR, acceptance)],
-        });
+    let lead = runs.first().map(|first| Page {
+        id: ANCHOR.to_owned(),
+        heading: format!("{device}: does it keep its data sheet?"),
+        line: format!("On {}, switchmark {}", first.meta.topology.name, first.meta.version),
+        notes: notes(runs),
+        answers: answers(acceptance),
+        picture: picture::picture(&first.meta.topology),
+        sections: vec![section(ANCHOR, acceptance)],
+    });
+    let pages = runs.iter().enumerate().map(|(at, run)| page_of(at, run)).collect();
+    let preface =
+        Preface { title: format!("switchmark: {device}, acceptance"), blocks: Vec::new() };
+    html::render_all(preface, (lead, pages), generated_unix_ns)
+}
+
+/// What is to be known of all runs: that nothing was sent, for instance.
+fn notes(runs: &[ReportInput<'_>]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in runs.iter().flat_map(|run| &run.meta.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
     }
-    pages.extend(runs.iter().enumerate().map(|(at, run)| page_of(at, run)));
-    html::render(format!("switchmark: {device}, acceptance"), pages, generated_unix_ns)
+    notes
 }
 
 /// The same as text, as wide as the screen.
@@ -89,8 +99,9 @@ pub(super) fn answers(acceptance: &Acceptance) -> Vec<Answer> {
         Decision::Pass => 2,
     });
     all.extend(ordered.into_iter().map(|one| {
-        let told = Answer::new(format!("measured {}; {}.", measured(one), reason(one)));
-        let told = told.to(format!("{}?", one.claim.text), reply(one.decision));
+        let told = Answer::new(format!("Measured {}; {}.", measured(one), reason(one)));
+        let asked = format!("{}?", words::capital(&one.claim.text));
+        let told = told.to(asked, reply(one.decision));
         match &one.measured {
             Some(figure) => told.limited_by(figure.verdict),
             None => told,

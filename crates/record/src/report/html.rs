@@ -36,6 +36,8 @@ struct Document {
     /// Empty of a single page.
     summary: Vec<Summary>,
     preface: Vec<BlockView>,
+    /// What is shown before the summary: the page that the others are there for.
+    lead: Option<PageView>,
     pages: Vec<PageView>,
 }
 
@@ -69,13 +71,14 @@ pub(super) fn render(
     pages: Vec<Page>,
     generated_unix_ns: u64,
 ) -> Result<String, ReportError> {
-    render_all(Preface { title, blocks: Vec::new() }, pages, generated_unix_ns)
+    render_all(Preface { title, blocks: Vec::new() }, (None, pages), generated_unix_ns)
 }
 
-/// The same behind a preface, and behind a summary where there are several pages.
+/// The same behind a page that leads, and behind a preface; and behind a summary where there are
+/// several pages.
 pub(super) fn render_all(
     preface: Preface,
-    pages: Vec<Page>,
+    (lead, pages): (Option<Page>, Vec<Page>),
     generated_unix_ns: u64,
 ) -> Result<String, ReportError> {
     let summary = if pages.len() > 1 { pages.iter().map(summed_up).collect() } else { Vec::new() };
@@ -84,6 +87,7 @@ pub(super) fn render_all(
         generated: words::moment(generated_unix_ns),
         summary,
         preface: preface.blocks.into_iter().map(block).collect(),
+        lead: lead.map(page),
         pages: pages.into_iter().map(page).collect(),
     };
     Ok(document.render()?)

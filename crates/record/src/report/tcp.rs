@@ -252,7 +252,17 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
         };
         let known = case.goodput().value.is_some();
         let verdict = if known { case.goodput().verdict } else { Verdict::Undetermined };
-        Some(Answer::new(text).limited_by(verdict))
+        let told = Answer::new(text).limited_by(verdict);
+        let full = match verdict {
+            Verdict::LinkLimited => Some(true),
+            Verdict::DeviceLimited => Some(false),
+            Verdict::TesterLimited | Verdict::Undetermined => None,
+        };
+        // Both ways at once the acknowledgements take their share, so that less is no answer.
+        Some(match full {
+            None if case.is_of(Key::Test, BOTH) => told.asked("Both ways?"),
+            full => told.to("Line rate by TCP?", full.into()),
+        })
     };
     own.iter().filter_map(one).collect()
 }
