@@ -20,3 +20,4 @@ mod protocol;
 mod prove;
 mod sim;
 mod terminal;
+mod walks;

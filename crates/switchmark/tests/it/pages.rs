@@ -3,19 +3,24 @@
 
 use std::process::{Command, Output, Stdio};
 
+use crate::program::browser::{self, laid_out};
 use crate::program::{Scratch, switchmark};
 
 /// What a page may take at most.
 const MOST_OCTETS: usize = 1_000_000;
 
-fn run(scratch: &Scratch, args: &[&str]) -> Output {
-    let output = Command::new(switchmark())
+fn ended(scratch: &Scratch, args: &[&str]) -> Output {
+    Command::new(switchmark())
         .args(args)
         .args(["--store", "j.db"])
         .current_dir(scratch.folder())
         .stdin(Stdio::null())
         .output()
-        .expect("switchmark starts");
+        .expect("switchmark starts")
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> Output {
+    let output = ended(scratch, args);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {said}");
     output
@@ -89,5 +94,78 @@ fn what_people_wrote_about_a_run_stands_on_its_page() {
     let html = std::fs::read_to_string(scratch.path("page.html")).expect("a page");
     for words in ["Label: rack 4", "Note: after the new firmware"] {
         assert!(first_screen(&html).contains(words), "{words}");
+    }
+}
+
+const CAMPAIGN: &str = r#"
+testbed = "sim:teg-s16g,hosts=4"
+[[study]]
+[study.latency]
+protocols = ["udp"]
+duration = "20ms"
+[campaign]
+blocks = 6
+[campaign.factors]
+hosts = { near = ["h1", "h2"], far = ["h3", "h4"] }
+size = [64, 512]
+"#;
+
+/// One of each kind, each by its words, as little of it as makes all its sections.
+const KINDS: [(&str, &str); 13] = [
+    ("latency", "latency --testbed sim:teg-s16g --load idle,tcp --size 64 -t 20ms --blocks 6"),
+    ("flood", "forwarding --testbed sim:trident2 --flood --size 64,1518 -t 10ms --blocks 2"),
+    ("search", "forwarding --testbed sim:teg-s16g --search rfc2544 --size 1518 -t 10ms --blocks 1"),
+    ("curve", "forwarding --testbed sim:teg-s16g --loss-curve --size 64 -t 10ms --blocks 1"),
+    ("buffer", "buffer --testbed sim:teg-s16g,hosts=4 --blocks 1 -t 1"),
+    ("depth", "buffer --estimate --testbed sim:teg-s16g,hosts=4 --blocks 1"),
+    ("fabric", "fabric --testbed sim:blocking-16,hosts=8 --arrangement neighbours --blocks 1"),
+    ("tcp", "tcp --testbed sim:teg-s16g -t 0.3 -O 0.1 --blocks 2"),
+    ("switching", "switching --testbed sim:teg-s16g,hosts=4 --test incast -t 10ms"),
+    ("storage", "storage --testbed sim:teg-s16g,hosts=3 --serve 1ms -t 0.2 --label one"),
+    ("other", "storage --testbed sim:software-bridge,hosts=3 --serve 1ms -t 0.2 --label other"),
+    ("campaign", "run plan.toml"),
+    ("compare", "compare one other"),
+];
+
+#[test]
+fn no_kind_of_page_has_to_be_moved_sideways() {
+    if !browser::is_there("no_kind_of_page_has_to_be_moved_sideways") {
+        return;
+    }
+    let scratch = Scratch::new("page-kinds");
+    std::fs::write(scratch.path("plan.toml"), CAMPAIGN).expect("writes");
+    for (name, words) in KINDS {
+        let words: Vec<&str> = words.split(' ').collect();
+        let seed: &[&str] = if words[0] == "compare" { &[] } else { &["--seed", "1"] };
+        let report = format!("{name}.html");
+        let ended =
+            ended(&scratch, &[&words[..], seed, &["--quiet", "--report", &report]].concat());
+        // 3: too short a look for some figure, which its page says.
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(matches!(ended.status.code(), Some(0 | 3)), "{words:?}: {said}");
+    }
+    // The probe of the probe: what is a pixel wider than the smaller screen, and what is not.
+    for (name, width) in [("wide", 391), ("narrow", 390)] {
+        let page = format!(
+            r#"<!doctype html><body style="margin:0"><div style="width:{width}px">x</div>"#
+        );
+        std::fs::write(scratch.path(&format!("{name}.html")), page).expect("writes");
+    }
+    let names = KINDS.iter().map(|(name, _)| *name).chain(["wide", "narrow"]);
+    let pages: Vec<String> = names.map(|name| format!("{name}.html")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let seen = laid_out(&scratch, &pages);
+    let sizes: Vec<(u32, u32)> = seen.iter().map(|one| (one.width, one.height)).collect();
+    assert_eq!(sizes, browser::SCREENS.repeat(pages.len()), "each on each screen");
+    let sideways: Vec<String> = seen
+        .iter()
+        .filter(|one| one.content > one.width)
+        .map(|one| format!("{} is {} wide at {}", one.page, one.content, one.width))
+        .collect();
+    assert_eq!(sideways, ["wide.html is 391 wide at 390"]);
+    for one in seen.iter().filter(|one| !one.answer.is_empty()) {
+        let height = f64::from(one.height);
+        assert!(one.answered < height, "{}: answered at {} of {height}", one.page, one.answered);
+        assert!(one.letters >= 14.0, "{}: letters of {}", one.page, one.letters);
     }
 }

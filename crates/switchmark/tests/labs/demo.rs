@@ -10,24 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::harness::{self, Scratch, alone, full};
+use crate::program::browser::browse;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// Renders a page without network, and returns its document and what its console said.
-fn browse(page: &Path, profile: &Path) -> (String, Vec<String>) {
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .args(["--virtual-time-budget=2000", "--dump-dom"])
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("chromium starts");
-    let log = String::from_utf8_lossy(&output.stderr);
-    let console = log.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
-    (String::from_utf8_lossy(&output.stdout).into_owned(), console)
-}
 
 /// Asks it to end once there is a report.
 fn end_after(demo: &mut Child, page: &Path) {
@@ -68,7 +53,7 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
     for reference in ["src=\"http", "href=\"http", "url(http", "@import", "stylesheet"] {
         assert!(!html.contains(reference), "the report reaches out: {reference}");
     }
-    let (document, console) = browse(&page, &scratch.path("profile"));
+    let (document, console) = browse(&page, &scratch);
     assert_eq!(console, Vec::<String>::new(), "the page's console");
     assert!(document.contains("</html>"), "the page was rendered");
     let plots = document.matches("<svg").count();
@@ -97,6 +82,6 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
     // The probe of the probe: a page that does complain is heard.
     let bad = scratch.path("bad.html");
     std::fs::write(&bad, "<html><script>console.error('heard')</script></html>").expect("writes");
-    let (_, console) = browse(&bad, &scratch.path("profile"));
+    let (_, console) = browse(&bad, &scratch);
     assert!(console.iter().any(|line| line.contains("heard")), "{console:?}");
 }

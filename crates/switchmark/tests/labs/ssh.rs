@@ -105,6 +105,10 @@ impl Rack {
         }
     }
 
+    pub const fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
     pub fn path(&self, name: &str) -> String {
         self.scratch.path(name).to_str().expect("a plain path").to_owned()
     }

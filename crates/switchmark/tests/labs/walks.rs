@@ -1,6 +1,8 @@
 //! From the program to an answer without editing a file, as a new user goes: four hosts behind ssh,
 //! a switch, ports of any name and without an address.
 //!
+//! The commands are those of docs/start, read from its pages.
+//!
 //! Needs root, iproute2 and Debian's openssh-server. The switch is a bridge whose ports the
 //! kernel's token bucket holds to a rate; the hosts are namespaces.
 
@@ -8,6 +10,8 @@ use std::process::{Command, Output};
 
 use crate::harness::spaces::{Spaces, cable, call, ip, space};
 use crate::harness::{self, Scratch, alone, switchmark};
+use crate::program::browser::assert_answered;
+use crate::program::docs::{self, Shown};
 use crate::ssh::{FOUR, Rack};
 
 const NEEDED: [&str; 6] = ["ip", "tc", "ethtool", "ssh", "sshd", "ssh-keygen"];
@@ -28,11 +32,33 @@ fn untouched(name: &str) -> Rack {
     rack
 }
 
+/// The page's commands without output, with this rack's names in them.
+fn of_the_page(rack: &Rack) -> Vec<Shown> {
+    let names = |one: Shown| {
+        let one = FOUR
+            .iter()
+            .zip(["@a", "@b", "@c", "@d"])
+            .fold(one, |one, (host, shown)| one.with(&[(shown, &format!("@{host}"))]));
+        ["rack.toml", "sheet.toml", "accept.html"]
+            .into_iter()
+            .fold(one, |one, file| one.with(&[(file, &rack.path(file))]))
+    };
+    let all = docs::commands(&docs::read("docs/start/rack-of-four.md"));
+    all.into_iter().filter(|shown| !shown.with_output).map(names).collect()
+}
+
+fn the_one(rack: &Rack, verb: &str) -> Shown {
+    let mut own = of_the_page(rack).into_iter().filter(|shown| shown.is(verb));
+    let one = own.next().unwrap_or_else(|| panic!("the page has `{verb}`"));
+    assert_eq!(own.next(), None, "the page has one `{verb}`");
+    one
+}
+
 /// The first command: what it found goes into a file, which is its path.
 fn testbed_new(rack: &Rack) -> (Output, String) {
-    let hosts = FOUR.map(|host| format!("root@{host}"));
-    let output = rack.at_console().args(["testbed", "new"]).args(hosts).output().expect("starts");
-    let file = rack.path("rack.toml");
+    let new = the_one(rack, "testbed");
+    let output = rack.at_console().args(&new.words).output().expect("starts");
+    let file = rack.path(&new.into.expect("it is written into a file"));
     std::fs::write(&file, &output.stdout).expect("writes");
     (output, file)
 }
@@ -49,22 +75,6 @@ fn bad(rack: &Rack, file: &str) -> Vec<String> {
     let bad = findings.iter().filter(|finding| finding["state"] == "bad");
     bad.map(|f| format!("{} {} {}", f["place"], f["check"], f["found"])).collect()
 }
-
-/// What a buyer was promised of this switch, whose ports are held to 20 Mbit/s: two claims that it
-/// keeps, and one that no hosts without a direct cable can put down to it.
-const SHEET: &str = r#"
-device = "desk switch"
-
-[[accept]]
-claim = "throughput at least 3000pps at 512 octets"
-source = "its data sheet"
-
-[[accept]]
-claim = "throughput at least 1000pps at 1518 octets"
-
-[[accept]]
-claim = "throughput at least 20000pps at 512 octets"
-"#;
 
 fn has_addresses(host: &str) -> bool {
     let output = Command::new("ip")
@@ -129,32 +139,32 @@ fn what_is_wrong_with_a_rack_is_named() {
 fn four_hosts_come_to_an_acceptance_page_in_three_commands() {
     let Some(_alone) = alone("four_hosts_come_to_an_acceptance_page", &NEEDED) else { return };
     let rack = untouched("walk-accept");
-    let (output, file) = testbed_new(&rack);
+    let (output, _) = testbed_new(&rack);
     assert_eq!(output.status.code(), Some(0));
-    let run = |words: &[&str]| {
-        let output = rack.at_console().args(words).output().expect("starts");
+    let run = |verb: &str, more: &[&str]| {
+        let words = the_one(&rack, verb).words;
+        let output = rack.at_console().args(&words).args(more).output().expect("starts");
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         println!("$ switchmark {}\n{told}", words.join(" "));
         println!("{}", String::from_utf8_lossy(&output.stderr));
         (output, told)
     };
-    let (doctor, _) = run(&["doctor", "--testbed", &file]);
+    let (doctor, _) = run("doctor", &[]);
     assert_eq!(doctor.status.code(), Some(0), "nothing is bad");
-    let (sheet, page) = (rack.path("sheet.toml"), rack.path("accept.html"));
-    std::fs::write(&sheet, SHEET).expect("writes");
-    let journal = rack.path("journal.db");
-    let asked = ["accept", "--testbed", &file, "--claims", &sheet, "--report", &page];
-    let (accept, told) = run(&[&asked[..], &["--journal", &journal]].concat());
+    // What a buyer was promised of this switch, whose ports are held to 20 Mbit/s: two claims that
+    // it keeps, and one that no hosts without a direct cable can put down to it.
+    let sheet = docs::read("docs/start/rack-of-four.md");
+    std::fs::write(rack.path("sheet.toml"), docs::toml(&sheet)).expect("writes");
+    let (accept, told) = run("accept", &["--journal", &rack.path("journal.db")]);
     assert_eq!(accept.status.code(), Some(3), "no claim is broken, one is open");
     assert_eq!(told.matches(" pass").count(), 2, "{told}");
     assert!(told.contains("inconclusive"), "{told}");
-    let html = std::fs::read_to_string(&page).expect("a page");
-    let first = html.find("class=\"answers\"").expect("answers");
-    assert!(first < html.find("<figure").expect("a picture"), "answers come first");
+    let said = ["inconclusive", "Keeps its data sheet?", "of 3 claims 2 kept, 1 not shown"];
+    assert_answered(rack.scratch(), "accept.html", &said);
     assert!(!FOUR.iter().any(|host| has_addresses(host)), "addresses go with the run");
     if let Some(folder) = std::env::var_os("SWITCHMARK_PAGES") {
         let folder = std::path::Path::new(&folder);
-        std::fs::copy(&page, folder.join("rack-of-four.html")).expect("copies");
+        std::fs::copy(rack.path("accept.html"), folder.join("rack-of-four.html")).expect("copies");
     }
 }
 
@@ -179,11 +189,17 @@ fn two_pcs_with_one_port_each_learn_what_their_switch_does() {
     ip(&["-n", &space("desk"), "link", "add", "br0", "type", "bridge"]);
     ip(&["-n", &space("desk"), "link", "set", "br0", "up"]);
     let (pc1, pc2) = (format!("netns:{}", space("pc1")), format!("netns:{}", space("pc2")));
-    let run = |words: &[&str]| {
+    let all = docs::commands(&docs::read("docs/start/two-pcs.md"));
+    let own: Vec<Shown> = all.into_iter().filter(|shown| !shown.with_output).collect();
+    let run = |verb: &str, at: usize, more: &[&str]| {
+        let shown = own.iter().filter(|shown| shown.is(verb)).nth(at).expect("it is on the page");
+        let words = shown.clone().with(&[("local:", &format!("{pc1}:")), ("root@pc2", &pc2)]).words;
         let output = Command::new(switchmark())
-            .args(words)
+            .args(&words)
+            .args(more)
             .args(["--quiet", "--journal"])
             .arg(scratch.path("journal.db"))
+            .current_dir(scratch.folder())
             .output()
             .expect("starts");
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -195,16 +211,23 @@ fn two_pcs_with_one_port_each_learn_what_their_switch_does() {
     let asked = ["--protocol", "udp", "--size", "64", "-t", "0.1", "--blocks", "6"];
     // Joined directly.
     cable(("pc1", "eth0", "192.0.2.1/24"), ("pc2", "eth0", "192.0.2.2/24"));
-    let hosts = format!("{pc1}:eth0={pc2}:eth0");
-    let told = run(&[&["latency", "--hosts", &hosts][..], &asked].concat());
+    let told = run("latency", 0, &asked);
     assert!(told.contains("RTT"), "{told}");
     // The cable is moved.
     ip(&["-n", &space("pc1"), "link", "delete", "eth0"]);
     plug_into_the_switch();
-    let hosts = format!("{pc1}:eth0,{pc2}:eth0");
-    let told = run(&[&["latency", "--hosts", &hosts, "--bypass", "latest"][..], &asked].concat());
+    let told = run("latency", 1, &[&asked[..], &["--report", "adds.html"]].concat());
     assert!(told.contains(" adds ") || told.contains("not significant"), "{told}");
     assert!(told.contains("measured at another time"), "{told}");
-    let told = run(&["tcp", "--hosts", &hosts, "-t", "0.5", "-O", "0.3", "--blocks", "2"]);
+    assert_answered(&scratch, "adds.html", &["Added latency?", "64-octet frames"]);
+    let asked = ["-t", "0.5", "-O", "0.3", "--blocks", "2", "--report", "tcp.html"];
+    let told = run("tcp", 0, &asked);
     assert!(told.contains("Mbit/s") && told.contains("of TCP payload"), "{told}");
+    assert_answered(&scratch, "tcp.html", &["Line rate by TCP?", "Mbit/s"]);
+    if let Some(folder) = std::env::var_os("SWITCHMARK_PAGES") {
+        for page in ["adds.html", "tcp.html"] {
+            let own = std::path::Path::new(&folder).join(format!("two-pcs-{page}"));
+            std::fs::copy(scratch.path(page), own).expect("copies");
+        }
+    }
 }

@@ -2,6 +2,9 @@
 //!
 //! Never retries, and never asserts a time.
 
+pub mod browser;
+pub mod docs;
+
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;

@@ -1,0 +1,120 @@
+//! A page in a real browser, without network: what its console said, and how it is laid out on a
+//! screen of a given size.
+//!
+//! Needs chromium. Its window has a least width, so a small screen is a frame in a larger one: the
+//! page in it sees the frame's size. Never judges a page.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use super::Scratch;
+
+/// The screens that pages are made for: a laptop's and a telephone's.
+pub const SCREENS: [(u32, u32); 2] = [(1280, 800), (390, 844)];
+
+/// How a page is laid out on one screen, in CSS pixels.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Layout {
+    pub page: String,
+    /// Of the screen, as the page sees it.
+    pub width: u32,
+    pub height: u32,
+    /// Of all that is in it, tables and texts that are folded away included: more than the screen's
+    /// where it has to be moved sideways to be read.
+    pub content: u32,
+    /// Where the first answer ends.
+    pub answered: f64,
+    /// What the first answer says, as it is shown.
+    pub answer: String,
+    /// How large its letters are.
+    pub letters: f64,
+}
+
+/// Whether there is one; where not, that is said.
+pub fn is_there(test: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("chromium").is_file());
+    if !found {
+        eprintln!("skipped: {test} needs `chromium`, which is not installed");
+    }
+    found
+}
+
+/// Renders a page, and returns its document and what its console said.
+pub fn browse(page: &Path, scratch: &Scratch) -> (String, Vec<String>) {
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0"])
+        // A frame's page may be asked how it is laid out.
+        .arg("--allow-file-access-from-files")
+        .arg(format!("--user-data-dir={}", scratch.path("profile").display()))
+        .args(["--virtual-time-budget=2000", "--dump-dom"])
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("chromium starts");
+    let log = String::from_utf8_lossy(&output.stderr);
+    let console = log.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
+    (String::from_utf8_lossy(&output.stdout).into_owned(), console)
+}
+
+const LOOK: &str = r#"
+addEventListener("load", () => {
+  const all = [...document.querySelectorAll("iframe")].map((frame) => {
+    const page = frame.contentDocument, root = page.documentElement;
+    const first = page.querySelector("ul.answers li"), text = page.querySelector(".answer");
+    const answered = first ? first.getBoundingClientRect().bottom : 0;
+    page.querySelectorAll("details").forEach((folded) => { folded.open = true; });
+    return {
+      page: frame.getAttribute("src"),
+      width: frame.contentWindow.innerWidth, height: frame.contentWindow.innerHeight,
+      content: root.scrollWidth, answered, answer: first ? first.innerText : "",
+      letters: text ? parseFloat(frame.contentWindow.getComputedStyle(text).fontSize) : 0,
+    };
+  });
+  const said = document.createElement("script");
+  said.type = "application/json";
+  said.textContent = JSON.stringify(all);
+  document.body.replaceChildren(said);
+});
+"#;
+
+/// Its first answer ends within either screen, in letters that can be read, and says all of this;
+/// and nothing of the page lies beside the screen.
+pub fn assert_answered(scratch: &Scratch, page: &str, said: &[&str]) {
+    if !is_there("the first screen of a page") {
+        return;
+    }
+    for layout in laid_out(scratch, &[page]) {
+        let answer = layout.answer.replace('\u{a0}', " ");
+        assert!(layout.answered > 0.0 && layout.letters >= 14.0, "{layout:?}");
+        assert!(layout.answered < f64::from(layout.height), "{layout:?}");
+        assert!(layout.content <= layout.width, "{layout:?}");
+        assert!(
+            said.iter().all(|words| answer.contains(words)),
+            "{}: {said:?} in {answer}",
+            layout.page
+        );
+    }
+}
+
+/// Each of these pages of the folder on each screen.
+pub fn laid_out(scratch: &Scratch, pages: &[&str]) -> Vec<Layout> {
+    let mut html = format!("<!doctype html><script>{LOOK}</script><body>");
+    for page in pages {
+        for (width, height) in SCREENS {
+            let style = format!("border:0;width:{width}px;height:{height}px");
+            let _ = write!(html, r#"<iframe src="{page}" style="{style}"></iframe>"#);
+        }
+    }
+    let own = scratch.path("screens.html");
+    std::fs::write(&own, html).expect("writes");
+    let (document, console) = browse(&own, scratch);
+    let said = document.split(r#"<script type="application/json">"#).nth(1);
+    let said = said.and_then(|rest| rest.split("</script>").next());
+    let said = said.unwrap_or_else(|| panic!("{console:?}: {document}"));
+    serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
