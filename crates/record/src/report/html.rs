@@ -174,7 +174,8 @@ fn answer(answer: Answer) -> AnswerView {
         reply: answer.reply.map(reply),
         verdict: answer.verdict.map(verdict),
         question: answer.question,
-        text: answer.text,
+        // A sign on a line of its own says nothing.
+        text: answer.text.replace(" %", "\u{a0}%"),
     }
 }
 

@@ -72,7 +72,7 @@ fn a_whole_run_is_shown() {
         "three protocols and three sizes are answered"
     );
     for text in [
-        "The bridge adds 4.10\u{a0}µs (95 % CI 3.98…4.18\u{a0}µs) to the idle UDP RTT of 64-octet frames",
+        "The bridge adds 4.10\u{a0}µs (95\u{a0}% CI 3.98…4.18\u{a0}µs) to the idle UDP RTT of 64-octet frames",
         "h1 → h2 forwards 148,800\u{a0}frames/s (search bracket 148,800…149,395\u{a0}frames/s) of 64 octets",
         "the direct cable carried at least 580,320\u{a0}frames/s",
         "IP length 46",
