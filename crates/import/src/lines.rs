@@ -180,6 +180,10 @@ impl Prefix {
 
     /// What stands behind one that looks alike, with other digits and letters.
     pub(crate) fn behind<'a>(&self, line: &'a str) -> Option<&'a str> {
+        // Nothing behind it: the blank at its end went with the line's.
+        if shape(line) == self.0.trim_end() {
+            return Some("");
+        }
         let (front, rest) = line.split_at_checked(self.0.len())?;
         (shape(front) == self.0).then_some(rest)
     }
