@@ -1,8 +1,8 @@
 //! Other tools' output as figures: [`FORMATS`] lists the tools, and our own rows are read too.
 //!
 //! Owns the recognition of an output by its content, and one module a tool. Each figure carries
-//! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a line
-//! that is not understood is named.
+//! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a
+//! line that is not understood is named.
 
 mod counts;
 mod ethr;

@@ -31,6 +31,32 @@ macro_rules! caveats {
     };
 }
 
+impl Caveat {
+    /// The same to people who have only another tool's output: what removes the doubt is another
+    /// option.
+    pub const fn text_of_import(self) -> &'static str {
+        match self {
+            Self::NoBypass => {
+                "No output over a direct cable stands beside it, so nothing tells the tester's share. Give one by --bypass FILE."
+            }
+            Self::FewBlocks => {
+                "Too few outputs of the same for a 95 % interval; below 90 % only the range is stated. Import more of them."
+            }
+            Self::FewSamples => {
+                "Too few samples for so high a quantile: the value is a bound by order statistics. Let the tool measure longer."
+            }
+            other => other.text(),
+        }
+    }
+
+    /// What it says beside these figures.
+    pub fn text_among(self, figures: &[crate::Figure]) -> &'static str {
+        let mut own = figures.iter().filter(|figure| figure.caveats.contains(&self)).peekable();
+        let imported = own.peek().is_some() && own.all(|f| f.caveats.contains(&Self::Imported));
+        if imported { self.text_of_import() } else { self.text() }
+    }
+}
+
 caveats! {
     NoBypass "no-bypass" "No direct cable connects these hosts, so nothing tells the tester's share. Add one and measure again.";
     BypassAtAnotherTime "bypass-at-another-time" "The direct cable was measured at another time, not beside the device: what the hosts changed by in between is in the difference. Measure it before and after (--sittings, or --bypass twice).";
