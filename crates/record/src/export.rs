@@ -208,7 +208,7 @@ fn tagged(text: &str) -> String {
 
 /// The compressed encoding of V2, which is what histogram logs hold: some readers take no other.
 fn compressed(histogram: &Histogram) -> String {
-    const COOKIE: u32 = 0x1c84_9304;
+    const COOKIE: u32 = 0x1c84_9314;
     let plain = BASE64.decode(histogram.to_base64()).expect("our own text");
     let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
     let packed = zlib.write_all(&plain).and_then(|()| zlib.finish()).expect("memory takes it");
