@@ -6,8 +6,8 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{between, leading, nanoseconds, prefix};
+use crate::reader::Reader;
 use crate::series::Series;
-use crate::text::Reader;
 
 /// The columns of a table of latency, `Avg` and then these.
 const POINTS: [f64; 8] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];

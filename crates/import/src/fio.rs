@@ -13,7 +13,7 @@ use crate::ImportError;
 use crate::fio_text::{Part, put_all};
 use crate::found::{Found, Row};
 use crate::numbers::number;
-use crate::objects::Problem;
+use crate::problem::Problem;
 
 /// Of a distribution: fio prints eighteen more.
 const POINTS: [f64; 3] = [0.5, 0.99, 0.999];

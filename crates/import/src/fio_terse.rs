@@ -8,7 +8,7 @@ use page::{Key, Metric};
 use crate::fio_text::{Part, put_all};
 use crate::found::{Found, Row};
 use crate::numbers::number;
-use crate::text::Reader;
+use crate::reader::Reader;
 
 /// How many percentiles fio prints, zeros among them.
 const PERCENTILES: usize = 20;

@@ -10,7 +10,7 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{behind, between, leading, nanoseconds, number, prefix};
-use crate::text::Reader;
+use crate::reader::Reader;
 
 /// By more than this the two must not differ.
 pub(crate) const LITTLE: f64 = 0.02;

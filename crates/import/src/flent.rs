@@ -4,7 +4,7 @@
 
 use crate::found::{Found, Row};
 use crate::json::Document;
-use crate::objects::Problem;
+use crate::problem::Problem;
 use crate::series::Series;
 use page::{Caveat, Key, Metric};
 

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::found::{Found, Row};
 use crate::numbers::{between, leading, number};
+use crate::reader::Reader;
 use crate::series::Series;
-use crate::text::Reader;
 
 const MS: f64 = 1e6;
 /// Its hosts, from what `--json` prints of each.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::counts::Counts;
 use crate::found::{Found, Row};
 use crate::json::Document;
-use crate::objects::Problem;
+use crate::problem::Problem;
 
 const TOOL: &str = "iperf3";
 

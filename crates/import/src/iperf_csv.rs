@@ -10,7 +10,7 @@ use page::{Caveat, Key};
 use crate::counts::Counts;
 use crate::found::{Found, Row};
 use crate::numbers::number;
-use crate::text::Reader;
+use crate::reader::Reader;
 
 /// No test has more streams.
 const MOST_STREAMS: usize = 4096;

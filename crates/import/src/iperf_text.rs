@@ -13,7 +13,7 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::counts::Counts;
 use crate::found::{Found, Row};
-use crate::text::Reader;
+use crate::reader::Reader;
 use line::Line;
 use stream::{Result, Stream};
 

@@ -6,7 +6,7 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::json::Document;
-use crate::objects::Problem;
+use crate::problem::Problem;
 
 pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
     let value = &document.value;

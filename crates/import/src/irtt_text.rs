@@ -6,7 +6,7 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{leading, nanoseconds};
-use crate::text::Reader;
+use crate::reader::Reader;
 
 /// Reads it.
 #[derive(Debug, Default)]

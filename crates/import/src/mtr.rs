@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::found::{Found, Row};
 use crate::numbers::{between, leading, number};
-use crate::objects::Problem;
-use crate::text::Reader;
+use crate::problem::Problem;
+use crate::reader::Reader;
 
 const MS: f64 = 1e6;
 

@@ -6,7 +6,7 @@ use page::{Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{behind, number};
-use crate::text::Reader;
+use crate::reader::Reader;
 
 const CONVENTION: &str = "bus bandwidth of nccl-tests";
 const GIGABYTES: f64 = 8e9;

@@ -10,7 +10,7 @@ use page::{Caveat, Key, Metric, Unit};
 use crate::counts::Counts;
 use crate::found::{Found, Row};
 use crate::numbers::{behind, between, number};
-use crate::text::Reader;
+use crate::reader::Reader;
 
 /// Reads it.
 #[derive(Debug, Default)]

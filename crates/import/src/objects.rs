@@ -7,30 +7,11 @@ use serde_json::Value;
 
 use crate::found::Found;
 use crate::json::{Broken, Document};
+use crate::problem::Problem;
 use crate::{ImportError, fio, flent, fping, iperf3, irtt, mtr, rows};
 
 /// So many are told of those that tell nothing.
 const MOST_PROBLEMS: usize = 20;
-
-/// What a reader of one value says; where it stands is added here.
-#[derive(Debug)]
-pub(crate) enum Problem {
-    Unknown,
-    Broken(String),
-    Failed(&'static str, String),
-    Missing(&'static str, &'static str),
-}
-
-impl Problem {
-    pub(crate) fn at(self, number: usize) -> ImportError {
-        match self {
-            Self::Unknown => ImportError::UnknownJson { number },
-            Self::Broken(why) => ImportError::BrokenJson { number, why },
-            Self::Failed(tool, reason) => ImportError::ToolFailed { number, tool, reason },
-            Self::Missing(tool, what) => ImportError::Missing { number, tool, what },
-        }
-    }
-}
 
 /// The values so far.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use page::{Caveat, Key, Metric};
 
 use crate::found::{Found, Row};
 use crate::numbers::number;
-use crate::text::Reader;
+use crate::reader::Reader;
 
 /// Its columns, as its headings name them.
 const COLUMNS: [(&str, Column); 9] = [

@@ -7,8 +7,8 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{behind, leading, number};
+use crate::reader::Reader;
 use crate::series::Series;
-use crate::text::Reader;
 
 const MS: f64 = 1e6;
 

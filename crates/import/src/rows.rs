@@ -7,7 +7,7 @@ use page::{Caveat, Figure};
 use serde_json::Value;
 
 use crate::found::Found;
-use crate::objects::Problem;
+use crate::problem::Problem;
 
 /// The schemas that are understood: the first had ports' groups as text.
 const SCHEMAS: [&str; 2] = ["switchmark/1", "switchmark/2"];

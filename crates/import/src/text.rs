@@ -9,6 +9,7 @@ use std::io::BufRead;
 use crate::found::Found;
 use crate::lines::{Prefix, Source, behind_log, behind_prefix, plain};
 use crate::objects::Objects;
+use crate::reader::Reader;
 use crate::{ImportError, Imported, MOST_FIGURES, MOST_NAMED, json, unreadable};
 use crate::{ethr, fio_terse, fio_text, fping, iperf_csv, iperf_text, irtt_text, mtr, nccl};
 use crate::{netperf, perftest, ping, qperf, sockperf, uperf};
@@ -17,16 +18,6 @@ use crate::{netperf, perftest, ping, qperf, sockperf, uperf};
 const QUOTED: usize = 60;
 /// So far in there must be no octet of zeros.
 const HEAD: usize = 64;
-
-/// One tool's lines, in order.
-pub(crate) trait Reader {
-    /// Its name.
-    fn tool(&self) -> &'static str;
-    /// Whether the line is its own; what it tells may be put at once or at the end.
-    fn line(&mut self, line: &str, found: &mut Found) -> bool;
-    /// Nothing more comes.
-    fn end(&mut self, found: &mut Found);
-}
 
 fn readers() -> Vec<Box<dyn Reader>> {
     vec![

@@ -7,7 +7,7 @@ use page::Caveat;
 
 use crate::found::{Found, Row};
 use crate::numbers::{leading, prefix};
-use crate::text::Reader;
+use crate::reader::Reader;
 
 /// Reads it.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
-//! A run's figures for other programs and for people: CSV, Markdown, Parquet, Prometheus' text, Influx' line protocol; its
-//! round trips as HdrHistogram V2, which every tool of that family reads and merges; its TCP series
-//! as flent has them.
+//! A run's figures for other programs and for people: CSV, Markdown, Parquet, Prometheus' text,
+//! Influx' line protocol; its round trips as HdrHistogram V2, which every tool of that family reads
+//! and merges; its TCP series as flent has them.
 //!
 //! Owns each format's own rules of quoting. Never rounds or converts: base units throughout.
 
