@@ -6,13 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use page::{Key, Metric};
+use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::ImportError;
 use crate::fio_text::{Part, put_all};
 use crate::found::{Found, Row};
 use crate::numbers::number;
+use crate::problem::Problem;
+
+/// Of a distribution: fio prints eighteen more.
+const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
 
 const KINDS: [&str; 3] = ["read", "write", "trim"];
 
@@ -44,24 +48,26 @@ pub struct Operations {
 /// A run of fio's, from what it printed (`--output-format=json` or `json+`); text before the
 /// object, such as an engine's greeting, is passed over. Kinds without an operation are left out.
 pub fn run(text: &str) -> Result<Vec<Operations>, ImportError> {
-    let begin = text.find('{').ok_or(ImportError::Missing { tool: "fio", what: "JSON" })?;
+    let begin = text.find('{').unwrap_or(text.len());
+    let number = text[..begin].lines().count().max(1);
     let parsed: Result<Value, _> = serde_json::from_str(&text[begin..]);
-    let value = parsed.map_err(|error| ImportError::BrokenJson(error.to_string()))?;
-    Ok(operations(&jobs(&value)?))
+    let value = parsed.map_err(|error| Problem::Broken(error.to_string()).at(number))?;
+    let jobs = jobs(&value).map_err(|problem| problem.at(number))?;
+    Ok(operations(&jobs))
 }
 
 /// Every job's own entry. One that failed makes the whole a failure.
-fn jobs(value: &Value) -> Result<Vec<&Value>, ImportError> {
+fn jobs(value: &Value) -> Result<Vec<&Value>, Problem> {
     let jobs = ["jobs", "client_stats"].iter().find_map(|key| value[*key].as_array());
-    let jobs = jobs.ok_or(ImportError::Missing { tool: "fio", what: "jobs" })?;
+    let jobs = jobs.ok_or(Problem::Missing("fio", "jobs"))?;
     // In client mode the last entry sums up the others.
     let single: Vec<&Value> = jobs.iter().filter(|job| job["jobname"] != "All clients").collect();
     if let Some(failed) = single.iter().find(|job| job["error"].as_i64().unwrap_or(0) != 0) {
         let reason = format!("job `{}`: error {}", text(&failed["jobname"]), failed["error"]);
-        return Err(ImportError::ToolFailed { tool: "fio", reason });
+        return Err(Problem::Failed("fio", reason));
     }
     if single.is_empty() {
-        return Err(ImportError::Missing { tool: "fio", what: "job that ran" });
+        return Err(Problem::Missing("fio", "job that ran"));
     }
     Ok(single)
 }
@@ -81,18 +87,27 @@ fn of_kind(jobs: &[&Value], kind: &'static str) -> Operations {
         let own = &job[kind];
         all.per_second += own["iops"].as_f64().unwrap_or(0.0);
         all.octets = all.octets.saturating_add(own["io_bytes"].as_u64().unwrap_or(0));
-        let count = own["total_ios"].as_u64().unwrap_or(0);
+        // The oldest do not say how many there were.
+        let seconds = own["runtime"].as_f64().unwrap_or(0.0) / 1e3;
+        let of_rate = (own["iops"].as_f64().unwrap_or(0.0) * seconds).max(0.0) as u64;
+        let count = own["total_ios"].as_u64().unwrap_or(of_rate);
         all.count = all.count.saturating_add(count);
-        let told = [&["lat_ns", "clat_ns"][..], &["slat_ns"][..]];
+        // fio 2 has microseconds, under names without a unit.
+        let told = [
+            &[("lat_ns", 1.0), ("lat", 1e3), ("clat_ns", 1.0), ("clat", 1e3)][..],
+            &[("slat_ns", 1.0), ("slat", 1e3)][..],
+        ];
         for (names, (sum, weights)) in told.iter().zip(&mut means) {
-            let mean =
-                names.iter().find_map(|name| own[*name]["mean"].as_f64().filter(|m| *m > 0.0));
+            let mean = names.iter().find_map(|(name, scale)| {
+                own[*name]["mean"].as_f64().filter(|m| *m > 0.0).map(|mean| mean * scale)
+            });
             if let Some(mean) = mean {
                 *sum += mean * count as f64;
                 *weights += count as f64;
             }
         }
-        let end = |name: &str| own["lat_ns"][name].as_f64();
+        let (lat, scale) = if own["lat_ns"].is_object() { ("lat_ns", 1.0) } else { ("lat", 1e3) };
+        let end = |name: &str| own[lat][name].as_f64().map(|value| value * scale);
         if let (Some(least), Some(most)) = (end("min").filter(|v| *v > 0.0), end("max")) {
             let (low, high) = ends.unwrap_or((least, most));
             ends = Some((low.min(least), high.max(most)));
@@ -110,18 +125,44 @@ fn of_kind(jobs: &[&Value], kind: &'static str) -> Operations {
     all
 }
 
-pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
+pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
     let single = jobs(value)?;
     let global = &value["global options"];
-    let option = |job: &Value, name: &str| -> Option<String> {
-        let own = &job["job options"][name];
-        let found = if own.is_null() { &global[name] } else { own };
-        found.as_str().map(str::to_owned)
+    let said = |job: &Value| {
+        ["bs", "rw", "iodepth", "rate_iops", "rate"].map(|name| option(job, global, name))
     };
-    let count = |job: &Value, name: &str| option(job, name).and_then(|text| number(&text));
+    let before = found.figures.len();
+    let mut rest = &single[..];
+    let mut done: Vec<[Option<String>; 5]> = Vec::new();
+    while let Some((first, others)) = rest.split_first() {
+        rest = others;
+        let options = said(first);
+        if done.contains(&options) {
+            continue;
+        }
+        // Jobs that do the same are one measurement, others are others.
+        let alike: Vec<&Value> =
+            single.iter().copied().filter(|job| said(job) == options).collect();
+        group(&alike, global, found);
+        done.push(options);
+    }
+    if found.figures.len() == before {
+        return Err(Problem::Missing("fio", "reads or writes"));
+    }
+    Ok(())
+}
+
+fn option(job: &Value, global: &Value, name: &str) -> Option<String> {
+    let own = &job["job options"][name];
+    let found = if own.is_null() { &global[name] } else { own };
+    found.as_str().map(str::to_owned)
+}
+
+fn group(single: &[&Value], global: &Value, found: &mut Found) {
+    let count = |job: &Value, name: &str| option(job, global, name).and_then(|text| number(&text));
     let mut under_way = 0.0;
     let mut jobs = 0.0;
-    for job in &single {
+    for job in single {
         // A group reports as one job; without a group each of its jobs reports alone.
         let alike = single.iter().filter(|other| other["jobname"] == job["jobname"]).count();
         let own = (count(job, "numjobs").unwrap_or(1.0) / alike as f64).max(1.0);
@@ -132,25 +173,23 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     let first = single[0];
     row = row.with(Key::IoDepth, (under_way / jobs.max(1.0)) as u64);
     for (name, condition) in [("bs", Key::BlockSize), ("rw", Key::Pattern)] {
-        if let Some(said) = option(first, name) {
+        if let Some(said) = option(first, global, name) {
             row = match (name, octets(&said)) {
                 ("bs", Some(octets)) => row.with(condition, octets),
                 _ => row.with(condition, said),
             };
         }
     }
+    let is_paced = ["rate_iops", "rate"].iter().any(|name| option(first, global, name).is_some());
+    row = row.doubting_if(is_paced, Caveat::LoadHeldBack);
     let kinds: Vec<Operations> =
-        operations(&single).into_iter().filter(|kind| kind.per_second > 0.0).collect();
-    if kinds.is_empty() {
-        return Err(ImportError::Missing { tool: "fio", what: "reads or writes" });
-    }
+        operations(single).into_iter().filter(|kind| kind.per_second > 0.0).collect();
     let parts: Vec<Part> = kinds.iter().map(part).collect();
-    put_all(found, &row, &parts, under_way);
+    put_all(found, &row, &parts.iter().collect::<Vec<_>>(), under_way);
     for kind in &kinds {
         let row = row.clone().with(Key::Operation, kind.kind).samples(kind.count);
-        distribution(found, &row, kind, &single);
+        distribution(found, &row, kind, single);
     }
-    Ok(())
 }
 
 fn text(value: &Value) -> &str {
@@ -182,24 +221,29 @@ fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) 
     let completion = row.clone().with(Key::Latency, "completion");
     if !of.bins.is_empty() {
         let row = if of.whole { row } else { &completion };
-        for q in [0.5, 0.99, 0.999] {
+        for q in POINTS {
             found.at(row, Metric::IoLatency, q, of_bins(&of.bins, q));
         }
         return;
     }
-    let ran = |job: &&&Value| job[of.kind]["total_ios"].as_u64().unwrap_or(0) > 0;
+    let ran = |job: &&&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;
     if jobs.iter().filter(ran).count() != 1 {
         return;
     }
-    let told = jobs.iter().filter_map(|job| job[of.kind]["clat_ns"]["percentile"].as_object());
-    let mut points: Vec<(f64, f64)> = told
-        .flatten()
-        .filter_map(|(name, value)| Some((number(name)? / 100.0, value.as_f64()?)))
-        .collect();
-    // The object's keys come as text does: 99.99 before 5.
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for (q, ns) in points {
-        found.at(&completion, Metric::IoLatency, q, ns);
+    for (name, scale, whole) in
+        [("clat_ns", 1.0, false), ("clat", 1e3, false), ("lat_ns", 1.0, true)]
+    {
+        let told = jobs.iter().filter_map(|job| job[of.kind][name]["percentile"].as_object());
+        // The object's keys come as text does: 99.99 before 5.
+        for q in POINTS {
+            let told = told.clone().flatten();
+            let at = |(name, _): &(&String, &Value)| number(name) == Some(q * 100.0);
+            let value = told.into_iter().find(at).and_then(|(_, value)| value.as_f64());
+            let row = if whole { row } else { &completion };
+            if let Some(value) = value {
+                found.at(row, Metric::IoLatency, q, value * scale);
+            }
+        }
     }
 }
 

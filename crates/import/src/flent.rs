@@ -2,35 +2,27 @@
 //!
 //! Never reads `results`: those are interpolated onto a common time axis.
 
-use page::{Caveat, Key, Metric, Unit};
-use serde_json::Value;
-
-use crate::ImportError;
 use crate::found::{Found, Row};
+use crate::json::Document;
+use crate::problem::Problem;
+use crate::series::Series;
+use page::{Caveat, Key, Metric};
 
-pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
-    let missing = |what| ImportError::Missing { tool: "flent", what };
-    let series = value["raw_values"].as_object().ok_or_else(|| missing("raw values"))?;
+pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
+    let missing = |what| Problem::Missing("flent", what);
+    let value = &document.value;
     let metadata = &value["metadata"];
     let mut row = Row::of("flent");
     if let Some(test) = metadata["NAME"].as_str() {
         row = row.with(Key::Test, test);
     }
     let before = found.figures.len();
-    for (name, points) in series {
-        let values: Vec<f64> = points
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|point| point["val"].as_f64())
-            .filter(|value| value.is_finite())
-            .collect();
-        if values.is_empty() {
-            continue;
-        }
+    for (place, values) in &document.lists {
+        let name = place.strip_prefix("raw_values.").and_then(|name| name.strip_suffix(".val"));
+        let Some(name) = name.filter(|_| !values.is_empty()) else { continue };
         let units = metadata["SERIES_META"][name]["UNITS"].as_str();
         let units = units.or_else(|| value["metadata"]["UNITS"][name].as_str()).unwrap_or_default();
-        one(found, &row.clone().with(Key::Series, name.clone()), name, units, &values);
+        one(found, &row.clone().with(Key::Series, name), name, units, values);
     }
     if found.figures.len() == before {
         return Err(missing("series of round trips or rates with values"));
@@ -38,18 +30,18 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     Ok(())
 }
 
-fn one(found: &mut Found, row: &Row, name: &str, units: &str, values: &[f64]) {
+fn one(found: &mut Found, row: &Row, name: &str, units: &str, values: &Series) {
     let lower = name.to_ascii_lowercase();
     let protocol = ["icmp", "udp", "tcp"].into_iter().find(|known| lower.contains(known));
     let row =
         protocol.map_or_else(|| row.clone(), |protocol| row.clone().with(Key::Protocol, protocol));
-    let row = row.samples(values.len() as u64);
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let row = row.samples(values.count);
     if units == "ms" || (units.is_empty() && lower.contains("ping")) {
         let row = row.doubting(Caveat::SoftwareTimestamps);
-        found.samples(&row, Metric::Rtt, values.iter().map(|ms| ms * 1e6).collect());
-    } else if units.eq_ignore_ascii_case("mbits/s") || units.eq_ignore_ascii_case("mbit/s") {
-        let row = row.with(Key::RateConvention, "payload");
-        found.put(&row, Metric::Goodput, Unit::BitsPerSecond, mean * 1e6);
+        found.samples(&row, Metric::Rtt, values, 1e6);
+    } else if let Some(mean) = values.mean()
+        && ["mbits/s", "mbit/s"].iter().any(|known| units.eq_ignore_ascii_case(known))
+    {
+        found.goodput(&row, mean * 1e6);
     }
 }

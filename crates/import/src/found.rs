@@ -3,11 +3,12 @@
 //!
 //! Never reads text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use measure::quantile;
 use page::Condition;
 use page::{Caveat, Conditions, Figure, Key, Metric, Unit, Verdict};
+
+use crate::series::Series;
 
 /// Everything that a file told so far.
 #[derive(Debug, Default)]
@@ -22,18 +23,28 @@ pub(crate) struct Row {
     conditions: Conditions,
     caveats: Vec<Caveat>,
     n: u64,
+    tool: &'static str,
 }
 
 impl Row {
     pub(crate) fn of(tool: &'static str) -> Self {
         let conditions = BTreeMap::from([(Key::Tool, tool.into())]);
-        Self { conditions, caveats: vec![Caveat::Imported], n: 1 }
+        Self { conditions, caveats: vec![Caveat::Imported], n: 1, tool }
     }
 
     #[must_use]
     pub(crate) fn with(mut self, key: Key, value: impl Into<Condition>) -> Self {
         self.conditions.insert(key, value.into());
         self
+    }
+
+    /// With a condition that is known only sometimes.
+    #[must_use]
+    pub(crate) fn with_known(self, key: Key, value: Option<impl Into<Condition>>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
     }
 
     #[must_use]
@@ -45,7 +56,22 @@ impl Row {
     }
 
     #[must_use]
-    pub(crate) fn samples(mut self, n: u64) -> Self {
+    pub(crate) fn doubting_if(self, is: bool, caveat: Caveat) -> Self {
+        if is { self.doubting(caveat) } else { self }
+    }
+
+    /// The output says two things: both, in words.
+    #[must_use]
+    pub(crate) fn contradicted(self, both: Option<String>) -> Self {
+        let Some(mut both) = both else { return self };
+        if let Some(earlier) = self.conditions.get(&Key::Contradiction) {
+            both = format!("{earlier}; {both}");
+        }
+        self.with(Key::Contradiction, both).doubting(Caveat::SelfContradictory)
+    }
+
+    #[must_use]
+    pub(crate) const fn samples(mut self, n: u64) -> Self {
         self.n = n;
         self
     }
@@ -57,32 +83,54 @@ impl Found {
         self.point(row, metric, unit, None, value);
     }
 
+    /// Payload a second.
+    pub(crate) fn goodput(&mut self, row: &Row, bits_per_second: f64) {
+        let row = row.clone().with(Key::RateConvention, "payload");
+        self.put(&row, Metric::Goodput, Unit::BitsPerSecond, bits_per_second);
+    }
+
     /// A mean: distributions are known by their points, and this is no point.
     pub(crate) fn mean(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.put(&row.clone().with(Key::Statistic, "mean"), metric, unit, value);
     }
 
-    /// A point of a distribution.
+    /// A point of a distribution; beyond a quantile there must lie samples: twenty, as in our own
+    /// studies.
     pub(crate) fn at(&mut self, row: &Row, metric: Metric, quantile: f64, value: f64) {
-        self.point(row, metric, Unit::Nanoseconds, Some(quantile), value);
+        let few = quantile > 0.5 && quantile < 1.0 && row.n as f64 * (1.0 - quantile) < 20.0;
+        let row = row.clone().doubting_if(few && row.n > 1, Caveat::FewSamples);
+        self.point(&row, metric, Unit::Nanoseconds, Some(quantile), value);
     }
 
-    /// The usual points of a distribution, from its samples in nanoseconds, in any order.
-    pub(crate) fn samples(&mut self, row: &Row, metric: Metric, mut samples: Vec<f64>) {
-        samples.retain(|sample| sample.is_finite());
-        samples.sort_by(f64::total_cmp);
-        let row = row.clone().samples(samples.len() as u64);
-        for q in [0.0, 0.5, 0.99, 1.0] {
-            // Beyond a quantile there must lie samples: twenty, as in our own studies.
-            let few = q > 0.5 && q < 1.0 && (samples.len() as f64) * (1.0 - q) < 20.0;
-            let row = if few { row.clone().doubting(Caveat::FewSamples) } else { row.clone() };
-            if let Some(value) = quantile::quantile(&samples, q) {
-                self.at(&row, metric, q, value);
+    /// What a tool's summary tells of a delay: least, mean, most, in nanoseconds.
+    pub(crate) fn summary(&mut self, row: &Row, metric: Metric, [least, mean, most]: [f64; 3]) {
+        self.at(row, metric, 0.0, least);
+        self.at(row, metric, 1.0, most);
+        self.mean(row, metric, Unit::Nanoseconds, mean);
+    }
+
+    /// The same in steps of so many nanoseconds: what is printed as nothing is a bound.
+    pub(crate) fn coarse(&mut self, row: &Row, metric: Metric, told: [f64; 3], step: f64) {
+        let row = row.clone().doubting(Caveat::CoarseTimes);
+        let bound = row.clone().with(Key::Bound, "at most");
+        let [least, mean, most] = told.map(|value| (value.max(step), value >= step));
+        let of = |exact: bool| if exact { &row } else { &bound };
+        self.at(of(least.1), metric, 0.0, least.0);
+        self.at(of(most.1), metric, 1.0, most.0);
+        self.mean(of(mean.1), metric, Unit::Nanoseconds, mean.0);
+    }
+
+    /// The usual points of a distribution, from its samples, each of which is so many nanoseconds.
+    pub(crate) fn samples(&mut self, row: &Row, metric: Metric, samples: &Series, scale: f64) {
+        const POINTS: [f64; 4] = [0.0, 0.5, 0.99, 1.0];
+        let row = row.clone().samples(samples.count);
+        for (q, value) in POINTS.into_iter().zip(samples.quantiles(&POINTS)) {
+            if let Some(value) = value {
+                self.at(&row, metric, q, value * scale);
             }
         }
-        if !samples.is_empty() {
-            let mean = samples.iter().sum::<f64>() / samples.len() as f64;
-            self.mean(&row, metric, Unit::Nanoseconds, mean);
+        if let Some(mean) = samples.mean() {
+            self.mean(&row, metric, Unit::Nanoseconds, mean * scale);
         }
     }
 
@@ -90,8 +138,8 @@ impl Found {
         if !value.is_finite() {
             return;
         }
-        if let Some(Condition::Text(_)) = row.conditions.get(&Key::Tool) {
-            self.name_tool(row);
+        if !self.tools.contains(&row.tool) {
+            self.tools.push(row.tool);
         }
         self.figures.push(Figure {
             metric,
@@ -109,11 +157,25 @@ impl Found {
         });
     }
 
-    fn name_tool(&mut self, row: &Row) {
-        const KNOWN: [&str; 8] =
-            ["fio", "flent", "iperf", "iperf3", "irtt", "ping", "qperf", "sockperf"];
-        let named =
-            KNOWN.iter().find(|t| row.conditions.get(&Key::Tool) == Some(&Condition::from(**t)));
-        self.tools.extend(named.filter(|tool| !self.tools.contains(*tool)));
+    /// Says of those that tell the same thing again which time it is.
+    pub(crate) fn number_repeats(&mut self) {
+        let case = |figure: &Figure| {
+            let mut conditions = figure.conditions.clone();
+            conditions.remove(&Key::Contradiction);
+            format!("{:?} {:?} {:?} {conditions:?}", figure.metric, figure.unit, figure.quantile)
+        };
+        let mut times: HashMap<String, u64> = HashMap::new();
+        for figure in &self.figures {
+            *times.entry(case(figure)).or_insert(0) += 1;
+        }
+        let mut seen: HashMap<String, u64> = HashMap::new();
+        for figure in &mut self.figures {
+            let case = case(figure);
+            if times.get(&case).is_some_and(|times| *times > 1) {
+                let position = seen.entry(case).or_insert(0);
+                *position += 1;
+                figure.set(Key::Position, *position);
+            }
+        }
     }
 }

@@ -3,15 +3,15 @@
 //! Never takes its one-way delays for more than they are: two clocks stamped them.
 
 use page::{Caveat, Key, Metric, Unit};
-use serde_json::Value;
 
-use crate::ImportError;
 use crate::found::{Found, Row};
+use crate::json::Document;
+use crate::problem::Problem;
 
-pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
+pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
+    let value = &document.value;
     let params = &value["config"]["params"];
     let stats = &value["stats"];
-    let trips = value["round_trips"].as_array();
     let mut row = Row::of("irtt").with(Key::Protocol, "udp").doubting(Caveat::SoftwareTimestamps);
     if let Some(interval) = params["interval"].as_f64().filter(|ns| *ns > 0.0) {
         row = row.with(Key::Schedule, format!("open loop {:.0}/s", 1e9 / interval));
@@ -23,15 +23,13 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     if lost.is_some_and(|percent| percent > 0.0) {
         row = row.doubting(Caveat::SomeLost);
     }
-    let of = |name: &str| -> Vec<f64> {
-        let trips = trips.into_iter().flatten();
-        trips.filter_map(|trip| trip["delay"][name].as_f64()).collect()
-    };
-    let samples = of("rtt");
-    if samples.is_empty() {
+    let of = |name: &str| document.series(&format!("round_trips.delay.{name}"));
+    if let Some(samples) = of("rtt") {
+        found.samples(&row, Metric::Rtt, samples, 1.0);
+    } else {
         let told = |name: &str| stats["rtt"][name].as_f64();
         let Some(mean) = told("mean") else {
-            return Err(ImportError::Missing { tool: "irtt", what: "round trips" });
+            return Err(Problem::Missing("irtt", "round trips"));
         };
         let n = stats["rtt"]["n"].as_u64().unwrap_or(1);
         let row = row.clone().samples(n);
@@ -41,14 +39,11 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
                 found.at(&row, Metric::Rtt, q, value);
             }
         }
-    } else {
-        found.samples(&row, Metric::Rtt, samples);
     }
     for (name, direction) in [("send", "forward"), ("receive", "reverse")] {
-        let delays = of(name);
-        if !delays.is_empty() {
+        if let Some(delays) = of(name) {
             let row = row.clone().with(Key::Direction, direction).doubting(Caveat::ClocksApart);
-            found.samples(&row, Metric::OneWayDelay, delays);
+            found.samples(&row, Metric::OneWayDelay, delays, 1.0);
         }
     }
     if let Some(percent) = lost {

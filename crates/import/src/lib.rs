@@ -1,31 +1,46 @@
-//! Other tools' output as figures: iperf 2 and 3, fio, qperf, ping, sockperf, irtt, flent, and our
-//! own rows.
+//! Other tools' output as figures: [`FORMATS`] lists the tools, and our own rows are read too.
 //!
-//! Owns the recognition of a file by its content, and one module a tool. Each figure carries what
-//! its tool leaves in doubt. Never opens a file, and never guesses: a line that is not understood
-//! is named.
+//! Owns the recognition of an output by its content, and one module a tool. Each figure carries
+//! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a
+//! line that is not understood is named.
 
+mod counts;
+mod ethr;
 pub mod fio;
+mod fio_terse;
 mod fio_text;
 mod flent;
+mod formats;
 mod found;
+mod fping;
 mod iperf3;
+mod iperf_csv;
 mod iperf_text;
 mod irtt;
+mod irtt_text;
+mod json;
 mod lines;
+mod mtr;
+mod nccl;
+mod netperf;
 mod numbers;
+mod objects;
+mod perftest;
 mod ping;
+mod problem;
 mod qperf;
+mod reader;
 mod rows;
+mod series;
 mod sockperf;
 mod text;
+mod uperf;
 
-use std::io::Read as _;
+use std::io::{self, BufRead, BufReader, Read};
 
 use page::Figure;
-use serde_json::Value;
 
-use found::Found;
+pub use formats::{FORMATS, Format, Made};
 
 /// What one file told.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,36 +49,59 @@ pub struct Imported {
     pub tools: Vec<&'static str>,
     /// What they measured; the conditions `device`, `path` and `file` are the caller's.
     pub figures: Vec<Figure>,
-    /// Lines that no tool's reader understood, with their numbers from 1.
+    /// Lines that no tool's reader understood, with their numbers from 1; the first
+    /// [`MOST_NAMED`].
     pub unknown: Vec<(usize, String)>,
+    /// How many lines those are in all.
+    pub unknown_lines: usize,
+    /// What was stepped over or left out, in words.
+    pub notes: Vec<String>,
 }
 
-/// A file that tells nothing.
+/// An output that tells nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// It is no text.
     #[error("the file is neither text nor gzip of it")]
     NotText,
-    /// More than [`LARGEST`] octets.
-    #[error("the file holds more than 256 MiB")]
-    TooLarge,
+    /// It could not be read to its end.
+    #[error("reading it failed: {0}")]
+    Unreadable(String),
+    /// It tells too much.
+    #[error("by line {number} the file tells more than {MOST_FIGURES} figures")]
+    TooMuch {
+        /// From 1.
+        number: usize,
+    },
     /// JSON of no tool that is known.
-    #[error("the file is JSON, but not of fio, iperf3, irtt, flent or switchmark")]
-    UnknownJson,
+    #[error("line {number} begins JSON, but not that of a known tool")]
+    UnknownJson {
+        /// From 1.
+        number: usize,
+    },
     /// It begins as JSON and is none.
-    #[error("the file begins as JSON and breaks off or breaks its rules: {0}")]
-    BrokenJson(String),
+    #[error("line {number}: the JSON breaks off or breaks its rules: {why}")]
+    BrokenJson {
+        /// From 1.
+        number: usize,
+        /// In the words of JSON's reader.
+        why: String,
+    },
     /// The tool itself failed.
-    #[error("{tool} says that it failed: {reason}")]
+    #[error("line {number}: {tool} says that it failed: {reason}")]
     ToolFailed {
+        /// Where its output begins, from 1.
+        number: usize,
         /// Its name.
         tool: &'static str,
         /// In its own words.
         reason: String,
     },
     /// The tool's output lacks what it must have.
-    #[error("the file looks like {tool}'s, but has no {what}")]
+    #[error("line {number} begins an output that looks like {tool}'s, but has no {what}")]
     Missing {
+        /// Where its output begins, from 1.
+        number: usize,
         /// Its name.
         tool: &'static str,
         /// Which part.
@@ -77,64 +115,45 @@ pub enum ImportError {
         /// Shortened.
         line: String,
     },
+    /// A tool's lines, and no result among them.
+    #[error("the {tool} output in it ends at line {number} without a result")]
+    NoResult {
+        /// The last line's, from 1.
+        number: usize,
+        /// Its name.
+        tool: &'static str,
+    },
 }
 
-/// No tool's output of a day's run is larger.
-pub const LARGEST: u64 = 256 << 20;
+/// So many lines that were not understood are kept.
+pub const MOST_NAMED: usize = 100;
 
-/// Reads a file's octets, gzipped or not.
+/// A day of a tool's single results has fewer.
+pub const MOST_FIGURES: usize = 200_000;
+
+/// Reads an output's octets, gzipped or not.
 pub fn read(octets: &[u8]) -> Result<Imported, ImportError> {
-    let unpacked;
-    let octets = if octets.starts_with(&[0x1f, 0x8b]) {
-        unpacked = unpack(octets)?;
-        &unpacked[..]
-    } else {
-        octets
-    };
-    if octets.len() as u64 > LARGEST {
-        return Err(ImportError::TooLarge);
-    }
-    let text = std::str::from_utf8(octets).map_err(|_| ImportError::NotText)?;
-    // fio may say something before its JSON, such as a note about the file that it lays out.
-    let trimmed = text.trim_start_matches('\u{feff}').trim_start();
-    if trimmed.starts_with('{') {
-        return json(trimmed);
-    }
-    if let Some(at) = text.find("\n{").filter(|_| text.contains("\"fio version\"")) {
-        return json(&text[at + 1..]);
-    }
-    text::read(text)
+    read_from(octets)
 }
 
-fn unpack(octets: &[u8]) -> Result<Vec<u8>, ImportError> {
-    let mut out = Vec::new();
-    let mut unpacked = flate2::read::MultiGzDecoder::new(octets).take(LARGEST + 1);
-    unpacked.read_to_end(&mut out).map_err(|_| ImportError::NotText)?;
-    Ok(out)
+/// Reads an output, gzipped or not, to its end, and holds none of it but what it tells.
+pub fn read_from(from: impl Read) -> Result<Imported, ImportError> {
+    let mut from = BufReader::with_capacity(64 << 10, from);
+    let is_gzip = from.fill_buf().map_err(unreadable)?.starts_with(&[0x1f, 0x8b]);
+    if is_gzip {
+        text::read(BufReader::new(flate2::bufread::MultiGzDecoder::new(from)))
+    } else {
+        text::read(from)
+    }
 }
 
-fn json(text: &str) -> Result<Imported, ImportError> {
-    let parsed: Result<Value, _> = serde_json::from_str(text);
-    let value = match parsed {
-        Ok(value) => value,
-        // One object a line is iperf3's stream.
-        Err(_) if iperf3::is_stream(text) => iperf3::of_stream(text)?,
-        Err(error) => return Err(ImportError::BrokenJson(error.to_string())),
-    };
-    let mut found = Found::default();
-    if value.get("schema").is_some() {
-        rows::read(&value, &mut found)?;
-    } else if value.get("fio version").is_some() {
-        fio::read(&value, &mut found)?;
-    } else if value.get("round_trips").is_some() || value.get("irtt_version").is_some() {
-        irtt::read(&value, &mut found)?;
-    } else if value.get("raw_values").is_some() || value.get("x_values").is_some() {
-        flent::read(&value, &mut found)?;
-    } else if value.get("start").is_some() || value.get("event").is_some() {
-        let value = if value.get("event").is_some() { iperf3::of_stream(text)? } else { value };
-        iperf3::read(&value, &mut found)?;
-    } else {
-        return Err(ImportError::UnknownJson);
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
+fn unreadable(error: io::Error) -> ImportError {
+    match error.kind() {
+        // What gzip's reader says of what is none.
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            ImportError::NotText
+        }
+        _ => ImportError::Unreadable(error.to_string()),
     }
-    Ok(Imported { tools: found.tools, figures: found.figures, unknown: Vec::new() })
 }

@@ -6,24 +6,42 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
-use crate::lines::Lines;
 use crate::numbers::{leading, nanoseconds, prefix};
+use crate::reader::Reader;
 
-pub(crate) fn read(lines: &mut Lines<'_>, found: &mut Found) {
-    let mut test: Option<Test> = None;
-    for at in 0..lines.all.len() {
-        let line = lines.all[at].trim();
-        if let Some(name) = header(line) {
-            if let Some(done) = test.replace(Test { name, ..Test::default() }) {
-                done.put(found);
-            }
-            lines.take(at);
-        } else if line.contains(" qperf ") || test.as_mut().is_some_and(|own| own.take(line)) {
-            lines.take(at);
-        }
+/// Reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Qperf {
+    test: Option<Test>,
+    /// Among lines that tell of the hosts and not of a test.
+    configuration: bool,
+}
+
+impl Reader for Qperf {
+    fn tool(&self) -> &'static str {
+        "qperf"
     }
-    if let Some(done) = test {
-        done.put(found);
+
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
+        if let Some(name) = header(line) {
+            self.end(found);
+            self.test = Some(Test { name, ..Test::default() });
+            return true;
+        }
+        if line == "conf:" {
+            self.end(found);
+            self.configuration = true;
+            return true;
+        }
+        (self.configuration && (line.starts_with("loc_") || line.starts_with("rem_")))
+            || line.contains(" qperf ")
+            || self.test.as_mut().is_some_and(|own| own.take(line))
+    }
+
+    fn end(&mut self, found: &mut Found) {
+        if let Some(done) = std::mem::take(self).test {
+            done.put(found);
+        }
     }
 }
 
@@ -77,8 +95,7 @@ impl Test {
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 2.0 * half);
         }
         if let Some(bits) = self.bits_per_second {
-            let row = row.with(Key::RateConvention, "payload");
-            found.put(&row, Metric::Goodput, Unit::BitsPerSecond, bits);
+            found.goodput(&row, bits);
         }
     }
 }

@@ -6,21 +6,21 @@
 use page::{Caveat, Figure};
 use serde_json::Value;
 
-use crate::ImportError;
 use crate::found::Found;
+use crate::problem::Problem;
 
 /// The schemas that are understood: the first had ports' groups as text.
 const SCHEMAS: [&str; 2] = ["switchmark/1", "switchmark/2"];
 
-pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
+pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
     if !SCHEMAS.iter().any(|schema| value["schema"] == **schema) {
-        return Err(ImportError::UnknownJson);
+        return Err(Problem::Unknown);
     }
     let rows = value["figures"].as_array();
-    let rows = rows.ok_or(ImportError::Missing { tool: "switchmark", what: "figures" })?;
+    let rows = rows.ok_or(Problem::Missing("switchmark", "figures"))?;
     for row in rows {
         let read: Result<Figure, _> = serde_json::from_value(filled(row.clone()));
-        let mut figure = read.map_err(|error| ImportError::BrokenJson(error.to_string()))?;
+        let mut figure = read.map_err(|error| Problem::Broken(error.to_string()))?;
         if !figure.caveats.contains(&Caveat::Imported) {
             figure.caveats.push(Caveat::Imported);
             figure.caveats.sort();

@@ -31,6 +31,32 @@ macro_rules! caveats {
     };
 }
 
+impl Caveat {
+    /// The same to people who have only another tool's output: what removes the doubt is another
+    /// option.
+    pub const fn text_of_import(self) -> &'static str {
+        match self {
+            Self::NoBypass => {
+                "No output over a direct cable stands beside it, so nothing tells the tester's share. Give one by --bypass FILE."
+            }
+            Self::FewBlocks => {
+                "Too few outputs of the same for a 95 % interval; below 90 % only the range is stated. Import more of them."
+            }
+            Self::FewSamples => {
+                "Too few samples for so high a quantile: the value is a bound by order statistics. Let the tool measure longer."
+            }
+            other => other.text(),
+        }
+    }
+
+    /// What it says beside these figures.
+    pub fn text_among(self, figures: &[crate::Figure]) -> &'static str {
+        let mut own = figures.iter().filter(|figure| figure.caveats.contains(&self)).peekable();
+        let imported = own.peek().is_some() && own.all(|f| f.caveats.contains(&Self::Imported));
+        if imported { self.text_of_import() } else { self.text() }
+    }
+}
+
 caveats! {
     NoBypass "no-bypass" "No direct cable connects these hosts, so nothing tells the tester's share. Add one and measure again.";
     BypassAtAnotherTime "bypass-at-another-time" "The direct cable was measured at another time, not beside the device: what the hosts changed by in between is in the difference. Measure it before and after (--sittings, or --bypass twice).";
@@ -67,7 +93,12 @@ caveats! {
     HalfRoundTrip "half-round-trip" "The tool prints half of the round trip and calls it latency: it was doubled.";
     GapLoss "gap-loss" "The tool tells losses by gaps in sequence numbers: the tail is not seen, and a duplicate hides a loss.";
     Iperf3FarEnd "iperf3-far-end" "One end is an iperf3 server and no agent: it counts in its own program, by its own clock, and not what was under way at the end; what its host was doing is not known.";
-    Inconsistent "inconsistent" "Operations a second and their mean latency contradict each other by more than 2 % (Little's law).";
+    Inconsistent "inconsistent" "Operations a second and their mean latency contradict each other: there are over 2 % more than so few under way allow (Little's law).";
+    CutOff "cut-off" "The tool was interrupted, or its output breaks off: the figure is of what was printed before. Let it run to its end.";
+    SelfContradictory "self-contradictory" "The tool's output contradicts itself; `contradiction` in the conditions has both numbers. Run it again, or let another tool count.";
+    SenderOnly "sender-only" "Only what the sender counted is known: what arrived may be less. Import the receiver's output.";
+    LoadHeldBack "load-held-back" "The load was held back, by a rate, by pauses or by the host between two operations: the figure is what was asked for or managed, and no limit of the path.";
+    CoarseTimes "coarse-times" "The tool prints times in coarse steps, and the figure is as coarse; a time that it prints as zero is told as a bound.";
     FloodsNotSeen "floods-not-seen" "Frames to unknown stations were not seen flooded at the monitoring port: a full table would look like one with room. Make that port promiscuous.";
     LearningConfounded "learning-confounded" "How many stations were known depends on how fast they spoke: the table's size and its learning rate can't be told apart.";
     TableNotShown "table-not-shown" "Frames to stations were lost, or flooded, in a way that a full address table does not explain. Look for what else loses frames.";

@@ -48,7 +48,7 @@ keys! {
     Path "path" "`device`, or `bypass` for the direct cable.";
     BesideDevice "beside_device" "Of a direct cable's figure: the device at whose load it was measured.";
     BesideVariant "beside_variant" "Of a direct cable's figure: the variant at whose load it was measured.";
-    Direction "direction" "With both directions at once: `forward`, `reverse`, or `total`.";
+    Direction "direction" "With both directions at once: `forward`, `reverse`, or `total`; of another tool that sent from its server alone, `reverse`.";
     Protocol "protocol" "`icmp`, `udp`, `tcp`.";
     FrameSize "frame_size" "Octets with FCS, as asked for, or a mix by its name.";
     FrameSizeSent "frame_size_sent" "The octets sent, where they are more than those asked for.";
@@ -197,6 +197,8 @@ keys! {
     Dominance "dominance" "Cliff's delta.";
     Tool "tool" "Of another tool's figure: which.";
     File "file" "Its file.";
+    Position "position" "Of several outputs in its file that tell the same: which of them, from 1.";
+    Contradiction "contradiction" "Where an output contradicts itself: both numbers.";
     Series "series" "Of flent: the series' name.";
     Intervals "intervals" "How many of the tool's intervals it is from.";
     Engine "engine" "Of a storage's operations: by what they were made.";

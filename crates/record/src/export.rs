@@ -1,15 +1,21 @@
-//! A run's figures for other programs: CSV, Parquet, Prometheus' text, Influx' line protocol; its
-//! round trips as HdrHistogram V2, which every tool of that family reads and merges; its TCP series
-//! as flent has them.
+//! A run's figures for other programs and for people: CSV, Markdown, Parquet, Prometheus' text,
+//! Influx' line protocol; its round trips as HdrHistogram V2, which every tool of that family reads
+//! and merges; its TCP series as flent has them.
 //!
 //! Owns each format's own rules of quoting. Never rounds or converts: base units throughout.
 
 mod flent;
+mod markdown;
 mod parquet;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io::Write as _;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use measure::Histogram;
 use page::Figure;
 use page::{Condition, Key};
@@ -18,6 +24,7 @@ use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
 pub use flent::{FlentError, flent};
+pub use markdown::markdown;
 use parquet::Column;
 
 /// RFC 4180: one row a figure, a column for each condition that occurs.
@@ -199,6 +206,16 @@ fn tagged(text: &str) -> String {
     flat.replace(',', "\\,").replace('=', "\\=").replace(' ', "\\ ")
 }
 
+/// The compressed encoding of V2, which is what histogram logs hold: some readers take no other.
+fn compressed(histogram: &Histogram) -> String {
+    const COOKIE: u32 = 0x1c84_9314;
+    let plain = BASE64.decode(histogram.to_base64()).expect("our own text");
+    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
+    let packed = zlib.write_all(&plain).and_then(|()| zlib.finish()).expect("memory takes it");
+    let length = u32::try_from(packed.len()).expect("a histogram is small");
+    BASE64.encode([&COOKIE.to_be_bytes()[..], &length.to_be_bytes(), &packed].concat())
+}
+
 /// Round trips of the valid trials, merged over blocks: `name<tab>base64` a line.
 pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
     let mut merged: BTreeMap<String, Histogram> = BTreeMap::new();
@@ -214,7 +231,7 @@ pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
         }
     }
     merged.iter().fold(String::new(), |mut out, (name, histogram)| {
-        let _ = writeln!(out, "{name}\t{}", histogram.to_base64());
+        let _ = writeln!(out, "{name}\t{}", compressed(histogram));
         out
     })
 }

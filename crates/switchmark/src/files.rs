@@ -14,12 +14,8 @@ use nix::poll::{PollFd, PollFlags, poll};
 
 /// Plans, testbeds and profiles: the largest of ours has 40 kB.
 const MOST_TEXT: u64 = 16 << 20;
-/// What other tools print: an hour of iperf3 at ten lines a second comes to a few MB.
-const MOST_OUTPUT: u64 = 256 << 20;
 /// A pipe that is silent for so long has nobody at its other end.
 const SILENCE_MS: u16 = 10_000;
-/// Read at once.
-const PIECE: usize = 64 << 10;
 
 /// A file that people wrote.
 pub fn text(path: &Path) -> io::Result<String> {
@@ -28,15 +24,33 @@ pub fn text(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text"))
 }
 
-/// A file that another tool printed.
-pub fn output(path: &Path) -> io::Result<Vec<u8>> {
-    read(path, MOST_OUTPUT)
+/// A file that another tool printed, of any length: its reader holds none of it.
+pub fn output(path: &Path) -> io::Result<impl io::Read> {
+    open(path).map(Waiting)
+}
+
+/// A file or a pipe that is waited for, though not for ever.
+struct Waiting(File);
+
+impl io::Read for Waiting {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(piece) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait(&self.0)?,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)
 }
 
 /// All of a file, a pipe or a device that ends, if that is at most so much.
 fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut file =
-        OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    let file = open(path)?;
     let too_large = || {
         let said = format!("it has more than {} MiB", most >> 20);
         io::Error::new(io::ErrorKind::FileTooLarge, said)
@@ -44,19 +58,9 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if file.metadata()?.len() > most {
         return Err(too_large());
     }
-    let (mut octets, mut piece) = (Vec::new(), vec![0; PIECE]);
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return Ok(octets),
-            Ok(count) => octets.extend_from_slice(&piece[..count]),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait(&file)?,
-            Err(e) => return Err(e),
-        }
-        if octets.len() as u64 > most {
-            return Err(too_large());
-        }
-    }
+    let mut octets = Vec::new();
+    Waiting(file).take(most + 1).read_to_end(&mut octets)?;
+    if octets.len() as u64 > most { Err(too_large()) } else { Ok(octets) }
 }
 
 fn wait(file: &File) -> io::Result<()> {
@@ -114,7 +118,7 @@ mod tests {
         let folder = scratch("endless");
         let sparse = folder.join("sparse");
         File::create(&sparse).unwrap().set_len(3 << 30).unwrap();
-        assert_eq!(output(&sparse).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(text(&sparse).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         let pipe = folder.join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert_eq!(text(&pipe).unwrap(), "", "nobody writes");

@@ -2,7 +2,7 @@
 //! it. Never reads anything else.
 
 #[path = "../../../../fuzz/check/import.rs"]
-mod check;
+pub(super) mod check;
 
 use std::path::Path;
 

@@ -2,5 +2,6 @@
 //! of its own. No figure's size is asserted, so all run beside each other.
 
 mod any_output;
+mod fixtures;
 mod outputs;
 mod real_tools;

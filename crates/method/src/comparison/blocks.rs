@@ -56,8 +56,9 @@ fn spread(blocks: &mut Vec<Vec<Figure>>, figures: &[Figure]) {
 
 fn is_same(a: &Figure, b: &Figure) -> bool {
     let of_case = |figure: &Figure| {
-        let but_file = figure.conditions.iter().filter(|(name, _)| **name != Key::File);
-        but_file.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+        let place = [Key::File, Key::Position, Key::Contradiction];
+        let but_place = figure.conditions.iter().filter(move |(name, _)| !place.contains(name));
+        but_place.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
     (a.metric, a.unit, a.quantile) == (b.metric, b.unit, b.quantile) && of_case(a) == of_case(b)
 }

@@ -52,7 +52,7 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
 /// are never part of a case either.
-const NOT_THE_CASE: [Key; 30] = [
+const NOT_THE_CASE: [Key; 32] = [
     Key::Study,
     Key::From,
     Key::To,
@@ -82,6 +82,8 @@ const NOT_THE_CASE: [Key; 30] = [
     Key::StableBlocks,
     Key::Disagreement,
     Key::File,
+    Key::Position,
+    Key::Contradiction,
     Key::Cell,
 ];
 

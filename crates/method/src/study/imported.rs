@@ -76,7 +76,8 @@ impl ImportedSpec {
 
 /// The same thing, wherever it was measured.
 fn is_beside(cable: &Figure, figure: &Figure) -> bool {
-    const PLACE: [Key; 4] = [Key::Device, Key::Path, Key::File, Key::Tool];
+    const PLACE: [Key; 6] =
+        [Key::Device, Key::Path, Key::File, Key::Position, Key::Contradiction, Key::Tool];
     let case = |figure: &Figure| {
         let kept = figure.conditions.iter().filter(|(name, value)| {
             !PLACE.contains(name) && !matches!(value, Condition::Number(_))

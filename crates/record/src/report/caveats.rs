@@ -25,7 +25,8 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     }
     if !caveats.is_empty() {
         blocks.push(Block::Subheading("Caveats".to_owned()));
-        let explained = caveats.into_iter().map(|c| (c.as_str().to_owned(), c.text().to_owned()));
+        let explained =
+            caveats.into_iter().map(|c| (c.as_str().to_owned(), c.text_among(figures).to_owned()));
         blocks.push(Block::Glossary(explained.collect()));
     }
     Some(Section {

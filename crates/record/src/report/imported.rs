@@ -10,7 +10,8 @@ use super::reading;
 use crate::words;
 
 /// Conditions that have a column of their own, or say nothing here.
-const SHOWN: [Key; 5] = [Key::Tool, Key::Device, Key::Path, Key::File, Key::RateConvention];
+const SHOWN: [Key; 6] =
+    [Key::Tool, Key::Device, Key::Path, Key::File, Key::Position, Key::RateConvention];
 
 /// The section; `None` where nothing was imported.
 pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
@@ -51,8 +52,13 @@ fn row(figure: &Figure) -> Vec<Cell> {
         .map(|name| format!("{} {}", name.as_str().replace('_', " "), said(name)))
         .collect();
     let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
+    // Repeats are told apart by their file and their place in it.
+    let place = match reading::text(figure, &Key::Position) {
+        Some(position) => format!("{}, output {position}", said(&Key::File)),
+        None => said(&Key::File),
+    };
     vec![
-        Cell::text(said(&Key::Tool)).with_note(said(&Key::File)),
+        Cell::text(said(&Key::Tool)).with_note(place),
         Cell::text(said(&Key::Device)),
         Cell::text(format!("{}{quantile}", figure.metric.as_str())),
         Cell::text(case.join(", ")),

@@ -18,6 +18,8 @@ pub struct Footnotes {
     lettered: Vec<Caveat>,
     /// Whether some figure has an interval over repetitions.
     intervals: bool,
+    /// Whether another tool measured all of them.
+    imported: bool,
 }
 
 impl Footnotes {
@@ -27,7 +29,8 @@ impl Footnotes {
         let first = sets.next().unwrap_or_default();
         let shared = sets.fold(first, |shared, set| &shared & &set);
         let intervals = figures.iter().any(|figure| figure.confidence.is_some());
-        Self { shared, lettered: Vec::new(), intervals }
+        let imported = shared.contains(&Caveat::Imported);
+        Self { shared, lettered: Vec::new(), intervals, imported }
     }
 
     /// Whose limit a row shows, and the letters of its caveats.
@@ -49,6 +52,10 @@ impl Footnotes {
         char::from(b'a' + at as u8)
     }
 
+    fn text(&self, caveat: Caveat) -> &'static str {
+        if self.imported { caveat.text_of_import() } else { caveat.text() }
+    }
+
     /// What the letters mean, and what holds for all figures.
     pub fn render(&self, screen: Screen) -> String {
         let mut out = String::new();
@@ -57,11 +64,11 @@ impl Footnotes {
                 &mut out,
                 screen,
                 &format!("[{}] ", char::from(b'a' + at as u8)),
-                caveat.text(),
+                self.text(*caveat),
             );
         }
         for caveat in &self.shared {
-            put_wrapped(&mut out, screen, "all: ", caveat.text());
+            put_wrapped(&mut out, screen, "all: ", self.text(*caveat));
         }
         if self.intervals {
             put_wrapped(&mut out, screen, "intervals: ", INTERVALS);

@@ -1,9 +1,9 @@
 //! Exports of a synthetic run keep each format's rules, hostile names included.
 
 use crate::synthetic;
-use measure::Histogram;
 use page::Key;
 use record::export;
+use trial::record::FlowRecord;
 
 #[test]
 fn every_format_keeps_its_rules() {
@@ -16,6 +16,15 @@ fn every_format_keeps_its_rules() {
     let columns = csv.lines().next().expect("a head").split(',').count();
     assert!(columns > 12 && csv.contains("\"a, \"\"b\"\"\nc=d\\\""), "{csv}");
     assert_eq!(csv.matches("\r\n").count(), figures.len() + 1);
+
+    // A hostile name ends neither its cell nor its row.
+    let markdown = export::markdown(&meta, &figures);
+    let rows = markdown.lines().filter(|line| line.starts_with("| "));
+    for row in rows.clone() {
+        let ends = row.replace("\\\\", "").replace("\\|", "").matches('|').count();
+        assert_eq!(ends, 7, "{row}");
+    }
+    assert!(rows.count() > figures.len(), "{markdown}");
 
     let prometheus = export::prometheus(&meta, &figures);
     assert!(prometheus.ends_with('\n') && prometheus.contains("# TYPE switchmark_rtt_ns gauge\n"));
@@ -38,7 +47,7 @@ fn every_format_keeps_its_rules() {
     assert!(histograms.lines().count() > 1);
     for line in histograms.lines() {
         let (_, text) = line.split_once('\t').expect("a name and a histogram");
-        assert!(Histogram::from_base64(text).expect("our own text").count() > 0);
+        assert!(text.starts_with("HISTF"), "not as histogram logs have it: {text}");
     }
 }
 
@@ -69,4 +78,57 @@ fn flent_opens_its_file() {
     let summary = flent("summary").expect("it was there");
     let text = String::from_utf8_lossy(&summary.stdout).into_owned();
     assert!(summary.status.success() && text.contains("TCP upload"), "{text}");
+}
+
+/// What `program` prints of the file, where Python and its module are there.
+fn python(module: &str, program: &str, file: &std::path::Path) -> Option<String> {
+    let run = |program: &str| {
+        std::process::Command::new("python3").args(["-c", program]).arg(file).output()
+    };
+    if !run(&format!("import {module}")).is_ok_and(|ran| ran.status.success()) {
+        eprintln!("skipped: python3 has no module {module}; pip install it to run this test");
+        return None;
+    }
+    let ran = run(program).expect("python3 starts");
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    Some(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+/// Apache Arrow reads our Parquet file as its own.
+#[test]
+fn arrow_opens_the_parquet_file() {
+    let figures = synthetic::figures();
+    let octets = export::parquet(&synthetic::meta("20261121-140312-5e7d"), &figures);
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("export.parquet");
+    std::fs::write(&path, &octets).expect("writable");
+    let program = "import sys, pyarrow.parquet as p; t = p.read_table(sys.argv[1]); \
+                   print(t.num_rows, *(v or '' for v in t.column('metric').to_pylist()))";
+    if let Some(said) = python("pyarrow.parquet", program, &path) {
+        let metrics: Vec<&str> = figures.iter().map(|figure| figure.metric.as_str()).collect();
+        assert_eq!(said.trim(), format!("{} {}", figures.len(), metrics.join(" ")));
+    }
+}
+
+/// HdrHistogram of another language decodes what we wrote, to the same count.
+#[test]
+fn another_hdrhistogram_decodes_ours() {
+    let text = export::histograms(&synthetic::records(7));
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("export.hdr");
+    std::fs::write(&path, &text).expect("writable");
+    let program = "import sys; from hdrh.histogram import HdrHistogram as H
+for line in open(sys.argv[1]):
+    h = H.decode(line.rstrip().split('\\t')[1])
+    print(h.get_total_count(), h.get_value_at_percentile(50))";
+    let Some(said) = python("hdrh.histogram", program, &path) else { return };
+    assert_eq!(said.lines().count(), text.lines().count());
+    let told = said.lines().filter_map(|line| line.split_once(' '));
+    let told: u64 = told.filter_map(|(count, _)| count.parse::<u64>().ok()).sum();
+    let records = synthetic::records(7);
+    let valid = records.iter().filter(|(_, record)| record.outcome.is_valid());
+    let own = valid.flat_map(|(_, record)| &record.flows).map(|flow| match flow {
+        FlowRecord::Echo(echo) => echo.rtt.count(),
+        _ => 0,
+    });
+    assert_eq!(told, own.sum::<u64>());
 }

@@ -36,6 +36,8 @@ pub struct Args {
 enum Format {
     /// One row a figure (RFC 4180)
     Csv,
+    /// Tables of Markdown, to be pasted into an issue or a wiki
+    Markdown,
     /// Prometheus' text format, for its text-file collector
     Prometheus,
     /// Influx' line protocol
@@ -58,6 +60,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let octets = match args.format {
         Format::Csv => export::csv(&run.meta, &run.figures).into_bytes(),
+        Format::Markdown => export::markdown(&run.meta, &run.figures).into_bytes(),
         Format::Prometheus => export::prometheus(&run.meta, &run.figures).into_bytes(),
         Format::Influx => export::influx(&run.meta, &run.figures).into_bytes(),
         Format::Hdr => export::histograms(&run.records).into_bytes(),

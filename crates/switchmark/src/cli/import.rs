@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use import::{FORMATS, Format, Made};
 use jiff::Timestamp;
 use measure::name;
 use method::{ImportedSpec, StudySpec};
 use page::Figure;
 use page::Key;
+use record::text::put_wrapped;
 use record::{RunMeta, RunStatus, Store};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
@@ -19,7 +21,8 @@ use super::output::{self, Finished};
 use super::{Failure, Outcome, lone};
 use crate::config::ConfigError;
 use crate::config::source::plain;
-use crate::files;
+use crate::terminal::screen::screen;
+use crate::{files, speak};
 
 /// So many lines that were not understood are quoted; all are counted.
 const MOST_QUOTED: usize = 3;
@@ -27,10 +30,12 @@ const MOST_QUOTED: usize = 3;
 /// `import`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Outputs of iperf, iperf3, fio, qperf, ping, sockperf, irtt or flent; several that tell the
-    /// same are repeats
-    #[arg(value_name = "FILE", required = true)]
+    /// Other tools' outputs, text or JSON; several that tell the same are repeats
+    #[arg(value_name = "FILE", required_unless_present = "formats")]
     files: Vec<PathBuf>,
+    /// List the tools, versions and modes whose outputs are read
+    #[arg(long, exclusive = true)]
+    formats: bool,
     /// What they were measured through [default: the first file's name]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
@@ -44,8 +49,12 @@ pub struct Args {
     data: Data,
 }
 
-/// Takes in.
+/// Takes in, or tells what could be.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    if args.formats {
+        speak::print(&formats())?;
+        return Ok(Outcome::Done);
+    }
     if let Some(path) = &args.report {
         output::check_report(path)?;
     }
@@ -80,6 +89,28 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
+/// The tools that are read, one paragraph each.
+fn formats() -> String {
+    let all: usize = FORMATS.iter().map(|format| format.outputs).sum();
+    let mut out = String::new();
+    for format in FORMATS {
+        let Format { tool, versions, modes, outputs, made } = format;
+        let made = match made {
+            Made::Run => "made by running it",
+            Made::Documented => "written after its documented format",
+        };
+        let screen = screen();
+        put_wrapped(&mut out, screen, "", &format!("{tool}: {outputs} outputs, {made}"));
+        put_wrapped(&mut out, screen, "  versions  ", versions);
+        put_wrapped(&mut out, screen, "  modes     ", modes);
+    }
+    let last = format!(
+        "{all} stored outputs are read by a test. flent's files and switchmark's own rows are read too."
+    );
+    put_wrapped(&mut out, screen(), "", &last);
+    out
+}
+
 /// What was read so far.
 #[derive(Debug, Default)]
 struct Taken {
@@ -91,14 +122,15 @@ struct Taken {
 impl Taken {
     fn file(&mut self, path: &Path, device: &str, way: &str) -> Result<(), ConfigError> {
         let named = path.display().to_string();
-        let octets = files::output(path).map_err(|cause| {
+        let file = files::output(path).map_err(|cause| {
             ConfigError::bare(format!("read {named}: {}", plain(&cause)), "name a tool's output")
         })?;
-        let read = import::read(&octets).map_err(|problem| {
+        let read = import::read_from(file).map_err(|problem| {
             let hint =
-                "known are iperf, iperf3, fio, qperf, ping, sockperf, irtt, flent and our own rows";
+                "`switchmark import --formats` lists the tools, versions and modes that are read";
             ConfigError::bare(format!("import {named}: {problem}"), hint)
         })?;
+        self.notes.extend(read.notes.iter().map(|note| format!("{named}: {note}")));
         for mut figure in read.figures {
             for (key, said) in [(Key::Device, device), (Key::Path, way), (Key::File, &named)] {
                 figure.set(key, said);
@@ -108,8 +140,8 @@ impl Taken {
         for (number, line) in read.unknown.iter().take(MOST_QUOTED) {
             self.notes.push(format!("{named}, line {number}: not understood: `{line}`"));
         }
-        if read.unknown.len() > MOST_QUOTED {
-            let more = read.unknown.len() - MOST_QUOTED;
+        if read.unknown_lines > MOST_QUOTED {
+            let more = read.unknown_lines - MOST_QUOTED;
             self.notes.push(format!("{named}: {more} more lines are not understood"));
         }
         self.files.push(named);

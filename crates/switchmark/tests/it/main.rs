@@ -12,6 +12,7 @@ mod cli_config;
 mod cli_report;
 mod compare;
 mod kept;
+mod large_outputs;
 mod one_nic;
 mod pages;
 #[path = "../program/mod.rs"]

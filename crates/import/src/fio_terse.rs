@@ -1,0 +1,82 @@
+//! fio's lines of semicolons (`--output-format=terse`), versions 2 to 5.
+//!
+//! Owns where reads, writes and trims begin in one: each has twenty percentiles, and its other
+//! fields stand around them. Never knows how many were under way: it does not say.
+
+use page::{Key, Metric};
+
+use crate::fio_text::{Part, put_all};
+use crate::found::{Found, Row};
+use crate::numbers::number;
+use crate::reader::Reader;
+
+/// How many percentiles fio prints, zeros among them.
+const PERCENTILES: usize = 20;
+const US: f64 = 1e3;
+
+/// Reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Terse;
+
+impl Reader for Terse {
+    fn tool(&self) -> &'static str {
+        "fio"
+    }
+
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
+        let fields: Vec<&str> = line.split(';').collect();
+        let is_terse = fields.len() > 40 && fields[1].starts_with("fio-");
+        is_terse && job(&fields, found)
+    }
+
+    fn end(&mut self, _found: &mut Found) {}
+}
+
+/// One job's kinds of operations.
+fn job(fields: &[&str], found: &mut Found) -> bool {
+    let is_percentile = |at: usize| fields.get(at).is_some_and(|field| field.contains("%="));
+    let mut at = 0;
+    let mut begins = Vec::new();
+    while at < fields.len() {
+        if is_percentile(at) {
+            begins.push(at);
+            at += PERCENTILES;
+        } else {
+            at += 1;
+        }
+    }
+    let field = |at: usize| fields.get(at).and_then(|field| number(field));
+    let kinds: Vec<(Part, usize)> = ["read", "write", "trim"]
+        .into_iter()
+        .zip(begins)
+        .filter(|(_, first)| *first >= 12)
+        .filter_map(|(name, first)| {
+            let per_second = field(first - 10)?;
+            let mean = field(first + PERCENTILES + 2).map(|us| us * US).filter(|ns| *ns > 0.0);
+            let milliseconds = field(first - 9)?;
+            let count = (per_second * milliseconds / 1e3).max(0.0) as u64;
+            (per_second > 0.0)
+                .then_some((Part { name, per_second, mean_latency: mean, count }, first))
+        })
+        .collect();
+    let row = Row::of("fio");
+    let parts: Vec<&Part> = kinds.iter().map(|(part, _)| part).collect();
+    put_all(found, &row, &parts, 0.0);
+    for (part, first) in &kinds {
+        let row = row.clone().with(Key::Operation, part.name).samples(part.count);
+        let ends = field(first + PERCENTILES).zip(field(first + PERCENTILES + 1));
+        if let Some((least, most)) = ends.filter(|(_, most)| *most > 0.0) {
+            found.at(&row, Metric::IoLatency, 0.0, least * US);
+            found.at(&row, Metric::IoLatency, 1.0, most * US);
+        }
+        let row = row.with(Key::Latency, "completion");
+        for pair in &fields[*first..(first + PERCENTILES).min(fields.len())] {
+            let Some((percent, value)) = pair.split_once("%=") else { continue };
+            let point = number(percent).map(|p| p / 100.0).zip(number(value));
+            if let Some((q, us)) = point.filter(|(q, _)| [0.5, 0.99, 0.999].contains(q)) {
+                found.at(&row, Metric::IoLatency, q, us * US);
+            }
+        }
+    }
+    true
+}

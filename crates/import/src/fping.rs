@@ -1,0 +1,230 @@
+//! fping's text: its loops, its summaries, its lists of round trips (`-C`).
+//!
+//! Never tells hosts apart but by the name that fping prints.
+
+use std::collections::BTreeMap;
+
+use page::{Caveat, Key, Metric, Unit};
+use serde_json::Value;
+
+use crate::found::{Found, Row};
+use crate::numbers::{between, leading, number};
+use crate::reader::Reader;
+use crate::series::Series;
+
+const MS: f64 = 1e6;
+/// Its hosts, from what `--json` prints of each.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts(BTreeMap<String, Host>);
+
+impl Hosts {
+    /// `{"resp": {"host": …, "rtt": …}}`, `{"summary": {…}}`, `{"vSum": {…, "values": […]}}`
+    pub(crate) fn take(&mut self, value: &Value) {
+        for (kind, own) in value.as_object().into_iter().flatten() {
+            let Some(name) = own["host"].as_str().filter(|_| self.0.len() < MOST_HOSTS) else {
+                continue;
+            };
+            let number = |name: &str| own[name].as_f64();
+            let told = match kind.as_str() {
+                "resp" => number("size").zip(number("rtt")).map(|(size, ms)| Told::Reply(size, ms)),
+                "summary" => number("xmt").zip(number("rcv")).map(|(sent, received)| {
+                    let times = number("rttMin").zip(number("rttAvg")).zip(number("rttMax"));
+                    let times = times.map(|((least, mean), most)| [least, mean, most]);
+                    Told::Summary { sent, received, times }
+                }),
+                "vSum" => own["values"]
+                    .as_array()
+                    .map(|all| Told::List(all.iter().map(Value::as_f64).collect())),
+                _ => None,
+            };
+            let host = self.0.entry(name.to_owned()).or_default();
+            if let Some(told) = told {
+                host.take(told);
+            }
+        }
+    }
+
+    pub(crate) fn put(self, found: &mut Found) {
+        self.0.iter().for_each(|(name, host)| host.put(name, found));
+    }
+}
+
+/// No run asks more hosts.
+const MOST_HOSTS: usize = 65_536;
+
+/// Reads it: the hosts so far.
+#[derive(Debug, Default)]
+pub(crate) struct Fping {
+    hosts: BTreeMap<String, Host>,
+}
+
+#[derive(Debug, Default)]
+struct Host {
+    replies: Series,
+    /// Times are printed to three digits.
+    least_mean_most: Option<[f64; 3]>,
+    sent: Option<f64>,
+    received: f64,
+    octets: Option<f64>,
+}
+
+impl Reader for Fping {
+    fn tool(&self) -> &'static str {
+        "fping"
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        let asked = line.contains(" is alive") || line.contains(" is unreachable");
+        if asked && !line.contains(" : ") {
+            return self.is_alive(line);
+        }
+        // `[13:55:02]`, above each of `-Q`'s summaries
+        let is_clock = line.starts_with('[') && line.len() == 10 && line.ends_with(']');
+        let is_clock = is_clock && line.matches(':').count() == 2;
+        let around = is_around(line) && !self.hosts.is_empty();
+        if is_clock || around || line.starts_with("fping: ") {
+            return true;
+        }
+        // An ICMP error is printed once more as a line without times.
+        if line.starts_with("ICMP ") && line.contains(" from ") {
+            return true;
+        }
+        let Some((name, rest)) = line.split_once(" : ") else { return false };
+        let (name, rest) = (name.trim(), rest.trim());
+        if name.is_empty() || name.contains(' ') || self.hosts.len() >= MOST_HOSTS {
+            return false;
+        }
+        let Some(read) = Told::of(rest) else { return false };
+        self.hosts.entry(name.to_owned()).or_default().take(read);
+        true
+    }
+
+    fn end(&mut self, found: &mut Found) {
+        for (name, host) in std::mem::take(&mut self.hosts) {
+            host.put(&name, found);
+        }
+    }
+}
+
+fn is_around(line: &str) -> bool {
+    const PARTS: [&str; 14] = [
+        " targets",
+        " alive",
+        " unreachable",
+        " unknown addresses",
+        " timeouts",
+        " ICMP Echos sent",
+        " ICMP Echo Replies",
+        " other ICMP",
+        "min round trip time",
+        "avg round trip time",
+        "max round trip time",
+        "elapsed real time",
+        "ICMP Host Unreachable",
+        "duplicate for",
+    ];
+    PARTS.iter().any(|part| line.contains(part))
+}
+
+/// What one line says of its host.
+enum Told {
+    Reply(f64, f64),
+    None,
+    Summary { sent: f64, received: f64, times: Option<[f64; 3]> },
+    List(Vec<Option<f64>>),
+}
+
+impl Told {
+    fn of(rest: &str) -> Option<Self> {
+        if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
+            let (_, counts) = counts.split_once('=')?;
+            let (sent, more) = leading(counts)?;
+            let (received, _) = leading(more.strip_prefix('/')?)?;
+            let times = rest.split_once("min/avg/max = ").map(|(_, times)| times);
+            let times: Option<Vec<f64>> = times.and_then(|t| t.split('/').map(number).collect());
+            let times = times.and_then(|times| <[f64; 3]>::try_from(times).ok());
+            return Some(Self::Summary { sent, received, times });
+        }
+        if rest.starts_with('[') {
+            let (_, rest) = rest.split_once(']')?;
+            if rest.contains("timed out") || rest.contains("unreachable") {
+                return Some(Self::None);
+            }
+            let (octets, rest) = leading(rest.trim_start_matches([',', ' ']))?;
+            let (ms, _) = leading(rest.strip_prefix(" bytes, ")?)?;
+            return Some(Self::Reply(octets, ms));
+        }
+        let all: Option<Vec<Option<f64>>> = rest
+            .split_whitespace()
+            .map(|word| if word == "-" { Some(None) } else { number(word).map(Some) })
+            .collect();
+        all.filter(|all| !all.is_empty()).map(Self::List)
+    }
+}
+
+impl Fping {
+    /// `127.0.0.1 is alive (0.05 ms)`
+    fn is_alive(&mut self, line: &str) -> bool {
+        let Some((name, rest)) = line.split_once(" is ") else { return false };
+        if name.contains(' ') || self.hosts.len() >= MOST_HOSTS {
+            return false;
+        }
+        let time = between(rest, "(", " ms").and_then(number);
+        let host = self.hosts.entry(name.to_owned()).or_default();
+        host.sent = Some(1.0);
+        host.received = if rest.starts_with("alive") { 1.0 } else { 0.0 };
+        if let Some(ms) = time {
+            host.replies.push(ms);
+        }
+        true
+    }
+}
+
+impl Host {
+    fn take(&mut self, told: Told) {
+        match told {
+            Told::Reply(octets, ms) => {
+                self.octets = Some(octets);
+                self.replies.push(ms);
+            }
+            Told::None => {}
+            // Of several, as `-Q` prints them, the last is of the whole time.
+            Told::Summary { sent, received, times } => {
+                self.sent = Some(sent);
+                self.received = received;
+                self.least_mean_most = times;
+            }
+            Told::List(all) => {
+                self.sent = Some(all.len() as f64);
+                let answered: Vec<f64> = all.into_iter().flatten().collect();
+                self.received = answered.len() as f64;
+                // The list repeats the lines above it.
+                self.replies = Series::default();
+                for ms in answered {
+                    self.replies.push(ms);
+                }
+            }
+        }
+    }
+
+    fn put(&self, name: &str, found: &mut Found) {
+        // fping counts ICMP's header in the size of an answer.
+        let octets = self.octets.filter(|octets| (8.0..=9_000.0).contains(octets));
+        let row = Row::of("fping")
+            .with(Key::Protocol, "icmp")
+            .with(Key::To, name)
+            .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 38).max(64)))
+            .doubting(Caveat::SoftwareTimestamps)
+            .doubting_if(self.sent.is_none(), Caveat::CutOff);
+        let row = row.samples(self.received.max(0.0) as u64);
+        if !self.replies.is_empty() {
+            found.samples(&row, Metric::Rtt, &self.replies, MS);
+        } else if let Some(times) = self.least_mean_most {
+            found.summary(&row, Metric::Rtt, times.map(|ms| ms * MS));
+        }
+        if let Some(sent) = self.sent.filter(|sent| *sent > 0.0 && self.received <= *sent) {
+            let row = row.samples(sent as u64);
+            found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - self.received / sent);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! irtt's text: the table of its client's summary.
+//!
+//! Never takes its one-way delays for more than they are: two clocks stamped them.
+
+use page::{Caveat, Key, Metric, Unit};
+
+use crate::found::{Found, Row};
+use crate::numbers::{leading, nanoseconds};
+use crate::reader::Reader;
+
+/// Reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    begun: bool,
+    /// `RTT`, `send delay`, `receive delay`: least, mean, median, most.
+    rows: Vec<(&'static str, [f64; 4])>,
+    counts: Option<(f64, f64)>,
+    octets: Option<f64>,
+}
+
+const DELAYS: [&str; 3] = ["RTT", "send delay", "receive delay"];
+
+impl Reader for Text {
+    fn tool(&self) -> &'static str {
+        "irtt"
+    }
+
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
+        const AROUND: [&str; 20] = [
+            "Min ",
+            "---",
+            "IPDV",
+            "send IPDV",
+            "receive IPDV",
+            "send call time",
+            "timer error",
+            "server proc. time",
+            "duration:",
+            "server packets",
+            "bytes sent",
+            "send/receive rate",
+            "timer stats",
+            "seq=",
+            "late",
+            "*** ",
+            "send error",
+            "expected",
+            "duplicate",
+            "out of",
+        ];
+        if line.starts_with('[')
+            && (line.contains("] connecting to ") || line.contains("[Connected]"))
+        {
+            if line.contains("] connecting to ") {
+                self.end(found);
+            }
+            self.begun = true;
+            return true;
+        }
+        if line.starts_with("Min ") && line.contains("Mean") && line.contains("Stddev") {
+            self.begun = true;
+        }
+        if !self.begun {
+            return false;
+        }
+        if let Some(name) = DELAYS.iter().find(|name| line.starts_with(**name)) {
+            let values: Vec<f64> = line[name.len()..].split_whitespace().filter_map(time).collect();
+            if let [least, mean, median, most, ..] = values[..] {
+                self.rows.push((name, [least, mean, median, most]));
+            }
+            return true;
+        }
+        if let Some(rest) = line.strip_prefix("packets sent/received: ") {
+            let received = |rest: &str| Some(leading(rest.strip_prefix('/')?)?.0);
+            self.counts = leading(rest).and_then(|(sent, rest)| Some((sent, received(rest)?)));
+            return true;
+        }
+        if let Some(rest) = line.strip_prefix("packet length: ") {
+            self.octets = leading(rest).map(|(octets, _)| octets);
+            return true;
+        }
+        AROUND.iter().any(|start| line.starts_with(start)) || line.starts_with('[')
+    }
+
+    fn end(&mut self, found: &mut Found) {
+        std::mem::take(self).put(found);
+    }
+}
+
+/// `170µs`, `1.74ms`, `40ns`
+fn time(word: &str) -> Option<f64> {
+    let (value, unit) = leading(word)?;
+    Some(value * nanoseconds(unit)?)
+}
+
+impl Text {
+    fn put(self, found: &mut Found) {
+        let octets = self.octets.filter(|octets| (0.0..=8_972.0).contains(octets));
+        let lost = self.counts.filter(|(sent, received)| *sent > 0.0 && received <= sent);
+        let lost = lost.map(|(sent, received)| 1.0 - received / sent);
+        let row = Row::of("irtt")
+            .with(Key::Protocol, "udp")
+            .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 46).max(64)))
+            .doubting(Caveat::SoftwareTimestamps)
+            .doubting_if(lost.is_some_and(|lost| lost > 0.0), Caveat::SomeLost);
+        let received = self.counts.map_or(1.0, |(_, received)| received.max(0.0));
+        for (name, [least, mean, median, most]) in &self.rows {
+            let row = row.clone().samples(received as u64);
+            let (metric, row) = match *name {
+                "RTT" => (Metric::Rtt, row),
+                name => {
+                    let way = if name == "send delay" { "forward" } else { "reverse" };
+                    let row = row.with(Key::Direction, way).doubting(Caveat::ClocksApart);
+                    (Metric::OneWayDelay, row)
+                }
+            };
+            found.summary(&row, metric, [*least, *mean, *most]);
+            found.at(&row, metric, 0.5, *median);
+        }
+        if let (Some((sent, _)), Some(lost)) = (self.counts, lost) {
+            found.put(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
+        }
+    }
+}

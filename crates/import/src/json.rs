@@ -1,0 +1,196 @@
+//! A JSON value of any length in bounded memory: the long lists that tools write, of intervals and
+//! samples, become distributions while they are read.
+//!
+//! Owns which lists those are. Never knows what a tool means by them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{BufRead, BufReader};
+
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::lines::{Object, Source};
+use crate::series::Series;
+
+/// Lists of intervals or samples: `intervals` of iperf3, `round_trips` of irtt, `raw_values` of
+/// flent. Of each number in them its distribution is kept.
+const LISTS: [&str; 3] = ["intervals", "round_trips", "raw_values"];
+/// What is in them twice.
+const LEFT_OUT: [&str; 3] = ["results", "x_values", "streams"];
+/// No tool's output has so many kinds of numbers.
+const MOST_SERIES: usize = 4096;
+
+/// A value, and what its long lists came to.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    /// Without the lists: `null` stands for each.
+    pub value: Value,
+    /// By the list's name and the numbers' place in it: `intervals.sum.bytes`.
+    pub lists: BTreeMap<String, Series>,
+}
+
+impl Document {
+    /// The numbers of a list at such a place.
+    pub(crate) fn series(&self, place: &str) -> Option<&Series> {
+        self.lists.get(place).filter(|series| !series.is_empty())
+    }
+
+    /// Numbers that stood elsewhere than in one list: of an event each.
+    pub(crate) fn add(&mut self, place: &str, value: &Value) {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            if let Some(number) = value.as_f64() {
+                self.push(&format!("{place}.{name}"), number);
+            }
+        }
+    }
+
+    fn push(&mut self, place: &str, number: f64) {
+        if let Some(series) = self.lists.get_mut(place) {
+            series.push(number);
+        } else if self.lists.len() < MOST_SERIES {
+            self.lists.entry(place.to_owned()).or_default().push(number);
+        }
+    }
+}
+
+/// What breaks a value's rules, and in which line.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub number: usize,
+    pub why: String,
+}
+
+/// The value that begins where the source stands. Where it breaks its rules or off, what was read
+/// of it before: the members of its object that are whole, and all of its lists.
+pub(crate) fn document<R: BufRead>(source: &mut Source<R>) -> (Document, Option<Broken>) {
+    let first = source.number;
+    let mut document = Document::default();
+    let mut object = Object::new(source);
+    let mut reader = serde_json::Deserializer::from_reader(BufReader::new(&mut object));
+    let read = Build { to: &mut document, top: true, place: None }.deserialize(&mut reader);
+    drop(reader);
+    let broken = read.err().map(|error| {
+        let number = first + error.line().saturating_sub(1);
+        let said = error.to_string();
+        let why = said.rsplit_once(" at line ").map_or(said.as_str(), |(why, _)| why).to_owned();
+        Broken { number, why }
+    });
+    // The rest of a broken one is nobody's.
+    if broken.is_some() {
+        std::io::copy(&mut object, &mut std::io::sink()).ok();
+    }
+    (document, broken)
+}
+
+struct Build<'a> {
+    to: &'a mut Document,
+    /// Whether it is the whole value: its members are kept as they come.
+    top: bool,
+    /// Inside a long list: where.
+    place: Option<String>,
+}
+
+impl<'de> DeserializeSeed<'de> for Build<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl Build<'_> {
+    fn number(self, number: f64, value: impl Into<Value>) -> Value {
+        match self.place {
+            Some(place) => {
+                self.to.push(&place, number);
+                Value::Null
+            }
+            None => value.into(),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Build<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(self.number(value as f64, value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(self.number(value as f64, value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(self.number(value, value))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(if self.place.is_some() { Value::Null } else { value.into() })
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        let place = self.place;
+        loop {
+            let one = Build { to: &mut *self.to, top: false, place: place.clone() };
+            match seq.next_element_seed(one)? {
+                Some(_) if place.is_some() => {}
+                Some(value) => all.push(value),
+                None => return Ok(Value::Array(all)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let in_list = self.place.is_some();
+            let inside = match &self.place {
+                Some(_) if LEFT_OUT.contains(&name.as_str()) => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+                Some(place) => Some(format!("{place}.{name}")),
+                None if LISTS.contains(&name.as_str()) => Some(name.clone()),
+                None => None,
+            };
+            let listed = inside.is_some();
+            let value = if !in_list && !listed && self.top && LEFT_OUT[..2].contains(&&*name) {
+                map.next_value::<IgnoredAny>()?;
+                Value::Null
+            } else {
+                map.next_value_seed(Build { to: &mut *self.to, top: false, place: inside })?
+            };
+            let value = if listed { Value::Null } else { value };
+            match (in_list, self.top) {
+                (true, _) => {}
+                (false, false) => drop(members.insert(name, value)),
+                // Kept at once, so that what follows may break off.
+                (false, true) => {
+                    if !self.to.value.is_object() {
+                        self.to.value = Value::Object(Map::new());
+                    }
+                    self.to.value[name] = value;
+                }
+            }
+        }
+        if self.top && self.to.value.is_null() {
+            self.to.value = Value::Object(Map::new());
+        }
+        Ok(Value::Object(members))
+    }
+}

@@ -1,0 +1,247 @@
+//! netperf's text: the classic tables, and omni's tables, commas and `NAME=value`.
+//!
+//! Owns that a round trip follows from transactions a second where one is under way at a time.
+//! Never takes the sender's rate of datagrams for what arrived.
+
+use std::collections::BTreeMap;
+
+use page::{Caveat, Key, Metric, Unit};
+
+use crate::counts::Counts;
+use crate::found::{Found, Row};
+use crate::numbers::{behind, between, number};
+use crate::reader::Reader;
+
+/// Reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Netperf {
+    test: Option<Test>,
+}
+
+#[derive(Debug, Default)]
+struct Test {
+    /// In capitals, as its banner has it.
+    name: String,
+    /// `first burst 0`: how many more are under way.
+    burst: f64,
+    /// Bits a second, where the heading has a unit.
+    unit: Option<f64>,
+    /// The table's rows.
+    rows: Vec<Vec<f64>>,
+    /// What omni names.
+    named: BTreeMap<String, String>,
+    heads: Vec<String>,
+}
+
+impl Reader for Netperf {
+    fn tool(&self) -> &'static str {
+        "netperf"
+    }
+
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
+        if line.contains(" TEST from ") && line.contains(" to ") {
+            self.end(found);
+            let name = line.split(" TEST from ").next().unwrap_or_default();
+            let name = name.trim_start_matches("MIGRATED ").to_ascii_uppercase();
+            let burst = behind(line, "first burst ").unwrap_or(0.0);
+            self.test = Some(Test { name, burst, ..Test::default() });
+            return true;
+        }
+        self.test.as_mut().is_some_and(|test| test.take(line))
+    }
+
+    fn end(&mut self, found: &mut Found) {
+        if let Some(test) = self.test.take() {
+            test.put(found);
+        }
+    }
+}
+
+/// What a unit of throughput multiplies by to bits a second.
+fn bits(unit: &str) -> Option<f64> {
+    Some(match unit.trim_end_matches("/sec").trim_end_matches("/s") {
+        "10^3bits" => 1e3,
+        "10^6bits" => 1e6,
+        "10^9bits" => 1e9,
+        "KBytes" => 8.0 * 1024.0,
+        "MBytes" => 8.0 * 1024.0 * 1024.0,
+        "GBytes" => 8.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    })
+}
+
+impl Test {
+    fn take(&mut self, line: &str) -> bool {
+        if line.starts_with("!!! ") || line.starts_with("Interim result:") {
+            return true;
+        }
+        if let Some((name, value)) = line.split_once('=')
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        {
+            self.named.insert(name.to_owned(), value.trim().to_owned());
+            return true;
+        }
+        if line.contains(',') {
+            return self.commas(line);
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut numbers: Vec<f64> = words.iter().map_while(|word| number(word)).collect();
+        if numbers.len() == words.len() {
+            if self.rows.len() < 8 {
+                self.rows.push(numbers);
+            }
+            return true;
+        }
+        // omni's table has the unit in its row.
+        if let Some(unit) =
+            words.last().filter(|_| numbers.len() + 1 == words.len() && words.len() > 2)
+        {
+            self.unit = bits(unit);
+            numbers.push(f64::NAN);
+            self.rows.push(numbers);
+            return true;
+        }
+        let unit = words.iter().find_map(|word| bits(word).filter(|_| word.contains("/s")));
+        self.unit = self.unit.or(unit);
+        is_heading(&words)
+    }
+
+    /// omni's names in one line and their values in the next.
+    fn commas(&mut self, line: &str) -> bool {
+        let fields: Vec<String> = line.split(',').map(|field| field.trim().to_owned()).collect();
+        if self.heads.len() == fields.len() {
+            let heads = std::mem::take(&mut self.heads);
+            self.named.extend(heads.into_iter().zip(fields));
+            return true;
+        }
+        self.heads = fields;
+        self.heads.iter().all(|name| number(name).is_none())
+    }
+
+    fn named(&self, names: [&str; 2]) -> Option<f64> {
+        names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value))
+    }
+
+    fn row(&self) -> Row {
+        let udp = self.name.contains("UDP");
+        let tcp = self.name.contains("TCP") || self.name.starts_with("OMNI");
+        let protocol = if udp { Some("udp") } else { tcp.then_some("tcp") };
+        let reverse = self.name.contains("MAERTS").then_some("reverse");
+        Row::of("netperf")
+            .with_known(Key::Protocol, protocol)
+            .with_known(Key::Direction, reverse)
+            .with(Key::Test, self.name.to_ascii_lowercase())
+    }
+
+    fn put(self, found: &mut Found) {
+        if self.named.is_empty() { self.of_table(found) } else { self.of_names(found) }
+    }
+
+    fn of_table(&self, found: &mut Found) {
+        let Some(first) = self.rows.first() else { return };
+        let row = self.row();
+        let request = self.name.contains("REQUEST/RESPONSE");
+        match (&self.rows[..], self.unit) {
+            // Socket, message, seconds, messages, errors, throughput; then the receiver's.
+            ([sent, received, ..], Some(bits)) if self.name.contains("UDP") => {
+                let ([_, octets, _, out, _, _, ..], [_, seconds, arrived, rate, ..]) =
+                    (&sent[..], &received[..])
+                else {
+                    return;
+                };
+                let row = row.with(Key::Message, octets.max(0.0) as u64);
+                let counts = Counts { lost: out - arrived, all: *out, percent: None };
+                let row = row.contradicted(counts.contradiction());
+                found.goodput(&row, rate * bits);
+                counts.put(&row, *seconds, found);
+            }
+            // Recv socket, send socket, message, seconds, throughput.
+            (_, Some(bits)) => {
+                let rate = if first.last().is_some_and(|last| last.is_nan()) {
+                    first.len().checked_sub(2).and_then(|at| first.get(at))
+                } else {
+                    first.get(4)
+                };
+                if let Some(rate) = rate {
+                    found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
+                }
+            }
+            // Send socket, recv socket, request, response, seconds, transactions a second.
+            (_, None) if request && !self.name.contains("CONNECT") => {
+                if let Some(rate) = first.get(5).filter(|_| first.len() >= 6) {
+                    self.round_trip(&row, *rate, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One after the other, the transactions take the whole time.
+    fn round_trip(&self, row: &Row, per_second: f64, found: &mut Found) {
+        if per_second > 0.0 && self.burst <= 0.0 {
+            let row = row.clone().doubting(Caveat::SoftwareTimestamps);
+            let row = row.with(Key::Estimate, "1 / transactions a second");
+            found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 1e9 / per_second);
+        }
+    }
+
+    fn of_names(&self, found: &mut Found) {
+        let row = self.row();
+        let us = |names| self.named(names).map(|us| us * 1e3);
+        let delays = row.clone().doubting(Caveat::SoftwareTimestamps);
+        let points = [
+            (0.0, ["Minimum Latency Microseconds", "MIN_LATENCY"]),
+            (0.5, ["50th Percentile Latency Microseconds", "P50_LATENCY"]),
+            (0.9, ["90th Percentile Latency Microseconds", "P90_LATENCY"]),
+            (0.99, ["99th Percentile Latency Microseconds", "P99_LATENCY"]),
+            (1.0, ["Maximum Latency Microseconds", "MAX_LATENCY"]),
+        ];
+        let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");
+        if !stream {
+            for (q, names) in points {
+                if let Some(ns) = us(names) {
+                    found.at(&delays, Metric::Rtt, q, ns);
+                }
+            }
+            if let Some(ns) = us(["Mean Latency Microseconds", "MEAN_LATENCY"]) {
+                found.mean(&delays, Metric::Rtt, Unit::Nanoseconds, ns);
+            }
+        }
+        let unit = ["Throughput Units", "THROUGHPUT_UNITS"];
+        let unit = unit.iter().find_map(|name| self.named.get(*name));
+        let rate = self.named(["Throughput", "THROUGHPUT"]);
+        if let (Some(rate), Some(unit)) = (rate, unit) {
+            match bits(unit) {
+                Some(bits) => found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits),
+                None if unit.starts_with("Trans") => self.round_trip(&row, rate, found),
+                None => {}
+            }
+        } else if let Some(rate) = self.named(["Transaction Rate Tran/s", "TRANSACTION_RATE"]) {
+            self.round_trip(&row, rate, found);
+        }
+    }
+}
+
+fn is_heading(words: &[&str]) -> bool {
+    const WORDS: [&str; 16] = [
+        "Recv",
+        "Socket",
+        "Size",
+        "bytes",
+        "Local",
+        "Send",
+        "Final",
+        "Elapsed",
+        "Messages",
+        "Okay",
+        "Throughput",
+        "Units",
+        "(sec)",
+        "Bytes",
+        "Rate",
+        "Utilization",
+    ];
+    let known = |word: &&&str| WORDS.contains(*word) || between(word, "10^", "bits").is_some();
+    words.iter().filter(known).count() * 3 >= words.len()
+        || words.starts_with(&["Local", "/Remote"])
+}

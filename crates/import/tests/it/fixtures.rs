@@ -1,0 +1,219 @@
+//! Stored outputs of other tools, of many versions and modes, each held against figures that were
+//! read off it by other means; the table that `import --formats` prints, held against them; and
+//! what is near them, of which nothing may end the reader.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use import::{FORMATS, Imported, Made, read};
+use page::{Condition, Figure, Key};
+
+use crate::any_output::check;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+/// One stored output.
+struct Fixture {
+    file: String,
+    tool: String,
+    version: String,
+    mode: String,
+    made: Made,
+    expected: String,
+    octets: Vec<u8>,
+}
+
+fn fixtures() -> Vec<Fixture> {
+    let index = std::fs::read_to_string(folder().join("index.tsv")).expect("the index");
+    let rows = index.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let [file, tool, version, mode, made, expected, _command] = fields[..] else {
+            panic!("seven fields: {row}")
+        };
+        let octets = std::fs::read(folder().join(file)).expect(file);
+        let made = match made {
+            "run" => Made::Run,
+            "documented" => Made::Documented,
+            other => panic!("{other}"),
+        };
+        let text = |field: &str| field.to_owned();
+        let (file, tool, version) = (text(file), text(tool), text(version));
+        Fixture { file, tool, version, mode: text(mode), made, expected: text(expected), octets }
+    })
+    .collect()
+}
+
+/// `rtt[q=0.5,protocol=icmp]=42000`: whether such a figure is there, to a thousandth.
+fn holds(read: &Imported, expected: &str) -> bool {
+    let (what, value) = expected.rsplit_once('=').expect("a value");
+    let value: f64 = value.parse().expect("a number");
+    let (metric, conditions) = what.trim_end_matches(']').split_once('[').expect("conditions");
+    let wanted: Vec<(&str, &str)> =
+        conditions.split(',').filter_map(|pair| pair.split_once('=')).collect();
+    let said = |figure: &Figure, name: &str| match figure.conditions.get(&Key::named(name)) {
+        _ if name == "q" => figure.quantile.map_or_else(String::new, |q| q.to_string()),
+        Some(Condition::Text(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    read.figures.iter().any(|figure| {
+        let got = figure.value.unwrap_or(f64::NAN);
+        // What the tool itself rounds to three digits.
+        let near = (got - value).abs() <= value.abs() * 2e-3 + 1e-9;
+        figure.metric.as_str() == metric
+            && near
+            && figure.conditions.get(&Key::Estimate) != Some(&"under way / mean latency".into())
+            && wanted.iter().all(|(name, wanted)| said(figure, name) == *wanted)
+    })
+}
+
+/// What is wrong with what was read of it.
+fn wrong(fixture: &Fixture) -> Vec<String> {
+    let read = read(&fixture.octets);
+    let expected = fixture.expected.split("; ").filter(|one| !one.is_empty());
+    let one = |expected: &str| match (&read, expected.split_once('=')) {
+        (Err(error), Some(("error", said))) => {
+            let told = error.to_string();
+            (!told.contains(said) || !told.contains("line")).then_some(told)
+        }
+        (Ok(_), Some(("error", _))) => Some("it is read".to_owned()),
+        (Err(error), _) => Some(error.to_string()),
+        (Ok(read), _) => match expected.strip_prefix('!') {
+            Some(caveat) => {
+                let has = |f: &Figure| f.caveats.iter().any(|c| c.as_str() == caveat);
+                (!read.figures.iter().any(has)).then(|| expected.to_owned())
+            }
+            None => (!holds(read, expected)).then(|| expected.to_owned()),
+        },
+    };
+    expected.filter_map(one).collect()
+}
+
+/// Every one of them is right; where one is not, it is named with what is there instead.
+#[test]
+fn stored_outputs_give_the_figures_that_were_read_off_them() {
+    let all = fixtures();
+    let mut report = String::new();
+    let (mut right, mut refused) = (0, 0);
+    let mut by_tool: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for fixture in &all {
+        let wrong = wrong(fixture);
+        let count = by_tool.entry(&fixture.tool).or_default();
+        count.1 += 1;
+        refused += u32::from(fixture.expected.starts_with("error="));
+        if wrong.is_empty() {
+            right += 1;
+            count.0 += 1;
+            continue;
+        }
+        let _ = writeln!(report, "{}: not {wrong:?}", fixture.file);
+        for figure in read(&fixture.octets).map(|read| read.figures).unwrap_or_default() {
+            let (metric, value) = (figure.metric.as_str(), figure.value.unwrap_or(f64::NAN));
+            let where_ = &figure.conditions;
+            let _ = writeln!(report, "    {metric} {:?} {value} {where_:?}", figure.quantile);
+        }
+    }
+    eprintln!(
+        "{right} of {} outputs are read right, {refused} of them refused: {by_tool:?}",
+        all.len()
+    );
+    assert!(all.len() >= 300, "{} outputs", all.len());
+    assert!(report.is_empty(), "{report}");
+    // A refusal is right where a tool failed, or where nothing that has a name here was measured.
+    assert!(50 * refused <= all.len() as u32, "{refused} are refused");
+}
+
+/// No line of a tool's own output is left over.
+#[test]
+fn every_line_of_a_stored_output_is_understood() {
+    let mut left = String::new();
+    for fixture in fixtures() {
+        if let Ok(read) = read(&fixture.octets) {
+            for (number, line) in read.unknown {
+                let _ = writeln!(left, "{}:{number}: {line}", fixture.file);
+            }
+        }
+    }
+    assert!(left.is_empty(), "{left}");
+}
+
+/// `import --formats` tells of what is stored, all of it and nothing else.
+#[test]
+fn the_table_of_formats_is_that_of_the_stored_outputs() {
+    let mut stored: BTreeMap<(String, bool), Vec<Fixture>> = BTreeMap::new();
+    for fixture in fixtures() {
+        let ran = fixture.made == Made::Run;
+        stored.entry((fixture.tool.clone(), !ran)).or_default().push(fixture);
+    }
+    assert_eq!(FORMATS.len(), stored.len());
+    for (format, ((tool, documented), all)) in FORMATS.iter().zip(stored) {
+        let made = if documented { Made::Documented } else { Made::Run };
+        assert_eq!((format.tool, format.made, format.outputs), (&*tool, made, all.len()));
+        let of = |words: &str| -> Vec<String> {
+            let mut words: Vec<String> = words.split(", ").map(str::to_owned).collect();
+            words.sort();
+            words.dedup();
+            words
+        };
+        let versions = all.iter().map(|one| one.version.as_str()).collect::<Vec<_>>().join(", ");
+        let modes = all.iter().map(|one| one.mode.as_str()).collect::<Vec<_>>().join(", ");
+        assert_eq!(of(format.versions), of(&versions), "{tool}");
+        assert_eq!(of(format.modes), of(&modes), "{tool}");
+    }
+}
+
+/// How a text looks where it was pasted: what stands around its lines changes no figure, and is
+/// said where it was not blank.
+#[test]
+fn an_output_that_was_pasted_or_logged_tells_the_same() {
+    type Paste = (&'static str, fn(&str) -> String);
+    let pastes: [Paste; 6] = [
+        ("returns of the carriage", |text| text.replace('\n', "\r\n")),
+        ("an issue's indentation", |text| lead(text, "    ")),
+        ("a fence", |text| format!("What I measured:\n```console\n{text}\n```\n")),
+        ("a quotation", |text| lead(text, "> ")),
+        ("syslog", |text| lead(text, "Nov 24 13:47:41 host tool[123]: ")),
+        ("colours", |text| lead(text, "\u{1b}[0m\u{1b}[32m")),
+    ];
+    let mut wrong = String::new();
+    let mut compared = 0;
+    for fixture in fixtures() {
+        let Ok(plain) = read(&fixture.octets) else { continue };
+        let text = String::from_utf8_lossy(&fixture.octets).replace("\r\n", "\n");
+        // What was written over in a terminal has no line of its own.
+        if text.contains('\r') {
+            continue;
+        }
+        for (name, paste) in &pastes {
+            let pasted = read(paste(&text).as_bytes());
+            compared += 1;
+            if !pasted.is_ok_and(|pasted| pasted.figures == plain.figures) {
+                let _ = writeln!(wrong, "{}: {name}", fixture.file);
+            }
+        }
+    }
+    assert!(compared > 1500 && wrong.is_empty(), "{compared}:\n{wrong}");
+}
+
+fn lead(text: &str, lead: &str) -> String {
+    text.lines().fold(String::new(), |out, line| out + lead + line + "\n")
+}
+
+/// Cut off or with a bit flipped anywhere: no output ends the reader.
+#[test]
+fn what_is_near_a_stored_output_keeps_the_promise() {
+    for (at, fixture) in fixtures().into_iter().enumerate() {
+        let octets = &fixture.octets;
+        for step in 0..6 {
+            let at = (at * 7919 + step * octets.len() / 6) % octets.len().max(1);
+            check::import(&octets[..at]);
+            let mut flipped = octets.clone();
+            flipped[at] ^= 1 << (at % 7);
+            check::import(&flipped);
+        }
+    }
+}
