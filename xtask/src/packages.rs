@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 /// A program the tests call, and Debian's package that holds it.
 const NEEDED: &[(&str, &str)] = &[
+    ("busybox", "busybox-static"),
     ("chromium", "chromium"),
     ("ethtool", "ethtool"),
     ("fio", "fio"),
@@ -23,7 +24,9 @@ const NEEDED: &[(&str, &str)] = &[
     ("nbdkit", "nbdkit"),
     ("nft", "nftables"),
     ("ping", "iputils-ping"),
+    ("podman", "podman"),
     ("qperf", "qperf"),
+    ("runc", "runc"),
     ("runuser", "util-linux"),
     ("slurmctld", "slurmctld"),
     ("slurmd", "slurmd"),

@@ -5,6 +5,7 @@
 
 pub mod bed;
 pub mod claims;
+pub mod container;
 pub mod fio_job;
 pub mod fit;
 pub mod frame_rate;

@@ -237,7 +237,7 @@ impl Topology {
         let here = |reach: &str| {
             matches!(reach, "lab" | "local" | SIMULATED)
                 || reach.starts_with("netns:")
-                || reach.starts_with("pid:")
+                || ["pid:", "docker:", "podman:"].iter().any(|way| reach.starts_with(way))
         };
         self.hosts.iter().all(|host| here(&host.reach))
     }

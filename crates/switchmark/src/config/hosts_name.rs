@@ -14,7 +14,10 @@ pub const PREFIX: &str = "hosts:";
 /// What stands between hosts of which nothing else is said.
 const DEVICE: &str = "dut";
 /// Ways to a host other than ssh's.
-const WAYS: [&str; 7] = ["local", "netns:", "pid:", "ssh:", "srun:", "mpirun:", "iperf3:"];
+const WAYS: [&str; 10] = [
+    "local", "netns:", "pid:", "ssh:", "srun:", "mpirun:", "docker:", "podman:", "kubectl:",
+    "iperf3:",
+];
 
 /// How a host is reached: `root@a` is by ssh, what has the form of a testbed file's `reach` is
 /// that.

@@ -10,6 +10,7 @@ use sim::VirtualTestbed;
 use trial::Testbed as _;
 use trial::topology::{Device, Host, IPERF3, PortRef, Topology};
 
+use super::container::{Container, Keeper};
 use super::hooks::Hooks;
 use super::written::Written;
 
@@ -105,6 +106,8 @@ pub enum Reach {
     Srun(String),
     /// A node that Open MPI reaches, by `mpirun`.
     Mpirun(String),
+    /// A container or pod that runs already.
+    Container(Container),
     /// Not at all: somebody else's iperf3 server is its end of a flow.
     Iperf3 {
         /// The host's own name, or its test address.
@@ -120,6 +123,7 @@ impl Reach {
         match self {
             Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } => None,
             Self::Ssh(destination) => Some(format!("ssh ssh://{destination} true")),
+            Self::Container(container) => Some(format!("{} true", container.exec().join(" "))),
             Self::Srun(node) => Some(format!("srun --nodelist {node} true")),
             Self::Mpirun(node) => Some(format!("mpirun -n 1 --host {node} true")),
         }
@@ -128,7 +132,13 @@ impl Reach {
     /// Whether the agent is another program's child, and does not end with the thread that started
     /// it.
     pub const fn is_away(&self) -> bool {
-        matches!(self, Self::Ssh(_) | Self::Srun(_) | Self::Mpirun(_))
+        match self {
+            // An agent may have to be started beside one of this machine's containers, by this
+            // program itself.
+            Self::Container(container) => matches!(container.keeper, Keeper::Kubectl),
+            Self::Ssh(_) | Self::Srun(_) | Self::Mpirun(_) => true,
+            Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } => false,
+        }
     }
 }
 
@@ -139,6 +149,7 @@ impl std::fmt::Display for Reach {
             Self::Netns(name) => write!(f, "netns:{name}"),
             Self::Pid(pid) => write!(f, "pid:{pid}"),
             Self::Ssh(destination) => write!(f, "ssh://{destination}"),
+            Self::Container(container) => container.fmt(f),
             Self::Srun(node) => write!(f, "srun:{node}"),
             Self::Mpirun(node) => write!(f, "mpirun:{node}"),
             Self::Iperf3 { server, port } => write!(f, "{IPERF3}{server}:{port}"),

@@ -20,6 +20,7 @@ use toml::Spanned;
 use trial::topology::{CableEnd, Host, HostPort, PortRef};
 
 use super::MOST_HOSTS;
+use super::container::Container;
 use super::hosts_name;
 use super::lab_name;
 use super::resolved::{HostsConfig, Reach, Source, Testbed};
@@ -328,8 +329,8 @@ fn host_of(
     Ok(Host { name: host.name.get_ref().clone(), reach, ports })
 }
 
-const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh://[USER@]HOST[:PORT]`, `srun:NODE` or \
-     `mpirun:NODE`; one that runs an iperf3 server only by `iperf3://NAME[:PORT]`";
+const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh://[USER@]HOST[:PORT]`, `srun:NODE`, \
+     `mpirun:NODE`, `docker:NAME`, `podman:NAME` or `kubectl:[NAMESPACE/]POD`; one that runs an iperf3 server only by `iperf3://NAME[:PORT]`";
 
 /// How a host is reached, as a file or an argument says it.
 pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
@@ -353,6 +354,9 @@ pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
             Some((server, port)) => Ok(Reach::Iperf3 { server, port }),
             None => Err(fault(format!("`{}` names no iperf3 server", text.get_ref()))),
         },
+        (keeper, place) if let Some(container) = Container::read(keeper, place) => {
+            container.map(Reach::Container).map_err(fault)
+        }
         _ => Err(fault(format!("unknown way to reach a host, `{}`", text.get_ref()))),
     }
 }

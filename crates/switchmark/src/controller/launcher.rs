@@ -1,6 +1,6 @@
 //! Starting an agent where its host is.
 //!
-//! Owns the ways to get there; [the one by ssh](super::ssh) has a place of its own. Never talks to
+//! Owns the ways to get there; [those by a shell](super::far_shell) have a place of their own. Never talks to
 //! the agent it started. The child is tied to the calling *thread*, unless it is another program's:
 //! call from one that outlives it.
 
@@ -10,10 +10,13 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 use lab::{Lab, Namespace};
+use measure::Nanos;
 
 use super::Stop;
+use super::command::run_to_end;
+use super::far_shell::Shell;
 use super::program::Program;
-use super::ssh;
+use crate::config::container::{Container, Keeper};
 use crate::config::resolved::Reach;
 use crate::failed::Failed;
 
@@ -31,6 +34,9 @@ const SRUN: [&str; 9] = [
     "--ntasks=1",
     "--nodelist",
 ];
+
+/// A container's keeper answers at once, or its daemon does not.
+const ASKING: Nanos = Nanos::from_secs(10);
 
 /// A way to a host.
 #[derive(Debug)]
@@ -70,7 +76,13 @@ impl Launcher<'_> {
                     .map_err(Failed::to(at(reach))),
                 Reach::Local => here(program, *becomes),
                 Reach::Ssh(destination) => {
-                    ssh::start(destination, *becomes, program, stop).map_err(Failed::to(at(reach)))
+                    let started = Shell::Ssh(destination).start(*becomes, program, stop);
+                    started.map_err(Failed::to(at(reach)))
+                }
+                Reach::Container(container) => {
+                    let inside = Shell::Exec(container).start(*becomes, program, stop);
+                    let started = inside.or_else(|why| beside(container, command, why, stop));
+                    started.map_err(Failed::to(at(reach)))
                 }
                 Reach::Srun(node) => cluster("srun", &SRUN, node, program),
                 Reach::Mpirun(node) => cluster("mpirun", &["-n", "1", "--host"], node, program),
@@ -80,6 +92,32 @@ impl Launcher<'_> {
             },
         }
     }
+}
+
+/// Beside a container of this machine that has no shell or no place for the program, in its network
+/// namespace; `why` it is not inside.
+fn beside(
+    container: &Container,
+    mut agent: Command,
+    why: Failed,
+    stop: &Stop,
+) -> Result<Child, Failed> {
+    if container.keeper == Keeper::Kubectl {
+        let hint = "the pod needs `sh` and a /tmp that can be written: an emptyDir mounted there";
+        return Err(why.hinted(hint));
+    }
+    let keeper = container.keeper.as_str();
+    let mut ask = Command::new(keeper);
+    ask.args(["inspect", "--format", "{{.State.Pid}}", &container.name]).stdin(Stdio::null());
+    let line = format!("{keeper} inspect {}", container.name);
+    let told = run_to_end(ask, &line, ASKING, stop)
+        .map_err(Failed::to("find its process"))
+        .map_err(|failed| failed.hinted(format!("`{keeper} ps` lists those that run")))?;
+    let pid = told.trim().parse().ok().filter(|pid| *pid > 0);
+    let stopped = || Failed::new("find its process").hinted(format!("`{keeper} start` it first"));
+    let namespace = Namespace::of_process(pid.ok_or_else(stopped)?);
+    let started = namespace.and_then(|there| there.spawn(&mut agent));
+    started.map_err(|cause| Failed::because("start one beside it", cause))
 }
 
 /// On this host, where another program may be the one that starts it: `sudo -n`.

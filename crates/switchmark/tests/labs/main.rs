@@ -11,6 +11,7 @@ mod buffer_kernel;
 mod cli_lab;
 mod clusters;
 mod conformance;
+mod containers;
 mod controller;
 mod demo;
 mod endings;

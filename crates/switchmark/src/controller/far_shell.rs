@@ -1,0 +1,205 @@
+//! An agent where only a shell can be reached: on another machine by the system's OpenSSH, whose
+//! keys, jump hosts and known hosts are the user's own configuration's; in a container or a pod by
+//! what looks after it.
+//!
+//! Owns the program's copy there: put into a private directory named after its SHA-256, once. What
+//! a far shell is given is constant text, hexadecimal digits and the plain words of `become`. Never
+//! asks for a password, so that nothing waits for somebody who is not there.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+use measure::Nanos;
+
+use super::Stop;
+use super::command::{CommandError, run_to_end};
+use super::program::Program;
+use crate::config::container::Container;
+use crate::failed::Failed;
+
+/// No questions; a network that is gone is noticed within a quarter of a minute.
+const OPTIONS: [&str; 9] = [
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=5",
+    "-o",
+    "ServerAliveCountMax=3",
+];
+
+/// Where it is on a host, and in a container, which may have no home.
+const AT_HOME: &str = r#"c="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark""#;
+const IN_CONTAINER: &str = r#"c=/tmp/switchmark"#;
+/// The folder of our programs there is this user's own, or nothing in it is run or written (`test
+/// -O`).
+const OWN: &str = r#"if [ -e "$c" ] && ! [ -O "$c" ]; then echo "$c belongs to another user" >&2; exit 9; fi; d="$c/$1""#;
+/// Which system and processor, and the sum of the program where it is there already.
+const LOOK: &str = r#"uname -s; uname -m; if [ -O "$d" ] && [ -x "$d/switchmark" ]; then sha256sum < "$d/switchmark"; fi"#;
+/// Takes the program from its standard input; a copy that was cut off never gets the name. Other
+/// versions go, with whatever capabilities they were given.
+const PUT: &str = r#"set -e; umask 077; mkdir -p "$d"; chmod 700 "$c" "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"; for o in "$c"/*; do if [ "$o" != "$d" ] && [ -O "$o" ]; then rm -f "$o/switchmark"; rmdir "$o" 2>/dev/null || :; fi; done"#;
+/// Becomes the agent, told by which address its host was reached; `$2` are plain words that make it
+/// root's, if any are needed.
+const START: &str = r#"exec $2 "$d/switchmark" agent --connection "$SSH_CONNECTION""#;
+/// The same in a container, as the shell's child: what started the shell may be gone as soon as it
+/// has, and an agent ends with its parent.
+const START_BELOW: &str = r#"$2 "$d/switchmark" agent; exit $?"#;
+
+/// A look is one connection.
+const LOOKING: Nanos = Nanos::from_secs(30);
+/// Some tens of megabytes over whatever there is.
+const PUTTING: Nanos = Nanos::from_secs(600);
+
+/// A shell that runs what it is given.
+#[derive(Debug, Clone, Copy)]
+pub enum Shell<'a> {
+    /// At `[user@]host[:port]`.
+    Ssh(&'a str),
+    /// In a container.
+    Exec(&'a Container),
+}
+
+impl Shell<'_> {
+    /// Starts `program agent` there, its three streams piped; the program is sent there first where
+    /// it is not there yet. `becomes` are the words that make it root's.
+    pub fn start(
+        self,
+        becomes: Option<&str>,
+        program: &Program,
+        stop: &Stop,
+    ) -> Result<Child, Failed> {
+        let sum = program.sum().map_err(Failed::to("read this program's own file, to send it"))?;
+        let run = |script, stdin, limit| {
+            let command = self.command(script, &[&sum], stdin);
+            run_to_end(command, &self.told(), limit, stop).map_err(|cause| self.closed(cause))
+        };
+        let there = Look::read(&run(LOOK, Stdio::null(), LOOKING)?);
+        let ours = format!("Linux {}", std::env::consts::ARCH);
+        if there.system != ours {
+            let theirs = there.system;
+            let words = format!("it is made for {ours}, and that host is {theirs}");
+            return Err(Failed::new(format!("run this program there: {words}"))
+                .hinted("hosts need this program's own kind of processor"));
+        }
+        if there.sum.as_deref() != Some(&sum) {
+            let file = File::open(program.file())
+                .map_err(Failed::to("read this program's own file, to send it"))?;
+            let told = run(PUT, file.into(), PUTTING)?;
+            let got = first_word(&told);
+            if got != sum {
+                let words = format!("send this program there: {got:?} came of {sum}, by SHA-256");
+                return Err(Failed::new(words).hinted("look for room in that user's ~/.cache"));
+            }
+        }
+        let words = [&*sum, becomes.unwrap_or_default()];
+        let start = if matches!(self, Self::Ssh(_)) { START } else { START_BELOW };
+        let mut agent = self.command(start, &words, Stdio::piped());
+        // Ctrl-C reaches the whole terminal, and here the controller decides.
+        agent.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let failed = agent.spawn().map_err(Failed::to(format!("start `{}`", self.program())));
+        failed.map_err(|failed| failed.hinted(format!("install `{}`", self.program())))
+    }
+
+    /// `script` is told the sum as its first argument, and finds the folder of the program's copy
+    /// in `$d`. All arguments are plain words.
+    fn command(self, script: &str, arguments: &[&str], stdin: Stdio) -> Command {
+        let mut command = Command::new(self.program());
+        match self {
+            Self::Ssh(destination) => {
+                command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}"));
+                let mut line = format!("sh -c '{AT_HOME}; {OWN}; {script}' switchmark");
+                for word in arguments {
+                    let _ = write!(line, " \"{word}\"");
+                }
+                command.arg(line);
+            }
+            Self::Exec(container) => {
+                command.args(&container.exec()[1..]).args(["sh", "-c"]);
+                command.arg(format!("{IN_CONTAINER}; {OWN}; {script}")).arg("switchmark");
+                command.args(arguments);
+            }
+        }
+        command.stdin(stdin);
+        command
+    }
+
+    const fn program(self) -> &'static str {
+        match self {
+            Self::Ssh(_) => "ssh",
+            Self::Exec(container) => container.keeper.as_str(),
+        }
+    }
+
+    /// As errors call what was run.
+    fn told(self) -> String {
+        match self {
+            Self::Ssh(destination) => format!("ssh {destination}"),
+            Self::Exec(container) => container.exec().join(" "),
+        }
+    }
+
+    fn closed(self, cause: CommandError) -> Failed {
+        let (deed, by_hand) = match self {
+            Self::Ssh(destination) => ("log in there", format!("ssh ssh://{destination} true")),
+            Self::Exec(_) => ("run a shell there", format!("{} sh -c true", self.told())),
+        };
+        let hint = format!("`{by_hand}` has to work without a question");
+        Failed::because(deed, cause).hinted(hint)
+    }
+}
+
+/// What a host says of itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Look {
+    /// `Linux x86_64`
+    system: String,
+    /// Of the program, where it is there.
+    sum: Option<String>,
+}
+
+impl Look {
+    /// Whatever a login script printed before is passed over: the last lines count.
+    fn read(told: &str) -> Self {
+        let lines: Vec<&str> = told.lines().map(str::trim).collect();
+        let (sum, lines) = match lines.split_last() {
+            Some((last, before)) if is_sum(first_word(last)) => {
+                (Some(first_word(last).to_owned()), before)
+            }
+            _ => (None, &lines[..]),
+        };
+        let system = &lines[lines.len().saturating_sub(2)..];
+        Self { system: system.join(" "), sum }
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+fn is_sum(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|octet| octet.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_says() {
+        let sum = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        let check = |told: &str, system: &str, has: Option<&str>| {
+            let expected = Look { system: system.into(), sum: has.map(str::to_owned) };
+            assert_eq!(Look::read(told), expected, "{told:?}");
+        };
+        check("Linux\nx86_64", "Linux x86_64", None);
+        check(&format!("Linux\nx86_64\n{sum}  -"), "Linux x86_64", Some(sum));
+        check(&format!("Welcome!\nLinux\naarch64\n{sum}  -"), "Linux aarch64", Some(sum));
+        check("FreeBSD\namd64\n", "FreeBSD amd64", None);
+        check("", "", None);
+    }
+}
