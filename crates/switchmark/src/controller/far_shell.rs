@@ -34,7 +34,7 @@ const OPTIONS: [&str; 9] = [
 
 /// Where it is on a host, and in a container, which may have no home.
 const AT_HOME: &str = r#"c="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark""#;
-const IN_CONTAINER: &str = r#"c=/tmp/switchmark"#;
+const IN_CONTAINER: &str = "c=/tmp/switchmark";
 /// The folder of our programs there is this user's own, or nothing in it is run or written (`test
 /// -O`).
 const OWN: &str = r#"if [ -e "$c" ] && ! [ -O "$c" ]; then echo "$c belongs to another user" >&2; exit 9; fi; d="$c/$1""#;

@@ -1,8 +1,8 @@
 //! Starting an agent where its host is.
 //!
-//! Owns the ways to get there; [those by a shell](super::far_shell) have a place of their own. Never talks to
-//! the agent it started. The child is tied to the calling *thread*, unless it is another program's:
-//! call from one that outlives it.
+//! Owns the ways to get there; [those by a shell](super::far_shell) have a place of their own.
+//! Never talks to the agent it started. The child is tied to the calling *thread*, unless it is
+//! another program's: call from one that outlives it.
 
 use std::fmt::Display;
 use std::io;
