@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Interval;
+use crate::apart::between_times;
 use crate::quantile::median;
 use crate::ranks::Shift;
 
@@ -16,7 +17,8 @@ use crate::ranks::Shift;
 pub enum Blocks<'a> {
     /// Both sides were measured in each block, in random order: (subject, reference).
     Interleaved(&'a [(f64, f64)]),
-    /// Each side was measured at a time of its own: what changed between is in the difference.
+    /// Each side was measured at a time of its own: what changed between is in the difference, and
+    /// has to be allowed for ([`between_times`]).
     Apart {
         /// What is compared.
         subject: &'a [f64],
@@ -113,6 +115,9 @@ pub struct Comparison {
     pub value: f64,
     /// Exact for the blocks there are, with its own confidence.
     pub interval: Interval,
+    /// What is in the interval at either end for sides that were measured at times of their own, on
+    /// the scale of the decision (logarithms, for a ratio): no number of blocks makes it smaller.
+    pub between: f64,
     /// The same as a difference: what a ratio of 1.002 is in microseconds.
     pub difference: Difference,
     /// Blocks of the subject and of the reference.
@@ -167,15 +172,25 @@ pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
         Blocks::Apart { .. } => mean_sign(a.iter().flat_map(|a| b.iter().map(move |b| a - b))),
     };
     let plain = shift_of(blocks, &subject, &reference)?;
-    let difference = Difference { value: plain.estimate(), interval: plain.interval(CONFIDENCE) };
+    let apart = |a: &[f64], b: &[f64]| match blocks {
+        Blocks::Interleaved(_) => 0.0,
+        Blocks::Apart { .. } => between_times([a, b]),
+    };
+    let difference = Difference {
+        value: plain.estimate(),
+        interval: widened(plain.interval(CONFIDENCE), apart(&subject, &reference)),
+    };
     let back = |value: f64| if scale == Scale::Ratio { value.exp() } else { value };
-    let interval = shift.interval(CONFIDENCE);
-    let beyond = shift.chance_if_not_above(limit).min(shift.chance_if_not_below(-limit));
-    let within = shift.chance_if_not_below(limit).max(shift.chance_if_not_above(-limit));
+    let between = apart(&a, &b);
+    let interval = widened(shift.interval(CONFIDENCE), between);
+    let (outer, inner) = (limit + between, limit - between);
+    let beyond = shift.chance_if_not_above(outer).min(shift.chance_if_not_below(-outer));
+    let within = shift.chance_if_not_below(inner).max(shift.chance_if_not_above(-inner));
     let mut comparison = Comparison {
         scale,
         value: back(shift.estimate()),
         interval: Interval { low: back(interval.low), high: back(interval.high), ..interval },
+        between,
         difference,
         blocks: (subject.len(), reference.len()),
         margin: if scale == Scale::Ratio { margin } else { limit },
@@ -214,8 +229,12 @@ impl Comparison {
         }
         let on_scale = |value: f64| if self.scale == Scale::Ratio { value.ln() } else { value };
         let limit = if self.scale == Scale::Ratio { self.margin.ln_1p() } else { self.margin };
-        let half = (on_scale(self.interval.high) - on_scale(self.interval.low)) / 2.0;
-        let room = (on_scale(self.value).abs() - limit).abs();
+        let width = on_scale(self.interval.high) - on_scale(self.interval.low);
+        let half = width / 2.0 - self.between;
+        let room = (on_scale(self.value).abs() - limit).abs() - self.between;
+        if room <= 0.0 {
+            return None;
+        }
         let needed = (have as f64 * (half / room).powi(2)).ceil();
         (needed <= SENSIBLE).then(|| least.max(needed as usize))
     }
@@ -240,6 +259,10 @@ fn shift_of(blocks: Blocks<'_>, a: &[f64], b: &[f64]) -> Option<Shift> {
         }
         Blocks::Apart { .. } => Shift::of_sides(a, b),
     }
+}
+
+fn widened(interval: Interval, by: f64) -> Interval {
+    Interval { low: interval.low - by, high: interval.high + by, ..interval }
 }
 
 fn mean_sign(values: impl Iterator<Item = f64>) -> f64 {

@@ -39,8 +39,16 @@ impl Shape {
             Self::Exponential => exponential(random) - 1.0,
             Self::Disturbed => {
                 let size = if random.random::<f64>() < 0.05 { 10.0 } else { 1.0 };
-                size * normal(random) / (0.95_f64 + 5.0).sqrt()
+                size * self.undisturbed() * normal(random)
             }
+        }
+    }
+
+    /// The standard deviation of blocks that nothing special happened to.
+    fn undisturbed(self) -> f64 {
+        match self {
+            Self::Normal | Self::Exponential => 1.0,
+            Self::Disturbed => 1.0 / (0.95_f64 + 5.0).sqrt(),
         }
     }
 
@@ -67,10 +75,15 @@ fn campaign(interleaved: bool, blocks: usize, shape: Shape, truth: f64) -> Outco
     let mut moods = Pcg64Mcg::seed_from_u64(SEED ^ 1);
     let compared: Vec<Comparison> = (0..campaigns())
         .map(|_| {
+            let mut mood = |size: f64| (size * normal(&mut moods)).exp();
+            // Where each side has a time of its own, times differ as much as blocks do.
+            let of_a_time = NOISE * shape.undisturbed();
+            let times = [mood(of_a_time), mood(of_a_time)];
             let pairs: Vec<(f64, f64)> = (0..blocks)
                 .map(|_| {
-                    let mood = if interleaved { (MOOD * normal(&mut moods)).exp() } else { 1.0 };
-                    (side(truth, mood), side(1.0, mood))
+                    let shared = mood(MOOD);
+                    let [own, other] = if interleaved { [shared; 2] } else { times };
+                    (side(truth, own), side(1.0, other))
                 })
                 .collect();
             let (subject, reference): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
@@ -111,12 +124,17 @@ fn intervals_cover_and_decisions_hold() {
         );
         let told = format!("{blocks} {design} {} {truth}", shape.name());
         // Six pairs can't state 95 %: they state 96.9 % and cover so often.
-        let most = if interleaved && blocks == 6 { 0.985 } else { 0.97 };
+        let most = match (interleaved, blocks) {
+            // What is allowed for between two times is added to what their blocks tell.
+            (false, _) => 1.0,
+            (true, 6) => 0.985,
+            (true, _) => 0.97,
+        };
         assert!((0.93..=most).contains(&seen.covered), "{told}: covered {}", seen.covered);
         if (truth - 1.0).abs() < 1e-9 {
             assert!(seen.different <= 0.05, "{told}: A/A different {}", seen.different);
         }
-        if (truth - 1.03).abs() < 1e-9 && blocks == 10 && matches!(shape, Shape::Normal) {
+        if truth > 1.0 && blocks == 10 && matches!(shape, Shape::Normal) {
             assert!(seen.different >= 0.9, "{told}: found {}", seen.different);
             assert!(seen.equivalent == 0.0, "{told}: equivalent {}", seen.equivalent);
         }
@@ -125,12 +143,13 @@ fn intervals_cover_and_decisions_hold() {
 
 fn rows() -> Vec<(bool, usize, Shape, f64)> {
     let mut rows = Vec::new();
-    for interleaved in [true, false] {
+    // What can be found of a difference where sides were measured at times of their own is larger.
+    for (interleaved, found) in [(true, 1.03), (false, 1.08)] {
         for blocks in [6, 10, 20] {
-            rows.extend([1.0, 1.03].map(|truth| (interleaved, blocks, Shape::Normal, truth)));
+            rows.extend([1.0, found].map(|truth| (interleaved, blocks, Shape::Normal, truth)));
         }
         rows.extend([Shape::Exponential, Shape::Disturbed].map(|s| (interleaved, 10, s, 1.0)));
-        rows.extend([Shape::Exponential, Shape::Disturbed].map(|s| (interleaved, 10, s, 1.03)));
+        rows.extend([Shape::Exponential, Shape::Disturbed].map(|s| (interleaved, 10, s, found)));
     }
     rows
 }

@@ -23,6 +23,7 @@ mod iperf3;
 mod launchers;
 mod limits;
 mod one_nic;
+mod one_nic_truth;
 mod other_traffic;
 #[path = "../program/mod.rs"]
 mod program;
