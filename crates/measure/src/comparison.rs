@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Interval;
-use crate::apart::between_times;
+use crate::between_times::between_times;
 use crate::quantile::median;
 use crate::ranks::Shift;
 

@@ -6,6 +6,7 @@
 
 pub mod apart;
 pub mod autocorrelation;
+pub mod between_times;
 mod binomial;
 pub mod blocks;
 pub mod bootstrap;

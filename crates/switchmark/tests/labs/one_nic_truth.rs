@@ -1,8 +1,8 @@
 //! One port a host beside an added delay that is known exactly, run after run: how often the
 //! interval of `rtt_added` holds it, and how often a cable beside itself is called different.
 //!
-//! Two hosts stand at an emulated line of 1.0 ms, which is their direct cable, and at one of 1.1 ms,
-//! which is their device: what the emulator itself takes, and what hosts take to wake up, is in
+//! Two hosts stand at an emulated line of 1.0 ms, which is their direct cable, and at one of 1.1
+//! ms, which is their device: what the emulator itself takes, and what hosts take to wake up, is in
 //! both, and 200 µs a round trip are not. A plain cable is measured beside itself. Owns the bars.
 //! Needs root, chrt and taskset; only with `SWITCHMARK_TESTS=full`.
 

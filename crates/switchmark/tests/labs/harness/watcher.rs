@@ -25,6 +25,10 @@ const SETTINGS: [&str; 5] = [
     "/sys/devices/system/clocksource",
 ];
 
+/// A machine's first `ip netns add` mounts the one for good, podman the other while it has
+/// containers; the tests call both.
+const OTHERS: [&str; 2] = ["/run/netns", "/var/lib/containers/storage/overlay"];
+
 /// Everything, a line each.
 #[derive(Debug)]
 pub struct Watcher(BTreeSet<String>);
@@ -42,9 +46,6 @@ impl Watcher {
             seen.extend(entries.map(|entry| format!("{what} {}", entry.file_name().display())));
         }
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        // A machine's first `ip netns add` mounts the one for good, podman the other while it has
-        // containers; the tests call both.
-        const OTHERS: [&str; 2] = ["/run/netns", "/var/lib/containers/storage/overlay"];
         let is_ours = |line: &&str| !line.split(' ').nth(1).is_some_and(|at| OTHERS.contains(&at));
         seen.extend(mounts.lines().filter(is_ours).map(|line| format!("mount {line}")));
         let program = fs::canonicalize(super::switchmark()).ok();
