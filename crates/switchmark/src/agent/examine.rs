@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::counters::{self, ProcessTree};
-use netlink::{Netlink, Nic};
+use netlink::Netlink;
 use nix::sys::resource::{Resource, getrlimit};
 use trial::record::Usage;
 
@@ -17,10 +17,6 @@ use crate::protocol::{Examination, IdleState, Link, PortExamination};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
-
-/// Drivers whose ports carry as much as memory does, or as a hypervisor lets them: what they tell
-/// as their speed bounds nothing.
-const WITHOUT_SPEED: [&str; 6] = ["veth", "virtio_net", "vmxnet3", "hv_netvsc", "vif", "ena"];
 
 /// No look at what else runs is longer.
 const LONGEST_WATCH: Duration = Duration::from_secs(5);
@@ -64,31 +60,20 @@ fn watch(span: Duration) -> Usage {
 
 /// What the card is set to, where it stands, and its addresses.
 fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
-    let link = kernel.link(name).ok();
-    let kind = link.as_ref().and_then(|link| link.kind.clone());
-    let driver = kind.or_else(|| sysfs.driver(name));
+    let link = kernel.link(name).ok().as_ref().map(as_told);
     let device = |file: &str| Some(line(&format!("{}/device/{file}", sysfs.port(name)?)));
     let node = device("numa_node").and_then(|node| node.parse().ok());
     let own = nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|i| i.interface_name == name);
     let features = kernel.features(name).unwrap_or_default();
     let offloads = features.into_iter().filter(|(name, on)| *on && netlink::Offloads::covers(name));
     PortExamination {
-        link: link.as_ref().map(as_told),
+        link,
         addresses: own.filter_map(|i| Some(i.address?.as_sockaddr_in()?.ip())).collect(),
-        nic: card(kernel, name, driver.as_deref()),
+        nic: kernel.nic(name).unwrap_or_default(),
         offloads: offloads.map(|(name, _)| name).collect(),
         interrupts: interrupts::of_interface(sysfs, name),
         numa: node.map(|node| (node, device("local_cpulist").unwrap_or_default())),
     }
-}
-
-/// What the driver tells of its card.
-pub fn card(kernel: &mut Netlink, interface: &str, driver: Option<&str>) -> Nic {
-    let mut nic = kernel.nic(interface).unwrap_or_default();
-    if driver.is_some_and(|driver| WITHOUT_SPEED.contains(&driver)) {
-        nic.speed_mbits = None;
-    }
-    nic
 }
 
 /// A link's own facts, as messages have them.

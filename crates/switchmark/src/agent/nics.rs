@@ -44,13 +44,12 @@ pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
             } else {
                 (default == Some(link.index)).then(|| "the default route leaves by it".to_owned())
             };
+            let nic = kernel.nic(&link.name).unwrap_or_default();
             let hardware = || sysfs::look(|sysfs| sysfs.driver(&link.name));
-            let driver = link.kind.clone().or_else(hardware);
-            let nic = examine::card(&mut kernel, &link.name, driver.as_deref());
             NicFacts {
                 name: link.name.clone(),
                 link: examine::as_told(link),
-                driver,
+                driver: link.kind.clone().or_else(hardware),
                 speed_mbits: nic.speed_mbits,
                 full_duplex: nic.full_duplex,
                 addresses,

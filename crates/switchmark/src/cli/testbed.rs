@@ -154,10 +154,16 @@ fn end(port: &Port<'_>, args: &New) -> Result<String, String> {
 
 /// `ixgbe, 10000 Mbit/s`
 fn what(nic: &NicFacts) -> String {
-    let speed = nic.speed_mbits.map(|speed| format!("{speed} Mbit/s"));
+    let speed = nic.speed_mbits.filter(|_| !is_virtual(nic));
+    let speed = speed.map(|speed| format!("{speed} Mbit/s"));
     let half = (nic.full_duplex == Some(false)).then(|| "half duplex".to_owned());
     let all: Vec<String> = [nic.driver.clone(), speed, half].into_iter().flatten().collect();
     all.join(", ")
+}
+
+/// A virtual cable has no speed, whatever it says.
+fn is_virtual(nic: &NicFacts) -> bool {
+    nic.driver.as_deref() == Some("veth")
 }
 
 fn table(ports: &[Port<'_>], args: &New) -> String {
@@ -209,7 +215,7 @@ fn file(hosts: &[Known], ports: &[Port<'_>], args: &New) -> String {
                 "[[host.port]]\nname = \"{name}\"  # {}\naddress = \"auto\"\ncable = \"{end}\"",
                 what(port.nic)
             );
-            if let Some(speed) = port.nic.speed_mbits {
+            if let Some(speed) = port.nic.speed_mbits.filter(|_| !is_virtual(port.nic)) {
                 let _ = writeln!(out, "rate = \"{speed}Mbit\"");
             }
         }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use measure::{Nanos, Rate};
-use trial::topology::{Host, PortRef, Topology};
+use measure::Nanos;
+use trial::topology::{Host, PortRef};
 
 use super::launching::useless;
 use super::testbed::LiveTestbed;
@@ -41,21 +41,9 @@ pub struct Proof {
     pub failed: Option<String>,
 }
 
-fn learn_speeds(topology: &mut Topology, examined: &BTreeMap<String, Examination>) {
-    for host in &mut topology.hosts {
-        let Some(known) = examined.get(&host.name) else { continue };
-        for port in &mut host.ports {
-            let cards = port.interfaces.iter().filter_map(|name| known.ports.get(name));
-            let speed = cards.filter_map(|card| card.nic.speed_mbits).min();
-            let speed = speed.map(|megabits| Rate(u64::from(megabits) * 1_000_000));
-            port.rate = port.rate.or(speed);
-        }
-    }
-}
-
 impl LiveTestbed {
     /// What of each host bears on a measurement; `watched` is for how long it is seen what else
-    /// runs there. A port whose rate nobody stated has from now on its card's speed.
+    /// runs there.
     pub fn examine(&mut self, watched: Nanos) -> Result<BTreeMap<String, Examination>, Failed> {
         let ask = |host: &Host| {
             let interfaces = host.ports.iter().flat_map(|port| port.interfaces.clone());
@@ -71,7 +59,6 @@ impl LiveTestbed {
             };
             all.insert(host, *examined);
         }
-        learn_speeds(&mut self.topology, &all);
         Ok(all)
     }
 
