@@ -236,8 +236,7 @@ impl Topology {
     pub fn one_machine(&self) -> bool {
         let here = |reach: &str| {
             matches!(reach, "lab" | "local" | SIMULATED)
-                || reach.starts_with("netns:")
-                || ["pid:", "docker:", "podman:"].iter().any(|way| reach.starts_with(way))
+                || ["netns:", "pid:", "docker:", "podman:"].iter().any(|way| reach.starts_with(way))
         };
         self.hosts.iter().all(|host| here(&host.reach))
     }

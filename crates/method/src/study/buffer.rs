@@ -167,8 +167,8 @@ impl BufferSpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let topology = testbed.topology().clone();
         let lost = |problem: SpecProblem| problem.lost("buffer");
-        let ways = self.ways(&topology).map_err(lost)?;
-        let mut session = Session::over(testbed, ways, seed, (self.profile, self.tries));
+        let how = (self.profile, self.tries);
+        let mut session = Session::new(testbed, "buffer", |t| self.ways(t), seed, how)?;
         let asked = self.asked(&session.ways);
         let mut data: BTreeMap<(Way, usize), CellData> = BTreeMap::new();
         let cells = self.cells();

@@ -131,8 +131,8 @@ impl TcpSpec {
     /// See [`super::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let topology = testbed.topology().clone();
-        let ways = self.ways(&topology).map_err(|problem| problem.lost("tcp"))?;
-        let mut session = Session::over(testbed, ways, seed, (self.profile, self.tries));
+        let how = (self.profile, self.tries);
+        let mut session = Session::new(testbed, "tcp", |t| self.ways(t), seed, how)?;
         session.offloads = Self::OFFLOADS;
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
         let ways = session.ways.all();

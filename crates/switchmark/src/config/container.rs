@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use super::hosts_name::is_plain;
+
 /// What looks after a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeper {
@@ -42,19 +44,14 @@ pub struct Container {
 }
 
 impl Container {
-    /// `docker`, `NAME`; none where the first names no keeper. A name that no shell and no option
-    /// parser would mistake.
+    /// `docker`, `NAME`; none where the first names no keeper.
     pub fn read(keeper: &str, place: &str) -> Option<Result<Self, String>> {
         let keeper = Keeper::named(keeper)?;
         let (namespace, name) = match place.split_once('/') {
             Some((namespace, name)) if keeper == Keeper::Kubectl => (Some(namespace), name),
             _ => (None, place),
         };
-        let plain = |text: &str| {
-            text.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-        };
-        if !plain(name) || namespace.is_some_and(|namespace| !plain(namespace)) {
+        if !is_plain(name) || namespace.is_some_and(|namespace| !is_plain(namespace)) {
             let what = if keeper == Keeper::Kubectl { "pod" } else { "container" };
             return Some(Err(format!("`{place}` names no {what}")));
         }

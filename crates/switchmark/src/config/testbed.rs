@@ -344,8 +344,8 @@ pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
             Ok(pid) if pid > 0 => Ok(Reach::Pid(pid)),
             _ => Err(fault(format!("`{number}` is not a process id"))),
         },
-        ("srun", node) if is_node(node) => Ok(Reach::Srun(node.to_owned())),
-        ("mpirun", node) if is_node(node) => Ok(Reach::Mpirun(node.to_owned())),
+        ("srun", node) if hosts_name::is_plain(node) => Ok(Reach::Srun(node.to_owned())),
+        ("mpirun", node) if hosts_name::is_plain(node) => Ok(Reach::Mpirun(node.to_owned())),
         ("ssh", address) => match address.strip_prefix("//").filter(|it| is_destination(it)) {
             Some(destination) => Ok(Reach::Ssh(destination.to_owned())),
             None => Err(fault(format!("`{}` names no host for ssh", text.get_ref()))),
@@ -359,12 +359,6 @@ pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
         }
         _ => Err(fault(format!("unknown way to reach a host, `{}`", text.get_ref()))),
     }
-}
-
-/// A single node's name, which no launcher would take for an option or a list.
-fn is_node(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 /// `[user@]host[:port]` of letters that mean nothing to a shell, and nothing that ssh would take
