@@ -8,6 +8,7 @@ mod between;
 mod buffer;
 mod burst;
 pub mod campaign;
+mod capacity;
 mod consistency;
 mod doubts;
 mod estimate;

@@ -3,7 +3,6 @@
 //! Owns its request and the order of its trials. What the records mean is in `figures`; never
 //! changes what the hosts' kernels do with segments: TCP runs as any program's would.
 
-mod ceiling;
 mod cell;
 mod figures;
 

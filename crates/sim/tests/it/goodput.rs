@@ -74,7 +74,7 @@ fn a_path_of_known_rate_gives_its_ceiling_each_way() {
             assert!((least..=1.0).contains(&share), "{share}: {:?}", figure.conditions);
             assert_eq!(figure.blocks, 6);
         }
-        for figure in &goodputs[..2] {
+        for figure in &goodputs {
             assert_eq!(figure.verdict, Verdict::LinkLimited, "{figure:#?}");
             assert!(!figure.caveats.contains(&Caveat::HostLimited));
         }

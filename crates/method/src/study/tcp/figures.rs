@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use super::super::capacity::{Capacity, Of, rate};
 use super::super::rows::{Direction, Row, set_direction};
 use super::super::ways::{Way, Ways};
-use super::ceiling::{Ceiling, Of, ceiling, rate};
 use super::cell::{self, CellData, HostLimit, Sample, Seen, Sender};
 use super::{TcpDirection, TcpSpec};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
@@ -76,6 +76,17 @@ impl Part {
     }
 }
 
+/// The most payload that a part's way could carry.
+#[derive(Debug, Clone, Copy)]
+struct Ceiling {
+    /// Bits a second, with nothing else on the link.
+    payload: f64,
+    /// From so many on the link is full: what comes the other way is acknowledged beside them.
+    full: f64,
+    of: Of,
+    mtu: u32,
+}
+
 /// Every figure of the study, direction by direction and way by way.
 pub(super) fn all(spec: &TcpSpec, data: &Data, ways: &Ways, topology: &Topology) -> Vec<Figure> {
     let empty = CellData::default();
@@ -124,13 +135,21 @@ impl Case<'_> {
     fn ceiling(&self, topology: &Topology) -> Option<Ceiling> {
         let segment = self.own.segment()?;
         let pair = self.ways.pair(self.way);
-        let forward = || ceiling(topology, pair, segment);
-        let back = || ceiling(topology, &pair.back(), segment);
+        let of = |pair| {
+            let capacity = Capacity::of(topology, pair, segment)?;
+            let payload = capacity.payload();
+            let full = match self.part.test {
+                TcpDirection::Bidirectional => capacity.payload_both_ways(),
+                TcpDirection::Forward | TcpDirection::Reverse => payload,
+            };
+            Some(Ceiling { payload, full, of: capacity.of, mtu: capacity.mtu })
+        };
         if self.part.is_total() {
-            let (one, other) = (forward()?, back()?);
-            return Some(Ceiling { payload: one.payload + other.payload, ..one });
+            let (one, other) = (of(pair)?, of(&pair.back())?);
+            let (payload, full) = (one.payload + other.payload, one.full + other.full);
+            return Some(Ceiling { payload, full, ..one });
         }
-        if self.part.is_back() { back() } else { forward() }
+        if self.part.is_back() { of(&pair.back()) } else { of(pair) }
     }
 
     fn row(&self, ceiling: Option<Ceiling>) -> Row {
@@ -163,7 +182,7 @@ impl Case<'_> {
         };
         let both: Vec<(f64, Option<f64>)> =
             self.own.samples.iter().map(|own| (goodput(own), beside(own))).collect();
-        let link = ceiling.filter(|ceiling| ceiling.of == Of::Link).map(|it| it.payload);
+        let link = ceiling.filter(|ceiling| ceiling.of == Of::Link).map(|it| it.full);
         let plain = RateEvidence::of(Rates::Paired(&both), self.driven());
         self.ways.judge(self.way, &Evidence::Rate(RateEvidence { link, ..plain }))
     }
