@@ -155,7 +155,8 @@ impl EchoClient {
             Pace::Within(gap_ns) => self.closed(Nanos(gap_ns as u64), &mut tally, window, halt)?,
             Pace::Every(gap_ns) => open::run(&mut self.line, &mut tally, gap_ns, window, halt)?,
         };
-        Ok(tally.close(self.line.frame_size, window.start, end))
+        let record = tally.close(self.line.frame_size, window.start, end);
+        Ok(EchoRecord { segment: self.line.segment, ..record })
     }
 
     fn closed(

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use device::profile::port_mac;
 use device::{Edge, Frame, Network, Profile, chance};
+use measure::reading::Segment;
 use measure::{Nanos, Picos};
 use trial::topology::{CableEnd, PortRef, Topology};
 use trial::{Destination, Flow, FlowKind, Protocol, Schedule, Trial};
@@ -251,7 +252,8 @@ impl Builder<'_> {
             Protocol::Tcp => {
                 let config = self.config(Algorithm::Cubic);
                 let owners = [false, true].map(|back| Owner::Echo(place, back));
-                echo::Carrier::Streams(self.both_ways(owners, lanes, config))
+                let segment = Segment { mss: config.mss, timestamps: true };
+                echo::Carrier::Streams(self.both_ways(owners, lanes, config), segment)
             }
         };
         let alarm = self.alarm(Alarm::Echo(place));

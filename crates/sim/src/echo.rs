@@ -5,7 +5,7 @@
 //! given up, as the carrier repeats it.
 
 use measure::delay::DelayRecorder;
-use measure::reading::{Rejected, Stamp, Stamps};
+use measure::reading::{Rejected, Segment, Stamp, Stamps};
 use measure::{FrameSize, Nanos, Picos};
 use trial::record::EchoRecord;
 use trial::{Protocol, Schedule};
@@ -31,8 +31,8 @@ const ANSWER: u32 = 1;
 pub(crate) enum Carrier {
     /// Frames of their own: there and back.
     Frames([Lane; 2]),
-    /// Streams, by their places: there and back.
-    Streams([u32; 2]),
+    /// Streams, by their places, there and back; and what they put into one segment.
+    Streams([u32; 2], Segment),
 }
 
 /// An echo flow.
@@ -131,7 +131,7 @@ impl Echo {
         match &self.carrier {
             Carrier::Frames([there, _]) => ground.nics[there.nic as usize].down,
             // The kernel keeps what is written until the link is back.
-            Carrier::Streams(_) => false,
+            Carrier::Streams(..) => false,
         }
     }
 
@@ -153,7 +153,7 @@ impl Echo {
         self.ask(ground, streams, (number, ground.now));
         let patience = match self.carrier {
             Carrier::Frames(_) => self.patience.wait(),
-            Carrier::Streams(_) => Picos::MAX.saturating_sub(ground.now),
+            Carrier::Streams(..) => Picos::MAX.saturating_sub(ground.now),
         };
         ground.set_alarm(self.alarm, (ground.now + patience).min(self.window.stop));
     }
@@ -170,7 +170,7 @@ impl Echo {
                 let tag = ground.flight.probe(Kind::Echo, probe);
                 ground.send(&there, self.frame_size.octets(), tag)
             }
-            Carrier::Streams([there, _]) => {
+            Carrier::Streams([there, _], _) => {
                 streams[there as usize].offer(ground, self.payloads[0]);
                 true
             }
@@ -200,7 +200,7 @@ impl Echo {
         streams: &mut [Stream],
         (back, octets): (bool, u64),
     ) {
-        let Carrier::Streams([_, answers]) = self.carrier else { return };
+        let Carrier::Streams([_, answers], _) = self.carrier else { return };
         let whole = octets / self.payloads[usize::from(back)];
         if !back {
             let more = whole - self.reflected;
@@ -251,6 +251,10 @@ impl Echo {
             stamps: Stamps { sent, received: Stamp::Hardware },
             rejected: Rejected::default(),
             elapsed: (self.last_answer.max(self.window.stop) - self.window.start).to_nanos(),
+            segment: match self.carrier {
+                Carrier::Streams(_, segment) => Some(segment),
+                Carrier::Frames(_) => None,
+            },
         }
     }
 }

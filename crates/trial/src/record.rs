@@ -7,7 +7,7 @@ mod storage;
 
 use std::collections::BTreeMap;
 
-use measure::reading::{Rejected, Stamps};
+use measure::reading::{Rejected, Segment, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
@@ -288,6 +288,9 @@ pub struct EchoRecord {
     pub rejected: Rejected,
     /// From the load's start to the last answer or the load's end.
     pub elapsed: Nanos,
+    /// What its TCP puts into one segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Segment>,
 }
 
 /// One-way frames.

@@ -65,6 +65,7 @@ pub(super) fn connect(
             buffer: vec![0; LONGEST_IP_HEADER_OCTETS + message + 1],
         }),
         frame_size: end.flow.frame_size,
+        segment: None,
         lossy: true,
         remote: SocketAddr::new(remote.into(), 0),
     })

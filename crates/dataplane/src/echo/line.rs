@@ -6,6 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use measure::reading::Segment;
 use measure::{FrameSize, Nanos};
 
 use crate::socket::{is_away, is_pause, is_too_long};
@@ -56,6 +57,8 @@ pub(super) struct Line {
     pub inbound: Box<dyn Inbound>,
     /// What is really sent.
     pub frame_size: FrameSize,
+    /// What TCP puts into one segment.
+    pub segment: Option<Segment>,
     /// Late requests are lost ones. False where the carrier repeats them itself (TCP).
     pub lossy: bool,
     pub remote: SocketAddr,

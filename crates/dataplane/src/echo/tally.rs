@@ -140,6 +140,7 @@ impl Tally {
             stamps,
             rejected: self.rejected,
             elapsed: self.last_answer.max(end).saturating_sub(start),
+            segment: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
+use measure::reading::Segment;
 use measure::{FrameSize, Nanos};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, bind as bind_to,
@@ -54,7 +55,9 @@ fn fit(
     stream: &TcpStream,
     (asked, messages): (FrameSize, Option<Messages>),
     peer: SocketAddr,
-) -> Result<(FrameSize, [usize; 2]), FlowError> {
+) -> Result<(Segment, FrameSize, [usize; 2]), FlowError> {
+    let segment = socket::segment(stream)
+        .map_err(|e| FlowError::kernel("read tcp_info of connection to", peer, e))?;
     if let Some(Messages { request, answer }) = messages {
         let sizes = [request, answer].map(|count| usize::try_from(count.0).unwrap_or(usize::MAX));
         if sizes.iter().any(|size| !(MESSAGE_HEADER_OCTETS..=MOST_OCTETS).contains(size)) {
@@ -64,15 +67,13 @@ fn fit(
             );
             return Err(FlowError::Unsuitable(asked));
         }
-        return Ok((asked, sizes));
+        return Ok((segment, asked, sizes));
     }
-    let segment = socket::segment(stream)
-        .map_err(|e| FlowError::kernel("read tcp_info of connection to", peer, e))?;
     let (size, payload) = sized(asked, segment.timestamps);
     if payload > segment.mss as usize {
         Err(too_long(size, peer))
     } else {
-        Ok((size, [payload; 2]))
+        Ok((segment, size, [payload; 2]))
     }
 }
 
@@ -86,7 +87,7 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
     let stream = dial(end)?;
     prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", end.remote, e))?;
     let asked = (end.flow.frame_size, end.flow.messages);
-    let (frame_size, [request, answer]) = fit(&stream, asked, end.remote)?;
+    let (segment, frame_size, [request, answer]) = fit(&stream, asked, end.remote)?;
     greet(&stream, end)?;
     if stamped {
         stamp::request(&stream)
@@ -103,6 +104,7 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
             flow: end.identity.flow,
         }),
         frame_size,
+        segment: Some(segment),
         lossy: false,
         remote: end.remote,
     })
@@ -319,7 +321,7 @@ pub(super) fn reflect(
         return Ok(reflection.report);
     };
     drop(listener);
-    let (_, [request, answer]) = fit(&stream, (end.flow.frame_size, end.flow.messages), asker)?;
+    let (_, _, [request, answer]) = fit(&stream, (end.flow.frame_size, end.flow.messages), asker)?;
     let stream = Arc::new(stream);
     let mut inbound = Stretch::new(Arc::clone(&stream), request, false);
     let mut outbound = Framed::new(stream, answer);

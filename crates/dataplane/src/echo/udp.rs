@@ -46,6 +46,7 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
             buffer: vec![0; payload + 1],
         }),
         frame_size: end.flow.frame_size,
+        segment: None,
         lossy: true,
         remote: end.remote,
     })

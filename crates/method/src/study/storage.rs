@@ -8,6 +8,7 @@
 mod budget;
 mod cell;
 mod figures;
+mod fill;
 mod what_if;
 
 use std::collections::BTreeMap;
@@ -112,11 +113,14 @@ impl StorageSpec {
 
     /// See [`super::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
+        let topology = testbed.topology().clone();
         let mut session =
             Session::new(testbed, "storage", |t| self.ways(t), seed, (self.profile, self.tries))?;
         let cells = self.cells();
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
         let ways = self.measured(&session.ways);
+        let beside: Vec<FrameRate> =
+            cells.iter().map(|cell| self.beside(*cell, &topology, &session.ways)).collect();
         session.in_blocks(self.blocks, (cells.len(), &ways), |session, block, (cell, way)| {
             let (at, pair) = (cells[cell], session.ways.pair(way));
             let label = at.label(self) + &session.ways.label(way);
@@ -132,9 +136,12 @@ impl StorageSpec {
                 events: Vec::new(),
             };
             let rest = self.duration.min(LONGEST_REST);
-            let alone =
-                ask(format!("{label}, round trips alone"), rest, at.round_trips(pair, self));
-            let job = ask(label, self.duration, at.flows(pair, self));
+            let alone = ask(
+                format!("{label}, round trips alone"),
+                rest,
+                at.round_trips(pair, self, beside[cell]),
+            );
+            let job = ask(label, self.duration, at.flows(pair, self, beside[cell]));
             session.residual = Nanos::ZERO;
             let at_rest = session.run(alone)?;
             session.residual = AROUND_FIO;
@@ -142,7 +149,7 @@ impl StorageSpec {
             data.entry((cell, way)).or_default().take(block, &tried, &at_rest);
             Ok(())
         })?;
-        Ok(figures::all(self, &cells, &data, &session.ways, seed))
+        Ok(figures::all(self, &cells, &data, (&session.ways, &topology), seed))
     }
 
     fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
@@ -152,6 +159,12 @@ impl StorageSpec {
     /// The ways that the job can go: a direct cable leads to the storage host, and to no replica.
     fn measured(&self, ways: &Ways) -> Vec<Way> {
         if self.job.replicas.is_empty() { ways.all() } else { ways.subjects() }
+    }
+
+    /// Messages a second beside a cell's operations: as many on every way.
+    fn beside(&self, cell: Cell, topology: &Topology, ways: &Ways) -> FrameRate {
+        let of = |way| fill::beside(self, cell, topology, ways.pair(way)).0;
+        FrameRate(self.measured(ways).into_iter().map(of).fold(self.probes.0, f64::min))
     }
 
     /// How often an operation crosses the network, one after the other: a write that is copied goes

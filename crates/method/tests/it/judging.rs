@@ -335,6 +335,7 @@ fn echoes() {
             stamps: Stamps { sent: Stamp::User, received: Stamp::Kernel },
             rejected: Rejected::default(),
             elapsed: Nanos::from_secs(1),
+            segment: None,
         })
     };
     let open = Schedule::Paced(FrameRate(1_000.0));

@@ -250,6 +250,7 @@ fn echo(way: Way, asked: &Echo, load: Nanos, chance: &mut Pcg64) -> FlowRecord {
         stamps: Stamps { sent: Stamp::Kernel, received: Stamp::Kernel },
         rejected: Rejected::default(),
         elapsed: load,
+        segment: None,
     })
 }
 

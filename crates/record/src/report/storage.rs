@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use page::{
-    Answer, Axis, Block, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point, Scale,
-    Section, Series, Table, Unit, Verdict,
+    Answer, Axis, Block, Caveat, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point,
+    Scale, Section, Series, Table, Unit, Verdict,
 };
 use trial::FlowKind;
 use trial::{Trial, TrialRecord};
@@ -86,7 +86,8 @@ const LEAD: &str = "fio did the reads and writes, or the model's client in a sim
 const WHAT_IF: &str = "What if the network were otherwise: all of an operation's time but its round trips \
     as measured, and round trips of the length below. Dashed: replicated writes, each of which waits \
     for a copy on another node, one round trip more. A larger queue depth than was measured is an upper bound, since \
-    a storage slows down at some depth.";
+    a storage slows down at some depth; a smaller one is a lower bound, since operations may have waited for each other. \
+    Nothing exceeds what the link carries.";
 
 /// A line each for reads, writes and both.
 fn done(own: &[&Figure]) -> Table {
@@ -258,12 +259,16 @@ fn what_if_table(own: &[&Figure]) -> Option<Table> {
         }
     }
     let cells = |row: &Vec<&Figure>| {
-        let at_most = if is(row[0], Key::Bound, "at most") { "≤ " } else { "" };
+        let bound = match reading::text(row[0], Key::Bound).as_deref() {
+            Some("at most") => "≤ ",
+            Some("at least") => "≥ ",
+            _ => "",
+        };
         let depth = said(row[0], Key::WhatIfIoDepth);
         let mut cells = vec![
             subject::cell(row[0]),
             Cell::number(said(row[0], Key::BlockSize)),
-            Cell::number(format!("{at_most}{} x {depth}", said(row[0], Key::Jobs))),
+            Cell::number(format!("{bound}{} x {depth}", said(row[0], Key::Jobs))),
             Cell::text(said(row[0], Key::WhatIfCopied)),
         ];
         cells.extend(trips.iter().map(|ns| {
@@ -276,7 +281,7 @@ fn what_if_table(own: &[&Figure]) -> Option<Table> {
         ["path", "size", "jobs x QD", "replicated writes"].map(Column::from).into();
     columns.extend(trips.iter().map(|ns| Column::from(words::time(*ns as f64))));
     Table::new("What if: IOPS by the network's RTT", columns)
-        .with_note("≤: only if the storage keeps up.")
+        .with_note("≤: only if the storage keeps up. ≥: more if operations waited for each other.")
         .with_rows(rows.iter().map(cells))
         .unless_empty()
 }
@@ -310,11 +315,8 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
         };
         let points: Vec<(f64, f64)> =
             figures.iter().filter(of_line).filter_map(|f| point(&f)).collect();
-        let bound = if figures.iter().filter(of_line).any(|f| is(f, Key::Bound, "at most")) {
-            "at most, "
-        } else {
-            ""
-        };
+        let bound = figures.iter().filter(of_line).find_map(|f| reading::text(f, Key::Bound));
+        let bound = bound.map_or_else(String::new, |bound| format!("{bound}, "));
         let copy = if *copied { ", replicated" } else { "" };
         let name = format!("{bound}QD {depth}{copy}");
         let hover = |(x, y): &(f64, f64)| Point {
@@ -375,7 +377,6 @@ fn is_same_cell(a: &Figure, b: &Figure) -> bool {
 }
 
 fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
-    let value = share.value?;
     let of_all = |name: &str| {
         own.iter().find(|f| {
             f.metric == Metric::Iops
@@ -397,15 +398,25 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let rate = of_all("")?.value?;
     let gain = |name: &str| Some(words::percent((of_all(name)?.value? / rate - 1.0).max(0.0)));
     let who = Who::of_figure(share).in_words();
-    let bound = if value < STORAGE_BOUND { " The storage is the bottleneck." } else { "" };
     let depth = reading::text(share, Key::IoDepth).unwrap_or_default();
     let jobs = match reading::text(share, Key::Jobs).unwrap_or_default().as_str() {
         "1" => "1 job".to_owned(),
         more => format!("{more} jobs"),
     };
+    let iops = words::count(rate.round() as u64);
+    let lead = format!("{iops} IOPS through {who} ({jobs}, QD {depth}):");
+    if share.caveats.contains(&Caveat::PathFull) {
+        let text = format!(
+            "{lead} they fill the link. Each {size} {operation} waits for it; less latency would \
+             give no more IOPS, only a faster link."
+        );
+        let answer = Answer::new(words::capitalised(text)).limited_by(of_all("")?.verdict);
+        return Some(answer.asked("Where is the time spent?"));
+    }
+    let value = share.value?;
+    let bound = if value < STORAGE_BOUND { " The storage is the bottleneck." } else { "" };
     let mut text = format!(
-        "{} IOPS through {who} ({jobs}, QD {depth}): the network takes {} of the time of each {size} {operation}.{bound}",
-        words::count(rate.round() as u64),
+        "{lead} the network takes {} of the time of each {size} {operation}.{bound}",
         words::percent(value),
     );
     if let Some(most) = gain("at most, with a network without latency") {

@@ -205,6 +205,7 @@ pub fn echo_record(ordinal: u64, octets: u32, median: f64, chance: &mut Chance) 
         stamps: Stamps { sent: Stamp::User, received: Stamp::Kernel },
         rejected: Rejected::default(),
         elapsed: Nanos::from_millis(300),
+        segment: None,
     };
     record(ordinal, vec![FlowRecord::Echo(echo)], Vec::new(), chance)
 }

@@ -7,7 +7,7 @@ use device::Profile;
 use measure::{ByteCount, Nanos};
 use method::StorageSpec;
 use page::Condition;
-use page::{Figure, Key, Metric};
+use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::ServedMemory;
 use trial::TrialRecord;
@@ -234,4 +234,44 @@ fn the_studys_budget_is_the_models() {
     // No round trip at all leaves what the disks take.
     let zero = [("what_if_rtt_ns", "0"), ("what_if_iodepth", "1"), ("what_if_copied", "false")];
     assert!(of(Metric::Iops, &zero) / disks > 0.8);
+}
+
+/// A job that fills the link is the link's, whatever its operations' size; the messages beside it
+/// take a fiftieth of the link at most, and no estimate exceeds what the link carries.
+#[test]
+fn a_full_link_is_the_links() {
+    let full = [(4 << 10, 64), (64 << 10, 32), (1 << 20, 8), (4 << 20, 4)];
+    for (block, depth, expected) in
+        full.map(|(block, depth)| (block, depth, true)).into_iter().chain([(4 << 10, 1, false)])
+    {
+        let FlowKind::Storage(job) = storage(100, (1, depth), &[]) else { unreachable!() };
+        let server = ServedMemory { size: ByteCount(1 << 30), read: SERVICE, write: SERVICE };
+        let job =
+            Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
+        let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
+        let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
+        let all = |estimate: &str| {
+            let own = |f: &&Figure| {
+                f.metric == Metric::Iops
+                    && said(f, "operation") == "all"
+                    && said(f, "estimate") == estimate
+            };
+            figures.iter().find(own).unwrap_or_else(|| panic!("no figure of `{estimate}`"))
+        };
+        let plain = all("");
+        let message = 16 + block;
+        let on_wire = message + message.div_ceil(MSS) * (OVERHEAD + 20);
+        let carried = GIGABIT.bits_per_second() / 8.0 / on_wire as f64;
+        let share = plain.value.expect("operations") / carried;
+        eprintln!("{block} x{depth}: {share:.4} of the link, {:?}", plain.verdict);
+        let name = format!("{block} x{depth}, {share} of the link");
+        assert_eq!(plain.verdict == Verdict::LinkLimited, expected, "{name}");
+        assert_eq!(plain.caveats.contains(&Caveat::PathFull), expected, "{name}");
+        assert!(!expected || share > 0.93, "{name}");
+        let estimates = figures.iter().filter(|f| f.metric == Metric::Iops);
+        let most = estimates.filter_map(|f| f.value).fold(0.0, f64::max);
+        assert!(most <= 1.02 * carried, "{name}: an estimate of {most}, {carried} are carried");
+        let adds = figures.iter().any(|f| f.metric == Metric::IoLatencyAdded);
+        assert!(adds != expected, "{name}");
+    }
 }

@@ -230,6 +230,7 @@ mod tests {
             stamps: Stamps { sent: Stamp::User, received: Stamp::Kernel },
             rejected: Rejected { malformed: 1, foreign },
             elapsed: Nanos(5),
+            segment: None,
         })
     }
 

@@ -62,6 +62,7 @@ fn synthetic(topology: Topology, lives: usize) -> impl Testbed {
             stamps: Stamps { sent: Stamp::User, received: Stamp::Kernel },
             rejected: Rejected::default(),
             elapsed: Nanos::from_millis(300),
+            segment: None,
         };
         let record = judged(trial, vec![FlowRecord::Echo(done)]);
         Ok(TrialRecord { started_unix_ns: 1_795_269_792_000_000_000, ..record })

@@ -169,6 +169,7 @@ fn asker_report() -> impl Strategy<Value = SideReport> {
             stamps: Stamps { sent: Stamp::Intended, received: Stamp::Kernel },
             rejected: Rejected { malformed: sent, foreign: 3 },
             elapsed: Nanos(sent),
+            segment: None,
         })
     })
 }

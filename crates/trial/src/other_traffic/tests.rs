@@ -65,6 +65,7 @@ fn answers(sent: u64) -> FlowRecord {
         stamps: Stamps { sent: Stamp::User, received: Stamp::User },
         rejected: Rejected::default(),
         elapsed: Nanos::from_millis(200),
+        segment: None,
     })
 }
 

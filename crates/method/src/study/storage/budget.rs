@@ -71,6 +71,8 @@ mod tests {
             disk: None,
             rtt: 100_000.0,
             beside: 110_000.0,
+            beside_per_second: 200.0,
+            round_trips: 400,
             rtt_quantiles: [0.0; 5],
         }
     }

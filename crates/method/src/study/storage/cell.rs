@@ -3,6 +3,7 @@
 //! Never keeps a histogram: quantiles and means are taken block by block, since the block is the
 //! sampling unit.
 
+use measure::reading::Segment;
 use measure::{ByteCount, FrameRate};
 
 use super::StorageSpec;
@@ -43,20 +44,25 @@ impl Cell {
     }
 
     /// The job, and round trips of its operations' sizes beside it.
-    pub(super) fn flows(self, pair: &Pair, spec: &StorageSpec) -> Vec<Flow> {
-        let mut flows = self.round_trips(pair, spec);
+    pub(super) fn flows(self, pair: &Pair, spec: &StorageSpec, beside: FrameRate) -> Vec<Flow> {
+        let mut flows = self.round_trips(pair, spec, beside);
         flows.insert(0, flow(1, pair, FlowKind::Storage(self.job(spec))));
         flows
     }
 
-    /// Round trips of its operations' sizes, and nothing else.
-    pub(super) fn round_trips(self, pair: &Pair, spec: &StorageSpec) -> Vec<Flow> {
+    /// Round trips of its operations' sizes, so many a second, and nothing else.
+    pub(super) fn round_trips(
+        self,
+        pair: &Pair,
+        spec: &StorageSpec,
+        beside: FrameRate,
+    ) -> Vec<Flow> {
         let job = self.job(spec);
         let probe = |messages: Messages, share: f64| {
             FlowKind::Echo(Echo {
                 protocol: Protocol::Tcp,
                 frame_size: measure::FrameSize::STANDARD_MAX,
-                schedule: Schedule::Paced(FrameRate(spec.probes.0 * share)),
+                schedule: Schedule::Paced(FrameRate(beside.0 * share)),
                 messages: Some(messages),
             })
         };
@@ -110,8 +116,11 @@ pub(super) struct Kind {
     pub(super) disk: Option<f64>,
     /// The mean round trip of the operations themselves: see [`own_round_trip`].
     pub(super) rtt: f64,
-    /// That of messages beside the job.
+    /// That of messages beside the job, and how many of them there were a second.
     pub(super) beside: f64,
+    pub(super) beside_per_second: f64,
+    /// Messages that the round trips' quantiles are of.
+    pub(super) round_trips: u64,
     pub(super) rtt_quantiles: [f64; 5],
 }
 
@@ -123,6 +132,8 @@ pub(super) struct Sample {
     pub(super) per_second: f64,
     pub(super) latency: f64,
     pub(super) kinds: Vec<Kind>,
+    /// What the messages' TCP put into one segment.
+    pub(super) segment: Option<Segment>,
 }
 
 impl Sample {
@@ -191,6 +202,7 @@ fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
         per_second: storage.iops(),
         latency: storage.mean_latency()?,
         kinds,
+        segment: [READS, WRITES].into_iter().find_map(|id| echo(tried, id)?.segment),
     })
 }
 
@@ -221,6 +233,8 @@ fn kind(storage: &StorageRecord, write: bool, [beside, at_rest]: [&EchoRecord; 2
         disk: times(storage.server.disk),
         rtt: own_round_trip(beside.rtt.mean(), at_rest.rtt.mean(), under_way),
         beside: beside.rtt.mean(),
+        beside_per_second: beside.sent as f64 / beside.elapsed.as_secs_f64(),
+        round_trips: beside.rtt.count(),
         rtt_quantiles: QUANTILES.map(|q| at(&beside.rtt, q)),
     })
 }

@@ -11,12 +11,14 @@ use measure::{Interval, comparison, quantile};
 use super::super::rows::{CONFIDENCE, Row, too_few};
 use super::super::ways::{Way, Ways};
 use super::budget::{self, PARTS};
-use super::cell::{Cell, CellData, QUANTILES, Sample};
+use super::cell::{Cell, CellData, Kind, QUANTILES, Sample};
+use super::fill::Path;
 use super::{StorageSpec, what_if};
 use crate::comparison::MARGIN;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::Topology;
 
 /// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;
@@ -36,35 +38,46 @@ pub(super) fn all(
     spec: &StorageSpec,
     cells: &[Cell],
     data: &Data,
-    ways: &Ways,
+    (ways, topology): (&Ways, &Topology),
     seed: u64,
 ) -> Vec<Figure> {
     let empty = CellData::default();
     let mut figures = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
         let side = |way| data.get(&(at, way)).unwrap_or(&empty);
+        let path = |way| Path::of((spec, *cell), side(way), topology, ways.pair(way));
         for way in spec.measured(ways) {
             let (own, bypass) = (side(way), ways.bypass_of(way).map_or(&empty, side));
-            let row = row(spec, *cell, own, ways, way);
-            let of = Of { spec, cell: *cell, own, bypass, ways, way };
+            let path = path(way);
+            let row = row(spec, *cell, (own, path.as_ref()), ways, way);
+            let of = Of { spec, cell: *cell, own, bypass, path, ways, way };
             figures.extend(of.done(&row));
             figures.extend(of.times(&row));
             figures.extend(of.shares(&row));
         }
         for way in ways.subjects() {
-            let row = row(spec, *cell, side(way), ways, way);
+            let path = path(way);
+            let row = row(spec, *cell, (side(way), path.as_ref()), ways, way);
             if let Some(cable) = ways.bypass_of(way).filter(|_| spec.job.replicas.is_empty()) {
                 let setting = ways.setting(way);
-                figures.extend(added(spec, &row, (side(way), side(cable)), setting, seed));
+                let sides = (side(way), side(cable));
+                figures.extend(added(spec, &row, sides, path.as_ref(), setting, seed));
             }
-            figures.extend(what_if::rows(spec, *cell, &row, side(way)));
+            figures.extend(what_if::rows(spec, *cell, &row, (side(way), path.as_ref())));
         }
     }
     figures
 }
 
-fn row(spec: &StorageSpec, cell: Cell, data: &CellData, ways: &Ways, way: Way) -> Row {
+fn row(
+    spec: &StorageSpec,
+    cell: Cell,
+    (data, path): (&CellData, Option<&Path>),
+    ways: &Ways,
+    way: Way,
+) -> Row {
     let mut row = Row::of(ways, way, spec.profile);
+    row.caveats.extend(path.filter(|path| path.is_full(data)).map(|_| Caveat::PathFull));
     row.caveats.extend(&data.troubles);
     (row.n, row.verdict) = (data.operations, ways.judge(way, &Evidence::Nothing));
     row.conditions.extend(cell.conditions(spec));
@@ -85,6 +98,7 @@ struct Of<'a> {
     cell: Cell,
     own: &'a CellData,
     bypass: &'a CellData,
+    path: Option<Path>,
     ways: &'a Ways,
     way: Way,
 }
@@ -94,8 +108,12 @@ impl Of<'_> {
     /// nothing.
     fn rate(&self, row: &Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
         let pairs = self.in_blocks(&value);
-        let rate = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
-        let verdict = self.ways.judge(self.way, &Evidence::Rate(rate));
+        let link = self.path.as_ref().filter(|path| path.is_link()).and_then(|path| {
+            let most = |sample: &Sample| Some(value(sample)? * path.room(sample));
+            quantile::median(&self.own.values(most))
+        });
+        let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
+        let verdict = self.ways.judge(self.way, &Evidence::Rate(RateEvidence { link, ..plain }));
         let row = Row { verdict, ..row.clone() };
         row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &self.own.values(&value))
     }
@@ -117,6 +135,22 @@ impl Of<'_> {
         self.own.samples.iter().filter_map(|own| Some((value(own)?, beside(own)))).collect()
     }
 
+    /// Of the quantile, which a block's count may be too small for.
+    fn at_quantile(
+        &self,
+        mut figure: Figure,
+        (q, write): (f64, bool),
+        count: impl Fn(&Kind) -> u64,
+    ) -> Figure {
+        figure.quantile = Some(q);
+        let few = |sample: &Sample| too_few(sample.kind(write).map_or(0, &count) as f64, q);
+        if self.own.samples.iter().any(few) {
+            figure.caveats.push(Caveat::FewSamples);
+            figure.caveats.sort();
+        }
+        figure
+    }
+
     /// Operations a second, how long they take, and whether the two fit each other.
     fn done(&self, row: &Row) -> Vec<Figure> {
         let mut figures = Vec::new();
@@ -133,17 +167,8 @@ impl Of<'_> {
             let Some(write) = which else { continue };
             for (at, q) in QUANTILES.into_iter().enumerate() {
                 let value = |sample: &Sample| Some(sample.kind(write)?.quantiles[at]);
-                let mut figure = self.delay(&row, Metric::IoLatency, value);
-                figure.quantile = Some(q);
-                let few = |sample: &Sample| {
-                    let count = sample.kind(write).map_or(0, |kind| kind.count);
-                    too_few(count as f64, q)
-                };
-                if self.own.samples.iter().any(few) {
-                    figure.caveats.push(Caveat::FewSamples);
-                    figure.caveats.sort();
-                }
-                figures.push(figure);
+                let figure = self.delay(&row, Metric::IoLatency, value);
+                figures.push(self.at_quantile(figure, (q, write), |kind| kind.count));
             }
         }
         figures
@@ -159,9 +184,8 @@ impl Of<'_> {
             for (at, q) in QUANTILES.into_iter().enumerate().filter(|(_, q)| *q > 0.0 && *q < 0.999)
             {
                 let value = |sample: &Sample| Some(sample.kind(write)?.rtt_quantiles[at]);
-                let mut figure = self.delay(&row, Metric::Rtt, value);
-                figure.quantile = Some(q);
-                figures.push(figure);
+                let figure = self.delay(&row, Metric::Rtt, value);
+                figures.push(self.at_quantile(figure, (q, write), |kind| kind.round_trips));
             }
         }
         for write in kinds(self.own).into_iter().flatten() {
@@ -184,15 +208,18 @@ impl Of<'_> {
         let mut figures = Vec::new();
         for which in kinds(self.own) {
             let row = of_kind(row, which);
-            let values = self
-                .own
-                .values(|sample| Some(network(spec, sample, which)? / latency(sample, which)?));
+            // Messages that took longer than the operations they stand for are no part of them.
+            let values = self.own.values(|sample| {
+                let share = network(spec, sample, which)? / latency(sample, which)?;
+                (share <= 1.0).then_some(share)
+            });
             figures.push(row.over_blocks(Metric::NetworkShare, Unit::Ratio, &values));
         }
         let row = with(&of_kind(row, None), &[(Key::Estimate, NO_NETWORK.into())]);
         figures.push(self.rate(&row, |sample| {
             let without = sample.latency - network(spec, sample, None)?;
-            (without > 0.0).then(|| sample.per_second * sample.latency / without)
+            let gain = (without > 0.0).then(|| sample.latency / without)?;
+            Some(sample.per_second * gain.min(room(self.path.as_ref(), sample)))
         }));
         figures
     }
@@ -204,9 +231,14 @@ fn added(
     spec: &StorageSpec,
     row: &Row,
     (device, cable): (&CellData, &CellData),
+    path: Option<&Path>,
     setting: Setting,
     seed: u64,
 ) -> Vec<Figure> {
+    // Operations that wait for each other's octets do not show what a round trip adds to them.
+    if row.caveats.contains(&Caveat::PathFull) {
+        return Vec::new();
+    }
     let mut figures = Vec::new();
     let pairs: Vec<(&Sample, &Sample)> = device
         .samples
@@ -258,7 +290,8 @@ fn added(
         .iter()
         .filter_map(|(own, beside)| {
             let longer = (network(spec, own, None)? - network(spec, beside, None)?).max(0.0);
-            (own.latency > longer).then(|| own.per_second * own.latency / (own.latency - longer))
+            let gain = (own.latency > longer).then(|| own.latency / (own.latency - longer))?;
+            Some(own.per_second * gain.min(room(path, own)))
         })
         .collect();
     for (estimate, values) in [(PREDICTED, predicted), (NO_DEVICE, without)] {
@@ -266,6 +299,11 @@ fn added(
         figures.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
     }
     figures
+}
+
+/// By how many times more operations a path has room for; where nobody knows, without end.
+fn room(path: Option<&Path>, sample: &Sample) -> f64 {
+    path.map_or(f64::INFINITY, |path| path.room(sample))
 }
 
 /// The largest difference that does not matter, in nanoseconds: [`MARGIN`] of what an operation

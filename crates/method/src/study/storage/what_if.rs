@@ -2,11 +2,14 @@
 //! latency that the study measured.
 //!
 //! Owns the model: latency = all but the network + crossings x round trip, both as measured in one
-//! block. More under way than was measured is a bound: the storage itself would slow down at some
-//! depth. Pure.
+//! block. Another depth than was measured is a bound: with more under way an operation takes no
+//! less, and with fewer no more. Nothing exceeds what the path carries. Pure.
+
+use std::cmp::Ordering;
 
 use super::StorageSpec;
 use super::cell::{Cell, CellData, Sample};
+use super::fill::Path;
 use crate::study::rows::Row;
 use page::{Figure, Key, Metric, Unit};
 
@@ -21,7 +24,12 @@ const COPIED: [bool; 2] = [false, true];
 const DEPTHS: [u16; 2] = [1, 32];
 
 /// The table of one cell on one way.
-pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -> Vec<Figure> {
+pub(super) fn rows(
+    spec: &StorageSpec,
+    cell: Cell,
+    row: &Row,
+    (data, path): (&CellData, Option<&Path>),
+) -> Vec<Figure> {
     let mut depths: Vec<u16> = DEPTHS.into_iter().chain([cell.depth]).collect();
     depths.sort_unstable();
     depths.dedup();
@@ -36,7 +44,8 @@ pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -
                 let under_way = f64::from(spec.job.numjobs) * f64::from(*depth);
                 let values = data.values(|sample| {
                     let latency = latency(spec, sample, rtt, copied);
-                    (latency > 0.0).then(|| under_way * 1e9 / latency)
+                    let most = path.map_or(f64::MAX, |path| sample.per_second * path.room(sample));
+                    (latency > 0.0).then(|| (under_way * 1e9 / latency).min(most))
                 });
                 let mut row = row.clone();
                 for (name, value) in [
@@ -48,8 +57,10 @@ pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -
                 ] {
                     row.set(name, value);
                 }
-                if *depth > cell.depth {
-                    row.set(Key::Bound, "at most");
+                match depth.cmp(&cell.depth) {
+                    Ordering::Greater => row.set(Key::Bound, "at most"),
+                    Ordering::Less => row.set(Key::Bound, "at least"),
+                    Ordering::Equal => {}
                 }
                 all.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
             }
