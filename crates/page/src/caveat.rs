@@ -79,6 +79,8 @@ caveats! {
     LoadBelowAsked "load-below-asked" "The load is below what the procedure asks for: it is the most that the tester can offer.";
     MediaRateUnknown "media-rate-unknown" "The link's rate is not known: the tester's own highest rate stands for it. State the rate in the testbed file.";
     LinkRateUnknown "link-rate-unknown" "The link's rate is not known, so that nothing tells what share of it was used. State `rate` of the ports in the testbed file.";
+    Paused "paused" "The device made the hosts pause (802.3x): it held them back and dropped nothing.";
+    NetworkAtMost "network-at-most" "The messages beside the job took longer than disk, storage host and client leave to the network: its share is what these leave, an upper bound.";
     PathFull "path-full" "The operations fill the path: they wait for each other's octets, so that less latency gives no more of them. Only a faster link does.";
     HostLimited "host-limited" "The hosts held TCP up, and not the path: `host_limit` says by what. Give them larger windows, faster processors or more streams.";
     NoThroughput "no-throughput" "No throughput was found that the load could follow from.";

@@ -3,7 +3,7 @@
 //! Owns the studies `forwarding` and `switching`, two requests for the same question, and what a
 //! path is said to sustain. The same question asked through both has the same answer.
 
-mod counts;
+pub(super) mod counts;
 pub mod forwarding;
 mod pacing;
 pub mod suite;

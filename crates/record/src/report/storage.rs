@@ -414,9 +414,14 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
         return Some(answer.asked("Where is the time spent?"));
     }
     let value = share.value?;
-    let bound = if value < STORAGE_BOUND { " The storage is the bottleneck." } else { "" };
+    let bound = match value {
+        _ if value >= STORAGE_BOUND => "",
+        _ if storage_takes_most(share, own) => " The storage is the bottleneck.",
+        _ => " Little of it is the network's.",
+    };
+    let at_most = if share.caveats.contains(&Caveat::NetworkAtMost) { "at most " } else { "" };
     let mut text = format!(
-        "{lead} the network takes {} of the time of each {size} {operation}.{bound}",
+        "{lead} the network takes {at_most}{} of the time of each {size} {operation}.{bound}",
         words::percent(value),
     );
     if let Some(most) = gain("at most, with a network without latency") {
@@ -441,6 +446,22 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     };
     let answer = Answer::new(words::capitalised(text)).limited_by(verdict);
     Some(answer.asked("Where is the time spent?"))
+}
+
+/// Whether the storage host and its disk were seen to take most of an operation's time.
+fn storage_takes_most(share: &Figure, own: &[&Figure]) -> bool {
+    let mean = |part: Option<&str>| {
+        let found = own.iter().find(|f| {
+            f.metric == Metric::IoLatency
+                && f.quantile.is_none()
+                && estimate(f).is_empty()
+                && reading::text(f, Key::Part).as_deref() == part
+                && is_beside(f, share)
+        });
+        found.and_then(|f| f.value)
+    };
+    let storage: f64 = ["storage node", "disk"].into_iter().filter_map(|p| mean(Some(p))).sum();
+    mean(None).is_some_and(|whole| 2.0 * storage > whole)
 }
 
 /// Predicted against observed, of the same operations as the share.

@@ -275,3 +275,32 @@ fn a_full_link_is_the_links() {
         assert!(adds != expected, "{name}");
     }
 }
+
+/// Two copies of every write leave by the storage host's one link: that is full at half of what a
+/// client alone could write.
+#[test]
+fn copies_fill_the_storage_hosts_link() {
+    let block = 64 << 10;
+    let FlowKind::Storage(job) = storage(0, (1, 32), &["h3/eth1", "h4/eth1"]) else {
+        unreachable!()
+    };
+    let server = ServedMemory { size: ByteCount(1 << 30), read: SERVICE, write: SERVICE };
+    let job =
+        Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
+    let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
+    let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
+    let plain = figures
+        .iter()
+        .find(|f| {
+            f.metric == Metric::Iops
+                && said(f, "operation") == "all"
+                && said(f, "estimate").is_empty()
+        })
+        .expect("a figure");
+    let message = 28 + block;
+    let on_wire = 2 * (message + message.div_ceil(MSS) * (OVERHEAD + 20));
+    let share = plain.value.expect("operations") * on_wire as f64 * 8.0 / GIGABIT.bits_per_second();
+    assert!((0.97..1.0).contains(&share), "{share}");
+    assert_eq!(plain.verdict, Verdict::LinkLimited);
+    assert!(plain.caveats.contains(&Caveat::PathFull));
+}

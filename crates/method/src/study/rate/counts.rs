@@ -126,7 +126,7 @@ fn own_drops(tried: &Tried) -> impl Iterator<Item = u64> {
 
 /// Whether a sender's port was told by PAUSE frames to wait. Its own, sent to slow down the other
 /// end, are not meant.
-pub(super) fn paused(tried: &Tried) -> bool {
+pub(in crate::study) fn paused(tried: &Tried) -> bool {
     let sends = |host: &str| tried.trial.flows.iter().any(|flow| flow.from.host == host);
     let senders = tried.record.ports.iter().filter(|port| {
         port.side == Side::Tester && port.place.split_once('/').is_some_and(|(host, _)| sends(host))

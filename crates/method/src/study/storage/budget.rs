@@ -2,7 +2,8 @@
 //! that nothing here explains.
 //!
 //! Owns the sum: parts that could not be measured stay in the rest, and the rest says so by being
-//! there. Pure.
+//! there. What is measured beside an operation, the network's part, takes no more than what is
+//! measured of itself leaves. Pure.
 
 use super::StorageSpec;
 use super::cell::Kind;
@@ -17,7 +18,7 @@ pub(super) const PARTS: [&str; 5] = ["client", "network", "storage node", "disk"
 /// disk or a replica's, which is one round trip further away; here that round trip is the
 /// network's, and one disk's time counts.
 pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
-    let network = spec.crossings(kind.write) * kind.rtt;
+    let messages = spec.crossings(kind.write) * kind.rtt;
     let asked = spec.job.server.map(|server| {
         let delay = if kind.write { server.write } else { server.read };
         delay.0 as f64
@@ -26,9 +27,22 @@ pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
     // doing.
     let disk = kind.disk.or(asked);
     let node = kind.served.zip(asked).map(|(served, asked)| (served - asked).max(0.0));
-    let known = [kind.client, Some(network), node, disk];
-    let rest = kind.latency - known.iter().flatten().sum::<f64>();
-    [known[0], known[1], known[2], known[3], Some(rest)]
+    let left = kind.latency - [kind.client, node, disk].iter().flatten().sum::<f64>();
+    let network = messages.min(left.max(0.0));
+    [kind.client, Some(network), node, disk, Some(left - network)]
+}
+
+/// The network's part of an operation.
+pub(super) fn network(spec: &StorageSpec, kind: &Kind) -> f64 {
+    parts(spec, kind)[1].unwrap_or(0.0)
+}
+
+/// Whether that is only what the others leave, by more than a share that is nobody's business: the
+/// messages were no likeness of the operations.
+pub(super) fn is_bound(spec: &StorageSpec, kind: &Kind) -> bool {
+    const LITTLE: f64 = 0.05;
+    let messages = spec.crossings(kind.write) * kind.rtt;
+    messages * (1.0 - LITTLE) > network(spec, kind)
 }
 
 #[cfg(test)]
@@ -84,6 +98,14 @@ mod tests {
         assert_eq!((node, disk, rest), (Some(60_000.0), Some(2_000_000.0), Some(320_000.0)));
         let [_, _, node, disk, rest] = parts(&spec(0, false), &kind(true));
         assert_eq!((node, disk, rest), (None, None, Some(2_380_000.0)));
+    }
+
+    #[test]
+    fn the_network_has_no_more_than_the_others_leave() {
+        let slow = Kind { rtt: 600_000.0, ..kind(true) };
+        let [_, network, _, _, rest] = parts(&spec(0, true), &slow);
+        assert_eq!((network, rest), (Some(420_000.0), Some(0.0)));
+        assert!(is_bound(&spec(0, true), &slow) && !is_bound(&spec(0, true), &kind(true)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use measure::{ByteCount, FrameRate};
 
 use super::StorageSpec;
 use crate::study::Tried;
+use crate::study::rate::counts::paused;
 use page::{Caveat, Conditions, Key};
 use trial::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
 use trial::topology::Pair;
@@ -162,6 +163,9 @@ impl CellData {
         let repeated = tried.repeated() || at_rest.repeated();
         if repeated && !self.troubles.contains(&Caveat::RepeatedTrials) {
             self.troubles.push(Caveat::RepeatedTrials);
+        }
+        if paused(tried) && !self.troubles.contains(&Caveat::Paused) {
+            self.troubles.push(Caveat::Paused);
         }
         let taken = sample(block, tried, at_rest);
         let Some(sample) = taken else {

@@ -84,6 +84,10 @@ fn row(
     if !spec.job.replicas.is_empty() && ways.subject(way).is_some() {
         row.caveats.insert(Caveat::NoBypass);
     }
+    let bounds = |sample: &Sample| sample.kinds.iter().any(|kind| budget::is_bound(spec, kind));
+    if 2 * data.samples.iter().filter(|sample| bounds(sample)).count() > data.samples.len() {
+        row.caveats.insert(Caveat::NetworkAtMost);
+    }
     let asked = cell.under_way(spec);
     let off = |sample: &Sample| (sample.under_way / asked - 1.0).abs() > LITTLE;
     if data.samples.iter().any(off) {
@@ -208,11 +212,9 @@ impl Of<'_> {
         let mut figures = Vec::new();
         for which in kinds(self.own) {
             let row = of_kind(row, which);
-            // Messages that took longer than the operations they stand for are no part of them.
-            let values = self.own.values(|sample| {
-                let share = network(spec, sample, which)? / latency(sample, which)?;
-                (share <= 1.0).then_some(share)
-            });
+            let values = self
+                .own
+                .values(|sample| Some(network(spec, sample, which)? / latency(sample, which)?));
             figures.push(row.over_blocks(Metric::NetworkShare, Unit::Ratio, &values));
         }
         let row = with(&of_kind(row, None), &[(Key::Estimate, NO_NETWORK.into())]);
@@ -254,8 +256,8 @@ fn added(
             paired_shift(&both, CONFIDENCE, seed).map(|found| (found, verdict))
         };
         let observed = shift(&|sample| latency(sample, which));
-        let predicted = shift(&|sample| network(spec, sample, which));
-        let rest = shift(&|sample| Some(latency(sample, which)? - network(spec, sample, which)?));
+        let predicted = shift(&|sample| messages(spec, sample, which));
+        let rest = shift(&|sample| Some(latency(sample, which)? - messages(spec, sample, which)?));
         let mut put = |estimate: Option<&str>, shift: Option<(BlockEstimate, Verdict)>| {
             let found = shift.map(|(found, _)| found);
             let mut row = row.clone();
@@ -281,7 +283,7 @@ fn added(
     let predicted: Vec<f64> = pairs
         .iter()
         .filter_map(|(own, beside)| {
-            let longer = network(spec, own, None)? - network(spec, beside, None)?;
+            let longer = messages(spec, own, None)? - messages(spec, beside, None)?;
             (beside.latency + longer > 0.0)
                 .then(|| beside.per_second * beside.latency / (beside.latency + longer))
         })
@@ -289,7 +291,7 @@ fn added(
     let without: Vec<f64> = pairs
         .iter()
         .filter_map(|(own, beside)| {
-            let longer = (network(spec, own, None)? - network(spec, beside, None)?).max(0.0);
+            let longer = (messages(spec, own, None)? - messages(spec, beside, None)?).max(0.0);
             let gain = (own.latency > longer).then(|| own.latency / (own.latency - longer))?;
             Some(own.per_second * gain.min(room(path, own)))
         })
@@ -350,11 +352,20 @@ fn latency(sample: &Sample, which: Which) -> Option<f64> {
     }
 }
 
-/// What the round trips take of an operation.
+/// The network's part of an operation.
 fn network(spec: &StorageSpec, sample: &Sample, which: Which) -> Option<f64> {
+    over(sample, which, |kind| budget::network(spec, kind))
+}
+
+/// What the messages took that stand for an operation.
+fn messages(spec: &StorageSpec, sample: &Sample, which: Which) -> Option<f64> {
+    over(sample, which, |kind| spec.crossings(kind.write) * kind.rtt)
+}
+
+fn over(sample: &Sample, which: Which, of: impl Fn(&Kind) -> f64) -> Option<f64> {
     match which {
-        None => Some(sample.over_kinds(|kind| spec.crossings(kind.write) * kind.rtt)),
-        Some(write) => Some(spec.crossings(write) * sample.kind(write)?.rtt),
+        None => Some(sample.over_kinds(of)),
+        Some(write) => sample.kind(write).map(of),
     }
 }
 

@@ -51,11 +51,12 @@ pub(super) struct Path {
     there: Capacity,
     back: Capacity,
     messages: Vec<(bool, Messages)>,
+    /// Copies of a write that the storage host sends on, by the port at which it came.
+    copies: f64,
 }
 
 impl Path {
-    /// `None` where a rate or a segment's size is not known, and where operations go on to
-    /// replicas, whose octets take the storage host's link as well.
+    /// `None` where a rate or a segment's size is not known.
     pub(super) fn of(
         (spec, cell): (&StorageSpec, Cell),
         data: &CellData,
@@ -66,7 +67,7 @@ impl Path {
         let there = Capacity::of(topology, pair, segment)?;
         let back = Capacity::of(topology, &pair.back(), segment)?;
         let messages = messages(spec, cell);
-        spec.job.replicas.is_empty().then_some(Self { there, back, messages })
+        Some(Self { there, back, messages, copies: spec.job.replicas.len() as f64 })
     }
 
     /// The share of the path's time, in the fuller direction, that operations and the messages
@@ -81,6 +82,10 @@ impl Path {
                 + self.there.share_of_answers(answer, per_second);
             back += self.back.share(answer, per_second)
                 + self.back.share_of_answers(request, per_second);
+            if *write {
+                back += self.copies * self.back.share(request, kind.per_second);
+                there += self.copies * self.there.share(answer, kind.per_second);
+            }
         }
         there.max(back)
     }

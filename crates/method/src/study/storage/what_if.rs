@@ -7,9 +7,9 @@
 
 use std::cmp::Ordering;
 
-use super::StorageSpec;
 use super::cell::{Cell, CellData, Sample};
 use super::fill::Path;
+use super::{StorageSpec, budget};
 use crate::study::rows::Row;
 use page::{Figure, Key, Metric, Unit};
 
@@ -44,6 +44,8 @@ pub(super) fn rows(
                 let under_way = f64::from(spec.job.numjobs) * f64::from(*depth);
                 let values = data.values(|sample| {
                     let latency = latency(spec, sample, rtt, copied);
+                    // Without the copies that were measured there is more room.
+                    let path = path.filter(|_| copied || spec.job.replicas.is_empty());
                     let most = path.map_or(f64::MAX, |path| sample.per_second * path.room(sample));
                     (latency > 0.0).then(|| (under_way * 1e9 / latency).min(most))
                 });
@@ -75,7 +77,7 @@ pub(super) fn rows(
 fn latency(spec: &StorageSpec, sample: &Sample, rtt: f64, copied: bool) -> f64 {
     let least = sample.kinds.iter().map(|kind| kind.rtt_quantiles[0]).fold(f64::MAX, f64::min);
     sample.over_kinds(|kind| {
-        let rest = kind.latency - spec.crossings(kind.write) * kind.rtt;
+        let rest = kind.latency - budget::network(spec, kind);
         let wire = (kind.rtt_quantiles[0] - least).max(0.0);
         let crossings = if kind.write && copied { 2.0 } else { 1.0 };
         rest + crossings * (rtt + wire)

@@ -7,6 +7,7 @@ use measure::quantile::median;
 use measure::reading::Segment;
 
 use super::{TcpDirection, TcpSpec};
+use crate::study::rate::counts::paused;
 use crate::study::series::{Series, Total};
 use crate::study::session::Tried;
 use page::Caveat;
@@ -224,6 +225,9 @@ impl CellData {
             self.troubles.push(Caveat::NoValidTrial);
             return;
         };
+        if paused(tried) {
+            self.troubles.push(Caveat::Paused);
+        }
         let hosts = &tried.record.hosts;
         let busy = hosts.iter().any(|host| taken_by_others(host).is_some());
         if busy {
