@@ -2,8 +2,7 @@
 //! is installed.
 //!
 //! Owns the roots that hold one package alone, and the one test that each of them, the image and
-//! the program for another processor must pass. Never builds anything, never changes what `dist`
-//! made.
+//! the program for another processor must pass. Never changes what `dist` made.
 
 mod image;
 
@@ -28,18 +27,7 @@ const ENTER: &str = "cd \"$1\"; shift; mkdir -p proc dev tmp; mount -t proc proc
                      mount --rbind /dev dev && exec chroot . \"$@\"";
 const COMPILERS: [&str; 4] = ["cc", "gcc", "clang", "rustc"];
 /// Crates whose tests ask nothing of a kernel.
-const PURE: [&str; 10] = [
-    "--package",
-    "wire",
-    "--package",
-    "measure",
-    "--package",
-    "device",
-    "--package",
-    "trial",
-    "--package",
-    "sim",
-];
+const PURE: [&str; 5] = ["wire", "measure", "device", "trial", "sim"];
 
 /// All of it; with `full`, unit tests on another processor too.
 pub fn check(full: bool) -> Result<()> {
@@ -84,30 +72,18 @@ impl Place {
         Self { start, journal: Some(PathBuf::from("/tmp/journal.db")) }
     }
 
-    /// A study's figures, by rows of JSON. Trials on a busy machine may be invalid: that is an
-    /// answer too.
+    /// A study's figures, by rows of JSON. Real frames on a busy machine may give invalid trials and
+    /// figures without a value: that is an answer too.
     fn figures(&self, testbed: &str) -> Result<usize> {
-        let mut study = self.start(&[
-            "latency",
-            "--testbed",
-            testbed,
-            "--protocol",
-            "udp",
-            "--size",
-            "64",
-            "-t",
-            "100ms",
-            "--blocks",
-            "2",
-            "--quiet",
-            "--json",
-        ]);
+        let words = "latency --protocol udp --size 64 -t 100ms --blocks 2 --quiet --json --testbed";
+        let mut study = self.start(&words.split(' ').chain([testbed]).collect::<Vec<_>>());
         if let Some(journal) = &self.journal {
             study.arg("--journal").arg(journal);
         }
         let output = study.output().with_context(|| format!("start {study:?}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(matches!(output.status.code(), Some(0 | 3)), "{study:?}: {said}");
+        let open = testbed.starts_with("lab:") && output.status.code() == Some(3);
+        ensure!(output.status.success() || open, "{study:?}: {said}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         let figures = document["figures"].as_array().map_or(0, Vec::len);
         ensure!(figures > 0, "{study:?} gives no figure: {said}");
@@ -217,7 +193,8 @@ impl Made {
             smoke(self, &Place { start, journal: Some(scratch.join("j.db")) }, Instant::now())
                 .context("hint: install Debian's package qemu-user-static")?;
             if full {
-                let mut tests = dist::cargo_for(*other, &[&["test", "--lib"], &PURE[..]].concat())?;
+                let mut tests = dist::cargo_for(*other, &["test", "--lib"])?;
+                tests.args(PURE.iter().flat_map(|name| ["--package", name]));
                 let named = format!("CARGO_TARGET_{}_UNKNOWN_LINUX_MUSL_RUNNER", other.name);
                 run(tests.env(named.to_uppercase(), &emulator))?;
             }

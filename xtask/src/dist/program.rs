@@ -49,8 +49,9 @@ pub fn cargo_for(processor: Processor, args: &[&str]) -> Result<Command> {
 /// Where the program lies, once it is built.
 pub(super) fn build(processor: Processor, commit: &Commit) -> Result<PathBuf> {
     let target = target(processor);
-    let mut build =
-        cargo_for(processor, &["build", "--package", "switchmark", "--profile", "dist"])?;
+    let args = ["rustc", "--package", "switchmark", "--bin", "switchmark", "--profile", "dist"];
+    let mut build = cargo_for(processor, &args)?;
+    build.args(["--", "-Cstrip=symbols"]);
     build.env("SWITCHMARK_VERSION", &commit.told);
     build.env("SOURCE_DATE_EPOCH", commit.epoch.to_string());
     run(&mut build).with_context(|| {
