@@ -72,8 +72,8 @@ impl Place {
         Self { start, journal: Some(PathBuf::from("/tmp/journal.db")) }
     }
 
-    /// A study's figures, by rows of JSON. Real frames on a busy machine may give invalid trials and
-    /// figures without a value: that is an answer too.
+    /// A study's figures, by rows of JSON. Real frames on a busy machine may give invalid trials
+    /// and figures without a value: that is an answer too.
     fn figures(&self, testbed: &str) -> Result<usize> {
         let words = "latency --protocol udp --size 64 -t 100ms --blocks 2 --quiet --json --testbed";
         let mut study = self.start(&words.split(' ').chain([testbed]).collect::<Vec<_>>());

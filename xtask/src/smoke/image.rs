@@ -1,4 +1,5 @@
-//! The image: read by skopeo, unpacked by umoci, run by podman, as root and as a user without rights.
+//! The image: read by skopeo, unpacked by umoci, run by podman, as root and as a user without
+//! rights.
 //!
 //! Owns what a container is granted for each test. No daemon runs. Never looks into the image's
 //! files itself.
