@@ -37,7 +37,7 @@ pub fn check(full: bool) -> Result<()> {
     let ended = step("sums", || made.sums())
         .and_then(|()| step("Debian package", || made.in_debian(&scratch.join("debian"))))
         .and_then(|()| step("RPM package", || made.beside_rpm(&scratch.join("rpm"))))
-        .and_then(|()| step("image", || image::check(&made, &scratch.join("image"))))
+        .and_then(|()| step("image", || image::check(&made, &scratch)))
         .and_then(|()| step("another processor", || made.on_another_processor(&scratch, full)));
     fs::remove_dir_all(&scratch).with_context(|| format!("remove {}", scratch.display()))?;
     ended

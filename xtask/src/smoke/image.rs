@@ -50,7 +50,6 @@ const NOBODY: u32 = 65534;
 
 /// All of it.
 pub(super) fn check(made: &Made, scratch: &Path) -> Result<()> {
-    fs::create_dir_all(scratch)?;
     let archive = made.file(&format!("{}.oci.tar", dist::named(&made.version, made.own)));
     read(made, &archive, scratch)?;
     let image = format!("localhost/switchmark:{}", made.version);
@@ -61,7 +60,7 @@ pub(super) fn check(made: &Made, scratch: &Path) -> Result<()> {
         smoke_of_labs(&root.container(&[UNMASKED]))?;
         refusals(&root, scratch)
     })?;
-    let nobody = Podman::of_nobody(image, &scratch.join("nobody"))?;
+    let nobody = Podman::of_nobody(image, &scratch.join("user"))?;
     eprintln!("without root:");
     nobody.with(&archive, |begun| {
         smoke(made, &nobody.container(&LEAST), begun)?;
@@ -94,7 +93,8 @@ struct Podman {
 }
 
 impl Podman {
-    /// As a user who may nothing, and who has a folder.
+    /// As a user who may nothing, and who has a folder. Its name is short: below a long one, conmon
+    /// can't make its sockets, and each container waits 20 s for it.
     fn of_nobody(image: String, home: &Path) -> Result<Self> {
         let runtime = home.join("run");
         fs::create_dir_all(&runtime)?;
