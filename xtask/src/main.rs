@@ -9,9 +9,9 @@
     reason = "a developer's tool: it may read the clock and wait for children"
 )]
 
+mod again;
 mod against;
 mod attack;
-mod bare;
 mod bpf;
 mod circles;
 mod deny;
@@ -21,6 +21,7 @@ mod edges;
 mod makers;
 mod packages;
 mod shape;
+mod smoke;
 mod steps;
 mod threads;
 mod tidy;
@@ -45,8 +46,13 @@ usage: cargo xtask COMMAND
                  run this tree and an earlier one (a tag, a commit) interleaved, print ratios: is a release slower?
   docs [PAGE…]   run the commands that docs/ shows, and write what they print
   shape          lines of code by crate
-  dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package
-  dist --try     that, made again elsewhere and compared, and run in a bare Debian root";
+  dist [PROCESSOR…]
+                 what is given to people, into target/packages: static programs for x86_64 and aarch64, archives,
+                 packages, images, sums and bills of materials
+  dist --check   what dist made: installed and run in a bare Debian, beside nothing, in a container, on another processor;
+                 --full runs unit tests on that processor too
+  dist --again [PROCESSOR…]
+                 that, made again in another folder, has the same octets";
 
 fn main() -> ExitCode {
     match dispatch() {
@@ -74,9 +80,10 @@ fn dispatch() -> Result<()> {
         ["bpf"] => bpf::build(&steps::root()),
         ["docs", pages @ ..] => docs::regenerate(pages),
         ["shape"] => shape::print(&steps::root()),
-        ["dist"] => dist::dist(None),
-        ["dist", "--try"] => bare::attempt(),
-        ["dist", target] => dist::dist(Some(target)),
+        ["dist", "--check"] => smoke::check(false),
+        ["dist", "--check", "--full"] => smoke::check(true),
+        ["dist", "--again", processors @ ..] => again::again(processors),
+        ["dist", processors @ ..] => dist::dist(processors),
         ["bench", "--against", reference] => against::against(reference),
         ["bench", names @ ..] => steps::bench(names),
         _ => bail!("{USAGE}"),

@@ -131,3 +131,14 @@ pub fn run(command: &mut Command) -> Result<()> {
     }
     Ok(())
 }
+
+/// What it prints, without the last line's end; an error where it did not succeed.
+pub fn told(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("start {command:?}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?} ended with {}: {}", output.status, said.trim_end());
+    }
+    let text = String::from_utf8(output.stdout).with_context(|| format!("read {command:?}"))?;
+    Ok(text.trim_end().to_owned())
+}

@@ -85,11 +85,6 @@ pub(crate) const USER_NAMESPACE: &str = "enter a user namespace as";
 
 fn hint(deed: &str, cause: Errno) -> Option<&'static str> {
     Some(match (deed, cause) {
-        (USER_NAMESPACE, Errno::EPERM | Errno::EACCES) => {
-            "the kernel keeps user namespaces from ordinary users: as root set \
-             kernel.unprivileged_userns_clone=1 (Debian) or \
-             kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or run as root"
-        }
         (USER_NAMESPACE, Errno::ENOSPC | Errno::EUSERS) => {
             "too many user namespaces: raise user.max_user_namespaces, or run as root"
         }
@@ -98,6 +93,11 @@ fn hint(deed: &str, cause: Errno) -> Option<&'static str> {
         }
         (_, Errno::EPERM | Errno::EACCES) => {
             "this needs CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root, or in a user namespace"
+        }
+        ("set", Errno::EROFS) => {
+            "/proc/sys is read-only here, as in a container: start that with `--privileged`, or \
+             with `--security-opt unmask=/proc/sys` (podman) or `--security-opt \
+             systempaths=unconfined` (Docker)"
         }
         (_, Errno::ENOENT | Errno::ESRCH) => "no such namespace or process: is it still there?",
         (_, Errno::EMFILE | Errno::ENFILE) => "too many open files: raise `ulimit -n`",

@@ -117,7 +117,8 @@ impl NetlinkError {
                 "the driver fixes these; a virtual link (veth) lets them be changed"
             }
             (_, Some(Errno::EPERM | Errno::EACCES)) => {
-                "this needs CAP_NET_ADMIN: run as root, or in a user namespace of your own"
+                "this needs CAP_NET_ADMIN: run as root, in a container with \
+                 `--cap-add=NET_ADMIN`, or in a user namespace of your own"
             }
             (_, Some(Errno::EOPNOTSUPP | Errno::EAFNOSUPPORT | Errno::EPROTONOSUPPORT)) => {
                 "this kernel lacks it: look for veth, bridge, sch_tbf and ethtool-netlink in its \

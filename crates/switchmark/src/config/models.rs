@@ -1,6 +1,7 @@
 //! Files that are part of the program: the repository's profiles and claims, by name.
 //!
-//! Owns which there are. Never knows what a profile says: `device` does; nor what claims say.
+//! Owns which there are; two links in the crate's folder lead to them, so that they are packed with
+//! it. Never knows what a profile says: `device` does; nor what claims say.
 
 use super::source::SourceText;
 use super::suggest;
@@ -19,7 +20,7 @@ macro_rules! models {
         $(#[$doc])*
         pub const $all: &[Model] = &[$(Model {
             name: $name,
-            text: include_str!(concat!("../../../../", $folder, "/", $name, ".toml")),
+            text: include_str!(concat!("../../", $folder, "/", $name, ".toml")),
         },)+];
     };
 }

@@ -176,7 +176,8 @@ fn privileges(host: &str, known: &Examination) -> Finding {
     }
     Finding::new(host, CHECK, State::Bad, "the agent may not turn offloads off: no CAP_NET_ADMIN")
         .fixed_by(
-            "run switchmark as root, log in as root, or write become = \"sudo -n\"",
+            "run switchmark as root (in a container with --cap-add=NET_ADMIN), log in as root, or \
+             write become = \"sudo -n\"",
             Vec::new(),
         )
         .prevents_all(host, Part::Reach)
