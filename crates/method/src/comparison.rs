@@ -5,6 +5,7 @@
 //! `measure::comparison`'s, and the words a page's.
 
 mod attribution;
+mod baseline;
 mod blocks;
 pub(crate) mod cells;
 mod label;
@@ -24,8 +25,10 @@ use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
 pub use attribution::Attribution;
+pub use baseline::Baseline;
 pub use blocks::per_block;
-pub use cells::{Better, better};
+pub use cells::{Better, better, is_compared};
+pub use label::metric_label;
 pub use plan::{before_start, decidable};
 pub use question::Blocking;
 pub use worth::{Operation, Worth};
@@ -191,6 +194,10 @@ pub struct Compared {
     pub direct: Option<Direct>,
     /// What the subject has, and what the reference has, where they have no figure in common.
     pub apart: [Vec<String>; 2],
+    /// Figures that the reference has and the subject lacks, by their labels.
+    pub lacking: Vec<String>,
+    /// The difference that does not matter, as it was asked for: a share.
+    pub margin: f64,
     /// Whose doing it is.
     pub attribution: Attribution,
 }
@@ -244,6 +251,7 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     let control = control_of(subject.figures);
     let measured = Measured { interleaved, control, direct, another_time };
     let attribution = attribution::attribute((&rows, primary), measured);
+    let lacking = others.names_lacking_in(&own);
     let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
     Compared {
         subject,
@@ -255,6 +263,8 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
         nonblocking,
         direct,
         apart,
+        lacking,
+        margin,
         attribution,
     }
 }
