@@ -34,13 +34,17 @@ pub use question::Blocking;
 pub use worth::{Operation, Worth};
 
 use attribution::Measured;
-use cells::{Case, Values};
+use cells::{Case, Cell, Values};
 
 /// Below this a difference does not matter, unless the caller says otherwise.
 pub const MARGIN: f64 = 0.01;
 
 /// A direct cable that repeats no better than this makes no claim of equivalence credible.
 pub const COARSE: f64 = 0.10;
+
+/// Where the direct cable carried so many times what a device did, the device was driven far beyond
+/// what it carries: by how much more varies from block to block, and is not in the device's rate.
+const HEADROOM: f64 = 10.0;
 
 /// One of two sides.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +98,9 @@ pub struct Row {
     pub better: Better,
     /// Of two runs: how the direct cable's own figures compare.
     pub control: Option<Comparison>,
+    /// Both devices' rate is far below what the direct cable carried in any block: what the tester
+    /// alone varies by is not in it.
+    pub clear_of_tester: bool,
     /// About how many blocks a side would decide it; none where it is decided, or nothing would.
     pub needed: Option<usize>,
 }
@@ -304,8 +311,9 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
     let (cable, other_cable) = (own.bypass(case), others.bypass(case));
     let in_order = |blocks: &BTreeMap<usize, f64>| blocks.values().copied().collect::<Vec<f64>>();
     let bypass = cable.map(|cell| in_order(&cell.blocks)).unwrap_or_default();
+    let is_clear = is_clear_of_tester(better, [(subject, cable), (reference, other_cable)]);
     // What the tester alone differs by, from one block to the next, is no device's doing.
-    let repeats = comparison::repeatability(&bypass).unwrap_or(0.0);
+    let repeats = comparison::repeatability(&bypass).filter(|_| !is_clear).unwrap_or(0.0);
     let wider = margin.max(repeats);
     let pairs: Vec<(f64, f64)> = subject
         .blocks
@@ -330,6 +338,7 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
         conditions: subject.conditions.clone(),
         comparison: comparison::compare(blocks, wider)?,
         control: (!interleaved).then(control).flatten(),
+        clear_of_tester: is_clear,
         subject: subject_values,
         reference: reference_values,
         verdicts: (subject.verdict, reference.verdict),
@@ -337,4 +346,18 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
         better,
         needed: None,
     })
+}
+
+/// Of a rate: whether every block of the cable exceeds every one of its device by [`HEADROOM`], on
+/// both sides.
+fn is_clear_of_tester(better: Better, sides: [(&Cell, Option<&Cell>); 2]) -> bool {
+    better == Better::More
+        && sides.into_iter().all(|(device, cable)| {
+            let most = device.blocks.values().copied().fold(0.0, f64::max);
+            let least = cable.into_iter().flat_map(|cable| cable.blocks.values().copied());
+            let least = least.fold(f64::INFINITY, f64::min);
+            device.verdict == Verdict::DeviceLimited
+                && least.is_finite()
+                && least >= HEADROOM * most
+        })
 }

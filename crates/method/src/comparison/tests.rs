@@ -341,3 +341,43 @@ fn beside_a_coarse_cable_no_baseline_is_shown_to_be_kept() {
     assert!(compared.rows[0].comparison.margin > super::COARSE, "{compared:?}");
     assert_eq!(compared.rows[0].against_baseline(0.03), Baseline::Inconclusive);
 }
+
+/// A rate far below what the cable carries in every block has nothing of the cable's own noise, be
+/// that ever so large; one that the tester may have limited has.
+#[test]
+fn a_device_driven_far_beyond_its_rate_is_clear_of_the_tester() {
+    let run = |device: f64, cable: f64, verdict: Verdict| -> Vec<Vec<Figure>> {
+        let mut all = blocks(8, &[("sw", device)], Some(cable));
+        for (at, block) in all.iter_mut().enumerate() {
+            for figure in block.iter_mut() {
+                (figure.metric, figure.quantile) = (Metric::Received, None);
+                (figure.unit, figure.verdict) = (Unit::FramesPerSecond, verdict);
+            }
+            let of_cable = block.last_mut().expect("a cable");
+            let noise = [1.0, 1.8, 1.3, 2.1, 1.1, 1.6, 2.4, 1.2][at];
+            of_cable.value = of_cable.value.map(|value| value * noise);
+        }
+        all
+    };
+    let (device, tester) = (Verdict::DeviceLimited, Verdict::TesterLimited);
+    for (own, cable, verdict, expected) in [
+        (4_500.0, 8e5, device, Baseline::Worse),
+        (5_000.0, 8e5, device, Baseline::Kept),
+        (4_500.0, 4e4, device, Baseline::Inconclusive),
+        (5_000.0, 4e4, device, Baseline::Inconclusive),
+        (4_500.0, 8e5, tester, Baseline::Inconclusive),
+    ] {
+        let (own, others) = (run(own, cable, verdict), run(5_000.0, cable, verdict));
+        let (figures, before) = (with_figures(&own), with_figures(&others));
+        let side = |name, figures, blocks| Side {
+            name,
+            run: name,
+            subject: None,
+            level: None,
+            figures,
+            blocks,
+        };
+        let compared = compare(&side("new", &figures, &own), &side("old", &before, &others), 0.03);
+        assert_eq!(compared.against_baseline(), expected, "{compared:?}");
+    }
+}
