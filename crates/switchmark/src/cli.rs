@@ -49,7 +49,10 @@ use crate::request::given::Unreadable;
 use crate::request::{Fabric, Forwarding, Latency, Storage, Switching, Tcp};
 use crate::speak::{self, tell};
 use crate::terminal::screen::{self, Colour};
-pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
+pub use doctor::{
+    Cable, Calibration, Finding, Highest, Kept, Limits, LineRates, Most, Paced, Place, State,
+    Unavailable,
+};
 pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.

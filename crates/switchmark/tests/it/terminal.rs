@@ -153,3 +153,30 @@ fn a_reader_that_goes_away_is_no_error() {
     }
     assert!(page.is_file(), "the page is written though nobody reads the text");
 }
+
+/// The table of measured machines is made of rows as `doctor --generator --markdown` prints them.
+#[test]
+fn measured_machines_stand_in_rows_as_the_doctor_prints_them() {
+    let page = crate::program::docs::read("docs/reference/what-a-host-can-test.md");
+    let table = page.split("## Measured machines").nth(1).expect("a table");
+    let table = table.split("\n## ").next().unwrap_or_default();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() >= 2, "a heading and a machine: {rows:?}");
+    for row in &rows {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        assert_eq!(cells.len(), 7, "{row}");
+        if row == &rows[0] {
+            continue;
+        }
+        for cell in &cells[4..] {
+            let (replies, rate) = cell.split_once(": ").expect("answers and a rate");
+            let replies: Vec<&str> = replies.split(", ").collect();
+            let are_words = replies.iter().all(|word| ["yes", "no", "not shown"].contains(word));
+            assert!(replies.len() == 3 && are_words, "{cell}");
+            let rate = rate.strip_prefix("at least ").unwrap_or(rate);
+            let (number, backend) = rate.split_once(" (").expect("a backend");
+            assert!(number.replace(',', "").parse::<u64>().is_ok(), "{cell}");
+            assert!(["xdp-live)", "af-xdp)", "packet)", "udp)"].contains(&backend), "{cell}");
+        }
+    }
+}
