@@ -1,5 +1,5 @@
 //! The step of continuous integration as GitHub and GitLab would run it: what goes red, what stays
-//! green, and that inconclusive is neither. Devices are models, so which of them is slower is known.
+//! green, and that inconclusive is neither. Devices are models: which of them is slower is known.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -113,9 +113,9 @@ fn a_fabric_of_many_ports_is_a_small_journal_that_says_the_same() {
     assert!(trials > 50 && octets < most, "{octets} octets for {trials} trials");
 }
 
-/// `switchmark … | head -1`: nobody reads the rest, and nothing is said of that. What there is to do
-/// is done: the page is written. The exit code is what a shell says of others that end so, 141; one
-/// that says something already stays.
+/// `switchmark … | head -1`: nobody reads the rest, and nothing is said of that. What there is to
+/// do is done: the page is written. The exit code is what a shell says of others that end so, 141;
+/// one that says something already stays.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let scratch = Scratch::new("unread");
