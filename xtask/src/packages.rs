@@ -31,6 +31,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("slurmctld", "slurmctld"),
     ("slurmd", "slurmd"),
     ("srun", "slurm-client"),
+    ("shellcheck", "shellcheck"),
     ("sshd", "openssh-server"),
     ("sockperf", "sockperf"),
     ("tcpdump", "tcpdump"),

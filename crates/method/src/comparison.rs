@@ -5,6 +5,7 @@
 //! `measure::comparison`'s, and the words a page's.
 
 mod attribution;
+mod baseline;
 mod blocks;
 pub(crate) mod cells;
 mod label;
@@ -24,20 +25,26 @@ use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
 pub use attribution::Attribution;
+pub use baseline::Baseline;
 pub use blocks::per_block;
-pub use cells::{Better, better};
+pub use cells::{Better, better, is_compared};
+pub use label::metric_label;
 pub use plan::{before_start, decidable};
 pub use question::Blocking;
 pub use worth::{Operation, Worth};
 
 use attribution::Measured;
-use cells::{Case, Values};
+use cells::{Case, Cell, Values};
 
 /// Below this a difference does not matter, unless the caller says otherwise.
 pub const MARGIN: f64 = 0.01;
 
 /// A direct cable that repeats no better than this makes no claim of equivalence credible.
 pub const COARSE: f64 = 0.10;
+
+/// Where the direct cable carried so many times what a device did, the device was driven far beyond
+/// what it carries: by how much more varies from block to block, and is not in the device's rate.
+const HEADROOM: f64 = 10.0;
 
 /// One of two sides.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +98,9 @@ pub struct Row {
     pub better: Better,
     /// Of two runs: how the direct cable's own figures compare.
     pub control: Option<Comparison>,
+    /// Both devices' rate is far below what the direct cable carried in any block: what the tester
+    /// alone varies by is not in it.
+    pub clear_of_tester: bool,
     /// About how many blocks a side would decide it; none where it is decided, or nothing would.
     pub needed: Option<usize>,
 }
@@ -191,6 +201,10 @@ pub struct Compared {
     pub direct: Option<Direct>,
     /// What the subject has, and what the reference has, where they have no figure in common.
     pub apart: [Vec<String>; 2],
+    /// Figures that the reference has and the subject lacks, by their labels.
+    pub lacking: Vec<String>,
+    /// The difference that does not matter, as it was asked for: a share.
+    pub margin: f64,
     /// Whose doing it is.
     pub attribution: Attribution,
 }
@@ -244,6 +258,7 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     let control = control_of(subject.figures);
     let measured = Measured { interleaved, control, direct, another_time };
     let attribution = attribution::attribute((&rows, primary), measured);
+    let lacking = others.names_lacking_in(&own);
     let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
     Compared {
         subject,
@@ -255,6 +270,8 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
         nonblocking,
         direct,
         apart,
+        lacking,
+        margin,
         attribution,
     }
 }
@@ -294,8 +311,9 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
     let (cable, other_cable) = (own.bypass(case), others.bypass(case));
     let in_order = |blocks: &BTreeMap<usize, f64>| blocks.values().copied().collect::<Vec<f64>>();
     let bypass = cable.map(|cell| in_order(&cell.blocks)).unwrap_or_default();
+    let is_clear = is_clear_of_tester(better, [(subject, cable), (reference, other_cable)]);
     // What the tester alone differs by, from one block to the next, is no device's doing.
-    let repeats = comparison::repeatability(&bypass).unwrap_or(0.0);
+    let repeats = comparison::repeatability(&bypass).filter(|_| !is_clear).unwrap_or(0.0);
     let wider = margin.max(repeats);
     let pairs: Vec<(f64, f64)> = subject
         .blocks
@@ -320,6 +338,7 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
         conditions: subject.conditions.clone(),
         comparison: comparison::compare(blocks, wider)?,
         control: (!interleaved).then(control).flatten(),
+        clear_of_tester: is_clear,
         subject: subject_values,
         reference: reference_values,
         verdicts: (subject.verdict, reference.verdict),
@@ -327,4 +346,18 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
         better,
         needed: None,
     })
+}
+
+/// Of a rate: whether every block of the cable exceeds every one of its device by [`HEADROOM`], on
+/// both sides.
+fn is_clear_of_tester(better: Better, sides: [(&Cell, Option<&Cell>); 2]) -> bool {
+    better == Better::More
+        && sides.into_iter().all(|(device, cable)| {
+            let most = device.blocks.values().copied().fold(0.0, f64::max);
+            let least = cable.into_iter().flat_map(|cable| cable.blocks.values().copied());
+            let least = least.fold(f64::INFINITY, f64::min);
+            device.verdict == Verdict::DeviceLimited
+                && least.is_finite()
+                && least >= HEADROOM * most
+        })
 }

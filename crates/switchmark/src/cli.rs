@@ -47,9 +47,12 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::request::given::Unreadable;
 use crate::request::{Fabric, Forwarding, Latency, Storage, Switching, Tcp};
-use crate::speak::tell;
+use crate::speak::{self, tell};
 use crate::terminal::screen::{self, Colour};
-pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
+pub use doctor::{
+    Cable, Calibration, Finding, Highest, Kept, Limits, LineRates, Most, Paced, Place, State,
+    Unavailable,
+};
 pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
@@ -222,8 +225,16 @@ where
         Verb::Manual(args) => manual::run(&args),
         Verb::Agent(args) => return Ok(agent::run(&args)),
     };
-    outcome.map(ExitCode::from).map_err(|failure| failure.refused())
+    match outcome {
+        Ok(Outcome::Done) if speak::is_unread() => Ok(ExitCode::from(UNREAD)),
+        Ok(outcome) => Ok(outcome.into()),
+        Err(failure) => Err(failure.refused()),
+    }
 }
+
+/// What a shell says of a program that ended by SIGPIPE, as others do whose reader went away: all
+/// was done, and not all was read.
+const UNREAD: u8 = 128 + 13;
 
 /// A word that no option takes is meant for something that takes it elsewhere.
 fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {

@@ -1,10 +1,10 @@
 //! Words for people and programs, on stdout and stderr: the one boundary that they all cross.
 //!
 //! Owns two promises. What comes from elsewhere (a file, a name, another machine's words) can't
-//! command the terminal: whatever is not text is written out. And speaking on stderr never panics:
-//! a terminal that was closed and a pipe that nobody reads lose the words, and what the speaker
-//! does is done whether anybody hears of it. The macros that print panic then; nothing of this
-//! crate uses them.
+//! command the terminal: whatever is not text is written out. And speaking never panics: a terminal
+//! that was closed and a pipe that nobody reads lose the words, and what the speaker does is done
+//! whether anybody hears of it; a page is written though `| head` has seen enough of the text. The
+//! macros that print panic then; nothing of this crate uses them.
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -25,10 +25,30 @@ const CLEARED: &str = "\r\u{1b}[2K";
 /// Whether the last words on stderr were a line that is to be written over.
 static STANDING: AtomicBool = AtomicBool::new(false);
 
+/// Whether stdout was a pipe whose reader went away before all was said.
+static UNREAD: AtomicBool = AtomicBool::new(false);
+
 /// Prints a text on stdout.
 pub fn print(text: &str) -> io::Result<()> {
     clear();
-    io::stdout().lock().write_all(painted(text).as_bytes())
+    put(painted(text).as_bytes())
+}
+
+/// Writes octets on stdout as they are. Those that a closed pipe would take are dropped.
+pub fn put(octets: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(octets).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            UNREAD.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        written => written,
+    }
+}
+
+/// Whether any were dropped.
+pub fn is_unread() -> bool {
+    UNREAD.load(Ordering::Relaxed)
 }
 
 /// Prints an object on stdout, as JSON that people can read.
@@ -36,7 +56,7 @@ pub fn print_json(object: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string_pretty(object)?;
     // Outside of strings JSON has no such characters.
     let text = escaped(&text, |c| format!("\\u{:04x}", u32::from(c)));
-    writeln!(io::stdout().lock(), "{text}")
+    put(format!("{text}\n").as_bytes())
 }
 
 /// Writes a text on stderr, however long it and the reader take.

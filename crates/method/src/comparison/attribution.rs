@@ -3,7 +3,7 @@
 //! Owns the reasons that forbid putting a difference down to a device. Never weighs them: one is
 //! enough.
 
-use measure::comparison::Decision;
+use measure::comparison::{Comparison, Decision};
 use serde::Serialize;
 
 use super::{Direct, Row};
@@ -81,8 +81,11 @@ pub(super) fn attribute(
     }
     let controls: Vec<_> = rows.iter().filter_map(|row| row.control).collect();
     let changed = controls.iter().filter(|control| control.decision == Decision::Different).count();
-    let unsure =
-        controls.iter().filter(|control| control.decision == Decision::Inconclusive).count();
+    let is_unsure = |row: &&Row| {
+        let control = row.control.map(|control| control.decision);
+        control == Some(Decision::Inconclusive) && !row.clear_of_tester
+    };
+    let unsure = rows.iter().filter(is_unsure).count();
     if changed > 0 {
         reasons.push(format!(
             "the direct cable's own figures changed between the runs, in {changed} of {}",
@@ -105,8 +108,10 @@ pub(super) fn attribute(
     Attribution { reasons, direct: direct.is_some() }
 }
 
-/// Whether the direct cable is shown to have been the same in the question's own figure.
+/// Whether the direct cable is shown to have been the same in the question's own figure, or what it
+/// varies by is not in it.
 fn same(rows: &[Row], primary: Option<usize>) -> bool {
-    let control = primary.and_then(|at| rows.get(at)?.control);
-    control.is_some_and(|control| control.decision == Decision::Equivalent)
+    let Some(row) = primary.and_then(|at| rows.get(at)) else { return false };
+    let is_same = |control: Comparison| control.decision == Decision::Equivalent;
+    row.clear_of_tester || row.control.is_some_and(is_same)
 }

@@ -133,14 +133,23 @@ impl Values {
         self.order.iter()
     }
 
-    /// The metrics that the device's side has, in its order, each with its cases.
+    /// The figures that the device's side has, in its order, each with its case.
     pub(super) fn names(&self) -> Vec<String> {
+        self.names_where(|_| true)
+    }
+
+    /// The same, of those that the other side has not.
+    pub(super) fn names_lacking_in(&self, other: &Self) -> Vec<String> {
+        self.names_where(|case| !other.device.contains_key(case))
+    }
+
+    fn names_where(&self, wanted: impl Fn(&Case) -> bool) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        let own = self.order.iter().filter_map(|case| Some((case, self.device.get(case)?)));
+        let own = self.order.iter().filter(|case| wanted(case));
+        let own = own.filter_map(|case| Some((case, self.device.get(case)?)));
         for (case, cell) in own.filter(|(_, cell)| !cell.conditions.contains_key(&Key::Part)) {
-            let quantile = cell.quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0));
             let case_of = label::in_brackets(&cell.conditions);
-            let name = format!("{}{quantile}{case_of}", case.metric.as_str());
+            let name = format!("{}{case_of}", label::of_metric(case.metric, cell.quantile));
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -190,7 +199,7 @@ impl Values {
 const WHOLE: usize = usize::MAX;
 
 /// Whether a comparison is about it at all.
-pub(crate) fn is_compared(figure: &Figure) -> bool {
+pub fn is_compared(figure: &Figure) -> bool {
     let quantile = |q: f64| QUANTILES.iter().any(|known| (known - q).abs() < 1e-9);
     // A rate is compared once, not in every convention that it is also told in. A flood's loss says
     // only how hard it was driven.

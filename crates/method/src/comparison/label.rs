@@ -3,7 +3,7 @@
 //! Owns which conditions tell figures apart for a reader. Never says what came out.
 
 use super::Row;
-use page::{Condition, Conditions, Key};
+use page::{Condition, Conditions, Figure, Key, Metric};
 
 impl Row {
     /// What it is about, in a few words: `rtt p50 (udp, 64 octets, idle)`.
@@ -18,10 +18,9 @@ impl Row {
 
     /// `rtt p50`; of a part of an operation's time `part: disk`.
     pub fn metric_label(&self) -> String {
-        let quantile = self.quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0));
         match self.part() {
-            Some(part) => format!("part: {part}{quantile}"),
-            None => format!("{}{quantile}", self.metric.as_str()),
+            Some(part) => format!("part: {part}{}", of_quantile(self.quantile)),
+            None => of_metric(self.metric, self.quantile),
         }
     }
 
@@ -37,6 +36,19 @@ impl Row {
     pub fn case_label(&self) -> String {
         parts(&self.conditions, "").join(" ")
     }
+}
+
+/// `rtt p50`, of a figure as a run has it.
+pub fn metric_label(figure: &Figure) -> String {
+    of_metric(figure.metric, figure.quantile)
+}
+
+pub(super) fn of_metric(metric: Metric, quantile: Option<f64>) -> String {
+    format!("{}{}", metric.as_str(), of_quantile(quantile))
+}
+
+fn of_quantile(quantile: Option<f64>) -> String {
+    quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0))
 }
 
 /// What tells a case from others, ` (udp, 64 octets, idle)`; that it is of all operations goes

@@ -2,7 +2,7 @@
 
 use measure::comparison::Decision;
 
-use super::{Compared, MARGIN, Side, compare};
+use super::{Baseline, Compared, MARGIN, Side, compare};
 use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
@@ -272,4 +272,112 @@ fn two_blocks_have_a_range_and_no_interval() {
     }
     figure.set_interval(Some(measure::Interval { low: 1.0, high: 1.0, confidence: 0.0 }));
     assert_eq!((figure.low, figure.high), (None, None), "one block has not even a range");
+}
+
+/// What is said of a baseline of 10 µs, where a difference of 3 % does not matter.
+#[test]
+fn a_baseline_is_kept_worse_or_open() {
+    let run = |count, value, cable| blocks(count, &[("sw", value)], cable);
+    let cable = Some(8_000.0);
+    let mut more = run(8, 10_000.0, cable);
+    for block in &mut more {
+        let mut tail = block[0].clone();
+        tail.quantile = Some(0.99);
+        block.push(tail);
+    }
+    let baseline = run(8, 10_000.0, cable);
+    let few = run(3, 10_000.0, cable);
+    let alone = run(8, 10_000.0, None);
+    let table = [
+        (run(8, 10_000.0, cable), &baseline, Baseline::Kept),
+        (run(8, 9_000.0, cable), &baseline, Baseline::Kept),
+        (run(8, 11_000.0, cable), &baseline, Baseline::Worse),
+        // Equal, better or worse: neither side of the margin.
+        (run(8, 10_300.0, cable), &baseline, Baseline::Inconclusive),
+        (run(3, 11_000.0, cable), &few, Baseline::Inconclusive),
+        // Without a cable beside both it may be the hosts' doing.
+        (run(8, 11_000.0, None), &alone, Baseline::Inconclusive),
+        (run(8, 10_000.0, None), &alone, Baseline::Inconclusive),
+        // What nobody measured again.
+        (run(8, 10_000.0, cable), &more, Baseline::Inconclusive),
+        (more.clone(), &baseline, Baseline::Kept),
+    ];
+    for (own, others, expected) in table {
+        let side = |name, figures, blocks| Side {
+            name,
+            run: name,
+            subject: None,
+            level: None,
+            figures,
+            blocks,
+        };
+        let (figures, before) = (with_figures(&own), with_figures(others));
+        let compared = compare(&side("new", &figures, &own), &side("old", &before, others), 0.03);
+        assert_eq!(compared.against_baseline(), expected, "{compared:?}");
+        let lacks = others[0].len() > own[0].len();
+        assert_eq!(compared.lacking.len(), usize::from(lacks), "{compared:?}");
+    }
+}
+
+/// Equal devices beside a cable that repeats within 20 %: equality is no more than the hosts' own.
+#[test]
+fn beside_a_coarse_cable_no_baseline_is_shown_to_be_kept() {
+    let mut all = blocks(8, &[("s1", 10_000.0), ("s2", 10_000.0)], Some(8_000.0));
+    for (at, block) in all.iter_mut().enumerate() {
+        let cable = block.last_mut().expect("a cable");
+        cable.value = cable.value.map(|value| if at % 2 == 0 { value } else { value * 1.6 });
+    }
+    let figures = with_figures(&all);
+    let [one, other] = ["s1", "s2"].map(|d| Subject { device: d.to_owned(), variant: None });
+    let side = |name, subject| Side {
+        name,
+        run: "r",
+        subject: Some(subject),
+        level: None,
+        figures: &figures,
+        blocks: &all,
+    };
+    let compared = compare(&side("s2", &other), &side("s1", &one), 0.03);
+    assert!(compared.rows[0].comparison.margin > super::COARSE, "{compared:?}");
+    assert_eq!(compared.rows[0].against_baseline(0.03), Baseline::Inconclusive);
+}
+
+/// A rate far below what the cable carries in every block has nothing of the cable's own noise, be
+/// that ever so large; one that the tester may have limited has.
+#[test]
+fn a_device_driven_far_beyond_its_rate_is_clear_of_the_tester() {
+    let run = |device: f64, cable: f64, verdict: Verdict| -> Vec<Vec<Figure>> {
+        let mut all = blocks(8, &[("sw", device)], Some(cable));
+        for (at, block) in all.iter_mut().enumerate() {
+            for figure in block.iter_mut() {
+                (figure.metric, figure.quantile) = (Metric::Received, None);
+                (figure.unit, figure.verdict) = (Unit::FramesPerSecond, verdict);
+            }
+            let of_cable = block.last_mut().expect("a cable");
+            let noise = [1.0, 1.8, 1.3, 2.1, 1.1, 1.6, 2.4, 1.2][at];
+            of_cable.value = of_cable.value.map(|value| value * noise);
+        }
+        all
+    };
+    let (device, tester) = (Verdict::DeviceLimited, Verdict::TesterLimited);
+    for (own, cable, verdict, expected) in [
+        (4_500.0, 8e5, device, Baseline::Worse),
+        (5_000.0, 8e5, device, Baseline::Kept),
+        (4_500.0, 4e4, device, Baseline::Inconclusive),
+        (5_000.0, 4e4, device, Baseline::Inconclusive),
+        (4_500.0, 8e5, tester, Baseline::Inconclusive),
+    ] {
+        let (own, others) = (run(own, cable, verdict), run(5_000.0, cable, verdict));
+        let (figures, before) = (with_figures(&own), with_figures(&others));
+        let side = |name, figures, blocks| Side {
+            name,
+            run: name,
+            subject: None,
+            level: None,
+            figures,
+            blocks,
+        };
+        let compared = compare(&side("new", &figures, &own), &side("old", &before, &others), 0.03);
+        assert_eq!(compared.against_baseline(), expected, "{compared:?}");
+    }
 }

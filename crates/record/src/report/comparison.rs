@@ -4,6 +4,7 @@
 //!
 //! Never compares: it draws what `method::comparison` decided.
 
+mod baseline;
 mod forest;
 mod markdown;
 mod sentence;
@@ -22,20 +23,22 @@ use crate::run::RunMeta;
 use crate::text::{self, Footnotes, Screen};
 use crate::words;
 
+pub use baseline::held;
 pub use markdown::markdown;
 pub use sentence::sentence;
 
 /// Of so many figures the blocks are drawn; the table has all.
 const MOST_DRAWN: usize = 8;
 
-/// One self-contained HTML file; `runs` are the reference's and the subject's. `generated_unix_ns`
-/// is the caller's wall clock.
+/// One self-contained HTML file; `runs` are the reference's and the subject's, `first` what is
+/// answered before all else. `generated_unix_ns` is the caller's wall clock.
 pub fn render(
     compared: &Compared,
     runs: [&RunMeta; 2],
+    first: Option<Answer>,
     generated_unix_ns: u64,
 ) -> Result<String, ReportError> {
-    let page = page_of(compared, runs);
+    let page = page_of(compared, runs, first);
     let title = format!("switchmark: {}", page.heading);
     html::render(title, vec![page], generated_unix_ns)
 }
@@ -58,7 +61,7 @@ pub fn text(compared: &Compared, figures: &[Figure], screen: Screen) -> String {
     out
 }
 
-fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
+fn page_of(compared: &Compared, runs: [&RunMeta; 2], first: Option<Answer>) -> Page {
     let anchor = "comparison".to_owned();
     let [reference, subject] = runs;
     let mut sections = sections(&anchor, compared);
@@ -83,7 +86,7 @@ fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
             compared.subject, subject.id, compared.reference, reference.id
         ),
         notes: Vec::new(),
-        answers: vec![answer(compared)],
+        answers: first.into_iter().chain([answer(compared)]).collect(),
         picture: picture::picture(&subject.topology),
         sections,
         id: anchor,

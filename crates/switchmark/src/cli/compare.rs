@@ -9,8 +9,8 @@ mod sides;
 use std::path::PathBuf;
 
 use measure::Nanos;
-use method::comparison::{Compared, MARGIN, Operation, Row, compare};
-use page::Figure;
+use method::comparison::{Baseline, Compared, MARGIN, Operation, Row, compare};
+use page::{Answer, Figure};
 use record::Store;
 use record::text::put_wrapped;
 use serde_json::json;
@@ -29,9 +29,16 @@ pub struct Args {
     /// its first factor's two levels
     #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
     runs: Vec<String>,
-    /// What the run is compared with; ends with exit code 4 where a figure is worse
+    /// What the run is compared with; ends with exit code 4 where a figure is worse, with 3 where
+    /// one is not shown to be no worse
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
+    /// The journal that the baseline is in [default: the run's own]
+    #[arg(long, value_name = "FILE", requires = "baseline")]
+    baseline_journal: Option<PathBuf>,
+    /// Compare this figure alone, named as in the table: "rtt p50", received; may be given again
+    #[arg(long, value_name = "NAME")]
+    figure: Vec<String>,
     /// The difference that does not matter: 1%, 0.01
     #[arg(long, value_name = "SHARE", value_parser = share)]
     margin: Option<f64>,
@@ -61,16 +68,19 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         output::check_report(path)?;
     }
     let store = Store::read(&output::store_path(&args.data)?)?;
-    let sides = Sides::load(&store, &args.runs, args.baseline.as_deref())?;
+    let before = args.baseline_journal.as_deref().map(Store::read).transpose()?;
+    let baseline = args.baseline.as_deref().map(|run| (run, before.as_ref().unwrap_or(&store)));
+    let sides = Sides::load(&store, &args.runs, baseline)?.only(&args.figure)?;
     let (reference, subject) = sides.both();
     let compared = compare(&subject, &reference, args.margin.unwrap_or(MARGIN));
+    let held = args.baseline.is_some().then(|| record::report::comparison::held(&compared));
     if args.data.json {
-        speak::print_json(&in_json(&sides, &compared))?;
+        speak::print_json(&in_json(&sides, &compared, held.is_some()))?;
     }
     if args.markdown {
         speak::print(&record::report::comparison::markdown(&compared))?;
     } else {
-        output::say(&args.data, &text(&sides, &compared))?;
+        output::say(&args.data, &text(&sides, &compared, held.as_ref()))?;
     }
     if let Some(latency) = args.operation {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
@@ -81,27 +91,27 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let metas = [sides.reference_meta(), sides.subject_meta()];
     output::write_page(&args.data, args.report.as_deref(), |now| {
-        record::report::comparison::render(&compared, metas, now)
+        record::report::comparison::render(&compared, metas, held.clone(), now)
     })?;
     if let Some(path) = &args.junit {
         super::junit::write(path, &junit::of(&compared))?;
     }
-    Ok(outcome(&compared, args.baseline.is_some()))
+    Ok(outcome(&compared, held.is_some()))
 }
 
-/// A baseline is kept, broken, or nothing is known of it.
-fn outcome(compared: &Compared, baseline: bool) -> Outcome {
-    if compared.rows.is_empty() {
-        return Outcome::SomeInvalid;
+/// A baseline is kept, broken, or neither is shown.
+fn outcome(compared: &Compared, is_baseline: bool) -> Outcome {
+    if !is_baseline {
+        return if compared.rows.is_empty() { Outcome::SomeInvalid } else { Outcome::Done };
     }
-    match (baseline, compared.is_worse(), compared.attribution.is_given()) {
-        (true, true, true) => Outcome::Worse,
-        (true, _, false) => Outcome::SomeInvalid,
-        _ => Outcome::Done,
+    match compared.against_baseline() {
+        Baseline::Kept => Outcome::Done,
+        Baseline::Worse => Outcome::Worse,
+        Baseline::Inconclusive => Outcome::SomeInvalid,
     }
 }
 
-fn in_json(sides: &Sides, compared: &Compared) -> serde_json::Value {
+fn in_json(sides: &Sides, compared: &Compared, is_baseline: bool) -> serde_json::Value {
     let figures: Vec<Figure> = compared.rows.iter().map(Row::figure).collect();
     let differences: Vec<Figure> = compared.rows.iter().map(Row::difference).collect();
     let parts: Vec<Figure> = compared.parts.iter().map(Row::figure).collect();
@@ -115,12 +125,14 @@ fn in_json(sides: &Sides, compared: &Compared) -> serde_json::Value {
         "verb": "compare",
         "subject": { "name": compared.subject, "run": sides.subject_meta().id },
         "reference": { "name": compared.reference, "run": sides.reference_meta().id },
+        "baseline": is_baseline.then(|| compared.against_baseline()),
         "interleaved": compared.interleaved,
         "sentence": record::report::comparison::sentence(compared).replace('\u{a0}', " "),
         "primary": compared.primary,
         "direct_cable": compared.direct,
         "attributable": compared.attribution.is_given(),
         "reasons": compared.attribution.reasons,
+        "lacking": compared.lacking,
         "figures": figures,
         "differences": differences,
         "parts": parts,
@@ -133,7 +145,7 @@ fn is_share(figure: &Figure) -> bool {
     figure.metric == page::Metric::VarianceShare
 }
 
-fn text(sides: &Sides, compared: &Compared) -> String {
+fn text(sides: &Sides, compared: &Compared, held: Option<&Answer>) -> String {
     let mut out = String::new();
     let (subject, reference) = (sides.subject_meta(), sides.reference_meta());
     let how = if compared.interleaved {
@@ -148,5 +160,10 @@ fn text(sides: &Sides, compared: &Compared) -> String {
         &format!("{} compared with {}: {how}", compared.subject, compared.reference),
     );
     out.push('\n');
+    if let Some(held) = held {
+        let before = format!("{}: ", held.word());
+        put_wrapped(&mut out, screen(), &before, &held.text);
+        out.push('\n');
+    }
     out + &record::report::comparison::text(compared, sides.subject_figures(), screen())
 }

@@ -2,11 +2,10 @@
 //!
 //! Owns nothing but the shell's name; the arguments are each verb's own. Never installs a file.
 
-use std::io::Write as _;
-
 use clap_complete::Shell;
 
 use super::{Failure, Outcome, command};
+use crate::speak;
 
 /// `completions`
 #[derive(Debug, clap::Args)]
@@ -19,6 +18,6 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "switchmark", &mut script);
-    std::io::stdout().write_all(&script).map_err(Failure::unusable)?;
+    speak::put(&script).map_err(Failure::unusable)?;
     Ok(Outcome::Done)
 }

@@ -5,11 +5,11 @@
 
 mod emulator;
 mod generator;
+mod line_rates;
 mod paths;
 mod readiness;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::time::Duration;
 
 use measure::Nanos;
@@ -18,6 +18,7 @@ use trial::topology::PortRef;
 
 pub use self::emulator::{Effort, Kept, Limits};
 pub use self::generator::{Calibration, Highest, Paced, Unavailable};
+pub use self::line_rates::{Cable, LineRates, Most, Place};
 pub use self::readiness::{Finding, Spoils, State};
 use super::{Failure, Outcome, lone, options, privilege};
 use crate::agent;
@@ -37,9 +38,12 @@ const WATCHED: Nanos = Nanos::from_millis(800);
 /// `doctor`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How fast each backend sends here, and how evenly
+    /// How fast each backend sends here and how evenly, and at which link speeds that is line rate
     #[arg(long)]
     generator: bool,
+    /// With --generator: print one row of a Markdown table of machines, and nothing else
+    #[arg(long, requires = "generator", conflicts_with = "json")]
+    markdown: bool,
     /// How many frames an emulated device carries here, what it adds to a round trip, how late it
     /// is
     #[arg(long, conflicts_with_all = ["generator", "testbed"])]
@@ -89,9 +93,18 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         return ready(args, &mut live, &stop);
     }
     let calibration = Calibration::measure(&mut live, args.time, args.quiet)?;
+    let sender = calibration.from.split('/').next().unwrap_or_default();
+    let line_rates = Place::of(live.topology(), live.facts().hosts.get(sender));
+    let line_rates = LineRates::of(&calibration, line_rates);
     // The lab goes before anything else can fail.
     drop(live);
-    told(args, &terminal::generator::render(&calibration), &calibration.to_json())
+    if args.markdown {
+        speak::print(&terminal::generator::markdown(&line_rates))?;
+        return Ok(Outcome::Done);
+    }
+    let mut object = calibration.to_json();
+    object["line_rates"] = line_rates.to_json();
+    told(args, &terminal::generator::render(&calibration, &line_rates), &object)
 }
 
 /// What was put right, and what could not be here.
@@ -123,7 +136,6 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
     let object = serde_json::json!({ "testbed": name, "fixed": args.fix, "findings": findings });
     told(args, &terminal::readiness::render(&name, &findings), &object)?;
     if args.fix {
-        std::io::stdout().lock().flush()?;
         speak::tell("settings are kept until Ctrl-C, and then put back\n");
         while !stop.asked() {
             std::thread::park_timeout(KEEPING);

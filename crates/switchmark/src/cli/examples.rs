@@ -75,15 +75,24 @@ const EXAMPLES: &[Of] = &[
     ),
     (
         "doctor",
-        &[(
-            "switchmark doctor --testbed rack.toml",
-            "what would spoil a measurement, and the remedy",
-        )],
+        &[
+            (
+                "switchmark doctor --testbed rack.toml",
+                "what would spoil a measurement, and the remedy",
+            ),
+            ("switchmark doctor --generator", "at which link speeds this host fills the line"),
+        ],
     ),
     ("report", &[("switchmark report latest --out run.html", "the page of the latest run")]),
     (
         "compare",
-        &[("switchmark compare 20261121-1403 latest --report both.html", "which of the two?")],
+        &[
+            ("switchmark compare 20261121-1403 latest --report both.html", "which of the two?"),
+            (
+                "switchmark compare --baseline latest --baseline-journal main.db latest --margin 5%",
+                "in continuous integration: is it no worse?",
+            ),
+        ],
     ),
     (
         "import",
@@ -97,8 +106,13 @@ const EXITS: &[(u8, &str)] = &[
     (0, "done"),
     (1, "the run could not go on; --resume takes it up"),
     (2, "wrong arguments or files, a testbed that can't work, or no privilege"),
-    (3, "figures without a value, because their trials were not valid; a claim that is not so"),
-    (4, "compare --baseline: something is worse"),
+    (
+        3,
+        "figures without a value, because their trials were not valid; a claim that is not so; \
+         compare --baseline: not shown to be no worse",
+    ),
+    (4, "compare --baseline: something is worse; accept: a claim is broken"),
+    (141, "all is done, but who read the output went away, as of `| head`"),
 ];
 
 const FILES: &[(&str, &str)] = &[

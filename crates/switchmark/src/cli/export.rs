@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             let hint = "name a file by --out; nothing but a terminal would be at the end of stdout";
             return Err(ConfigError::bare("this format is not text", hint).into());
         }
-        None => std::io::stdout().lock().write_all(&octets)?,
+        None => speak::put(&octets)?,
     }
     Ok(Outcome::Done)
 }

@@ -8,7 +8,7 @@ use super::options::Measuring;
 use super::run_request::Request;
 use super::session;
 use super::{Failure, Outcome};
-use crate::config::{ConfigError, plan};
+use crate::config::{ConfigError, plan, testbed};
 
 /// `run`
 #[derive(Debug, clap::Args)]
@@ -16,6 +16,10 @@ pub struct Args {
     /// The plan file
     #[arg(value_name = "PLAN", required_unless_present = "resume", conflicts_with = "resume")]
     plan: Option<PathBuf>,
+    /// Where it is carried out, in the place of the plan's own testbed: a lab's name, sim:PROFILE
+    /// or a testbed file
+    #[arg(long, value_name = "T", conflicts_with = "resume")]
+    testbed: Option<String>,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -24,7 +28,10 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
         let path = args.plan.ok_or_else(|| ConfigError::bare("no plan", "name a plan file"))?;
-        let plan = plan::read(&path)?;
+        let plan = match &args.testbed {
+            Some(name) => plan::read_for(&path, testbed::from_argument("--testbed", name)?)?,
+            None => plan::read(&path)?,
+        };
         Ok(Request {
             verb: "run",
             testbed: plan.testbed,

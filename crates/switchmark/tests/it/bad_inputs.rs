@@ -102,7 +102,7 @@ const COMMANDS: &[&str] = &[
 const OTHERS: &[&str] = &[
     "run",
     "run nowhere.toml",
-    "run DIR/plan.toml --testbed lab:bridge",
+    "run DIR/plan.toml --testbed lab:brigde",
     "sim DIR/model.toml",
     "sim DIR/misspelt.toml DIR/plan.toml",
     "sim DIR/model.toml DIR/plan.toml --sweep bufer=1MiB",
@@ -110,6 +110,7 @@ const OTHERS: &[&str] = &[
     "sim DIR/model.toml DIR/plan.toml -j 2",
     "xray --testbed lab:bridge,hosts=4 --verify",
     "doctor --testbed nowhere.toml",
+    "doctor --markdown",
     "demo --budget 5s",
     "prove --only labs",
     "prove --budget 5parsecs",

@@ -7,6 +7,7 @@ mod accept;
 mod any_bytes;
 mod bad_inputs;
 mod buffer_plan;
+mod ci;
 mod cli_binary;
 mod cli_config;
 mod cli_report;

@@ -112,3 +112,71 @@ fn a_fabric_of_many_ports_is_a_small_journal_that_says_the_same() {
     let most = 1_900 * trials + 160_000;
     assert!(trials > 50 && octets < most, "{octets} octets for {trials} trials");
 }
+
+/// `switchmark … | head -1`: nobody reads the rest, and nothing is said of that. What there is to
+/// do is done: the page is written. The exit code is what a shell says of others that end so, 141;
+/// one that says something already stays.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let scratch = Scratch::new("unread");
+    let flood = ["--flood", "--size", "64", "-t", "10ms", "--blocks", "6", "--seed", "1"];
+    for testbed in ["sim:teg-s16g", "sim:software-bridge"] {
+        let args = [&["forwarding", "--testbed", testbed, "--quiet"][..], &flood].concat();
+        assert!(run(&scratch, &args, &[]).status.success(), "{testbed}");
+    }
+    let ids = text(&run(&scratch, &["runs"], &[]));
+    let ids: Vec<&str> = ids.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let [bridge, switch] = [ids[3], ids[4]];
+    let page = scratch.path("page.html");
+    let (path, journal) = (page.display().to_string(), scratch.path("j.db").display().to_string());
+    let table: [(&[&str], i32); 6] = [
+        (&["report", "latest", "--out", &path], 141),
+        (&["report", "latest", "--json", "--quiet"], 141),
+        (&["export", "latest", "--format", "csv"], 141),
+        (&["compare", "--baseline", switch, bridge], 4),
+        (&["runs"], 141),
+        (&["report", "nowhere"], 2),
+    ];
+    for (args, code) in table {
+        let (reader, unread) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let ended = Command::new(switchmark())
+            .args(args)
+            .args(["--journal", &journal])
+            .stdin(Stdio::null())
+            .stdout(unread)
+            .output()
+            .expect("switchmark starts");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(code), "{args:?}: {said}");
+        assert_eq!(said.is_empty(), code != 2, "{args:?}: {said}");
+    }
+    assert!(page.is_file(), "the page is written though nobody reads the text");
+}
+
+/// The table of measured machines is made of rows as `doctor --generator --markdown` prints them.
+#[test]
+fn measured_machines_stand_in_rows_as_the_doctor_prints_them() {
+    let page = crate::program::docs::read("docs/reference/what-a-host-can-test.md");
+    let table = page.split("## Measured machines").nth(1).expect("a table");
+    let table = table.split("\n## ").next().unwrap_or_default();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() >= 2, "a heading and a machine: {rows:?}");
+    for row in &rows {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        assert_eq!(cells.len(), 7, "{row}");
+        if row == &rows[0] {
+            continue;
+        }
+        for cell in &cells[4..] {
+            let (replies, rate) = cell.split_once(": ").expect("answers and a rate");
+            let replies: Vec<&str> = replies.split(", ").collect();
+            let are_words = replies.iter().all(|word| ["yes", "no", "not shown"].contains(word));
+            assert!(replies.len() == 3 && are_words, "{cell}");
+            let rate = rate.strip_prefix("at least ").unwrap_or(rate);
+            let (number, backend) = rate.split_once(" (").expect("a backend");
+            assert!(number.replace(',', "").parse::<u64>().is_ok(), "{cell}");
+            assert!(["xdp-live)", "af-xdp)", "packet)", "udp)"].contains(&backend), "{cell}");
+        }
+    }
+}

@@ -108,6 +108,7 @@ pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
             comparison,
             better: better(asked.figure.metric)?,
             control: None,
+            clear_of_tester: false,
             needed: None,
         })
     };

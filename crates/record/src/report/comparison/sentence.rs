@@ -306,7 +306,7 @@ fn decimals(width: f64) -> usize {
     if width > 0.0 { (1.0 - width.log10().floor()).clamp(1.0, 3.0) as usize } else { 1 }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let decimals = if share < 0.01 { 2 } else { 1 };
     let text = format!("{:.decimals$}", share * 100.0);
     format!("{}\u{a0}%", text.strip_suffix(".0").filter(|_| share < 1e-9).unwrap_or(&text))

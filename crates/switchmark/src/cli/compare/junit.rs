@@ -1,10 +1,9 @@
-//! A comparison as test cases: one a figure. A worse figure fails; one that can't be told, or put
-//! down to the device, is skipped and says why.
+//! A comparison as test cases: one a figure. A worse figure fails; one of which nothing is shown,
+//! or that can't be put down to the device, is skipped and says why.
 //!
 //! Never decides; it only words.
 
-use measure::comparison::Decision;
-use method::comparison::{Compared, Row};
+use method::comparison::{Baseline, Compared, Row};
 use page::{LEAST_CONFIDENCE, RANGE};
 
 use crate::cli::junit::{self, Case, Ended};
@@ -13,19 +12,24 @@ use crate::cli::junit::{self, Case, Ended};
 pub fn of(compared: &Compared) -> String {
     let name = format!("{} compared with {}", compared.subject, compared.reference);
     let case = |row: &Row| Case { name: row.label(), said: told(row), ended: ended(row, compared) };
-    let cases: Vec<Case> = compared.rows.iter().map(case).collect();
+    let lacking = |name: &String| Case {
+        name: name.clone(),
+        said: format!("measured of {} alone", compared.reference),
+        ended: Ended::Skipped("not measured".to_owned()),
+    };
+    let cases: Vec<Case> =
+        compared.rows.iter().map(case).chain(compared.lacking.iter().map(lacking)).collect();
     junit::of(&name, "compare", &cases)
 }
 
 fn ended(row: &Row, compared: &Compared) -> Ended {
     if !compared.attribution.is_given() {
-        Ended::Skipped(compared.attribution.sentence())
-    } else if row.comparison.decision == Decision::Inconclusive {
-        Ended::Skipped("inconclusive".to_owned())
-    } else if row.is_better() == Some(false) {
-        Ended::Failed("worse".to_owned())
-    } else {
-        Ended::Passed
+        return Ended::Skipped(compared.attribution.sentence());
+    }
+    match row.against_baseline(compared.margin) {
+        Baseline::Kept => Ended::Passed,
+        Baseline::Worse => Ended::Failed("worse".to_owned()),
+        Baseline::Inconclusive => Ended::Skipped("inconclusive".to_owned()),
     }
 }
 

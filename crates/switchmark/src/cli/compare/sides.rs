@@ -3,7 +3,7 @@
 //! Owns the reading of `RUN/DEVICE:VARIANT` and of a campaign's `RUN/FACTOR=LEVEL`. Never compares.
 
 use measure::{Nanos, UnitError};
-use method::comparison::{Level, Side, per_block};
+use method::comparison::{Level, Side, is_compared, metric_label, per_block};
 use method::{CampaignSpec, StudySpec};
 use page::{Figure, Key};
 use record::{RunMeta, Store};
@@ -46,13 +46,19 @@ struct Asked<'a> {
 }
 
 impl Sides {
-    /// From the journal.
-    pub fn load(store: &Store, runs: &[String], baseline: Option<&str>) -> Result<Self, Failure> {
+    /// From the journal, and the baseline from its own where it has one.
+    pub fn load(
+        store: &Store,
+        runs: &[String],
+        baseline: Option<(&str, &Store)>,
+    ) -> Result<Self, Failure> {
+        let (baseline, before) = baseline.unzip();
+        let before = before.unwrap_or(store);
         let asked: Vec<Asked<'_>> =
             baseline.into_iter().chain(runs.iter().map(String::as_str)).map(Asked::parse).collect();
         let (mut reference, mut subject) = match &asked[..] {
             [one] => two_of_one(store, one)?,
-            [reference, subject] => (load(store, reference)?, load(store, subject)?),
+            [reference, subject] => (load(before, reference)?, load(store, subject)?),
             _ => {
                 let hint = "name one run beside --baseline, or two without it";
                 return Err(ConfigError::bare("compare: three runs were named", hint).into());
@@ -68,6 +74,31 @@ impl Sides {
             name_apart(&mut reference, &mut subject);
         }
         Ok(Self { reference, subject })
+    }
+
+    /// The same with the figures of these names alone; all of them where none is named.
+    pub fn only(mut self, names: &[String]) -> Result<Self, Failure> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        let mut known: Vec<String> = Vec::new();
+        for figure in self.reference.run.figures.iter().chain(&self.subject.run.figures) {
+            let name = metric_label(figure);
+            if is_compared(figure) && !known.contains(&name) {
+                known.push(name);
+            }
+        }
+        if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+            let message = format!("compare: neither run has a figure `{name}`");
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(ConfigError::bare(message, suggest::hint(name, &known)).into());
+        }
+        let is_wanted = |figure: &Figure| names.contains(&metric_label(figure));
+        for side in [&mut self.reference, &mut self.subject] {
+            side.run.figures.retain(is_wanted);
+            side.blocks.iter_mut().for_each(|figures| figures.retain(is_wanted));
+        }
+        Ok(self)
     }
 
     /// Reference and subject, to be compared.

@@ -20,8 +20,8 @@ const BACKENDS: [Backend; 5] =
     [Backend::XdpLive, Backend::AfXdp, Backend::Packet, Backend::Udp, Backend::UdpGso];
 /// The smallest, one in between, the largest of an ordinary link.
 const SIZES: [u32; 3] = [64, 512, 1518];
-/// The median of so many floods is told.
-const FLOODS: u32 = 3;
+/// The median of so many floods is told: as few as have an interval of 95 %.
+const FLOODS: u32 = 6;
 /// Frames a second that are kept to, where the backend can send clearly more.
 const RATES: [f64; 4] = [1e3, 1e4, 5e4, 1e5];
 const CLEARLY: f64 = 1.1;
@@ -60,8 +60,13 @@ pub struct Highest {
     pub sent_frames_per_s: f64,
     /// Received in the same floods, median.
     pub received_frames_per_s: f64,
+    /// Received in each flood.
+    pub received_floods_frames_per_s: Vec<f64>,
     /// Lost share of the frames sent, median.
     pub loss_ratio: f64,
+    /// The largest share of a host's processors that other programs, or a hypervisor, took from any
+    /// flood.
+    pub taken_ratio: f64,
 }
 
 /// How a backend kept to a rate.
@@ -96,9 +101,15 @@ pub struct Unavailable {
     pub reason: String,
 }
 
+/// What left, what came, and what share of the processors others took meanwhile.
+struct Seen {
+    flow: DatagramsRecord,
+    taken: f64,
+}
+
 /// What a trial came to.
 enum Told {
-    Seen(Box<DatagramsRecord>),
+    Seen(Box<Seen>),
     Not(String),
 }
 
@@ -124,7 +135,7 @@ impl Calibration {
             for rate in RATES.into_iter().filter(|rate| rate * CLEARLY < most) {
                 let trial = trial(&pair, time, (backend, 64), Schedule::Paced(FrameRate(rate)), 0);
                 if let Told::Seen(seen) = run(&mut watched, &trial)? {
-                    all.pacing.push(Paced::of(backend, rate, &seen));
+                    all.pacing.push(Paced::of(backend, rate, &seen.flow));
                 }
             }
         }
@@ -168,17 +179,37 @@ impl Calibration {
 }
 
 impl Highest {
-    fn of(backend: Backend, size: u32, seen: &[DatagramsRecord]) -> Self {
-        let of = |value: fn(&DatagramsRecord) -> f64| {
-            median(&seen.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0)
+    fn of(backend: Backend, size: u32, seen: &[Seen]) -> Self {
+        let all = |value: fn(&DatagramsRecord) -> f64| -> Vec<f64> {
+            seen.iter().map(|one| value(&one.flow)).collect()
         };
+        let receiver = seen.first().map_or_else(String::new, |one| one.flow.receiver.clone());
+        let received = all(|one| one.receiving_rate().0);
         Self {
-            backend: backend.as_str(),
-            receiver: seen.first().map_or_else(String::new, |one| one.receiver.clone()),
-            frame_size: size,
-            sent_frames_per_s: of(|one| one.sending_rate().0),
-            received_frames_per_s: of(|one| one.receiving_rate().0),
-            loss_ratio: of(DatagramsRecord::loss_ratio),
+            sent_frames_per_s: median(&all(|one| one.sending_rate().0)).unwrap_or(0.0),
+            loss_ratio: median(&all(DatagramsRecord::loss_ratio)).unwrap_or(0.0),
+            taken_ratio: seen.iter().map(|one| one.taken).fold(0.0, f64::max),
+            ..Self::from_rates(backend.as_str(), receiver, size, &received)
+        }
+    }
+
+    /// Of a backend that lost nothing and had the host to itself: all that was received was sent.
+    pub fn from_rates(
+        backend: &'static str,
+        receiver: String,
+        frame_size: u32,
+        received: &[f64],
+    ) -> Self {
+        let typical = median(received).unwrap_or(0.0);
+        Self {
+            backend,
+            receiver,
+            frame_size,
+            sent_frames_per_s: typical,
+            received_frames_per_s: typical,
+            received_floods_frames_per_s: received.to_vec(),
+            loss_ratio: 0.0,
+            taken_ratio: 0.0,
         }
     }
 }
@@ -260,8 +291,10 @@ fn run(testbed: &mut dyn Testbed, trial: &Trial) -> Result<Told, TestbedError> {
     if let Outcome::Failed { reason } = record.outcome {
         return Ok(Told::Not(reason));
     }
+    let taken = record.hosts.iter().map(|host| host.usage.foreign + host.usage.stolen);
+    let taken = taken.fold(0.0, f64::max);
     match record.flows.into_iter().next() {
-        Some(FlowRecord::Datagrams(seen)) => Ok(Told::Seen(Box::new(seen))),
+        Some(FlowRecord::Datagrams(flow)) => Ok(Told::Seen(Box::new(Seen { flow, taken }))),
         _ => Ok(Told::Not("no record of the flow".to_owned())),
     }
 }

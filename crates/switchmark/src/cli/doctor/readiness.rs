@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trial::Topology;
 
+pub(super) use hosts::BUSY;
+
 use super::paths::{Carried, Passage};
 use crate::config::written::Part;
 use crate::controller::Proof;
