@@ -13,6 +13,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod examples;
+mod exit;
 mod export;
 mod failure;
 mod import;
@@ -50,6 +51,7 @@ use crate::request::{Fabric, Forwarding, Latency, Storage, Switching, Tcp};
 use crate::speak::tell;
 use crate::terminal::screen::{self, Colour};
 pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
+use exit::Status;
 pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
@@ -138,13 +140,13 @@ const fn version() -> &'static str {
 /// How a verb ended, where it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Exit code 0.
+    /// As asked.
     Done,
-    /// Some figures have no value, because their trials were invalid: exit code 3.
+    /// Some figures have no value, because their trials were invalid.
     SomeInvalid,
-    /// A claim is not so: exit code 3.
+    /// A claim is not so.
     Wrong,
-    /// A comparison with a baseline found something worse, or a claim is broken: exit code 4.
+    /// A comparison with a baseline found something worse, or a claim is broken.
     Worse,
     /// A program ran in a lab and ended with this code.
     Ended(u8),
@@ -152,12 +154,13 @@ pub enum Outcome {
 
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::SUCCESS,
-            Outcome::SomeInvalid | Outcome::Wrong => Self::from(3),
-            Outcome::Worse => Self::from(4),
-            Outcome::Ended(code) => Self::from(code),
-        }
+        let status = match outcome {
+            Outcome::Done => Status::Done,
+            Outcome::SomeInvalid | Outcome::Wrong => Status::Open,
+            Outcome::Worse => Status::Worse,
+            Outcome::Ended(code) => return Self::from(code),
+        };
+        Self::from(status.code())
     }
 }
 
@@ -242,7 +245,7 @@ fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {
     }
 }
 
-/// A wrong argument: the parser's own words, its advice in the form of all our advice. Exit code 2.
+/// A wrong argument: the parser's own words, its advice in the form of all our advice.
 fn refused(error: &clap::Error) -> Refused {
     let hint = error.source().and_then(|cause| cause.downcast_ref::<Unreadable>());
     let text = error.render().to_string();
@@ -252,5 +255,5 @@ fn refused(error: &clap::Error) -> Refused {
         None => "try '--help'",
     };
     let text = text.replace("For more information, try '--help'.", &format!("hint: {hint}"));
-    Refused { text, code: 2 }
+    Refused { text, code: Status::BadInput.code() }
 }
