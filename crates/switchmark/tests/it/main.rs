@@ -20,5 +20,6 @@ mod program;
 mod protocol;
 mod prove;
 mod sim;
+mod site;
 mod terminal;
 mod walks;
