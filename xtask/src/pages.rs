@@ -1,8 +1,8 @@
 //! The pages of the documentation: which there are, what stands on each, and whether each link of
 //! theirs leads somewhere.
 //!
-//! Owns what a heading's anchor is called, and that docs/SUMMARY.md names every page. Never looks at
-//! another site: nothing is fetched.
+//! Owns what a heading's anchor is called, and that docs/SUMMARY.md names every page. Never looks
+//! at another site: nothing is fetched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

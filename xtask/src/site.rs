@@ -51,8 +51,8 @@ fn mdbook() -> Result<PathBuf> {
     Ok(own.join("bin/mdbook"))
 }
 
-/// Every page, and what they lead to, where it lies in the tree; and the contents of the book, which
-/// mdBook looks for beside them.
+/// Every page, and what they lead to, where it lies in the tree; and the contents of the book,
+/// which mdBook looks for beside them.
 fn copy_pages(root: &Path, to: &Path) -> Result<()> {
     for (path, page) in pages::all(root)? {
         copy(&root.join(&path), &to.join(&path))?;

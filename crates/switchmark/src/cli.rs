@@ -28,6 +28,7 @@ mod privilege;
 mod profiles;
 mod prove;
 mod report;
+mod roff;
 mod run;
 mod run_request;
 mod runs;

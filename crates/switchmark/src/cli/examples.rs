@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use clap::Command;
 
 use super::exit::{self, Status};
-use super::manual::plain;
+use super::roff::plain;
 
 /// A verb with its examples, each a command and what it does.
 type Of = (&'static str, &'static [(&'static str, &'static str)]);

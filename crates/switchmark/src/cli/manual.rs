@@ -1,9 +1,9 @@
-//! `switchmark manual`: the manual's pages, one a verb and one a kind of file, for a package to ship.
+//! `switchmark manual`: the manual's pages, one a verb and one a kind of file, for a package to
+//! ship.
 //!
 //! Owns where they go. Never writes a page's text: that is the help's and the reference's.
 
 mod files;
-mod roff;
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,6 @@ use clap::Command;
 use clap_mangen::Man;
 
 use super::{Failure, Outcome, command, examples};
-pub use roff::plain;
 
 /// `manual`
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 //! Owns which part of the reference is on which page. Never words anything of its own that the
 //! reference says.
 
-use super::roff::{self, Reference, plain};
+use crate::cli::roff::{self, Reference, plain};
 
 /// Below every page of a verb.
 pub const SEE_ALSO: &str = ".SH \"SEE ALSO\"\n.BR switchmark (1),\n.BR switchmark\\-testbed (5),\n\
