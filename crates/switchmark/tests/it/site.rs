@@ -3,14 +3,14 @@
 //!
 //! Owns which page that is. Needs mdBook, which `cargo xtask docs --site` installs, and a browser.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::program::browser::{self, SCREENS, laid_out, looked_at};
-use crate::program::{Scratch, docs};
+use crate::program::{Scratch, docs, full};
 
 /// What people search for, and the page that answers it.
-const SEARCHES: [(&str, &str); 13] = [
+const SEARCHES: [(&str, &str); 18] = [
     // How many packets a second is that, and how many does a link carry?
     ("pps", "docs/howto/line-rate.html"),
     ("line rate", "docs/howto/line-rate.html"),
@@ -22,6 +22,11 @@ const SEARCHES: [(&str, &str); 13] = [
     ("RFC 2544", "docs/methods/rfc2544.html"),
     ("RFC 2889", "docs/methods/switching.html"),
     ("latency", "docs/verbs/latency.html"),
+    ("throughput", "docs/methods/throughput.html"),
+    ("packet loss", "docs/methods/frame-loss.html"),
+    ("jitter", "docs/methods/latency.html"),
+    ("bufferbloat", "docs/verbs/latency.html"),
+    ("MAC table", "docs/methods/switching.html"),
     ("exit code", "docs/reference/exit-codes.html"),
     // What it measures too, and how the two compare; reading its files is the next page.
     ("iperf3", "docs/verbs/tcp.html"),
@@ -61,7 +66,7 @@ fn site(test: &str) -> Option<PathBuf> {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     let index = String::from_utf8_lossy(&output.stdout);
-    PathBuf::from(index.trim()).parent().map(std::path::Path::to_owned)
+    PathBuf::from(index.trim()).parent().map(Path::to_owned)
 }
 
 #[test]
@@ -97,9 +102,30 @@ fn a_site_opens_from_a_folder_and_what_is_searched_for_comes_first() {
         .collect();
     assert_eq!(wrong, Vec::<String>::new());
 
-    let pages: Vec<String> = PAGES.map(url).into();
+    let pages = if full() { every_page(&site) } else { PAGES.map(PathBuf::from).into() };
+    let pages: Vec<String> = pages.iter().map(|page| url(&page.display().to_string())).collect();
     let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
-    let sideways: Vec<_> =
-        laid_out(&scratch, &pages).into_iter().filter(|one| one.content > one.width).collect();
-    assert!(sideways.is_empty(), "{sideways:#?}");
+    for few in pages.chunks(PAGES.len()) {
+        let seen = laid_out(&scratch, few);
+        assert_eq!(seen.len(), 2 * few.len());
+        let sideways: Vec<_> = seen.into_iter().filter(|one| one.content > one.width).collect();
+        assert!(sideways.is_empty(), "{sideways:#?}");
+    }
+}
+
+/// By their paths in the site.
+fn every_page(site: &Path) -> Vec<PathBuf> {
+    let (mut pages, mut folders) = (Vec::new(), vec![site.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of the site") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "html") {
+                pages.push(path.strip_prefix(site).expect("below it").to_owned());
+            }
+        }
+    }
+    assert!(pages.len() > 50, "{} pages", pages.len());
+    pages
 }
