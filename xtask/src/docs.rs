@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::pages;
 use crate::steps::{self, root};
 
 /// No block is longer: the rest is cut, and that is said.
@@ -19,11 +20,15 @@ const BY_HAND: &str = "<!-- by hand -->";
 const PROMPT: &str = "$ switchmark ";
 
 /// Runs the blocks of these pages, of all where none is named.
-pub fn regenerate(pages: &[&str]) -> Result<()> {
+pub fn regenerate(named: &[&str]) -> Result<()> {
     steps::step("build", || {
         steps::run(&mut steps::cargo(&["build", "--release", "--package", "switchmark"]))
     })?;
-    let pages = if pages.is_empty() { all()? } else { pages.iter().map(PathBuf::from).collect() };
+    let pages: Vec<PathBuf> = if named.is_empty() {
+        pages::all(&root())?.into_keys().filter(|page| is_ours(page)).collect()
+    } else {
+        named.iter().map(PathBuf::from).collect()
+    };
     // One journal for all: a page may tell of what another measured.
     let place = root().join("target/docs");
     let _ = fs::remove_dir_all(&place);
@@ -42,22 +47,9 @@ pub fn regenerate(pages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn all() -> Result<Vec<PathBuf>> {
-    let mut pages = vec![PathBuf::from("README.md")];
-    let mut folders = vec![PathBuf::from("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(root().join(&folder))? {
-            let entry = entry?;
-            let page = folder.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                folders.push(page);
-            } else if page.extension().is_some_and(|end| end == "md") {
-                pages.push(page);
-            }
-        }
-    }
-    pages.sort();
-    Ok(pages)
+/// An example's outputs stay as they were when it was worked out.
+fn is_ours(page: &Path) -> bool {
+    page == Path::new("README.md") || page.starts_with("docs")
 }
 
 /// The page with what its commands print now.

@@ -20,7 +20,9 @@ mod docs;
 mod edges;
 mod makers;
 mod packages;
+mod pages;
 mod shape;
+mod site;
 mod smoke;
 mod steps;
 mod threads;
@@ -45,6 +47,7 @@ usage: cargo xtask COMMAND
   bench --against REF
                  run this tree and an earlier one (a tag, a commit) interleaved, print ratios: is a release slower?
   docs [PAGE…]   run the commands that docs/ shows, and write what they print
+  docs --site    the pages as a site in target/site/html: searchable, opens from a folder; installs mdBook where needed
   shape          lines of code by crate
   dist [PROCESSOR…]
                  what is given to people, into target/packages: static programs for x86_64 and aarch64, archives,
@@ -78,6 +81,7 @@ fn dispatch() -> Result<()> {
         ["prove", rest @ ..] => steps::prove(rest),
         ["attack", rest @ ..] => attack::attack(rest),
         ["bpf"] => bpf::build(&steps::root()),
+        ["docs", "--site"] => site::build(),
         ["docs", pages @ ..] => docs::regenerate(pages),
         ["shape"] => shape::print(&steps::root()),
         ["dist", "--check"] => smoke::check(false),

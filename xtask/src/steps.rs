@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{attack, bpf, circles, deny, edges, makers, packages, threads, tidy};
+use crate::{attack, bpf, circles, deny, edges, makers, packages, pages, site, threads, tidy};
 
 /// The workspace's root: the folder above this crate's.
 pub fn root() -> PathBuf {
@@ -24,6 +24,7 @@ pub fn check() -> Result<()> {
     step("crate edges", edges::check)?;
     step("circles of modules", || circles::check(&root()))?;
     step("makers of verdicts and conditions", || makers::check(&root()))?;
+    step("pages and links", || pages::check(&root()))?;
     step("licences and sources", || deny::check(&root()))?;
     step("clippy", || {
         let args = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -37,6 +38,10 @@ pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
     let tests = ["test", "--release", "--workspace", "--tests"];
     step("build", || run(cargo(&tests).arg("--no-run")))?;
+    if full {
+        // A test looks at it where there is what makes it.
+        site::build()?;
+    }
     step("tests", || {
         let runner = threads::runner()?;
         let mut tests = cargo(&tests);

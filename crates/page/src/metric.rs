@@ -2,23 +2,33 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One row a metric: its name in rows, and what it is.
+use crate::Unit;
+
+/// One row a metric: its name in rows, the units that it may have (any, where none is named), and
+/// what it is, as docs/reference/figures.md has it.
 macro_rules! metrics {
-    ($($variant:ident $name:literal $meaning:literal;)+) => {
-        /// Names of what is measured; docs/reference says what each means, and an old one keeps its
-        /// meaning.
+    ($($variant:ident $name:literal [$($unit:ident)*] $meaning:literal;)+) => {
+        /// Names of what is measured; an old one keeps its meaning.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Metric {
             $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
         }
 
         impl Metric {
+            /// All there are.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The units that its values may have; any, where none is named.
+            pub const fn units(self) -> &'static [Unit] {
+                match self { $(Self::$variant => &[$(Unit::$unit,)*],)+ }
+            }
+
             /// As in rows.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// What it is.
+            /// What it is, in Markdown, with links from docs/reference/.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)+ }
             }
@@ -27,64 +37,98 @@ macro_rules! metrics {
 }
 
 metrics! {
-    Rtt "rtt" "Round-trip time.";
-    RttAdded "rtt_added" "Round-trip time of the device path less that of the direct cable, block by block.";
-    BypassDrift "bypass_drift" "Round-trip time of the direct cable in its last round less that in its first.";
-    Pdv "pdv" "Delay variation against the minimum: D(i) - D_min (RFC 5481).";
-    Ipdv "ipdv" "Delay variation between successive packets: D(i) - D(i-1), signed (RFC 5481).";
-    Offered "offered" "Frames a second asked for.";
-    Sent "sent" "Frames a second that left.";
-    Received "received" "Distinct frames a second that arrived.";
-    Lost "lost" "Frames a second that never arrived.";
-    Duplicated "duplicated" "Frames a second that arrived again.";
-    Reordered "reordered" "Frames a second that arrived late (RFC 4737).";
-    LossRatio "loss_ratio" "Lost share of the frames sent.";
-    Throughput "throughput" "Highest rate at which the goal holds; `goal` in the conditions names it.";
-    Goodput "goodput" "TCP payload a second at the receiver.";
-    Retransmits "retransmits" "TCP segments sent again.";
-    ReceiveWindowLimited "receive_window_limited" "Share of the time in which a TCP sender had data under way that it waited for the receiver's window.";
-    SendBufferLimited "send_buffer_limited" "The same for the sender's own socket buffer.";
-    HostBusy "host_busy" "Busy share of all processors of a host while a load ran; `of` in the conditions names the host.";
-    OneWayDelay "one_way_delay" "From a frame's departure to its arrival.";
-    BackToBack "back_to_back" "Frames of the longest burst at minimum gap that lost none (RFC 9004).";
-    BufferTime "buffer_time" "How long a buffer takes to fill at the highest rate; `estimate` names the formula.";
-    RecoveryTime "recovery_time" "From the end of an overload to the departure of the last frame lost (RFC 2544 §26.5).";
-    ResetTime "reset_time" "How long a reset interrupted forwarding (RFC 6201); `estimate` names how it was told.";
-    DepartureGap "departure_gap" "Gaps between successive departures.";
-    ArrivalGap "arrival_gap" "Gaps between successive arrivals.";
-    BurstFraction "burst_fraction" "Share of the frames that left closer than half the nominal gap behind the one before.";
-    PairGoodput "pair_goodput" "Payload a second each way of a pair of ports that exchange messages; `statistic` in the conditions says of which pairs.";
-    PortGroups "port_groups" "How many groups of ports share an uplink that is short; `groups` in the conditions lists them.";
-    UplinkRate "uplink_rate" "What a group's uplink carries.";
-    Nonblocking "nonblocking" "Whether every arrangement of pairs gets what one pair alone gets: 1 yes, 0 no.";
-    Stable "stable" "Whether TCP was stable at its fair share: 1 yes, 0 no; `reasons` in the conditions say why not.";
-    RetransmitsPerGigabyte "retransmits_per_gigabyte" "TCP segments sent again for each gigabyte of payload, after the ramp-up.";
-    GoodputVariation "goodput_variation" "Coefficient of variation of the goodput from second to second, after the ramp-up.";
-    RampUpTime "ramp_up_time" "From the load's start until the goodput first was at the fair share.";
-    CwndMax "cwnd_max" "The largest congestion window, of all streams of a trial together.";
-    CwndCuts "cwnd_cuts" "How often a stream's congestion window was cut after the warm-up.";
-    Bdp "bdp" "Bandwidth-delay product: the link's rate times the smallest round trip.";
-    Buffer "buffer" "A buffer's size; `estimator` in the conditions names how it was told, `bound` what it bounds.";
-    BufferShared "buffer_shared" "Whether outputs share a buffer: 1 yes, 0 each has its own.";
-    Alpha "alpha" "Of a shared buffer's dynamic threshold: a queue may hold up to so many times what is free.";
-    BufferReserve "buffer_reserve" "What each queue of a shared buffer has for itself.";
-    Cell "cell" "The octets that a buffer is counted in; `limit` in the conditions says of what it is made.";
-    Enough "enough" "Whether a buffer is enough for `flows` at `rtt_ns`, by the `rule` named: 1 yes, 0 no.";
-    LongestRoundTrip "longest_round_trip" "The longest round trip that a buffer is enough for, by the `rule` named.";
-    Efficiency "efficiency" "Share of the octets sent by TCP that were not sent again (RFC 6349).";
-    BufferDelay "buffer_delay" "By how much the mean round trip exceeds the path's own, as a share of it (RFC 6349).";
-    TransferTimeRatio "transfer_time_ratio" "How many times longer a transfer takes than at the fair share (RFC 6349).";
-    Flooded "flooded" "Frames that came to ports they were not for (RFC 2285 §3.8.3).";
-    HeadOfLineBlocking "head_of_line_blocking" "Whether an uncongested port lost frames for a congested one's sake: 1 yes, 0 no.";
-    Backpressure "backpressure" "Whether a congested port made its senders wait instead of losing frames: 1 yes, 0 no.";
-    AddressCapacity "address_capacity" "How many addresses the device knew at once, each reached without flooding (RFC 2889 §5.7).";
-    AddressLearningRate "address_learning_rate" "How many new addresses a second it learned, all of them (RFC 2889 §5.8).";
-    Microburst "microburst" "Frames of the longest burst without loss, of many ports into few (RFC 8239 §4).";
-    Ratio "ratio" "How many times one side's value another's is; `of` in the conditions names the metric, `decision` what may be said.";
-    Difference "difference" "By how much one side exceeds another, where a ratio can't be had.";
-    VarianceShare "variance_share" "What share of a metric's variance a factor of a campaign explains; `of` and `factor` in the conditions name both.";
-    Iops "iops" "Reads and writes of a storage a second; `operation` in the conditions says of which.";
-    IoLatency "io_latency" "How long one of them takes, from submission to completion; `part` in the conditions says of which part of its way.";
-    IoLatencyAdded "io_latency_added" "How much longer one takes through the device than over the direct cable, block by block; `estimate` says how that was told.";
-    NetworkShare "network_share" "The share of a storage operation's time that its round trips over the network take.";
+    Rtt "rtt" [Nanoseconds] "round-trip time, from the (intended) send to the receipt of the answer";
+    RttAdded "rtt_added" [Nanoseconds] "added latency: the RTT through the device less that over the direct cable, block by block";
+    BypassDrift "bypass_drift" [Nanoseconds] "RTT of the direct cable in its last round less that in its first, where it was measured [at another time](../methods/one-nic.md)";
+    Pdv "pdv" [Nanoseconds] "delay variation against the minimum, D(i) - D_min (RFC 5481)";
+    Ipdv "ipdv" [Nanoseconds] "delay variation from one packet to the next, D(i) - D(i-1), signed (RFC 5481)";
+    Offered "offered" [FramesPerSecond] "frames the schedule asked for; of a flood, those tried";
+    Sent "sent" [FramesPerSecond] "frames that left";
+    Received "received" [FramesPerSecond BitsPerSecond] "distinct frames that arrived";
+    Lost "lost" [FramesPerSecond] "frames that never arrived, tail included; a duplicate never hides one";
+    Duplicated "duplicated" [FramesPerSecond] "arrivals of a frame that had arrived before";
+    Reordered "reordered" [FramesPerSecond] "first arrivals behind a later frame (RFC 4737)";
+    LossRatio "loss_ratio" [Ratio] "lost share of the frames sent";
+    Throughput "throughput" [FramesPerSecond BitsPerSecond] "the highest rate at which the `goal` holds ([goals](../methods/searches.md#goals)); `rfc2544`: no frame lost (RFC 2544 §26.1)";
+    Goodput "goodput" [BitsPerSecond] "TCP payload at the receiver";
+    Retransmits "retransmits" [Count] "TCP segments retransmitted in a trial; of the buffer study, after the warm-up";
+    ReceiveWindowLimited "receive_window_limited" [Ratio] "share of the time in which a TCP sender had data under way that it waited for the receiver's window ([tcp](../verbs/tcp.md))";
+    SendBufferLimited "send_buffer_limited" [Ratio] "the same for the sender's own socket buffer";
+    HostBusy "host_busy" [Ratio] "busy share of all processors of the host `of` while the load ran";
+    OneWayDelay "one_way_delay" [Nanoseconds] "from a frame's departure to its arrival, of the load itself ([latency under load](../methods/latency-under-load.md))";
+    BackToBack "back_to_back" [Count] "frames of the longest burst at minimum gap that lost none ([back-to-back](../methods/back-to-back.md))";
+    BufferTime "buffer_time" [Nanoseconds] "how long the buffer behind that burst takes to fill at the highest rate; `estimate`: `implied`, `corrected`";
+    RecoveryTime "recovery_time" [Nanoseconds] "from the end of an overload to the departure of the last frame lost ([recovery](../methods/recovery.md))";
+    ResetTime "reset_time" [Nanoseconds] "how long a reset interrupted forwarding ([reset](../methods/reset.md)); `estimate`: `loss`, `gap`";
+    DepartureGap "departure_gap" [Nanoseconds] "gaps between successive departures of a paced load's frames, at the sender";
+    ArrivalGap "arrival_gap" [Nanoseconds] "gaps between their successive arrivals, at the receiver";
+    BurstFraction "burst_fraction" [Ratio] "share of the departures less than half the nominal gap behind the one before";
+    PairGoodput "pair_goodput" [BitsPerSecond] "payload each way between ports that exchange messages, at the receipt ([fabric](../methods/fabric.md)); `statistic` says of which pairs";
+    PortGroups "port_groups" [Count] "groups of ports of which some share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null` where none was throttled, or the groups can't be separated";
+    UplinkRate "uplink_rate" [BitsPerSecond] "what such an uplink carries, where it alone was full (`device`, with an interval over six floods or more); else `bound` = `at least`, with a lower end only";
+    Nonblocking "nonblocking" [Flag] "whether every arrangement tried gets what one pair alone gets: 1 yes, 0 no, `null` not shown";
+    Stable "stable" [Flag] "whether TCP was stable at its fair share; `null` where it is not decided; `reasons` ([ESnet's test](../methods/esnet.md))";
+    RetransmitsPerGigabyte "retransmits_per_gigabyte" [Count] "TCP segments retransmitted for each gigabyte of payload, after the ramp-up: a criterion of `stable`";
+    GoodputVariation "goodput_variation" [Ratio] "coefficient of variation of the goodput from second to second, after the ramp-up: a criterion of `stable`";
+    RampUpTime "ramp_up_time" [Nanoseconds] "from the load's start to the first step at the fair share";
+    CwndMax "cwnd_max" [Bytes] "the largest congestion window, of all streams of a trial together";
+    CwndCuts "cwnd_cuts" [Count] "the number of cwnd reductions after the warm-up";
+    Bdp "bdp" [Bytes] "bandwidth-delay product: `rate_bits_per_second` times `rtt_ns`";
+    Buffer "buffer" [Bytes] "a buffer's size, by its `estimator`: `tcp` and `delay` of [ESnet's test](../methods/esnet.md); `one-shot`, `burst`, `delay` and `sharing` of [congested egress ports](../methods/buffer.md); `bound`: `at least`, and then no upper end";
+    BufferShared "buffer_shared" [Flag] "whether egress ports share a buffer: 1 yes, 0 each has its own";
+    Alpha "alpha" [Ratio] "of a shared buffer's dynamic threshold: how many times the free part a queue may hold";
+    BufferReserve "buffer_reserve" [Bytes] "what each queue of a shared buffer has for itself; without a value and with `bound`: `at most` where none fits as well";
+    Cell "cell" [Bytes] "the unit in which the buffer is counted; `limit`: `bytes`, `cells`, `descriptors`, `unclear`";
+    Enough "enough" [Flag] "whether the buffer is enough for `flows` at `rtt_ns`, by the `rule` named; `null` where its interval holds `needed_bytes`";
+    LongestRoundTrip "longest_round_trip" [Nanoseconds] "the longest RTT for which the buffer is enough";
+    Efficiency "efficiency" [Ratio] "share of the octets sent by TCP that were not retransmitted (RFC 6349)";
+    BufferDelay "buffer_delay" [Ratio] "by how much the mean RTT exceeds the path's own, as a share of it (RFC 6349)";
+    TransferTimeRatio "transfer_time_ratio" [Ratio] "how many times longer a transfer takes than at the fair share (RFC 6349)";
+    Flooded "flooded" [Count] "frames that reached the wrong port ([switching](../methods/switching.md)); never received";
+    HeadOfLineBlocking "head_of_line_blocking" [Flag] "whether an uncongested port lost more, or received less, beside a congested one than in a [control](../methods/switching.md)";
+    Backpressure "backpressure" [Flag] "whether a congested port throttled its senders instead of losing frames";
+    AddressCapacity "address_capacity" [Count] "MAC table size: how many addresses the device knew at once, each reached without flooding; `null` with its lower end where [table and learning](../methods/switching.md) can't be separated";
+    AddressLearningRate "address_learning_rate" [FramesPerSecond] "how many new addresses a second it learned, without the `learned_at_once` that a queue holds";
+    Microburst "microburst" [Count] "frames of the longest burst without loss, of many ports into few";
+    Ratio "ratio" [Ratio] "of a [comparison](../methods/comparison.md): how many times one side's value the other's is; `of` names the metric, `decision` what may be said";
+    Difference "difference" [] "of a comparison: by how much one side exceeds the other, where a ratio can't be had";
+    VarianceShare "variance_share" [Ratio] "of a campaign: the share of a metric's variance that a `factor` explains; also `interaction`, `block`, `repetition`";
+    Iops "iops" [OperationsPerSecond] "reads and writes of a storage a second, by `operation`; with an `estimate`, the value that follows from latency and queue depth";
+    IoLatency "io_latency" [Nanoseconds] "how long an operation takes, from submission to completion; `latency`: `completion` where the tool gives quantiles of that part only; `part`: how much of it is the `client`'s, the `network`'s, the `storage node`'s, the `disk`'s, and the `rest`";
+    IoLatencyAdded "io_latency_added" [Nanoseconds] "how much longer an operation takes through the device than over the direct cable, block by block; `estimate`: `predicted from the round trips`, `observed less predicted` (with `agrees`: its interval holds zero)";
+    NetworkShare "network_share" [Ratio] "the share of an operation's time that is spent in round trips ([storage](../methods/storage.md))";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/figures.md");
+
+    fn table() -> String {
+        let mut out = "| metric | unit | what |\n|---|---|---|\n".to_owned();
+        for metric in Metric::ALL {
+            let units: Vec<_> =
+                metric.units().iter().map(|u| format!("`{}`", u.as_str())).collect();
+            let units = if units.is_empty() { "any".to_owned() } else { units.join(", ") };
+            let _ = writeln!(out, "| `{}` | {units} | {} |", metric.as_str(), metric.meaning());
+        }
+        out
+    }
+
+    /// Set `UPDATE_SNAPSHOTS=1` to write the table again, and read what changed.
+    #[test]
+    fn the_reference_has_this_table() {
+        let page = std::fs::read_to_string(PAGE).unwrap();
+        let (before, rest) = page.split_once("\n## Metrics\n").expect("a section on metrics");
+        let (shown, after) = rest.split_once("\n## ").expect("a section behind it");
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            let page = format!("{before}\n## Metrics\n\n{}\n## {after}", table());
+            std::fs::write(PAGE, page).unwrap();
+        } else {
+            assert_eq!(shown.trim(), table().trim());
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod examples;
+mod exit;
 mod export;
 mod failure;
 mod import;
@@ -27,6 +28,7 @@ mod privilege;
 mod profiles;
 mod prove;
 mod report;
+mod roff;
 mod run;
 mod run_request;
 mod runs;
@@ -53,6 +55,7 @@ pub use doctor::{
     Cable, Calibration, Finding, Highest, Kept, Limits, LineRates, Most, Paced, Place, State,
     Unavailable,
 };
+use exit::Status;
 pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
@@ -141,13 +144,13 @@ const fn version() -> &'static str {
 /// How a verb ended, where it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Exit code 0.
+    /// As asked.
     Done,
-    /// Some figures have no value, because their trials were invalid: exit code 3.
+    /// Some figures have no value, because their trials were invalid.
     SomeInvalid,
-    /// A claim is not so: exit code 3.
+    /// A claim is not so.
     Wrong,
-    /// A comparison with a baseline found something worse, or a claim is broken: exit code 4.
+    /// A comparison with a baseline found something worse, or a claim is broken.
     Worse,
     /// A program ran in a lab and ended with this code.
     Ended(u8),
@@ -155,12 +158,13 @@ pub enum Outcome {
 
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::SUCCESS,
-            Outcome::SomeInvalid | Outcome::Wrong => Self::from(3),
-            Outcome::Worse => Self::from(4),
-            Outcome::Ended(code) => Self::from(code),
-        }
+        let status = match outcome {
+            Outcome::Done => Status::Done,
+            Outcome::SomeInvalid | Outcome::Wrong => Status::Open,
+            Outcome::Worse => Status::Worse,
+            Outcome::Ended(code) => return Self::from(code),
+        };
+        Self::from(status.code())
     }
 }
 
@@ -226,15 +230,11 @@ where
         Verb::Agent(args) => return Ok(agent::run(&args)),
     };
     match outcome {
-        Ok(Outcome::Done) if speak::is_unread() => Ok(ExitCode::from(UNREAD)),
+        Ok(Outcome::Done) if speak::is_unread() => Ok(ExitCode::from(Status::Unread.code())),
         Ok(outcome) => Ok(outcome.into()),
         Err(failure) => Err(failure.refused()),
     }
 }
-
-/// What a shell says of a program that ended by SIGPIPE, as others do whose reader went away: all
-/// was done, and not all was read.
-const UNREAD: u8 = 128 + 13;
 
 /// A word that no option takes is meant for something that takes it elsewhere.
 fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {
@@ -253,7 +253,7 @@ fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {
     }
 }
 
-/// A wrong argument: the parser's own words, its advice in the form of all our advice. Exit code 2.
+/// A wrong argument: the parser's own words, its advice in the form of all our advice.
 fn refused(error: &clap::Error) -> Refused {
     let hint = error.source().and_then(|cause| cause.downcast_ref::<Unreadable>());
     let text = error.render().to_string();
@@ -263,5 +263,5 @@ fn refused(error: &clap::Error) -> Refused {
         None => "try '--help'",
     };
     let text = text.replace("For more information, try '--help'.", &format!("hint: {hint}"));
-    Refused { text, code: 2 }
+    Refused { text, code: Status::BadInput.code() }
 }

@@ -107,7 +107,7 @@ pub fn tester_losses(
     // Who waits for answers, or for room, is only slowed by a device that pauses him.
     let waits = |flow: &Flow| !matches!(flow.kind, FlowKind::Datagrams(_) | FlowKind::Exchange(_));
     let may_pause = trial.gate == Gate::Uneven && trial.flows.iter().all(waits);
-    let pauses = |name: &str| is_pause(name) && !(may_pause && !name.starts_with("tx"));
+    let pauses = |name: &str| is_pause(name) && (!may_pause || name.starts_with("tx"));
     let mut crossed = sum(ports, Side::Device, RX_DROPPED);
     for port in ports.iter().filter(|p| p.side == Side::Tester) {
         for (name, &by) in &port.counters {

@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
+use super::exit::{self, Status};
+use super::roff::plain;
+
 /// A verb with its examples, each a command and what it does.
 type Of = (&'static str, &'static [(&'static str, &'static str)]);
 
@@ -48,6 +51,13 @@ const EXAMPLES: &[Of] = &[
         ],
     ),
     (
+        "tcp",
+        &[
+            ("switchmark tcp --hosts root@a:eth1,root@b:eth1", "is it at full speed, each way?"),
+            ("switchmark tcp --testbed lab:bridge -P 4 --bidir", "four streams, both ways at once"),
+        ],
+    ),
+    (
         "fabric",
         &[
             ("switchmark fabric --testbed rack.toml", "is it non-blocking, whichever ports talk?"),
@@ -74,6 +84,26 @@ const EXAMPLES: &[Of] = &[
         &[("switchmark xray --testbed rack.toml --out twin.toml", "a data sheet, and its profile")],
     ),
     (
+        "accept",
+        &[
+            (
+                "switchmark accept --testbed rack.toml --claims sheet.toml --report accept.html",
+                "does it keep its data sheet?",
+            ),
+            (
+                "switchmark accept --testbed rack.toml --claims sheet.toml --junit accept.xml",
+                "the same for a CI server",
+            ),
+        ],
+    ),
+    (
+        "testbed",
+        &[(
+            "switchmark testbed new root@a root@b root@c root@d",
+            "a testbed file of four hosts, on stdout",
+        )],
+    ),
+    (
         "doctor",
         &[
             (
@@ -81,6 +111,20 @@ const EXAMPLES: &[Of] = &[
                 "what would spoil a measurement, and the remedy",
             ),
             ("switchmark doctor --generator", "at which link speeds this host fills the line"),
+        ],
+    ),
+    (
+        "prove",
+        &[("switchmark prove --only sim --devices 100", "a hundred models, and a certificate")],
+    ),
+    (
+        "sim",
+        &[
+            ("switchmark sim trident2 plan.toml", "a plan on a modelled device"),
+            (
+                "switchmark sim esnet-64mb,mtu=9000 path.toml --sweep buffer=1MB..16MB*4",
+                "over a range of values",
+            ),
         ],
     ),
     ("report", &[("switchmark report latest --out run.html", "the page of the latest run")]),
@@ -99,20 +143,36 @@ const EXAMPLES: &[Of] = &[
         &[("switchmark import iperf3.json --bypass cable.json", "what other tools measured")],
     ),
     ("export", &[("switchmark export latest --format csv", "a run's figures for a spreadsheet")]),
+    (
+        "runs",
+        &[
+            ("switchmark runs", "the journal's runs, the latest first"),
+            ("switchmark runs label latest before-upgrade", "a name for the latest"),
+        ],
+    ),
+    (
+        "profiles",
+        &[("switchmark profiles trident2", "a model's data sheet, as a file to begin with")],
+    ),
+    (
+        "lab",
+        &[
+            ("switchmark lab up lab:routers,hosts=4", "until Ctrl-C"),
+            ("switchmark lab exec h1 -- ping 198.18.0.2", "beside it, in one of its hosts"),
+        ],
+    ),
+    ("completions", &[("switchmark completions bash", "for the folder that bash reads them from")]),
 ];
 
-/// Of every verb that measures or judges.
-const EXITS: &[(u8, &str)] = &[
-    (0, "done"),
-    (1, "the run could not go on; --resume takes it up"),
-    (2, "wrong arguments or files, a testbed that can't work, or no privilege"),
+/// Where one begins, for the program's own page.
+const FIRST: &[(&str, &str)] = &[
+    ("switchmark demo", "what it does, in under two minutes, without any device"),
+    ("switchmark tcp --hosts root@a:eth1,root@b:eth1", "two hosts and what is between them"),
     (
-        3,
-        "figures without a value, because their trials were not valid; a claim that is not so; \
-         compare --baseline: not shown to be no worse",
+        "switchmark latency --testbed lab:bridge",
+        "the kernel's own bridge, in a lab of this machine",
     ),
-    (4, "compare --baseline: something is worse; accept: a claim is broken"),
-    (141, "all is done, but who read the output went away, as of `| head`"),
+    ("switchmark forwarding --testbed sim:trident2 --flood --size 64", "a model, in virtual time"),
 ];
 
 const FILES: &[(&str, &str)] = &[
@@ -121,6 +181,9 @@ const FILES: &[(&str, &str)] = &[
         "the journal, or the same in ~/.local/share; --journal names another",
     ),
     ("/run/switchmark", "on hosts: what an agent changed, until it is put back"),
+    ("~/.cache/switchmark", "on hosts reached by ssh: the program, as it was sent there"),
+    ("/usr/share/switchmark/profiles", "of a package: the built-in models"),
+    ("/usr/share/switchmark/examples", "of a package: plans and testbeds"),
 ];
 
 /// The command with all of it, each verb's below its own options.
@@ -132,29 +195,37 @@ pub fn below(mut root: Command) -> Command {
                 let _ = writeln!(text, "  {example}\n      {what}");
             }
             text += "\nExit status:\n";
-            for (code, what) in EXITS {
-                let _ = writeln!(text, "  {code}  {what}");
+            for (status, what) in exit::of(verb) {
+                let _ = writeln!(text, "  {}  {}", status.code(), unmarked(what));
             }
+            text.extend(exit::note(verb).map(unmarked));
             command.after_help("See '--help' for more, and for examples.").after_long_help(text)
         });
     }
     root
 }
 
-/// The same as sections of a verb's manual page, in roff.
+/// Without the marks of the documentation.
+fn unmarked(text: &str) -> String {
+    text.replace(['`', '*'], "")
+}
+
+/// The same as sections of a manual page, in roff: of a verb, or of the program where it is none.
 pub fn sections(verb: &str) -> String {
-    let Some((_, examples)) = EXAMPLES.iter().find(|(name, _)| *name == verb) else {
-        return String::new();
-    };
-    let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
+    let own = EXAMPLES.iter().find(|(name, _)| *name == verb);
     let mut out = ".SH EXAMPLES\n".to_owned();
-    for (example, what) in *examples {
+    for (example, what) in own.map_or(FIRST, |(_, examples)| examples) {
         let _ = writeln!(out, ".TP\n.B {}\n{}", plain(example), plain(what));
     }
     out += ".SH \"EXIT STATUS\"\n";
-    for (code, what) in EXITS {
-        let _ = writeln!(out, ".TP\n.B {code}\n{}", plain(what));
+    let statuses = match own {
+        Some(_) => exit::of(verb),
+        None => Status::ALL.iter().map(|status| (*status, status.meaning())).collect(),
+    };
+    for (status, what) in statuses {
+        let _ = writeln!(out, ".TP\n.B {}\n{}", status.code(), plain(&unmarked(what)));
     }
+    out.extend(exit::note(verb).map(|note| format!(".PP\n{}\n", plain(&unmarked(note)))));
     out += ".SH FILES\n";
     for (file, what) in FILES {
         let _ = writeln!(out, ".TP\n.I {}\n{}", plain(file), plain(what));
@@ -177,6 +248,16 @@ mod tests {
             assert_eq!(words[..2], ["switchmark", *verb], "{example}");
             let parsed = command().try_get_matches_from(words);
             assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+        }
+    }
+
+    #[test]
+    fn every_verb_that_people_type_has_examples() {
+        let root = command();
+        for verb in root.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let name = verb.get_name();
+            let has = EXAMPLES.iter().any(|(own, _)| *own == name);
+            assert!(has || name == "agent", "{name}");
         }
     }
 

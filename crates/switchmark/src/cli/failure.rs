@@ -12,6 +12,7 @@ use record::StoreError;
 use trial::TestbedError;
 
 use super::Refused;
+use super::exit::Status;
 use crate::config::ConfigError;
 use crate::failed::Failed;
 
@@ -19,27 +20,23 @@ use crate::failed::Failed;
 #[derive(Debug)]
 pub struct Failure {
     error: anyhow::Error,
-    code: u8,
+    status: Status,
     hint: Option<String>,
 }
-
-/// Failed while running.
-const FAILED: u8 = 1;
-/// Input, privilege or store can't be used.
-const BAD_INPUT: u8 = 2;
 
 impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = anyhow::Error::new(error);
-        let code = if error.chain().any(is_bad_input) { BAD_INPUT } else { FAILED };
-        Self { error, code, hint: None }
+        let is_bad = error.chain().any(is_bad_input);
+        let status = if is_bad { Status::BadInput } else { Status::Failed };
+        Self { error, status, hint: None }
     }
 }
 
 impl Failure {
-    /// Something about the surroundings that the user must put right first: exit code 2.
+    /// Something about the surroundings that the user must put right first.
     pub fn unusable(error: impl Error + Send + Sync + 'static) -> Self {
-        Self { code: BAD_INPUT, ..Self::from(error) }
+        Self { status: Status::BadInput, ..Self::from(error) }
     }
 
     /// With advice that the error itself does not know.
@@ -51,7 +48,7 @@ impl Failure {
 
     /// What is printed, and the exit code.
     pub fn refused(&self) -> Refused {
-        Refused { text: self.render(), code: self.code }
+        Refused { text: self.render(), code: self.status.code() }
     }
 
     /// As it is printed.
@@ -111,7 +108,7 @@ mod tests {
     #[test]
     fn bad_input_is_code_two_and_shows_its_hint() {
         let failure = Failure::from(ConfigError::bare("no such thing", "name another"));
-        assert_eq!(failure.code, 2);
+        assert_eq!(failure.refused().code, 2);
         assert_eq!(failure.render(), "error: no such thing\nhint: name another\n");
     }
 }

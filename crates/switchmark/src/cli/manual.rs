@@ -1,6 +1,9 @@
-//! `switchmark manual`: the manual's pages, one a verb, for a package to ship.
+//! `switchmark manual`: the manual's pages, one a verb and one a kind of file, for a package to
+//! ship.
 //!
-//! Owns where they go. Never writes a page's text: that is the help's.
+//! Owns where they go. Never writes a page's text: that is the help's and the reference's.
+
+mod files;
 
 use std::path::{Path, PathBuf};
 
@@ -21,24 +24,23 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     std::fs::create_dir_all(&args.folder).map_err(Failure::unusable)?;
     let mut root = command().disable_help_subcommand(true);
     root.build();
-    pages(&root, &args.folder).map_err(Failure::unusable)?;
+    write(&root, "", &args.folder).map_err(Failure::unusable)?;
+    for (name, page) in files::pages() {
+        std::fs::write(args.folder.join(name), page).map_err(Failure::unusable)?;
+    }
     Ok(Outcome::Done)
 }
 
-fn pages(of: &Command, folder: &Path) -> std::io::Result<()> {
-    for verb in of.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        pages(verb, folder)?;
+/// A verb and those below it, which share its examples.
+fn write(of: &Command, verb: &str, folder: &Path) -> std::io::Result<()> {
+    for below in of.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write(below, if verb.is_empty() { below.get_name() } else { verb }, folder)?;
     }
-    let sections = examples::sections(of.get_name());
-    // The help has them in its own form.
-    let plain = if sections.is_empty() {
-        of.clone()
-    } else {
-        of.clone().after_help(None::<&str>).after_long_help(None::<&str>)
-    };
-    let man = Man::new(plain);
+    // The help has examples in its own form.
+    let man = Man::new(of.clone().after_help(None::<&str>).after_long_help(None::<&str>));
     let mut page = Vec::new();
     man.render(&mut page)?;
-    page.extend(sections.as_bytes());
+    page.extend(examples::sections(verb).as_bytes());
+    page.extend(files::SEE_ALSO.as_bytes());
     std::fs::write(folder.join(man.get_filename()), page)
 }

@@ -169,7 +169,7 @@ fn shells_can_complete_what_is_typed() {
 }
 
 #[test]
-fn the_manual_has_a_page_for_each_verb() {
+fn the_manual_has_a_page_for_each_verb_and_kind_of_file() {
     let scratch = Scratch::new("manual");
     let folder = scratch.folder();
     let output = run(&["manual", &folder.to_string_lossy()]);
@@ -177,6 +177,21 @@ fn the_manual_has_a_page_for_each_verb() {
     let page = std::fs::read_to_string(folder.join("switchmark-forwarding.1")).expect("a page");
     assert!(page.contains(".TH") && page.contains("flood"), "{page}");
     assert!(folder.join("switchmark-lab-exec.1").exists(), "pages of verbs below verbs");
+    let pages =
+        std::fs::read_dir(folder).expect("a folder").map(|page| page.expect("a page").path());
+    let pages: Vec<_> = pages.collect();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("a page");
+        for section in [".SH EXAMPLES", ".SH \"EXIT STATUS\"", ".SH FILES", ".SH \"SEE ALSO\""] {
+            assert!(text.contains(section), "{}: {section}", page.display());
+        }
+    }
+    let warned =
+        Command::new("groff").args(["-ww", "-man", "-z", "-Tutf8", "-Kutf8"]).args(&pages).output();
+    match warned {
+        Ok(output) => assert_eq!(stderr(&output), ""),
+        Err(_) => eprintln!("skipped: warnings on the manual need `groff`"),
+    }
 }
 
 /// As on a host that has nothing but the program: no libraries, no shell, no `/dev`, no `/proc`.

@@ -21,5 +21,6 @@ mod program;
 mod protocol;
 mod prove;
 mod sim;
+mod site;
 mod terminal;
 mod walks;

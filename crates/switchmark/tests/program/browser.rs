@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::Scratch;
 
@@ -61,9 +62,8 @@ pub fn browse(page: &Path, scratch: &Scratch) -> (String, Vec<String>) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), console)
 }
 
-const LOOK: &str = r#"
-addEventListener("load", () => {
-  const all = [...document.querySelectorAll("iframe")].map((frame) => {
+/// What is seen of one frame, by its screen.
+const LAYOUT: &str = r#"(frame) => {
     const page = frame.contentDocument, root = page.documentElement;
     const first = page.querySelector("ul.answers li"), text = page.querySelector(".answer");
     const answered = first ? first.getBoundingClientRect().bottom : 0;
@@ -74,7 +74,18 @@ addEventListener("load", () => {
       content: root.scrollWidth, answered, answer: first ? first.innerText : "",
       letters: text ? parseFloat(frame.contentWindow.getComputedStyle(text).fontSize) : 0,
     };
-  });
+}"#;
+
+/// Waits for what pages do behind their load, but not for ever.
+const LOOK: &str = r#"
+addEventListener("load", async () => {
+  const frames = [...document.querySelectorAll("iframe")], all = [];
+  for (const frame of frames) {
+    for (let n = 0; n < 200 && !ready(frame.contentDocument); n++) {
+      await new Promise((done) => setTimeout(done, 5));
+    }
+    all.push(look(frame));
+  }
   const said = document.createElement("script");
   said.type = "application/json";
   said.textContent = JSON.stringify(all);
@@ -101,14 +112,26 @@ pub fn assert_answered(scratch: &Scratch, page: &str, said: &[&str]) {
     }
 }
 
-/// Each of these pages of the folder on each screen.
+/// Each of these pages of the folder, or by their addresses, on each screen.
 pub fn laid_out(scratch: &Scratch, pages: &[&str]) -> Vec<Layout> {
-    let mut html = format!("<!doctype html><script>{LOOK}</script><body>");
-    for page in pages {
-        for (width, height) in SCREENS {
-            let style = format!("border:0;width:{width}px;height:{height}px");
-            let _ = write!(html, r#"<iframe src="{page}" style="{style}"></iframe>"#);
-        }
+    let on_each = |page: &&str| SCREENS.map(|screen| ((*page).to_owned(), screen));
+    let frames: Vec<_> = pages.iter().flat_map(on_each).collect();
+    looked_at(scratch, &frames, "() => true", LAYOUT)
+}
+
+/// What a function of a frame sees in each of these pages, on a screen of that size, as soon as
+/// another one calls its document ready.
+pub fn looked_at<T: DeserializeOwned>(
+    scratch: &Scratch,
+    frames: &[(String, (u32, u32))],
+    ready: &str,
+    look: &str,
+) -> Vec<T> {
+    let script = format!("const ready = {ready}, look = {look};{LOOK}");
+    let mut html = format!("<!doctype html><script>{script}</script><body>");
+    for (page, (width, height)) in frames {
+        let style = format!("border:0;width:{width}px;height:{height}px");
+        let _ = write!(html, r#"<iframe src="{page}" style="{style}"></iframe>"#);
     }
     let own = scratch.path("screens.html");
     std::fs::write(&own, html).expect("writes");

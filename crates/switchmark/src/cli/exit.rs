@@ -1,0 +1,170 @@
+//! How the program ends: each exit code with what it says, in one table, and what it says of a verb
+//! where that is more.
+//!
+//! Owns these words: help, manual pages and docs/reference/exit-codes.md have them from here. Never
+//! decides which it is: a verb does.
+
+/// One row a code: what is said by it, of whichever verb.
+macro_rules! statuses {
+    ($($variant:ident $code:literal $meaning:literal;)+) => {
+        /// How the program ends.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Status {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl Status {
+            /// All there are.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// As a shell has it in `$?`.
+            pub const fn code(self) -> u8 {
+                match self { $(Self::$variant => $code,)+ }
+            }
+
+            /// What it says, of whichever verb.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)+ }
+            }
+        }
+    };
+}
+
+// 141 is what a shell says of a program that SIGPIPE ended.
+statuses! {
+    Done 0 "done";
+    Failed 1 "failed while it ran, or interrupted; `run --resume latest` goes on with a run";
+    BadInput 2 "nothing was measured: wrong arguments or files, a testbed that can't work, no privilege, or a journal that can't be used";
+    Open 3 "done, but something is left open: figures without a value, because no trial of theirs was valid";
+    Worse 4 "done, and the answer is *fail* or *worse*";
+    Unread 141 "done, but whoever read the output went away before its end, as `| head` does";
+}
+
+/// What a code says of one verb, where that is more than of any.
+const OWN: &[(&str, Status, &str)] = &[
+    (
+        "demo",
+        Status::Failed,
+        "failed or interrupted, or its own figures are off from what is true of its devices",
+    ),
+    (
+        "run",
+        Status::Open,
+        "figures without a value, because no trial of theirs was valid; claims of `[[accept]]` that are inconclusive, and none fails",
+    ),
+    ("run", Status::Worse, "a claim of `[[accept]]` fails"),
+    (
+        "xray",
+        Status::Open,
+        "figures without a value, because no trial of theirs was valid; with `--verify`, a twin that is not near the device",
+    ),
+    ("accept", Status::Done, "every claim passes"),
+    ("accept", Status::Open, "some claim is inconclusive, and none fails"),
+    ("accept", Status::Worse, "some claim fails"),
+    ("doctor", Status::Open, "something is bad, or could not be put back"),
+    ("prove", Status::Done, "no claim is wrong"),
+    (
+        "prove",
+        Status::Open,
+        "some claim is wrong; each is printed with the command that measures the same device again",
+    ),
+    (
+        "report",
+        Status::Open,
+        "as of the run: figures without a value, or claims that are inconclusive",
+    ),
+    ("report", Status::Worse, "as of the run: a claim fails"),
+    ("sim", Status::Failed, "failed or interrupted, or a point of a sweep failed"),
+    ("compare", Status::BadInput, "bad input, such as a run that does not exist"),
+    (
+        "compare",
+        Status::Open,
+        "the sides have no figure in common or, with `--baseline`, it is not shown that no figure is worse",
+    ),
+    (
+        "compare",
+        Status::Worse,
+        "with `--baseline`, and only then: a figure is different for the worse, and attributable to the device",
+    ),
+    ("import", Status::BadInput, "a file that can't be read, or that holds no known tool's result"),
+];
+
+/// Verbs that end with codes of a program that is not ours.
+const PASSED_ON: &str = "`lab exec` passes on the exit code of the program that it ran; 127 means that there is no such \
+                         program, 126 that it can't be run.";
+
+/// Verbs that leave nothing open: they show or write what is there.
+const PLAIN: &[&str] =
+    &["runs", "export", "import", "profiles", "testbed", "lab", "completions", "agent"];
+
+/// The codes of a verb, each with what it says.
+pub fn of(verb: &str) -> Vec<(Status, &'static str)> {
+    let own = |status: Status| {
+        let row = OWN.iter().find(|(of, code, _)| (*of, *code) == (verb, status));
+        row.map(|(_, _, meaning)| *meaning)
+    };
+    let every = Status::ALL.iter().filter_map(|status| {
+        let general = match status {
+            Status::Worse => None,
+            Status::Open if PLAIN.contains(&verb) => None,
+            other => Some(other.meaning()),
+        };
+        own(*status).or(general).map(|meaning| (*status, meaning))
+    });
+    every.collect()
+}
+
+/// What else is to be said of a verb's codes.
+pub fn note(verb: &str) -> Option<&'static str> {
+    (verb == "lab").then_some(PASSED_ON)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::super::command;
+    use super::*;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exit-codes.md");
+
+    fn page() -> String {
+        let mut out = "# Exit codes\n\nWhat a shell or a CI server learns from the program's end. This page is written from \
+                       the code that ends it\n(`crates/switchmark/src/cli/exit.rs`).\n\n| code | of any verb |\n|---|---|\n"
+            .to_owned();
+        for status in Status::ALL {
+            let _ = writeln!(out, "| {} | {} |", status.code(), status.meaning());
+        }
+        out += "\n## By verb\n\nWhere a code says more of a verb than of any:\n\n| verb | code | what it says |\n|---|---|---|\n";
+        for (verb, status, meaning) in OWN {
+            let _ =
+                writeln!(out, "| [`{verb}`](../verbs/{verb}.md) | {} | {meaning} |", status.code());
+        }
+        let _ = writeln!(out, "\n{}", PASSED_ON.replace(" 127 means", "\n127 means"));
+        let _ = writeln!(
+            out,
+            "\nAn error is one line on stderr, its causes below it, and often a `hint:`; so is a refused argument."
+        );
+        out
+    }
+
+    /// Set `UPDATE_SNAPSHOTS=1` to write the page again, and read what changed.
+    #[test]
+    fn the_reference_is_this_table() {
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            std::fs::write(PAGE, page()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(PAGE).unwrap(), page());
+    }
+
+    #[test]
+    fn every_row_is_of_a_verb_that_there_is() {
+        let root = command();
+        for verb in OWN.iter().map(|(verb, ..)| verb).chain(PLAIN) {
+            assert!(root.find_subcommand(verb).is_some(), "{verb}");
+        }
+        let codes: Vec<u8> = of("accept").iter().map(|(status, _)| status.code()).collect();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 141]);
+        assert_eq!(of("runs").len(), 3);
+    }
+}
