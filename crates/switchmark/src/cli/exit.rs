@@ -165,6 +165,6 @@ mod tests {
         }
         let codes: Vec<u8> = of("accept").iter().map(|(status, _)| status.code()).collect();
         assert_eq!(codes, [0, 1, 2, 3, 4, 141]);
-        assert_eq!(of("runs").len(), 3);
+        assert_eq!(of("runs").len(), 4);
     }
 }
