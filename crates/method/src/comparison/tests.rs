@@ -50,11 +50,30 @@ fn blocks(count: usize, devices: &[(&str, f64)], cable: Option<f64>) -> Vec<Vec<
 }
 
 fn two_runs(ours: &[Vec<Figure>], theirs: &[Vec<Figure>]) -> Compared {
+    two_runs_within(ours, theirs, MARGIN)
+}
+
+fn two_runs_within(ours: &[Vec<Figure>], theirs: &[Vec<Figure>], margin: f64) -> Compared {
     let side =
         |name, blocks| Side { name, run: name, subject: None, level: None, figures: &[], blocks };
     let (one, other) = (with_figures(ours), with_figures(theirs));
     let subject = Side { figures: &one, ..side("new", ours) };
-    compare(&subject, &Side { figures: &other, ..side("old", theirs) }, MARGIN)
+    compare(&subject, &Side { figures: &other, ..side("old", theirs) }, margin)
+}
+
+/// The first of these devices of a run against the second.
+fn two_devices(blocks: &[Vec<Figure>], names: [&str; 2], margin: f64) -> Compared {
+    let figures = with_figures(blocks);
+    let [own, other] = names.map(|d| Subject { device: d.to_owned(), variant: None });
+    let side = |name, subject| Side {
+        name,
+        run: "r",
+        subject: Some(subject),
+        level: None,
+        figures: &figures,
+        blocks,
+    };
+    compare(&side(names[0], &own), &side(names[1], &other), margin)
 }
 
 fn with_figures(blocks: &[Vec<Figure>]) -> Vec<Figure> {
@@ -64,17 +83,7 @@ fn with_figures(blocks: &[Vec<Figure>]) -> Vec<Figure> {
 #[test]
 fn two_devices_of_one_run_are_compared_block_by_block() {
     let blocks = blocks(8, &[("s1", 10_000.0), ("s2", 12_000.0)], Some(8_000.0));
-    let figures = with_figures(&blocks);
-    let [one, other] = ["s1", "s2"].map(|d| Subject { device: d.to_owned(), variant: None });
-    let side = |name, subject| Side {
-        name,
-        run: "r",
-        subject: Some(subject),
-        level: None,
-        figures: &figures,
-        blocks: &blocks,
-    };
-    let compared = compare(&side("s2", &other), &side("s1", &one), MARGIN);
+    let compared = two_devices(&blocks, ["s2", "s1"], MARGIN);
     let [row] = &compared.rows[..] else { panic!("{compared:?}") };
     assert!(compared.interleaved && compared.attribution.is_given(), "{compared:?}");
     assert_eq!(row.comparison.decision, Decision::Different);
@@ -175,18 +184,7 @@ fn bridge_and_a_slow_device(count: usize) -> Compared {
             again(0.99, 64).chain(again(0.5, 1518)).chain(again(0.99, 1518)).collect();
         block.extend(others);
     }
-    let figures = with_figures(&all);
-    let [one, other] =
-        ["bridge", "slowdev"].map(|d| Subject { device: d.to_owned(), variant: None });
-    let side = |name, subject| Side {
-        name,
-        run: "r",
-        subject: Some(subject),
-        level: None,
-        figures: &figures,
-        blocks: &all,
-    };
-    compare(&side("bridge", &one), &side("slowdev", &other), MARGIN)
+    two_devices(&all, ["bridge", "slowdev"], MARGIN)
 }
 
 #[test]
@@ -303,16 +301,7 @@ fn a_baseline_is_kept_worse_or_open() {
         (more.clone(), &baseline, Baseline::Kept),
     ];
     for (own, others, expected) in table {
-        let side = |name, figures, blocks| Side {
-            name,
-            run: name,
-            subject: None,
-            level: None,
-            figures,
-            blocks,
-        };
-        let (figures, before) = (with_figures(&own), with_figures(others));
-        let compared = compare(&side("new", &figures, &own), &side("old", &before, others), 0.03);
+        let compared = two_runs_within(&own, others, 0.03);
         assert_eq!(compared.against_baseline(), expected, "{compared:?}");
         let lacks = others[0].len() > own[0].len();
         assert_eq!(compared.lacking.len(), usize::from(lacks), "{compared:?}");
@@ -327,17 +316,7 @@ fn beside_a_coarse_cable_no_baseline_is_shown_to_be_kept() {
         let cable = block.last_mut().expect("a cable");
         cable.value = cable.value.map(|value| if at % 2 == 0 { value } else { value * 1.6 });
     }
-    let figures = with_figures(&all);
-    let [one, other] = ["s1", "s2"].map(|d| Subject { device: d.to_owned(), variant: None });
-    let side = |name, subject| Side {
-        name,
-        run: "r",
-        subject: Some(subject),
-        level: None,
-        figures: &figures,
-        blocks: &all,
-    };
-    let compared = compare(&side("s2", &other), &side("s1", &one), 0.03);
+    let compared = two_devices(&all, ["s2", "s1"], 0.03);
     assert!(compared.rows[0].comparison.margin > super::COARSE, "{compared:?}");
     assert_eq!(compared.rows[0].against_baseline(0.03), Baseline::Inconclusive);
 }
@@ -368,16 +347,7 @@ fn a_device_driven_far_beyond_its_rate_is_clear_of_the_tester() {
         (4_500.0, 8e5, tester, Baseline::Inconclusive),
     ] {
         let (own, others) = (run(own, cable, verdict), run(5_000.0, cable, verdict));
-        let (figures, before) = (with_figures(&own), with_figures(&others));
-        let side = |name, figures, blocks| Side {
-            name,
-            run: name,
-            subject: None,
-            level: None,
-            figures,
-            blocks,
-        };
-        let compared = compare(&side("new", &figures, &own), &side("old", &before, &others), 0.03);
+        let compared = two_runs_within(&own, &others, 0.03);
         assert_eq!(compared.against_baseline(), expected, "{compared:?}");
     }
 }
