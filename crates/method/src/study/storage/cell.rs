@@ -3,6 +3,8 @@
 //! Never keeps a histogram: quantiles and means are taken block by block, since the block is the
 //! sampling unit.
 
+use std::collections::BTreeSet;
+
 use measure::reading::Segment;
 use measure::{ByteCount, FrameRate};
 
@@ -58,7 +60,6 @@ impl Cell {
         spec: &StorageSpec,
         beside: FrameRate,
     ) -> Vec<Flow> {
-        let job = self.job(spec);
         let probe = |messages: Messages, share: f64| {
             FlowKind::Echo(Echo {
                 protocol: Protocol::Tcp,
@@ -67,14 +68,21 @@ impl Cell {
                 messages: Some(messages),
             })
         };
-        let mut flows = Vec::new();
-        if job.rwmixread > 0 {
-            flows.push(flow(READS, pair, probe(job.read_messages(), 1.0)));
-        }
-        if job.rwmixread < 100 {
-            flows.push(flow(WRITES, pair, probe(job.write_messages(), WRITES_RARER)));
-        }
-        flows
+        let of = |(write, messages)| {
+            let (id, share) = if write { (WRITES, WRITES_RARER) } else { (READS, 1.0) };
+            flow(id, pair, probe(messages, share))
+        };
+        self.messages(spec).into_iter().map(of).collect()
+    }
+
+    /// A read's messages and a write's, as far as the job does either.
+    pub(super) fn messages(self, spec: &StorageSpec) -> Vec<(bool, Messages)> {
+        let job = self.job(spec);
+        let both = [
+            (job.rwmixread > 0, false, job.read_messages()),
+            (job.rwmixread < 100, true, job.write_messages()),
+        ];
+        both.into_iter().filter_map(|(done, write, of)| done.then_some((write, of))).collect()
     }
 
     pub(super) fn conditions(self, spec: &StorageSpec) -> Conditions {
@@ -153,29 +161,30 @@ impl Sample {
 #[derive(Debug, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    pub(super) troubles: Vec<Caveat>,
+    pub(super) troubles: BTreeSet<Caveat>,
     pub(super) operations: u64,
 }
 
 impl CellData {
     /// A block's trial, and the one of its messages alone.
     pub(super) fn take(&mut self, block: u32, tried: &Tried, at_rest: &Tried) {
-        let repeated = tried.repeated() || at_rest.repeated();
-        if repeated && !self.troubles.contains(&Caveat::RepeatedTrials) {
-            self.troubles.push(Caveat::RepeatedTrials);
+        if tried.repeated() || at_rest.repeated() {
+            self.troubles.insert(Caveat::RepeatedTrials);
         }
-        if paused(tried) && !self.troubles.contains(&Caveat::Paused) {
-            self.troubles.push(Caveat::Paused);
+        if paused(tried) {
+            self.troubles.insert(Caveat::Paused);
         }
-        let taken = sample(block, tried, at_rest);
-        let Some(sample) = taken else {
-            if !self.troubles.contains(&Caveat::NoValidTrial) {
-                self.troubles.push(Caveat::NoValidTrial);
-            }
+        let Some(sample) = sample(block, tried, at_rest) else {
+            self.troubles.insert(Caveat::NoValidTrial);
             return;
         };
         self.operations += sample.kinds.iter().map(|kind| kind.count).sum::<u64>();
         self.samples.push(sample);
+    }
+
+    /// Whether most of the blocks are so.
+    pub(super) fn most(&self, are: impl Fn(&Sample) -> bool) -> bool {
+        2 * self.samples.iter().filter(|sample| are(sample)).count() > self.samples.len()
     }
 
     /// One value a block.

@@ -85,7 +85,7 @@ fn row(
         row.caveats.insert(Caveat::NoBypass);
     }
     let bounds = |sample: &Sample| sample.kinds.iter().any(|kind| budget::is_bound(spec, kind));
-    if 2 * data.samples.iter().filter(|sample| bounds(sample)).count() > data.samples.len() {
+    if data.most(bounds) {
         row.caveats.insert(Caveat::NetworkAtMost);
     }
     let asked = cell.under_way(spec);

@@ -20,16 +20,6 @@ const UNKNOWN: f64 = 1e9;
 /// So many messages go beside a load all the same, however long each takes.
 const FEWEST: f64 = 2.0;
 
-/// A read's messages and a write's, as far as the job does either.
-fn messages(spec: &StorageSpec, cell: Cell) -> Vec<(bool, Messages)> {
-    let job = cell.job(spec);
-    let both = [
-        (job.rwmixread > 0, false, job.read_messages()),
-        (job.rwmixread < 100, true, job.write_messages()),
-    ];
-    both.into_iter().filter_map(|(done, write, of)| done.then_some((write, of))).collect()
-}
-
 /// Messages a second of each kind beside the operations of a cell.
 pub(super) fn beside(
     spec: &StorageSpec,
@@ -37,7 +27,7 @@ pub(super) fn beside(
     topology: &Topology,
     pair: &Pair,
 ) -> FrameRate {
-    let all = messages(spec, cell);
+    let all = cell.messages(spec);
     let way = |pick: fn(&Messages) -> u64| all.iter().map(|(_, of)| pick(of)).sum::<u64>();
     let octets = way(|of| of.request.0).max(way(|of| of.answer.0));
     let held = rate(topology, pair).map_or(UNKNOWN, |(rate, _)| rate.bits_per_second());
@@ -66,7 +56,7 @@ impl Path {
         let segment = data.samples.iter().find_map(|sample| sample.segment)?;
         let there = Capacity::of(topology, pair, segment)?;
         let back = Capacity::of(topology, &pair.back(), segment)?;
-        let messages = messages(spec, cell);
+        let messages = cell.messages(spec);
         Some(Self { there, back, messages, copies: spec.job.replicas.len() as f64 })
     }
 
@@ -98,7 +88,7 @@ impl Path {
 
     /// Whether most of the blocks did.
     pub(super) fn is_full(&self, data: &CellData) -> bool {
-        2 * data.samples.iter().filter(|sample| self.filled(sample)).count() > data.samples.len()
+        data.most(|sample| self.filled(sample))
     }
 
     /// Whether it is the link that is held to its rate, and not a device's port.
