@@ -27,7 +27,6 @@ pub struct Trial {
     halt: Halt,
     interfaces: Vec<String>,
     sides: Vec<(u16, Side)>,
-    kin: ProcessTree,
     running: Option<Running>,
 }
 
@@ -54,7 +53,7 @@ struct Done {
 impl Trial {
     /// Nothing opened yet. `halt` ends it from outside.
     pub fn new(halt: Halt, interfaces: Vec<String>) -> Self {
-        Self { halt, interfaces, sides: Vec::new(), kin: ProcessTree::default(), running: None }
+        Self { halt, interfaces, sides: Vec::new(), running: None }
     }
 
     /// Opens data ports; their numbers in the order of `orders`.
@@ -65,8 +64,6 @@ impl Trial {
             self.sides.push((order.identity.flow, side));
             ports.push(port);
         }
-        // Now, when pollers' threads are there and nobody waits for a moment on the clock.
-        self.kin = ProcessTree::find();
         Ok(ports)
     }
 
@@ -97,8 +94,7 @@ impl Trial {
             threads.push((flow, spawn(&name, move || run_side(side, window, &halt))?));
         }
         let halt = self.halt.clone();
-        let kin = self.kin.clone();
-        let usage = spawn("usage", move || usage_over(window, &kin, &halt))?;
+        let usage = spawn("usage", move || usage_over(window, &halt))?;
         self.running = Some(Running { window, before, threads, usage });
         Ok(())
     }
@@ -183,11 +179,14 @@ fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
 }
 
 /// How busy the host was from the load's start to its end.
-fn usage_over(window: Window, kin: &ProcessTree, halt: &Halt) -> Result<Usage, CountersError> {
+fn usage_over(window: Window, halt: &Halt) -> Result<Usage, CountersError> {
+    // Not before: in a lab the other hosts' pollers are threads of this machine, and each host gives
+    // its own their threads while it opens its sides.
+    let kin = ProcessTree::find();
     clock::rest_until(window.start, || halt.asked());
-    let before = counters::host_beside(kin)?;
+    let before = counters::host_beside(&kin)?;
     clock::rest_until(window.stop, || halt.asked());
-    Ok(counters::host_beside(kin)?.since(&before))
+    Ok(counters::host_beside(&kin)?.since(&before))
 }
 
 fn uncounted(cause: CountersError) -> Failed {
