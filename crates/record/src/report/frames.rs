@@ -99,6 +99,7 @@ pub(super) fn cell(figure: &Figure) -> Cell {
 fn headers_of_figure(figure: &Figure) -> String {
     let text = |name| reading::text(figure, name);
     let mut parts: Vec<String> = Vec::new();
+    parts.extend(text(Key::FrameSizeSent).map(|sent| format!("sent as {sent}")));
     parts.extend(text(Key::IpVersion).filter(|v| v != "ipv4").map(|v| v.replace("ipv", "IPv")));
     parts.extend(text(Key::Vlan).map(|vlan| format!("VLAN {vlan}")));
     let counts = [

@@ -183,7 +183,8 @@ fn sizes(study: &StudySpec, topology: &Topology) -> Vec<String> {
     }
 }
 
-fn frames(spec: &ForwardingSpec, mix: &FrameMix) -> String {
+fn frames(spec: &ForwardingSpec, asked: &FrameMix) -> String {
+    let mix = spec.sent(asked);
     let line = line_rate_in_words(spec.link_rate.map(|link| (link, mix.line_rate(link))));
     let Some(size) = mix.single() else {
         let share = |(size, count): (FrameSize, usize)| format!("{count} of {size}");
@@ -194,16 +195,14 @@ fn frames(spec: &ForwardingSpec, mix: &FrameMix) -> String {
     if (spec.headers.version, spec.headers.vlan) == (bare.version, bare.vlan) {
         return explain_size(size, spec.link_rate);
     }
-    // Sizes without room for the headers are raised, and the figures say so.
-    let inside = |above: u32| size.octets().checked_sub(above);
-    let (ip, payload) = (fit::above_ip(spec.headers), fit::above_payload(spec.headers));
-    match (inside(ip), inside(payload)) {
-        (Some(ip), Some(payload)) => format!(
-            "{size}-octet frame = {} length {ip} = UDP payload {payload}{line}",
-            if spec.headers.version == bare.version { "IP" } else { "IPv6" },
-        ),
-        _ => format!("{size}-octet frame{line}"),
-    }
+    let inside = |above: u32| size.octets() - above;
+    format!(
+        "{size}-octet frame{} = {} length {} = UDP payload {}{line}",
+        if mix == *asked { String::new() } else { format!(" (where {asked} is asked for)") },
+        if spec.headers.version == bare.version { "IP" } else { "IPv6" },
+        inside(fit::above_ip(spec.headers)),
+        inside(fit::above_payload(spec.headers)),
+    )
 }
 
 /// Writes one HTML file for all `runs`, where one is asked for.

@@ -21,11 +21,16 @@ pub fn render(of: &Limits) -> String {
 pub fn sentence(of: &Limits) -> String {
     let unit = TimeUnit::Microseconds;
     let most = numbers::grouped(of.most_frames_per_s);
+    // What a round trip gains where the profile adds nothing is how well the two can be told apart.
+    let added = |ns: f64| match ns {
+        ns if ns > 0.0 => format!("{} µs", unit.number(ns)),
+        _ => "nothing that can be told".to_owned(),
+    };
     let mut out = format!(
-        "Emulated devices here carry up to {most} frames/s of 64 octets, and add {} µs\n(99th \
-         percentile {} µs) to a round trip where the profile adds nothing.",
-        unit.number(of.added_p50_ns),
-        unit.number(of.added_p99_ns)
+        "Emulated devices here carry up to {most} frames/s of 64 octets, and add {}\n(99th \
+         percentile: {}) to a round trip where the profile adds nothing.",
+        added(of.added_p50_ns),
+        added(of.added_p99_ns)
     );
     if let Some(last) = of.kept.last() {
         let _ = write!(

@@ -25,14 +25,21 @@ pub(super) struct Frames {
     headers: Headers,
 }
 
+impl ForwardingSpec {
+    /// What is sent where `asked` is asked for: no frame is smaller than its headers need.
+    pub fn sent(&self, asked: &FrameMix) -> FrameMix {
+        let least = least(self.headers);
+        let sizes = asked.pattern().iter().map(|size| (*size).max(least)).collect();
+        FrameMix::new(sizes).expect("as long as a legal mix")
+    }
+}
+
 impl Frames {
     /// The study's, in the order asked for; what two requests come to alike is sent once.
     pub(super) fn all(spec: &ForwardingSpec) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for asked in &spec.frames {
-            let least = least(spec.headers);
-            let sizes = asked.pattern().iter().map(|size| (*size).max(least)).collect();
-            let sent = FrameMix::new(sizes).expect("as long as a legal mix");
+            let sent = spec.sent(asked);
             if all.iter().all(|other| other.sent != sent) {
                 all.push(Self { asked: asked.clone(), sent, headers: spec.headers });
             }
