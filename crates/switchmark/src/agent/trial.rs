@@ -180,8 +180,8 @@ fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
 
 /// How busy the host was from the load's start to its end.
 fn usage_over(window: Window, halt: &Halt) -> Result<Usage, CountersError> {
-    // Not before: in a lab the other hosts' pollers are threads of this machine, and each host gives
-    // its own their threads while it opens its sides.
+    // Not before: in a lab the other hosts' pollers are threads of this machine, and each host
+    // gives its own their threads while it opens its sides.
     let kin = ProcessTree::find();
     clock::rest_until(window.start, || halt.asked());
     let before = counters::host_beside(&kin)?;
