@@ -54,16 +54,21 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     })
 }
 
-/// What the links carry, where anything says so: the plan, the device's ports, or the hosts'.
+/// What the links carry, where anything says so: the plan, the device's ports, or the hosts'. A
+/// lab's ports are limited by the kernel, which counts frames otherwise than a wire does: where its
+/// plan knows no link, there is none.
 fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
     let planned = run.meta.studies.iter().find_map(|s| match s {
         StudySpec::Forwarding(spec) => spec.link_rate,
         _ => None,
     });
     let topology = &run.meta.topology;
-    let device = topology.devices.iter().filter_map(|d| d.port_rate).min();
-    let host = topology.hosts.iter().flat_map(|h| &h.ports).filter_map(|p| p.rate).min();
-    planned.or(device).or(host)
+    let told = || {
+        let device = topology.devices.iter().filter_map(|d| d.port_rate).min();
+        let host = topology.hosts.iter().flat_map(|h| &h.ports).filter_map(|p| p.rate).min();
+        device.or(host).filter(|_| !topology.is_lab())
+    };
+    planned.or_else(told)
 }
 
 /// What a link carries of the figure's frames: as the study says, else by the link's rate.

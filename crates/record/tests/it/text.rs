@@ -345,3 +345,23 @@ fn hostile_names_are_cut() {
 fn nothing_gives_nothing() {
     assert_eq!(render(&[], 100), "");
 }
+
+#[test]
+fn what_a_labs_ports_are_limited_to_is_no_line_rate() {
+    let mut throughput =
+        figure(Metric::Throughput, None, Unit::FramesPerSecond, 90_000.0, "device");
+    throughput.conditions.insert(Key::Study, "forwarding".into());
+    throughput.conditions.insert(Key::Goal, "rfc2544".into());
+    let shown = |reach: &str| {
+        let mut meta = crate::synthetic::meta("20261123-101112-abcd");
+        meta.topology.hosts.iter_mut().for_each(|host| reach.clone_into(&mut host.reach));
+        let figures = [throughput.clone()];
+        let input = ReportInput { meta: &meta, figures: &figures, records: &[] };
+        record::report::text(&input, Screen { columns: 120, coloured: false })
+    };
+    let percent = " 110.7 %";
+    // 90,000 frames/s of 1518 octets are more than a wire of 1 Gbit/s carries, and no more than
+    // the kernel's bucket lets through.
+    assert!(shown("root@h1").contains(percent), "{}", shown("root@h1"));
+    assert!(!shown("lab").contains(percent), "{}", shown("lab"));
+}
