@@ -146,6 +146,11 @@ pub enum FlowError {
 }
 
 impl FlowError {
+    /// Of what is chosen where nobody names it.
+    pub(crate) fn not_here(asked: String, why: &str) -> Self {
+        Self::Unavailable { asked, why: format!("{why}; `auto` takes the next best one") }
+    }
+
     /// From the last system call.
     #[expect(clippy::needless_pass_by_value, reason = "`&` at every call would say nothing")]
     pub fn kernel(deed: &'static str, object: impl ToString, cause: std::io::Error) -> Self {

@@ -44,10 +44,9 @@ pub(super) fn open(spec: &End<Traffic>) -> Result<Opened, FlowError> {
         return match attempt(spec.flow.backend, spec) {
             Ok((backend, how)) => Ok((backend, format!("asked for; {how}"))),
             Err(Unfit::Failed(error)) => Err(error),
-            Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
-                asked: format!("backend {}", spec.flow.backend.as_str()),
-                why,
-            }),
+            Err(Unfit::NotHere(why)) => {
+                Err(FlowError::not_here(format!("backend {}", spec.flow.backend.as_str()), &why))
+            }
         };
     }
     let mut refusals: Vec<(&str, String)> = Vec::new();

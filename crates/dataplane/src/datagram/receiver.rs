@@ -102,10 +102,9 @@ fn choose(spec: &End<Traffic>, reserved: &[UdpSocket], port: u16) -> Result<Chos
         return match open(spec.flow.receiver, spec, reserved, port) {
             Ok((input, how)) => Ok((input, spec.flow.receiver, format!("asked for; {how}"))),
             Err(Unfit::Failed(error)) => Err(error),
-            Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
-                asked: format!("receiver {}", spec.flow.receiver.as_str()),
-                why,
-            }),
+            Err(Unfit::NotHere(why)) => {
+                Err(FlowError::not_here(format!("receiver {}", spec.flow.receiver.as_str()), &why))
+            }
         };
     }
     let mut refusals = Vec::new();

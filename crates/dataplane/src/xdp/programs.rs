@@ -36,7 +36,9 @@ pub(super) fn refusal_without(capabilities: &str, deed: &str, cause: &io::Error)
         Some(libc::EPERM | libc::EACCES) => {
             format!("{deed} is not permitted ({capabilities} of the host are needed)")
         }
-        Some(libc::ENOSYS) => format!("{deed} is not in this kernel"),
+        Some(libc::ENOSYS) => {
+            format!("{deed} needs bpf(2), which this kernel has not or a seccomp filter hides")
+        }
         _ => format!("{deed} failed ({cause})"),
     })
 }
