@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -34,6 +34,9 @@ const UNMASKED: &str = "--security-opt=unmask=/proc/sys";
 /// It forbids what a user namespace is made by, as Docker's own profile does.
 const SECCOMP: &str = r#"{"defaultAction": "SCMP_ACT_ALLOW",
     "syscalls": [{"names": ["unshare"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]}"#;
+/// An old kernel's: what it has not is no system call of its.
+const OLD: &str = r#"{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"action": "SCMP_ACT_ERRNO", "errnoRet": 38,
+    "names": ["bpf", "clone3", "close_range", "openat2", "pidfd_open", "statx", "faccessat2"]}]}"#;
 /// Two ports that every container has.
 const TESTBED: &str = r#"
 [[host]]
@@ -58,7 +61,8 @@ pub(super) fn check(made: &Made, scratch: &Path) -> Result<()> {
         smoke(made, &root.container(&LEAST), begun)?;
         smoke_of_labs(&root.container(&["--privileged"]))?;
         smoke_of_labs(&root.container(&[UNMASKED]))?;
-        refusals(&root, scratch)
+        refusals(&root, scratch)?;
+        old_kernel(&root, scratch)
     })?;
     let nobody = Podman::of_nobody(image, &scratch.join("user"))?;
     eprintln!("without root:");
@@ -162,5 +166,26 @@ fn refusals(podman: &Podman, scratch: &Path) -> Result<()> {
         ensure!(said.matches("error:").count() == 1, "{study:?}: not one error: {said}");
     }
     eprintln!("{} containers that may too little: each names what would grant it", refused.len());
+    Ok(())
+}
+
+/// Without bpf(2) a flood is sent another way, and only the way by name is refused.
+fn old_kernel(podman: &Podman, scratch: &Path) -> Result<()> {
+    let filter = scratch.join("old.json");
+    fs::write(&filter, OLD)?;
+    let filter = format!("--security-opt=seccomp={}", filter.display());
+    let flood = |more: &[&str]| {
+        let words = "forwarding --testbed lab:bridge --flood --size 64 -t 0.2 --blocks 2";
+        let words: Vec<&str> = words.split(' ').chain(more.iter().copied()).collect();
+        let mut study = podman.container(&["--privileged", &filter]).start(&words);
+        study.output().with_context(|| format!("start {study:?}"))
+    };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let found = flood(&[])?;
+    ensure!(found.status.success(), "an old kernel's flood ended with {}", said(&found));
+    let named = flood(&["--backend", "xdp-live"])?;
+    let error = said(&named);
+    ensure!(!named.status.success() && error.contains("needs bpf(2)"), "not told: {error}");
+    eprintln!("a kernel without bpf(2): a flood goes another way; xdp-live by name is refused");
     Ok(())
 }
