@@ -14,7 +14,7 @@ const KERNEL: u32 = 2;
 const FIRST: u32 = 1;
 
 /// Processes of a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug)]
 pub struct ProcessTree {
     processes: Vec<u32>,
 }

@@ -37,7 +37,7 @@ pub(super) fn refusal_without(capabilities: &str, deed: &str, cause: &io::Error)
             format!("{deed} is not permitted ({capabilities} of the host are needed)")
         }
         Some(libc::ENOSYS) => {
-            format!("{deed} needs bpf(2), which this kernel has not or a seccomp filter hides")
+            format!("{deed} is not in this kernel, or a seccomp filter hides it")
         }
         _ => format!("{deed} failed ({cause})"),
     })

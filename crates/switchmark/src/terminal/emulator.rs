@@ -22,9 +22,12 @@ pub fn sentence(of: &Limits) -> String {
     let unit = TimeUnit::Microseconds;
     let most = numbers::grouped(of.most_frames_per_s);
     // What a round trip gains where the profile adds nothing is how well the two can be told apart.
-    let added = |ns: f64| match ns {
-        ns if ns > 0.0 => format!("{} µs", unit.number(ns)),
-        _ => "nothing that can be told".to_owned(),
+    let added = |ns: f64| {
+        if ns > 0.0 {
+            format!("{} µs", unit.number(ns))
+        } else {
+            "nothing that can be told".to_owned()
+        }
     };
     let mut out = format!(
         "Emulated devices here carry up to {most} frames/s of 64 octets, and add {}\n(99th \
