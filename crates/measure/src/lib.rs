@@ -10,6 +10,7 @@ pub mod between_times;
 mod binomial;
 pub mod blocks;
 pub mod bootstrap;
+pub mod change;
 pub mod clocks;
 pub mod cluster;
 pub mod comparison;

@@ -4,6 +4,7 @@
 mod any_text;
 mod bootstraps;
 mod campaigns;
+mod changes;
 mod comparisons;
 mod counting;
 mod coverage;
