@@ -26,6 +26,7 @@ pub mod ranks;
 pub mod reading;
 pub mod sequence;
 pub mod shares;
+pub mod step;
 pub mod units;
 pub mod variance;
 

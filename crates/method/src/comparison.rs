@@ -1,4 +1,5 @@
-//! Two sides compared: the same figures of two runs, or of two devices within one.
+//! Two sides compared: the same figures of two runs, or of two devices within one; and a list of
+//! runs, figure by figure.
 //!
 //! Owns which figures are compared, which of them the question is about, which of two values is the
 //! better, the margin, and whose doing a difference is. Pure; the statistics are
@@ -8,11 +9,13 @@ mod attribution;
 mod baseline;
 mod blocks;
 pub(crate) mod cells;
+mod doing;
 mod label;
 mod plan;
 mod question;
 #[cfg(test)]
 mod tests;
+mod trend;
 mod worth;
 
 use std::collections::BTreeMap;
@@ -28,9 +31,11 @@ pub use attribution::Attribution;
 pub use baseline::Baseline;
 pub use blocks::per_block;
 pub use cells::{Better, better, is_compared};
+pub use doing::{Doing, Path, whose};
 pub use label::metric_label;
 pub use plan::{before_start, decidable};
 pub use question::Blocking;
+pub use trend::{Cable, FEWEST_RUNS, Member, Moved, Place, Series, Trend, trend};
 pub use worth::{Operation, Worth};
 
 use attribution::Measured;

@@ -1,0 +1,317 @@
+//! A list of runs, figure by figure: what moved, since which run, by how much, and whether the
+//! direct cable moved as well.
+//!
+//! Owns which runs' figures make a series, and what may be said of so many. The figures are matched
+//! as two runs' are, and the statistics are `measure::step`'s. Never says what moved twice: of each
+//! figure the clearest step is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::comparison::{CONFIDENCE, Decision, ERROR};
+use measure::quantile::median;
+use measure::step::{self, Step};
+use measure::{Interval, comparison::Scale};
+use page::{Conditions, Metric, Unit};
+use serde::Serialize;
+
+use super::cells::{Better, Case, Cell, Values, better};
+use super::{Side, label};
+
+/// Fewer runs tell nothing: two of them define no noise that a third could be held against.
+pub const FEWEST_RUNS: usize = 4;
+
+/// One device of one run, in its place among the runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Member<'a> {
+    /// Of [`Trend::runs`].
+    pub run: usize,
+    /// Its figures.
+    pub side: Side<'a>,
+}
+
+/// One of the runs, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The run.
+    pub id: String,
+    /// As the reader knows it: its release, its firmware, or when it was.
+    pub name: String,
+    /// Nanoseconds since 1970.
+    pub unix_ns: u64,
+}
+
+/// By how much a figure moved, from which run on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Moved {
+    /// The first run afterwards, by its place.
+    pub since: usize,
+    /// The earliest that it may be, at 95 %.
+    pub earliest: usize,
+    /// The latest.
+    pub latest: usize,
+    /// Afterwards / before, or afterwards - before where a value is zero.
+    pub scale: Scale,
+    /// By how much.
+    pub value: f64,
+    /// Of the value.
+    pub interval: Interval,
+    /// In the figure's own unit.
+    pub difference: f64,
+    /// Of the difference.
+    pub difference_interval: Interval,
+    /// The chance of such runs had it moved by no more than the margin: with all places where it
+    /// may have, and all figures, allowed for.
+    pub p_adjusted: f64,
+}
+
+/// Whether what moved may be put down to the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cable {
+    /// The direct cable's own figure moved by less than the device's did.
+    Steady,
+    /// It may have moved as much.
+    Moved,
+    /// No direct cable stood beside the device in all of these runs.
+    None,
+}
+
+/// One figure over the runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// What it is.
+    pub metric: Metric,
+    /// For a point of a distribution.
+    pub quantile: Option<f64>,
+    /// Of the values.
+    pub unit: Unit,
+    /// Under which conditions.
+    #[serde(rename = "where")]
+    pub conditions: Conditions,
+    /// Of which device, where a run has several.
+    pub subject: Option<String>,
+    /// Which value is the better.
+    pub better: Better,
+    /// The runs that have it, by their place.
+    pub runs: Vec<usize>,
+    /// The value in each of them: the median of its repetitions.
+    pub values: Vec<f64>,
+    /// Moved, the same all along, or neither shown.
+    pub decision: Decision,
+    /// The clearest step, whatever was decided; none with too few runs.
+    pub step: Option<Moved>,
+    /// Of what moved: the direct cable.
+    pub cable: Cable,
+}
+
+/// All figures over the runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trend {
+    /// Oldest first.
+    pub runs: Vec<Place>,
+    /// Figure by figure, those that at least two runs have.
+    pub series: Vec<Series>,
+    /// The difference that does not matter, as a share.
+    pub margin: f64,
+}
+
+impl Series {
+    /// `rtt p50 (udp, 64 octets, idle)`
+    pub fn label(&self) -> String {
+        let of = self.subject.as_ref().map_or_else(String::new, |subject| format!(" of {subject}"));
+        let case = label::in_brackets(&self.conditions);
+        format!("{}{of}{case}", label::of_metric(self.metric, self.quantile))
+    }
+
+    /// Whether too few runs have it.
+    pub fn is_too_few(&self) -> bool {
+        self.runs.len() < FEWEST_RUNS
+    }
+
+    /// Whether it moved to the better (`true`) or worse; `None` where it is not known to have moved.
+    pub fn is_better(&self) -> Option<bool> {
+        let step = self.step.filter(|_| self.decision == Decision::Different)?;
+        Some((step.difference > 0.0) == (self.better == Better::More))
+    }
+}
+
+impl Trend {
+    /// Whether some figure moved for the worse, by the device's doing.
+    pub fn is_worse(&self) -> bool {
+        let is_worse = |one: &Series| one.is_better() == Some(false) && one.cable == Cable::Steady;
+        self.series.iter().any(is_worse)
+    }
+
+    /// Whether every figure is shown to be the same all along, or better.
+    pub fn is_kept(&self) -> bool {
+        let is_kept =
+            |one: &Series| one.decision == Decision::Equivalent || one.is_better() == Some(true);
+        !self.series.is_empty() && self.series.iter().all(is_kept)
+    }
+}
+
+/// What two series have to share to be one: the device, and the case.
+type Key = (Option<String>, Case);
+
+/// A figure's cells, the device's and the direct cable's, by run.
+#[derive(Default)]
+struct Cells {
+    own: BTreeMap<usize, Cell>,
+    cable: BTreeMap<usize, Cell>,
+}
+
+/// Over the runs; `margin` is what does not matter, as a share. Where `names` of neighbouring runs
+/// are the same, as of one release, nothing can have moved between them.
+pub fn trend(runs: Vec<Place>, members: &[Member<'_>], margin: f64) -> Trend {
+    let mut order: Vec<Key> = Vec::new();
+    let mut all: BTreeMap<Key, Cells> = BTreeMap::new();
+    for member in members {
+        let values = Values::of(&member.side);
+        let subject = member.side.subject.map(|_| member.side.name.to_owned());
+        for case in values.cases() {
+            let Some(own) = values.device(case) else { continue };
+            let key = (subject.clone(), case.clone());
+            if !all.contains_key(&key) {
+                order.push(key.clone());
+            }
+            let cells = all.entry(key).or_default();
+            cells.own.insert(member.run, own.clone());
+            cells.cable.extend(values.bypass(case).map(|cell| (member.run, cell.clone())));
+        }
+    }
+    let devices: BTreeSet<Option<String>> = order.iter().map(|key| key.0.clone()).collect();
+    let several = devices.len() > 1;
+    let of = |key: &Key| series((key, several), &all[key], &runs, margin);
+    let mut found: Vec<(Series, f64)> = order.iter().filter_map(of).collect();
+    decide(&mut found);
+    let series = found.into_iter().map(|(series, _)| series).collect();
+    Trend { runs, series, margin }
+}
+
+/// A figure over its runs, and the chance of its clearest step with all places allowed for.
+fn series(
+    (key, several): (&Key, bool),
+    cells: &Cells,
+    places: &[Place],
+    margin: f64,
+) -> Option<(Series, f64)> {
+    let first = cells.own.values().next()?;
+    let better = better(key.1.metric)?;
+    if cells.own.len() < 2 || first.conditions.contains_key(&page::Key::Part) {
+        return None;
+    }
+    let runs: Vec<usize> = cells.own.keys().copied().collect();
+    let plain = Sample::of(cells.own.values(), Scale::Shift)?;
+    let is_positive = plain.values.iter().all(|value| *value > 0.0);
+    let scale = if is_positive { Scale::Ratio } else { Scale::Shift };
+    let limit = match scale {
+        Scale::Ratio => margin.ln_1p(),
+        Scale::Shift => margin * median(&plain.values)?.abs(),
+    };
+    let sample = if is_positive { Sample::of(cells.own.values(), scale)? } else { plain.clone() };
+    let firsts: Vec<usize> =
+        (1..runs.len()).filter(|at| places[runs[*at]].name != places[runs[at - 1]].name).collect();
+    let steps: Vec<Step> = firsts.iter().filter_map(|first| sample.split(*first, limit)).collect();
+    let enough = runs.len() >= FEWEST_RUNS;
+    let likely = step::most_likely(&steps, runs.len()).filter(|_| enough);
+    let within = |step: &Step| step.interval.low >= -limit && step.interval.high <= limit;
+    let is_same = enough && !steps.is_empty() && steps.iter().all(within);
+    let back = |value: f64| if scale == Scale::Ratio { value.exp() } else { value };
+    let chance = likely.map_or(1.0, |(step, ..)| (step.p * steps.len() as f64).min(1.0));
+    let moved = likely.and_then(|(step, earliest, latest)| {
+        let own = plain.split(step.first, 0.0)?;
+        let interval = step.interval;
+        Some(Moved {
+            since: runs[step.first],
+            earliest: runs[earliest],
+            latest: runs[latest],
+            scale,
+            value: back(step.difference),
+            interval: Interval { low: back(interval.low), high: back(interval.high), ..interval },
+            difference: own.difference,
+            difference_interval: own.interval,
+            p_adjusted: chance,
+        })
+    });
+    let cable = moved.map_or(Cable::None, |moved| cable(cells, &runs, &moved));
+    let series = Series {
+        metric: key.1.metric,
+        quantile: first.quantile,
+        unit: first.unit,
+        conditions: first.conditions.clone(),
+        subject: key.0.clone().filter(|_| several),
+        better,
+        values: plain.values,
+        decision: if is_same { Decision::Equivalent } else { Decision::Inconclusive },
+        step: moved,
+        cable,
+        runs,
+    };
+    Some((series, chance))
+}
+
+/// Holm's correction over all figures (Scand. J. Statist. 6, 1979).
+fn decide(found: &mut [(Series, f64)]) {
+    let mut order: Vec<usize> = (0..found.len()).filter(|at| found[*at].0.step.is_some()).collect();
+    order.sort_by(|a, b| found[*a].1.total_cmp(&found[*b].1));
+    let mut least = 0.0_f64;
+    for (rank, at) in order.iter().enumerate() {
+        let (series, chance) = &mut found[*at];
+        least = least.max((*chance * (order.len() - rank) as f64).min(1.0));
+        if let Some(step) = &mut series.step {
+            step.p_adjusted = least;
+        }
+        if least <= ERROR {
+            series.decision = Decision::Different;
+        }
+    }
+}
+
+/// Whether the direct cable, in the same runs and split at the same place, may have moved by as
+/// much as the device did, in the figure's own unit.
+fn cable(cells: &Cells, runs: &[usize], moved: &Moved) -> Cable {
+    let beside: Vec<&Cell> = runs.iter().filter_map(|run| cells.cable.get(run)).collect();
+    let first = runs.iter().position(|run| *run == moved.since).unwrap_or(0);
+    let split = Sample::of(beside.iter().copied(), Scale::Shift)
+        .filter(|_| beside.len() == runs.len())
+        .and_then(|sample| sample.split(first, 0.0));
+    let Some(split) = split else { return Cable::None };
+    let most = split.interval.low.abs().max(split.interval.high.abs());
+    let own = moved.difference_interval;
+    let least = if moved.difference > 0.0 { own.low } else { -own.high };
+    if least > most { Cable::Steady } else { Cable::Moved }
+}
+
+/// One value a run, and the variance that a run's repetitions leave in it.
+#[derive(Debug, Clone)]
+struct Sample {
+    values: Vec<f64>,
+    within: f64,
+}
+
+impl Sample {
+    fn of<'a>(cells: impl Iterator<Item = &'a Cell>, scale: Scale) -> Option<Self> {
+        let (mut values, mut variances) = (Vec::new(), Vec::new());
+        for cell in cells {
+            let on_scale = |value: &f64| if scale == Scale::Ratio { value.ln() } else { *value };
+            let blocks: Vec<f64> = cell.blocks.values().map(on_scale).collect();
+            let value = median(&blocks)?;
+            let n = blocks.len() as f64;
+            let squares: f64 = blocks.iter().map(|block| (block - value).powi(2)).sum();
+            if blocks.len() > 1 {
+                // Of a median: half of pi as much as of a mean.
+                variances.push(squares / (n - 1.0) / n * std::f64::consts::FRAC_PI_2);
+            }
+            values.push(value);
+        }
+        let finite = values.iter().all(|value| value.is_finite());
+        finite.then(|| Self { values, within: median(&variances).unwrap_or(0.0) })
+    }
+
+    fn split(&self, first: usize, margin: f64) -> Option<Step> {
+        step::at(&self.values, first, self.within, margin, CONFIDENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests;
