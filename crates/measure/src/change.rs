@@ -4,8 +4,8 @@
 //! Owns what a repetition is, when an alarm is raised, and what is said of the change then. Needs
 //! no law of the noise: a repetition is ranked among earlier ones of the same time of day, the rank
 //! is bet on (`bets`), and the sum of all bets since any moment is held against a threshold that
-//! bounds how often a series without a change raises an alarm. Memory is bounded (`past`), and
-//! what is estimated at an alarm is `estimate`'s. Never reads a clock, never says whose doing it is.
+//! bounds how often a series without a change raises an alarm. Memory is bounded (`past`); when and
+//! how much is `estimate`'s. Never reads a clock, never says whose doing it is.
 //!
 //! Sources: Shin, Ramdas & Rinaldo, "E-detectors: a nonparametric framework for sequential change
 //! detection", New England J. Stat. Data Sci. 2, 2023; Roberts, Technometrics 8, 1966 (the sum);

@@ -30,6 +30,7 @@ mod subject;
 pub mod sweep;
 mod switching;
 mod tcp;
+pub mod trend;
 mod trials;
 mod variance;
 

@@ -38,6 +38,7 @@ mod signals;
 mod sim;
 mod study;
 mod testbed;
+mod trend;
 mod xray;
 
 use std::error::Error as _;
@@ -113,6 +114,8 @@ enum Verb {
     Sim(sim::Args),
     /// Which is better: two runs, or two devices of one run, figure by figure
     Compare(compare::Args),
+    /// What moved over the runs of a journal, since which run, and by how much
+    Trend(trend::Args),
     /// Take in what other tools measured: iperf, fio, qperf, ping, sockperf, irtt, flent
     Import(import::Args),
     /// A run's figures for other programs: CSV, Prometheus, Influx; its histograms for HdrHistogram
@@ -220,6 +223,7 @@ where
         Verb::Report(args) => report::run(&args),
         Verb::Sim(args) => sim::run(&args),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Trend(args) => trend::run(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Runs(args) => runs::run(&args),

@@ -38,7 +38,7 @@ pub enum Doing {
     Port(String),
     /// What lies between these two ports alone.
     Pair(String, String),
-    /// The direct cable changed too: the hosts with these ports, or all of them where none is named.
+    /// The direct cable changed too: the host with this port, or all of them where none is named.
     Hosts(Option<String>),
     /// Nothing of these explains it better than another, or than chance.
     Unclear,

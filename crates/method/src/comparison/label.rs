@@ -64,7 +64,7 @@ pub(super) fn in_brackets(conditions: &Conditions) -> String {
 /// Reads and writes together.
 const ALL: &str = "all";
 
-fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String> {
+pub(super) fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String> {
     const NAMED: [Key; 12] = [
         Key::Tool,
         Key::Protocol,

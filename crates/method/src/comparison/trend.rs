@@ -118,9 +118,18 @@ pub struct Trend {
 impl Series {
     /// `rtt p50 (udp, 64 octets, idle)`
     pub fn label(&self) -> String {
+        format!("{}{}", self.metric_label(), label::in_brackets(&self.conditions))
+    }
+
+    /// `rtt p50`, and of which device where there are several.
+    pub fn metric_label(&self) -> String {
         let of = self.subject.as_ref().map_or_else(String::new, |subject| format!(" of {subject}"));
-        let case = label::in_brackets(&self.conditions);
-        format!("{}{of}{case}", label::of_metric(self.metric, self.quantile))
+        format!("{}{of}", label::of_metric(self.metric, self.quantile))
+    }
+
+    /// `udp 64 idle`
+    pub fn case_label(&self) -> String {
+        label::parts(&self.conditions, "").join(" ")
     }
 
     /// Whether too few runs have it.
@@ -128,7 +137,7 @@ impl Series {
         self.runs.len() < FEWEST_RUNS
     }
 
-    /// Whether it moved to the better (`true`) or worse; `None` where it is not known to have moved.
+    /// Whether it moved to the better (`true`) or worse; `None` where it may not have moved.
     pub fn is_better(&self) -> Option<bool> {
         let step = self.step.filter(|_| self.decision == Decision::Different)?;
         Some((step.difference > 0.0) == (self.better == Better::More))

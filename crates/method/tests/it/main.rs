@@ -15,3 +15,4 @@ mod search_bar;
 mod search_mlr;
 mod subjects;
 mod suite;
+mod whose;

@@ -19,7 +19,8 @@ use super::options::Data;
 use super::{Failure, Outcome, output};
 use crate::speak;
 use crate::terminal::screen::screen;
-use sides::{Sides, operation, share};
+use sides::{Sides, operation};
+pub use sides::{name, share, subjects};
 
 /// `compare`
 #[derive(Debug, clap::Args)]

@@ -139,6 +139,16 @@ const EXAMPLES: &[Of] = &[
         ],
     ),
     (
+        "trend",
+        &[
+            ("switchmark trend", "what moved over all runs on the testbed of the latest"),
+            (
+                "switchmark trend --by release --junit trend.xml",
+                "by the runs' labels, for a CI server",
+            ),
+        ],
+    ),
+    (
         "import",
         &[("switchmark import iperf3.json --bypass cable.json", "what other tools measured")],
     ),

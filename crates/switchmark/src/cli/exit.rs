@@ -86,6 +86,18 @@ const OWN: &[(&str, Status, &str)] = &[
         Status::Worse,
         "with `--baseline`, and only then: a figure is different for the worse, and attributable to the device",
     ),
+    ("trend", Status::Done, "every figure that enough runs have is the same all along, or better"),
+    (
+        "trend",
+        Status::BadInput,
+        "bad input, such as a run that does not exist, or fewer than two runs",
+    ),
+    (
+        "trend",
+        Status::Open,
+        "the runs have no figure in common, too few runs have one, a figure is inconclusive, or what moved for the worse can't be put down to the device",
+    ),
+    ("trend", Status::Worse, "a figure moved for the worse, and attributable to the device"),
     ("import", Status::BadInput, "a file that can't be read, or that holds no known tool's result"),
 ];
 

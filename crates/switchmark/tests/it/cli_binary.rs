@@ -34,6 +34,7 @@ fn help_names_every_verb() {
         "report",
         "sim",
         "compare",
+        "trend",
         "export",
         "import",
         "runs",
@@ -48,7 +49,7 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 20] = [
+    let verbs: [&[&str]; 21] = [
         &["demo"],
         &["run"],
         &["latency"],
@@ -61,6 +62,7 @@ fn every_verb_has_help() {
         &["report"],
         &["sim"],
         &["compare"],
+        &["trend"],
         &["export"],
         &["import"],
         &["runs"],

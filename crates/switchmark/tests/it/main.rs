@@ -23,4 +23,5 @@ mod prove;
 mod sim;
 mod site;
 mod terminal;
+mod trend;
 mod walks;

@@ -5,6 +5,7 @@
 
 mod agents;
 mod campaigns;
+mod changes;
 mod dumbbell;
 mod fat_tree;
 mod frames;

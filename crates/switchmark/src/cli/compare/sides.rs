@@ -262,7 +262,7 @@ fn of(run: Finished, part: Part) -> Result<Loaded, Failure> {
 }
 
 /// The devices that have figures, in the run's order.
-fn subjects(figures: &[Figure]) -> Vec<Subject> {
+pub fn subjects(figures: &[Figure]) -> Vec<Subject> {
     let mut known: Vec<Subject> = Vec::new();
     for figure in figures.iter().filter(|f| !f.is_bypass()) {
         let Some(device) = figure.text(Key::Device).map(str::to_owned) else { continue };
@@ -274,7 +274,7 @@ fn subjects(figures: &[Figure]) -> Vec<Subject> {
     known
 }
 
-fn name(subject: &Subject) -> String {
+pub fn name(subject: &Subject) -> String {
     match &subject.variant {
         Some(variant) => format!("{}:{variant}", subject.device),
         None => subject.device.clone(),
