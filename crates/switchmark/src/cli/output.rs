@@ -200,8 +200,8 @@ fn frames(spec: &ForwardingSpec, asked: &FrameMix) -> String {
         "{size}-octet frame{} = {} length {} = UDP payload {}{line}",
         if mix == *asked { String::new() } else { format!(" (where {asked} is asked for)") },
         if spec.headers.version == bare.version { "IP" } else { "IPv6" },
-        inside(fit::above_ip(spec.headers)),
-        inside(fit::above_payload(spec.headers)),
+        inside(spec.headers.above_ip()),
+        inside(spec.headers.above_payload()),
     )
 }
 
