@@ -5,6 +5,7 @@
 
 mod error;
 mod listed;
+mod merged;
 mod packed;
 mod schema;
 mod trials;
@@ -23,6 +24,7 @@ use serde::de::DeserializeOwned;
 
 use crate::run::{RunMeta, RunStatus};
 pub use error::StoreError;
+pub use merged::Merged;
 #[cfg(test)]
 use trials::hash_hex;
 

@@ -73,8 +73,8 @@ pub(crate) fn value_in(unit: Unit, value: f64, (divisor, _): Scaled) -> String {
     number(scaled, decimals_for(unit, scaled).min(4))
 }
 
-/// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in, unless an end has far more
-/// digits there.
+/// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in, unless an end has far
+/// more digits there.
 pub(crate) fn interval(quantity: &Quantity) -> Option<String> {
     const MOST_DIGITS: f64 = 1e4;
     let of_value = scale_for(quantity.unit, quantity.value.or(quantity.high)?);

@@ -11,10 +11,10 @@ use trial::{Outcome, Recorded, Testbed, TestbedError, Trial};
 use trial::{Path as Way, Protocol, Subject};
 
 /// A directory of this test's own, gone afterwards.
-struct Place(PathBuf);
+pub struct Place(PathBuf);
 
 impl Place {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("journal-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -22,7 +22,7 @@ impl Place {
         Self(path)
     }
 
-    fn store(&self) -> PathBuf {
+    pub fn store(&self) -> PathBuf {
         self.0.join("store.sqlite")
     }
 }
@@ -33,7 +33,7 @@ impl Drop for Place {
     }
 }
 
-fn trial(n: u32) -> Trial {
+pub fn trial(n: u32) -> Trial {
     echo_trial(Protocol::Udp, 64, Way::Device, n)
 }
 

@@ -19,8 +19,8 @@ use trial::{Topology, Trial, TrialRecord};
 
 use super::options::Data;
 use super::{Failure, Outcome, lone};
+use crate::config::ConfigError;
 use crate::config::source::plain;
-use crate::config::{ConfigError, fit};
 use crate::files;
 use crate::speak;
 use crate::terminal::screen::screen;

@@ -208,7 +208,7 @@ mod tests {
         figure
     }
 
-    /// The sentence about what the device adds, where operations are seen to take longer by so much.
+    /// The sentence about what the device adds, where operations are seen to take so much longer.
     fn added(seen: f64, ends: [f64; 2], caveats: &[Caveat]) -> String {
         let mut share = figure(Metric::NetworkShare, "", 0.04, [0.03, 0.05]);
         share.caveats = caveats.to_vec();
