@@ -6,6 +6,7 @@
 
 mod accounting;
 pub mod export;
+pub mod exposition;
 pub mod journal;
 pub mod report;
 pub mod rows;
