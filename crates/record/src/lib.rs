@@ -8,6 +8,7 @@ mod accounting;
 pub mod export;
 pub mod exposition;
 pub mod journal;
+pub mod progress;
 pub mod report;
 pub mod rows;
 pub mod run;
