@@ -547,7 +547,9 @@ fn a_look_changes_nothing_and_sees_what_is_written() {
     let newest = look.newest_records("r1", 1, 3).expect("readable");
     assert_eq!(newest.iter().map(|(at, ..)| *at).collect::<Vec<_>>(), [2, 3, 4]);
     assert_eq!(look.newest_records("r1", 4, 3).expect("readable").len(), 1);
-    drop((look, journal, store));
+    drop(look);
+    drop(journal);
+    drop(store);
 
     let db = rusqlite::Connection::open(&path).expect("a database");
     db.pragma_update(None, "user_version", 3).expect("writable");
