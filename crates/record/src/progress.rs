@@ -22,6 +22,8 @@ const MOST_SHOWN: usize = 200;
 /// So many brackets are kept, and reasons of gates.
 const MOST_BRACKETS: usize = 64;
 const MOST_WARNINGS: usize = 32;
+/// So many brackets are told.
+const MOST_TOLD: usize = 12;
 /// Over so many starts of trials it is judged how long one takes.
 const PACE_OVER: usize = 50;
 
@@ -77,6 +79,8 @@ pub struct Bracket {
     pub with_loss: Option<f64>,
     /// In words.
     pub text: String,
+    /// The ordinal of the newest trial of it.
+    pub newest: u64,
 }
 
 /// A gate that did not hold.
@@ -127,7 +131,7 @@ impl Tracker {
         if let Outcome::Failed { reason } = &record.outcome {
             self.warn(reason.clone(), reason.clone());
         }
-        self.bracket(trial, record);
+        self.bracket(ordinal, trial, record);
         self.starts.push_back(record.started_unix_ns);
         self.lines.push_back(line);
         for _ in MOST_SHOWN..self.lines.len() {
@@ -158,11 +162,13 @@ impl Tracker {
         }
     }
 
-    /// Those that have two sides first.
+    /// Those that have two sides first, and then the newest.
     fn brackets(&self) -> Vec<Bracket> {
-        let is_open = |of: &&Bracket| of.without_loss.is_none() || of.with_loss.is_none();
-        let (open, closed): (Vec<_>, Vec<_>) = self.brackets.values().partition(is_open);
-        closed.into_iter().chain(open).cloned().collect()
+        let mut all: Vec<Bracket> = self.brackets.values().cloned().collect();
+        let is_open = |of: &Bracket| of.without_loss.is_none() || of.with_loss.is_none();
+        all.sort_by_key(|of| (is_open(of), std::cmp::Reverse(of.newest)));
+        all.truncate(MOST_TOLD);
+        all
     }
 
     fn left(&self, done: u64) -> String {
@@ -196,15 +202,20 @@ impl Tracker {
         }
     }
 
-    fn bracket(&mut self, trial: &Trial, record: &TrialRecord) {
+    fn bracket(&mut self, ordinal: u64, trial: &Trial, record: &TrialRecord) {
         let Some((of, rate)) = load(trial).filter(|_| record.outcome.is_valid()) else { return };
         if self.brackets.len() >= MOST_BRACKETS && !self.brackets.contains_key(&of) {
             return;
         }
         let lost: u64 = record.flows.iter().filter_map(datagrams).map(|(lost, _)| lost).sum();
-        let empty =
-            || Bracket { of: of.clone(), without_loss: None, with_loss: None, text: String::new() };
-        let bracket = self.brackets.entry(of.clone()).or_insert_with(empty);
+        let bracket = self.brackets.entry(of.clone()).or_insert_with(|| Bracket {
+            of,
+            without_loss: None,
+            with_loss: None,
+            text: String::new(),
+            newest: ordinal,
+        });
+        bracket.newest = ordinal;
         if lost == 0 {
             let highest = bracket.without_loss.map_or(rate, |known| known.max(rate));
             bracket.without_loss = Some(highest);

@@ -50,6 +50,7 @@ if (live) {
     for (const [name, text] of cells) {
       const td = document.createElement("td");
       td.dataset.name = name;
+      if (name === "trial") td.className = "number";
       if (name === "outcome") {
         const word = document.createElement("span");
         word.className = "state " + text;
