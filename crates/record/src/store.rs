@@ -121,8 +121,8 @@ impl Store {
         if !path.exists() && folder.is_none_or(Path::is_dir) {
             return Ok(Self::over(path, Self::open(Path::new(IN_MEMORY))?.db));
         }
-        // Opened read-only, SQLite would leave its two files beside it. Where nothing can be written,
-        // this is as good as that.
+        // Opened read-only, SQLite would leave its two files beside it. Where nothing can be
+        // written, this is as good as that.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let db = Connection::open_with_flags(path, flags).map_err(failed)?;
         db.pragma_update(None, "query_only", true).map_err(failed)?;

@@ -72,9 +72,9 @@ fn same_site(own: &str, headers: &HeaderMap, reads: bool) -> Result<(), Refusal>
 
 /// What the browser is told of each answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Told(Vec<(&'static str, HeaderValue)>);
+pub(crate) struct SecurityHeaders(Vec<(&'static str, HeaderValue)>);
 
-impl Told {
+impl SecurityHeaders {
     /// Of pages whose only script and style in the text itself are `inline`.
     pub(crate) fn new(inline: &Inline) -> Self {
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
@@ -188,7 +188,7 @@ mod tests {
         let inline = Inline::of("<style>a{}</style><script>\nx()\n</script>");
         assert_eq!((inline.script.as_str(), inline.style.as_str()), ("\nx()\n", "a{}"));
         let mut headers = HeaderMap::new();
-        Told::new(&inline).add_to(&mut headers);
+        SecurityHeaders::new(&inline).add_to(&mut headers);
         let policy = headers["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("script-src 'self' 'sha256-") && !policy.contains("unsafe-eval"));
         assert!(policy.starts_with("default-src 'none'"));

@@ -11,11 +11,11 @@ mod listen;
 mod live;
 mod pages;
 pub mod parts;
-mod patient;
 mod refusal;
 mod routes;
 mod server;
 mod source;
+mod stall;
 mod stream;
 mod token;
 

@@ -127,9 +127,9 @@ mod tests {
             id: format!("run-{number}"),
             // 2026-11-21, and so many days before.
             created_unix_ns: 1_795_219_200_000_000_000 - number * day,
-            verb: if number % 2 == 0 { "latency" } else { "forwarding" }.to_owned(),
+            verb: if number.is_multiple_of(2) { "latency" } else { "forwarding" }.to_owned(),
             testbed: format!("lab:bridge{}", number % 10),
-            status: if number % 3 == 0 { RunStatus::NoFigures } else { RunStatus::Done },
+            status: if number.is_multiple_of(3) { RunStatus::NoFigures } else { RunStatus::Done },
             trials: 0,
             invalid: 0,
             failed: 0,

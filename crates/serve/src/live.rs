@@ -93,7 +93,9 @@ impl Hub {
                     watch = None;
                     let text = error.to_string().replace(['\n', '\r'], " ");
                     let event = Bytes::from(format!("event: trouble\ndata: {text}\n\n"));
-                    runs.iter().for_each(|run| self.tell(run, event.clone()));
+                    for run in &runs {
+                        self.tell(run, event.clone());
+                    }
                 }
             }
         }

@@ -3,6 +3,7 @@
 //! Owns their limits. Any octets may come: they are read or refused, and none panics. Never decides
 //! what is allowed.
 
+use std::fmt::Write as _;
 use std::net::IpAddr;
 
 /// So many fields are read, and no more.
@@ -94,7 +95,9 @@ fn escaped(text: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
                 out.push(char::from(octet));
             }
-            other => out += &format!("%{other:02X}"),
+            other => {
+                let _ = write!(out, "%{other:02X}");
+            }
         }
     }
     out

@@ -18,7 +18,7 @@ use record::exposition;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use crate::guard::{Inline, Names, Told};
+use crate::guard::{Inline, Names, SecurityHeaders};
 use crate::list::{Filter, Listed};
 use crate::live::Hub;
 use crate::pages::Frame;
@@ -42,7 +42,7 @@ pub(crate) struct App {
     frame: Frame,
     names: Names,
     token: Option<Token>,
-    told: Told,
+    security: SecurityHeaders,
     style: String,
     counts: Arc<Counts>,
     turns: Semaphore,
@@ -89,7 +89,7 @@ impl App {
             source,
             names: Names::new(names),
             token,
-            told: Told::new(&inline),
+            security: SecurityHeaders::new(&inline),
             style: inline.style + include_str!("../templates/serve.css"),
             counts,
             turns: Semaphore::new(AT_ONCE),
@@ -153,7 +153,7 @@ async fn gate(State(app): Shared, request: Request, next: Next) -> Response {
         }
         Ok(()) => ask_for_token(&app, headers),
     };
-    app.told.add_to(response.headers_mut());
+    app.security.add_to(response.headers_mut());
     response
 }
 
@@ -196,8 +196,8 @@ fn html(text: String) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
 }
 
-fn fields(query: Option<String>) -> Result<Fields, Malformed> {
-    Fields::parse(query.as_deref().unwrap_or_default())
+fn fields(query: Option<&str>) -> Result<Fields, Malformed> {
+    Fields::parse(query.unwrap_or_default())
 }
 
 /// The id, where it can be one.
@@ -211,7 +211,7 @@ fn run_of(text: &str) -> Result<String, Problem> {
 
 async fn list(State(app): Shared, RawQuery(query): RawQuery) -> Response {
     let made = async {
-        let asked = fields(query)?;
+        let asked = fields(query.as_deref())?;
         let filter = Filter::of(&asked)?;
         let narrowed = filter.clone();
         let listed = app
@@ -264,7 +264,7 @@ async fn events(State(app): Shared, Path(run): Path<String>) -> Response {
 
 async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Response {
     let made = async {
-        let asked = fields(query)?;
+        let asked = fields(query.as_deref())?;
         let mut picked: Vec<&str> = asked.all("run").collect();
         // Ids begin with the time.
         picked.sort_unstable();

@@ -26,10 +26,10 @@ use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
 use crate::listen::{Bound, Listen, Own};
-use crate::patient::Patient;
 use crate::refusal::{Counts, Refusal};
 use crate::routes::{App, router};
 use crate::source::Source;
+use crate::stall::StallDeadline;
 use crate::token::Token;
 
 /// How a server is started.
@@ -173,21 +173,21 @@ impl Server {
         let limits = options.limits;
         let answers = (options.token, &options.names[..]);
         let app = App::new(source, answers, Arc::clone(&counts), limits.request);
-        let taker = Taker {
+        let acceptor = Acceptor {
             router: router(Arc::new(app)),
             free: Arc::new(Semaphore::new(limits.connections)),
             limits,
             counts,
             stop: stop.subscribe(),
         };
-        let served = runtime.block_on(taker.take_from(bound)).map_err(ServeError::Runtime);
+        let served = runtime.block_on(acceptor.accept_from(bound)).map_err(ServeError::Runtime);
         runtime.shutdown_timeout(LAST_WORDS);
         served
     }
 }
 
 /// Takes connections in.
-struct Taker {
+struct Acceptor {
     router: Router,
     free: Arc<Semaphore>,
     limits: Limits,
@@ -196,7 +196,7 @@ struct Taker {
 }
 
 /// What connections come in by.
-enum Door {
+enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener, #[expect(dead_code, reason = "removes the file at its end")] Own),
 }
@@ -205,7 +205,7 @@ enum Door {
 trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
 
-impl Door {
+impl Listener {
     async fn next(&self) -> io::Result<Box<dyn Connection>> {
         match self {
             Self::Tcp(listener) => {
@@ -218,23 +218,23 @@ impl Door {
     }
 }
 
-impl Taker {
-    async fn take_from(self, bound: Bound) -> io::Result<()> {
-        let door = match bound {
-            Bound::Tcp(listener) => Door::Tcp(TcpListener::from_std(listener)?),
-            Bound::Unix(listener, own) => Door::Unix(UnixListener::from_std(listener)?, own),
+impl Acceptor {
+    async fn accept_from(self, bound: Bound) -> io::Result<()> {
+        let listener = match bound {
+            Bound::Tcp(listener) => Listener::Tcp(TcpListener::from_std(listener)?),
+            Bound::Unix(listener, own) => Listener::Unix(UnixListener::from_std(listener)?, own),
         };
         let mut stop = self.stop.clone();
         loop {
             let ended = stop.wait_for(|ended| *ended);
-            match either(ended, door.next()).await {
+            match either(ended, listener.next()).await {
                 Either::First(_) => break,
                 Either::Second(Ok(connection)) => self.take(connection),
                 // Out of descriptors, or gone before it was taken: others may come.
                 Either::Second(Err(_)) => sleep(Duration::from_millis(50)).await,
             }
         }
-        drop(door);
+        drop(listener);
         let all = u32::try_from(self.limits.connections).unwrap_or(u32::MAX);
         let _ = timeout(LAST_WORDS, self.free.acquire_many(all)).await;
         Ok(())
@@ -247,11 +247,11 @@ impl Taker {
             tokio::spawn(turn_away(connection));
             return;
         };
-        let patient = Patient::new(connection, self.limits.stalled, Arc::clone(&counts));
+        let connection = StallDeadline::new(connection, self.limits.stalled, Arc::clone(&counts));
         let (router, limits, stop) = (self.router.clone(), self.limits, self.stop.clone());
         tokio::spawn(async move {
             let _held = counts.connection();
-            answer(patient, router, limits, stop, &counts).await;
+            answer(connection, router, limits, stop, &counts).await;
             drop(place);
         });
     }
@@ -265,7 +265,7 @@ async fn turn_away(mut connection: Box<dyn Connection>) {
 }
 
 async fn answer(
-    connection: Patient<Box<dyn Connection>>,
+    connection: StallDeadline<Box<dyn Connection>>,
     router: Router,
     limits: Limits,
     mut stop: watch::Receiver<bool>,

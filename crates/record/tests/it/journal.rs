@@ -540,7 +540,9 @@ fn a_look_changes_nothing_and_sees_what_is_written() {
     assert_ne!(look.revision().expect("readable"), before);
 
     let mut runs = look.uncounted().expect("readable");
-    runs.iter_mut().for_each(|run| look.count(run).expect("readable"));
+    for run in &mut runs {
+        look.count(run).expect("readable");
+    }
     runs.sort_by(|a, b| a.id.cmp(&b.id));
     assert_eq!((runs[0].trials, runs[0].failed, &runs[0].status), (5, 0, &RunStatus::Done));
     assert_eq!((runs[1].trials, runs[1].failed, &runs[1].status), (1, 1, &RunStatus::NoFigures));

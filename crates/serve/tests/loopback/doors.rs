@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serve::{Listen, Options, ServeError, Server, Token};
 
-use crate::talk::{Made, Running, TOKEN, limits, status};
+use crate::talk::{Running, ScriptedJournal, TOKEN, limits, status};
 
 fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("switchmark-serve-{name}-{}", std::process::id()));
@@ -17,7 +17,7 @@ fn scratch(name: &str) -> PathBuf {
 
 #[test]
 fn nothing_is_shown_without_the_token() {
-    let server = Running::with_token(Made::of(3));
+    let server = Running::with_token(ScriptedJournal::of(3));
     let person = ["accept: text/html"];
     for path in ["/", "/runs/run-0", "/runs/run-2/live", "/compare?run=a&run=b", "/none"] {
         let answer = server.ask(&format!("GET {path}"), &person);
@@ -40,7 +40,7 @@ fn nothing_is_shown_without_the_token() {
 
 #[test]
 fn a_browser_logs_in_by_a_form_and_out_again() {
-    let server = Running::with_token(Made::of(3));
+    let server = Running::with_token(ScriptedJournal::of(3));
     assert_eq!(status(&server.get("/login")), 200);
     let log_in = |token: &str| {
         let body = format!("token={token}");
@@ -81,7 +81,7 @@ fn no_other_address_without_a_token_and_no_port_twice() {
         ..Options::default()
     };
     drop(Server::bind(with).expect("with a token it may"));
-    let server = Running::new(Made::of(1));
+    let server = Running::new(ScriptedJournal::of(1));
     let again = Options { listen: server.place.clone(), ..Options::default() };
     let error = Server::bind(again).expect_err("it is taken");
     assert!(error.hint().is_some_and(|hint| hint.contains("--listen")), "{error}");
@@ -91,7 +91,7 @@ fn no_other_address_without_a_token_and_no_port_twice() {
 fn a_socket_is_its_owners_and_goes_with_the_server() {
     let path = scratch("socket");
     let listen = Listen::Unix(path.clone());
-    let server = Running::with(Made::of(3), listen.clone(), false, limits());
+    let server = Running::with(ScriptedJournal::of(3), listen.clone(), false, limits());
     let mode = std::fs::metadata(&path).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let mut stream = UnixStream::connect(&path).expect("it listens");
@@ -107,7 +107,7 @@ fn a_socket_is_its_owners_and_goes_with_the_server() {
     assert!(!path.exists());
     // What a killed server left is taken over; what is no socket is somebody's.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
-    drop(Running::with(Made::of(1), listen.clone(), false, limits()));
+    drop(Running::with(ScriptedJournal::of(1), listen.clone(), false, limits()));
     std::fs::write(&path, "mine").expect("written");
     assert!(Server::bind(Options { listen, ..Options::default() }).is_err());
     assert_eq!(std::fs::read_to_string(&path).expect("still there"), "mine");

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::sync::atomic::Ordering;
 
-use crate::talk::{Made, Running, status, wait_for};
+use crate::talk::{Running, ScriptedJournal, status, wait_for};
 
 const EVENTS: &[u8] = b"GET /runs/run-2/events HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
@@ -19,7 +19,7 @@ fn next_event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> serd
 
 #[test]
 fn a_page_is_told_all_then_what_lands_and_then_the_end() {
-    let made = Made::of(3);
+    let made = ScriptedJournal::of(3);
     made.trials.store(3, Ordering::Relaxed);
     let server = Running::new(made.clone());
     assert_eq!(status(&server.get("/runs/none/events")), 404);
@@ -47,7 +47,7 @@ fn a_page_is_told_all_then_what_lands_and_then_the_end() {
 
 #[test]
 fn a_browser_that_stalls_is_dropped_and_the_others_are_not() {
-    let made = Made { words: 20_000, ..Made::of(3) };
+    let made = ScriptedJournal { words: 20_000, ..ScriptedJournal::of(3) };
     made.trials.store(200, Ordering::Relaxed);
     let server = Running::new(made.clone());
     let mut stalled = server.connect();
@@ -75,7 +75,7 @@ fn a_browser_that_stalls_is_dropped_and_the_others_are_not() {
 
 #[test]
 fn an_end_is_an_end_for_whoever_follows() {
-    let server = Running::new(Made::of(3));
+    let server = Running::new(ScriptedJournal::of(3));
     let mut stream = server.connect();
     stream.write_all(EVENTS).expect("sent");
     let mut first = [0; 16];

@@ -1,10 +1,10 @@
 //! What is shown: the list and its pages, a report as it is, two runs compared, what went wrong.
 
-use crate::talk::{Made, Running, status};
+use crate::talk::{Running, ScriptedJournal, status};
 
 #[test]
 fn the_list_has_pages_and_is_narrowed() {
-    let server = Running::new(Made::of(120));
+    let server = Running::new(ScriptedJournal::of(120));
     let page = server.get("/");
     assert!(page.contains("run-119") && !page.contains("run-69\""), "{page}");
     assert!(page.contains("1 to 50 of 120") && page.contains("href=\"/?page=2\""), "{page}");
@@ -16,13 +16,13 @@ fn the_list_has_pages_and_is_narrowed() {
     assert!(server.get("/?study=none").contains("None of the 120 runs fits"));
     assert_eq!(status(&server.get("/?since=yesterday")), 400);
     assert_eq!(status(&server.get("/?a=%zz")), 400);
-    let empty = Running::new(Made::of(0));
+    let empty = Running::new(ScriptedJournal::of(0));
     assert!(empty.get("/").contains("There is no run in this journal yet"));
 }
 
 #[test]
 fn a_report_is_shown_as_it_is_and_a_page_that_fails_is_said() {
-    let server = Running::new(Made::of(3));
+    let server = Running::new(ScriptedJournal::of(3));
     let report = server.get("/runs/run-0");
     assert!(report.ends_with("<p>the report, as it is</p>"), "{report}");
     assert!(report.contains("script-src 'self' 'sha256-"), "{report}");
@@ -35,7 +35,7 @@ fn a_report_is_shown_as_it_is_and_a_page_that_fails_is_said() {
 
 #[test]
 fn two_are_compared_the_older_one_as_the_reference() {
-    let server = Running::new(Made::of(3));
+    let server = Running::new(ScriptedJournal::of(3));
     for (query, expect) in [
         ("run=run-2&run=run-1", "run-2 against run-1"),
         ("run=run-1&run=run-2", "run-2 against run-1"),

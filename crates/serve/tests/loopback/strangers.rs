@@ -4,11 +4,11 @@
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
-use crate::talk::{Made, Running, limits, status};
+use crate::talk::{Running, ScriptedJournal, limits, status};
 
 #[test]
 fn no_path_leads_out_of_the_journal() {
-    let server = Running::new(Made::of(3));
+    let server = Running::new(ScriptedJournal::of(3));
     let tricks = [
         "/../etc/passwd",
         "/%2e%2e/%2e%2e/etc/passwd",
@@ -39,7 +39,7 @@ fn no_path_leads_out_of_the_journal() {
 
 #[test]
 fn whatever_comes_from_elsewhere_is_refused_and_counted() {
-    let server = Running::with_token(Made::of(3));
+    let server = Running::with_token(ScriptedJournal::of(3));
     for (first, fields, code, reason) in [
         ("GET /", &["host: evil.example"][..], 403, "host"),
         ("GET /", &["host: 127.0.0.1.evil.example:80"], 403, "host"),
@@ -66,7 +66,7 @@ fn whatever_comes_from_elsewhere_is_refused_and_counted() {
 
 #[test]
 fn too_much_is_refused_before_it_is_read() {
-    let server = Running::with_token(Made::of(1));
+    let server = Running::with_token(ScriptedJournal::of(1));
     let long = format!("GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "a".repeat(100_000));
     let many = format!("GET / HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "a: b\r\n".repeat(1000));
     let wide = format!("GET / HTTP/1.1\r\nhost: localhost\r\na: {}\r\n\r\n", "b".repeat(100_000));
@@ -95,8 +95,9 @@ fn too_much_is_refused_before_it_is_read() {
 
 #[test]
 fn whoever_is_slow_is_let_go() {
-    let server = Running::with_token(Made::of(1));
-    // A head that never ends, an octet at a time; a connection that says nothing; a form that stops.
+    let server = Running::with_token(ScriptedJournal::of(1));
+    // A head that never ends, an octet at a time; a connection that says nothing; a form that
+    // stops.
     let mut trickling = server.connect();
     let mut silent = server.connect();
     let mut form = server.connect();
@@ -122,7 +123,7 @@ fn whoever_is_slow_is_let_go() {
 
 #[test]
 fn a_hundred_clients_at_once_are_answered_and_more_than_there_is_room_for_are_told() {
-    let server = Running::new(Made::of(60));
+    let server = Running::new(ScriptedJournal::of(60));
     let clients = std::thread::scope(|scope| {
         let ask = || status(&server.get("/"));
         let all: Vec<_> = (0..100).map(|_| scope.spawn(ask)).collect();
@@ -131,7 +132,8 @@ fn a_hundred_clients_at_once_are_answered_and_more_than_there_is_room_for_are_to
     assert!(clients.iter().all(|code| *code == 200), "{clients:?}");
     drop(server);
     let few = serve::Limits { connections: 4, request: Duration::from_secs(5), ..limits() };
-    let server = Running::with(Made::of(1), "127.0.0.1:0".parse().expect("a place"), false, few);
+    let server =
+        Running::with(ScriptedJournal::of(1), "127.0.0.1:0".parse().expect("a place"), false, few);
     let held: Vec<_> = (0..4).map(|_| server.connect()).collect();
     crate::talk::wait_for("a full house", || status(&server.get("/")) == 503);
     drop(held);
@@ -141,7 +143,7 @@ fn a_hundred_clients_at_once_are_answered_and_more_than_there_is_room_for_are_to
 
 #[test]
 fn what_was_measured_is_text_and_no_markup() {
-    let server = Running::new(Made::of(2));
+    let server = Running::new(ScriptedJournal::of(2));
     let page = server.get("/");
     assert!(!page.contains("<script>alert") && !page.contains("\"><b>"), "{page}");
     assert!(page.contains("&#60;script&#62;") || page.contains("&lt;script&gt;"), "{page}");

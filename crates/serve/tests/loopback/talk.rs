@@ -15,7 +15,7 @@ use serve::{Kind, Limits, Listen, Options, Server, Source, Stopper, Token, Unava
 
 /// A journal of runs called `run-0` and so on; the newest is under way.
 #[derive(Clone)]
-pub struct Made {
+pub struct ScriptedJournal {
     pub runs: u64,
     /// How many trials the run under way has, and how long each one's words are.
     pub trials: Arc<AtomicU64>,
@@ -23,13 +23,13 @@ pub struct Made {
     pub ended: Arc<Mutex<bool>>,
 }
 
-impl Made {
+impl ScriptedJournal {
     pub fn of(runs: u64) -> Self {
         Self { runs, trials: Arc::default(), words: 10, ended: Arc::default() }
     }
 }
 
-impl Source for Made {
+impl Source for ScriptedJournal {
     fn name(&self) -> String {
         "a journal <that> is made up".to_owned()
     }
@@ -52,7 +52,9 @@ impl Source for Made {
     }
 
     fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
-        runs.iter_mut().for_each(|run| run.trials = 100);
+        for run in runs {
+            run.trials = 100;
+        }
         Ok(())
     }
 
@@ -81,7 +83,7 @@ impl Source for Made {
 }
 
 struct Follows {
-    of: Made,
+    of: ScriptedJournal,
     seen: BTreeMap<String, u64>,
 }
 
@@ -135,7 +137,7 @@ pub fn limits() -> Limits {
 }
 
 impl Running {
-    pub fn with(source: Made, listen: Listen, token: bool, limits: Limits) -> Self {
+    pub fn with(source: ScriptedJournal, listen: Listen, token: bool, limits: Limits) -> Self {
         let token = token.then(|| Token::new(TOKEN).expect("a token"));
         let options = Options { listen, token, names: vec!["lab-3".to_owned()], limits };
         let server = Server::bind(options).expect("a free port");
@@ -144,11 +146,11 @@ impl Running {
         Self { place, stopper, thread: Some(thread) }
     }
 
-    pub fn new(source: Made) -> Self {
+    pub fn new(source: ScriptedJournal) -> Self {
         Self::with(source, "127.0.0.1:0".parse().expect("a place"), false, limits())
     }
 
-    pub fn with_token(source: Made) -> Self {
+    pub fn with_token(source: ScriptedJournal) -> Self {
         Self::with(source, "127.0.0.1:0".parse().expect("a place"), true, limits())
     }
 
@@ -182,8 +184,8 @@ impl Running {
         } else {
             "host: localhost\r\n".to_owned()
         };
-        let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
-        self.say(format!("{first} HTTP/1.1\r\n{host}{fields}connection: close\r\n\r\n").as_bytes())
+        let fields = [fields, &["connection: close\r\n"]].concat().join("\r\n");
+        self.say(format!("{first} HTTP/1.1\r\n{host}{fields}\r\n").as_bytes())
     }
 
     pub fn get(&self, path: &str) -> String {

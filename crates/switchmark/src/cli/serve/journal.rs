@@ -53,13 +53,13 @@ fn broken(error: StoreError) -> Unavailable {
 }
 
 /// Of a question that was asked in vain the question is at fault, else the journal.
-fn asked(failure: Failure) -> Unavailable {
-    let kind = match &failure {
+fn asked(failure: &Failure) -> Unavailable {
+    let kind = match failure {
         failure if failure.is_missing() => Kind::Missing,
         failure if failure.is_bad_input() => Kind::Question,
         _ => Kind::Journal,
     };
-    unavailable(&failure, kind)
+    unavailable(failure, kind)
 }
 
 fn unavailable(failure: &Failure, kind: Kind) -> Unavailable {
@@ -113,12 +113,12 @@ impl Source for Journal {
             finished.meta.notes.splice(0..0, said);
             Ok(record::report::render(&[finished.input()], now())?)
         };
-        made().map_err(asked)
+        made().map_err(|failure| asked(&failure))
     }
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {
         let sides = [reference.to_owned(), subject.to_owned()];
-        compare::page(&self.store()?, &sides, now()).map_err(asked)
+        compare::page(&self.store()?, &sides, now()).map_err(|failure| asked(&failure))
     }
 
     fn metrics(&self) -> Result<Vec<Family>, Unavailable> {
@@ -139,7 +139,7 @@ impl Source for Journal {
             store.count(&mut run).map_err(broken)?;
             let found = match known.remove(&run.id) {
                 Some((trials, found)) if trials == run.trials => found,
-                _ => figures(&store, &run.id).map_err(asked)?,
+                _ => figures(&store, &run.id).map_err(|failure| asked(&failure))?,
             };
             families.extend(found.iter().cloned());
             kept.insert(run.id, (run.trials, found));

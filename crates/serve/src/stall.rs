@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep};
 use crate::refusal::{Counts, Refusal};
 
 /// A connection with that deadline.
-pub(crate) struct Patient<C> {
+pub(crate) struct StallDeadline<C> {
     inner: C,
     patience: Duration,
     deadline: Pin<Box<Sleep>>,
@@ -24,7 +24,7 @@ pub(crate) struct Patient<C> {
     counts: Arc<Counts>,
 }
 
-impl<C> Patient<C> {
+impl<C> StallDeadline<C> {
     pub(crate) fn new(inner: C, patience: Duration, counts: Arc<Counts>) -> Self {
         let deadline = Box::pin(tokio::time::sleep(patience));
         Self { inner, patience, deadline, is_waiting: false, counts }
@@ -51,7 +51,7 @@ impl<C> Patient<C> {
     }
 }
 
-impl<C: AsyncRead + Unpin> AsyncRead for Patient<C> {
+impl<C: AsyncRead + Unpin> AsyncRead for StallDeadline<C> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -61,7 +61,7 @@ impl<C: AsyncRead + Unpin> AsyncRead for Patient<C> {
     }
 }
 
-impl<C: AsyncWrite + Unpin> AsyncWrite for Patient<C> {
+impl<C: AsyncWrite + Unpin> AsyncWrite for StallDeadline<C> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
