@@ -6,7 +6,9 @@
 
 mod accounting;
 pub mod export;
+pub mod exposition;
 pub mod journal;
+pub mod progress;
 pub mod report;
 pub mod rows;
 pub mod run;

@@ -37,6 +37,7 @@ fn help_names_every_verb() {
         "export",
         "import",
         "runs",
+        "serve",
         "lab",
         "completions",
         "agent",
@@ -48,7 +49,7 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 20] = [
+    let verbs: [&[&str]; 21] = [
         &["demo"],
         &["run"],
         &["latency"],
@@ -64,6 +65,7 @@ fn every_verb_has_help() {
         &["export"],
         &["import"],
         &["runs"],
+        &["serve"],
         &["lab", "up"],
         &["lab", "exec"],
         &["completions"],

@@ -1,8 +1,8 @@
 //! What floods and exchanges say of one device together: a short uplink and a device that blocks
 //! nobody exclude each other.
 //!
-//! Owns the one place where the two answers meet. Never makes either surer than the other's evidence
-//! allows.
+//! Owns the one place where the two answers meet. Never makes either surer than the other's
+//! evidence allows.
 
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Verdict};
@@ -55,7 +55,8 @@ fn held_up(structure: &Figure) -> Option<f64> {
 /// tried, or the messages of an exchange, show it.
 fn blocks(answer: &mut Figure, share: f64) {
     answer.value = Some(0.0);
-    answer.verdict = Verdict::DeviceLimited;
+    // Traffic that stays inside its group is the control, and is not held up.
+    answer.verdict = judge(&Evidence::Sight { seen: true, in_control: Some(false) });
     answer.set(Key::WorstShare, share);
     answer.caveats.retain(|caveat| *caveat != Caveat::NotResolved);
 }
