@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lab", &["device", "measure", "netlink"]),
     ("record", &["page", "trial", "method", "measure"]),
     ("import", &["page", "measure"]),
+    ("serve", &["record"]),
     (
         "switchmark",
         &[
@@ -38,6 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "lab",
             "record",
             "import",
+            "serve",
         ],
     ),
     ("xtask", &[]),

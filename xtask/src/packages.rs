@@ -25,6 +25,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("nft", "nftables"),
     ("ping", "iputils-ping"),
     ("podman", "podman"),
+    ("promtool", "prometheus"),
     ("qperf", "qperf"),
     ("runc", "runc"),
     ("runuser", "util-linux"),

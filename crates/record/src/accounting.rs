@@ -1,6 +1,7 @@
 //! Trial accounting: how many of a run's trials count, and why the others do not.
 //!
-//! Owns the reasons in words, without the numbers of a single trial, so that those alike are one.
+//! Owns the reasons in words: with a single trial's numbers, and without, so that those alike are
+//! one.
 //! Counts only: never judges a trial.
 
 use std::collections::BTreeMap;
@@ -90,6 +91,31 @@ impl TrialAccount {
 
 /// So many reasons are told at once; the report has all.
 const MOST_REASONS: usize = 5;
+
+/// The gate that did not hold, with the trial's numbers.
+pub(crate) fn exactly(defect: &Defect) -> String {
+    match defect {
+        Defect::OfferedLoad { flow, asked, sent } => {
+            format!("flow {flow}: {asked:.0} frames/s asked for, {sent:.0} sent")
+        }
+        Defect::BurstLength { flow, asked, sent } => {
+            format!("flow {flow}: {sent} frames sent of a burst of {asked}")
+        }
+        Defect::Burst { flow, longest, limit } => {
+            format!("flow {flow}: {longest} frames back to back, {limit} allowed")
+        }
+        Defect::Late { flow, late, lost } => format!("flow {flow}: {late} sent late, {lost} lost"),
+        Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
+        Defect::ForeignLoad { host, share } => {
+            format!("{host}: other programs took {:.0} % of its processors", share * 100.0)
+        }
+        Defect::OtherTraffic { place, rate } => {
+            format!("{place}: {rate:.0} frames/s that were not the trial's")
+        }
+        Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
+        Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),
+    }
+}
 
 /// The gate that did not hold, without the numbers of the single trial.
 fn kind_of(defect: &Defect) -> String {

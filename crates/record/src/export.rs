@@ -22,6 +22,7 @@ use page::{Condition, Key};
 use trial::record::FlowRecord;
 use trial::{Trial, TrialRecord};
 
+use crate::exposition;
 use crate::run::RunMeta;
 pub use flent::{FlentError, flent};
 pub use markdown::markdown;
@@ -129,43 +130,11 @@ fn row(cells: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(",") + "\r\n"
 }
 
-/// The text format 0.0.4: one gauge a metric and unit, named `switchmark_rtt_ns`.
+/// Prometheus' text format: [`exposition`] has its names and units.
 pub fn prometheus(run: &RunMeta, figures: &[Figure]) -> String {
-    let mut families: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for figure in figures {
-        let Some(value) = figure.value else { continue };
-        let family =
-            format!("switchmark_{}_{}", figure.metric.as_str(), word(figure.unit.as_str()));
-        let mut labels = vec![format!("run=\"{}\"", quoted(&run.id))];
-        if let Some(quantile) = figure.quantile {
-            labels.push(format!("quantile=\"{quantile}\""));
-        }
-        labels.push(format!("verdict=\"{}\"", figure.verdict.as_str()));
-        for (condition, said) in figure.conditions.iter().filter(|(c, _)| c.as_str() != "quantile")
-        {
-            labels.push(format!("{}=\"{}\"", word(condition.as_str()), quoted(&said.to_string())));
-        }
-        let line = format!("{family}{{{}}} {value}", labels.join(","));
-        let lines = families.entry(family).or_default();
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    let mut out = String::new();
-    for (family, lines) in families {
-        let _ = writeln!(out, "# TYPE {family} gauge\n{}", lines.join("\n"));
-    }
-    out
-}
-
-fn quoted(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-/// A name of letters, digits and underscores.
-fn word(text: &str) -> String {
-    let text = text.replace("/s", "_per_second");
-    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+    let mut families = vec![exposition::run_info(run)];
+    families.extend(exposition::figures(run, figures));
+    exposition::render(&families)
 }
 
 /// One line a figure, stamped with the run's beginning; tags sorted, as the protocol advises.
@@ -222,10 +191,7 @@ pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
     for (trial, record) in records.iter().filter(|(_, record)| record.outcome.is_valid()) {
         for flow in &record.flows {
             if let FlowRecord::Echo(echo) = flow {
-                let path = match trial.path {
-                    trial::Path::Device => "device",
-                    trial::Path::Bypass => "bypass",
-                };
+                let path = trial.path.as_str();
                 merged.entry(format!("{} {path}", trial.label)).or_default().merge(&echo.rtt);
             }
         }

@@ -6,7 +6,9 @@
 
 mod accounting;
 pub mod export;
+pub mod exposition;
 pub mod journal;
+pub mod progress;
 pub mod report;
 pub mod rows;
 pub mod run;
@@ -21,5 +23,5 @@ pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
 pub use report::{Preface, ReportError, ReportInput};
 pub use rows::figures_json;
 pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue};
-pub use store::{Store, StoreError};
+pub use store::{Merged, Store, StoreError};
 pub use svg::escape;

@@ -5,6 +5,7 @@
 
 mod error;
 mod listed;
+mod merged;
 mod packed;
 mod schema;
 mod trials;
@@ -23,6 +24,7 @@ use serde::de::DeserializeOwned;
 
 use crate::run::{RunMeta, RunStatus};
 pub use error::StoreError;
+pub use merged::Merged;
 #[cfg(test)]
 use trials::hash_hex;
 
@@ -63,6 +65,13 @@ fn constant(path: &Path) -> String {
     address + "?immutable=1"
 }
 
+/// Whether all that was written is in the file itself.
+fn is_settled(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!("{name}-wal"));
+    !beside.metadata().is_ok_and(|of| of.len() > 0)
+}
+
 impl Store {
     /// Opens the store at `path`, creating it and its directory where they are missing and bringing
     /// an older file up to date. The path `:memory:` gives a store that
@@ -96,39 +105,54 @@ impl Store {
     /// Opens the store at `path` only to read it: an archive, or a folder that others write. A
     /// store that is not there yet, in a folder that is, is empty.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
+        if path.exists() {
+            match Self::open(path) {
+                Err(StoreError::Open { cause, .. }) if is_for_want_of_rights(&cause) => {}
+                opened => return opened,
+            }
+        }
+        Self::untouched(path)
+    }
+
+    /// The same, and nothing of it is changed, not even to bring it up to date: for whoever looks
+    /// at it for long, beside those that write it. SQLite itself may tidy up what a killed writer
+    /// left beside the file.
+    pub fn untouched(path: &Path) -> Result<Self, StoreError> {
         let failed = |cause| StoreError::Open { path: path.to_owned(), cause };
-        let readable = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
-        if !path.exists() {
-            let folder = path.parent().filter(|d| !d.as_os_str().is_empty());
-            let db = if folder.is_none_or(Path::is_dir) {
-                Self::open(Path::new(IN_MEMORY))?.db
-            } else {
-                readable().map_err(failed)?
-            };
-            return Ok(Self::over(path, db));
+        let folder = path.parent().filter(|d| !d.as_os_str().is_empty());
+        if !path.exists() && folder.is_none_or(Path::is_dir) {
+            return Ok(Self::over(path, Self::open(Path::new(IN_MEMORY))?.db));
         }
-        match Self::open(path) {
-            Err(StoreError::Open { cause, .. }) if is_for_want_of_rights(&cause) => {}
-            opened => return opened,
-        }
-        let beside = path.with_file_name(format!(
-            "{}-wal",
-            path.file_name().unwrap_or_default().to_string_lossy()
-        ));
-        // Where no other process has trials that are not in the file yet, it is as good as a
-        // constant; SQLite could not even lock it otherwise.
-        let settled = !beside.metadata().is_ok_and(|of| of.len() > 0);
-        let db = if settled {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(constant(path), flags)
-        } else {
-            readable()
+        // Opened read-only, SQLite would leave its two files beside it. Where nothing can be
+        // written, this is as good as that.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let db = Connection::open_with_flags(path, flags).map_err(failed)?;
+        db.pragma_update(None, "query_only", true).map_err(failed)?;
+        let mut store = Self::over(path, db);
+        let found = match store.version() {
+            // Where no other process has trials that are not in the file yet, it is as good as a
+            // constant; SQLite could not even lock it otherwise.
+            Err(StoreError::Open { cause, .. })
+                if is_for_want_of_rights(&cause) && is_settled(path) =>
+            {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                let db = Connection::open_with_flags(constant(path), flags).map_err(failed)?;
+                store = Self::over(path, db);
+                store.version()?
+            }
+            found => found?,
         };
-        let store = Self::over(path, db.map_err(failed)?);
-        if store.version()? < schema::OLDEST_READ {
+        if found < schema::OLDEST_READ {
             return Err(StoreError::Older { path: path.to_owned() });
         }
         Ok(store)
+    }
+
+    /// A number that changes whenever another process has written something.
+    pub fn revision(&self) -> Result<i64, StoreError> {
+        self.db
+            .pragma_query_value(None, "data_version", |row| row.get(0))
+            .map_err(|e| self.read_error("its revision".to_owned(), e))
     }
 
     fn over(path: &Path, db: Connection) -> Self {
@@ -359,6 +383,7 @@ fn busy(cause: &rusqlite::Error) -> bool {
 fn status_from(word: &str, reason: Option<String>) -> RunStatus {
     match word {
         "done" => RunStatus::Done,
+        "no figures" => RunStatus::NoFigures,
         "interrupted" => RunStatus::Interrupted,
         "failed" => RunStatus::Failed { reason: reason.unwrap_or_default() },
         _ => RunStatus::Running,

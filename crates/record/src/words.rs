@@ -73,9 +73,18 @@ pub(crate) fn value_in(unit: Unit, value: f64, (divisor, _): Scaled) -> String {
     number(scaled, decimals_for(unit, scaled).min(4))
 }
 
-/// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in.
+/// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in, unless an end has far
+/// more digits there.
 pub(crate) fn interval(quantity: &Quantity) -> Option<String> {
-    interval_in(quantity, scale_for(quantity.unit, quantity.value.or(quantity.high)?))
+    const MOST_DIGITS: f64 = 1e4;
+    let of_value = scale_for(quantity.unit, quantity.value.or(quantity.high)?);
+    let ends = [quantity.low, quantity.high].into_iter().flatten().map(f64::abs);
+    let farthest = ends.fold(0.0, f64::max);
+    if farthest / of_value.0 < MOST_DIGITS {
+        return interval_in(quantity, of_value);
+    }
+    let alone = Quantity { value: None, ..quantity.clone() };
+    interval_in(&alone, scale_for(quantity.unit, farthest))
 }
 
 /// The same in a magnitude that is given.

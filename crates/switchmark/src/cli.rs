@@ -32,6 +32,7 @@ mod roff;
 mod run;
 mod run_request;
 mod runs;
+mod serve;
 mod session;
 mod side_by_side;
 mod signals;
@@ -122,6 +123,8 @@ enum Verb {
     Export(export::Args),
     /// List the runs of a journal
     Runs(runs::Args),
+    /// Show a journal in a browser: its runs, their reports, comparisons, a run under way; /metrics
+    Serve(serve::Args),
     /// List the devices' profiles that are part of the program, or print one
     Profiles(profiles::Args),
     /// Hold a lab open, and run programs in its hosts
@@ -227,6 +230,7 @@ where
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Runs(args) => runs::run(&args),
+        Verb::Serve(args) => serve::run(&args),
         Verb::Profiles(args) => profiles::run(&args),
         Verb::Lab(verb) => lab::run(verb),
         Verb::Completions(args) => completions::run(&args),

@@ -97,6 +97,16 @@ pub enum Path {
     Bypass,
 }
 
+impl Path {
+    /// `device`, `bypass`
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Bypass => "bypass",
+        }
+    }
+}
+
 /// The phases of RFC 2544 §23 around the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {

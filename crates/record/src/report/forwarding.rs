@@ -14,12 +14,11 @@ mod pacing;
 mod rates;
 mod throughput;
 
-use measure::{FrameRate, Rate};
+use measure::Rate;
 use method::study::StudySpec;
-use page::{Block, Figure, Key, Section};
+use page::{Block, Figure, Section};
 
 use super::ReportInput;
-use super::frames::Frames;
 use super::reading;
 use super::subject::Who;
 
@@ -54,27 +53,12 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     })
 }
 
-/// What the links carry, where anything says so: the plan, the device's ports, or the hosts'. A
-/// lab's ports are limited by the kernel, which counts frames otherwise than a wire does: where its
-/// plan knows no link, there is none.
+/// What the links carry, where the plan knew it.
 fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
-    let planned = run.meta.studies.iter().find_map(|s| match s {
+    run.meta.studies.iter().find_map(|s| match s {
         StudySpec::Forwarding(spec) => spec.link_rate,
         _ => None,
-    });
-    let topology = &run.meta.topology;
-    let told = || {
-        let device = topology.devices.iter().filter_map(|d| d.port_rate).min();
-        let host = topology.hosts.iter().flat_map(|h| &h.ports).filter_map(|p| p.rate).min();
-        device.or(host).filter(|_| !topology.is_lab())
-    };
-    planned.or_else(told)
-}
-
-/// What a link carries of the figure's frames: as the study says, else by the link's rate.
-fn line_rate(figure: &Figure, link: Option<Rate>) -> Option<FrameRate> {
-    let told = figure.number(Key::LineRate).map(FrameRate);
-    told.or_else(|| Frames::of_figure(figure)?.line_rate(link?))
+    })
 }
 
 /// Which way through what: figures that share it belong to one line of a picture.

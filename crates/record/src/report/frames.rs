@@ -1,7 +1,7 @@
 //! What was sent, as readers know it: a size, or a mix by its name, and the headers where they are
 //! not plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
 
-use measure::{FrameMix, FrameRate, Rate};
+use measure::FrameMix;
 use page::{Cell, Condition, Figure, Key};
 use trial::{Datagrams, Headers, IpVersion};
 
@@ -78,11 +78,6 @@ impl Frames {
     /// For a table: the size, the headers beneath.
     pub(super) fn cell(&self) -> Cell {
         Cell::number(&self.name).with_note(&self.headers)
-    }
-
-    /// What a link carries of them.
-    pub(super) fn line_rate(&self, link: Rate) -> Option<FrameRate> {
-        self.mix.as_ref().map(|mix| mix.line_rate(link))
     }
 
     /// As sent, where all have one size and nothing but UDP over IPv4 stands before the payload.

@@ -5,11 +5,11 @@ use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
 
 use method::reconcile::reconcile;
-use trial::record::{Defect, FlowRecord, Outcome, PortCounters, Side};
+use trial::record::{FlowRecord, Outcome, PortCounters, Side};
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
-use crate::accounting::{LeftOut, TrialAccount};
+use crate::accounting::{LeftOut, TrialAccount, exactly};
 use crate::words;
 
 /// The list of single trials ends here; the store has the rest.
@@ -58,31 +58,6 @@ fn reasons_table(account: &TrialAccount) -> Option<Table> {
     let head = ["outcome", "reason", "trials", "for instance"];
     let caption = "Why trials were not used. One trial can have several reasons.".to_owned();
     Table::new(caption, head).with_rows(account.reasons.iter().map(row)).unless_empty()
-}
-
-/// The gate that did not hold, with the trial's numbers.
-fn exactly(defect: &Defect) -> String {
-    match defect {
-        Defect::OfferedLoad { flow, asked, sent } => {
-            format!("flow {flow}: {asked:.0} frames/s asked for, {sent:.0} sent")
-        }
-        Defect::BurstLength { flow, asked, sent } => {
-            format!("flow {flow}: {sent} frames sent of a burst of {asked}")
-        }
-        Defect::Burst { flow, longest, limit } => {
-            format!("flow {flow}: {longest} frames back to back, {limit} allowed")
-        }
-        Defect::Late { flow, late, lost } => format!("flow {flow}: {late} sent late, {lost} lost"),
-        Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
-        Defect::ForeignLoad { host, share } => {
-            format!("{host}: other programs took {:.0} % of its processors", share * 100.0)
-        }
-        Defect::OtherTraffic { place, rate } => {
-            format!("{place}: {rate:.0} frames/s that were not the trial's")
-        }
-        Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
-        Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),
-    }
 }
 
 /// Sums over a path's trials of datagrams.

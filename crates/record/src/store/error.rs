@@ -105,6 +105,16 @@ pub enum StoreError {
         /// Some of the runs it fits.
         fitting: Vec<String>,
     },
+    /// Two runs have one id.
+    #[error("merge store {} into {}: run {run} is another run here", other.display(), path.display())]
+    Another {
+        /// The id.
+        run: String,
+        /// The file it is in.
+        path: PathBuf,
+        /// The file it should have come from.
+        other: PathBuf,
+    },
     /// The testbed at hand is not the one the run was recorded on.
     #[error(
         "resume run `{run}`: it was recorded on testbed `{recorded}`, which differs from `{present}` now"
@@ -140,6 +150,9 @@ impl StoreError {
             Self::NoRun { .. } => Some("`switchmark runs` lists the runs of a store"),
             Self::Ambiguous { .. } => {
                 Some("write more of the run's id, or a label that only one run has")
+            }
+            Self::Another { .. } => {
+                Some("keep the two journals apart, or `runs rm` the run in one of them")
             }
             Self::TestbedChanged { .. } => {
                 Some("restore the testbed, or start a new run: results of two testbeds don't mix")

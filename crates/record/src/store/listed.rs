@@ -13,6 +13,46 @@ impl Store {
         self.listed(None)
     }
 
+    /// All runs, newest first, their trials not counted yet ([`Self::count`] does): quick however
+    /// many trials there are. A run none of whose trials is valid is told from those that measured.
+    pub fn uncounted(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let said = self.said_columns()?;
+        let listed = || -> rusqlite::Result<Vec<RunSummary>> {
+            let of_run = "FROM trial WHERE trial.run = run.id";
+            let sql = format!(
+                "SELECT id, created_unix_ns, verb, testbed,
+                        CASE WHEN status = 'done' AND EXISTS (SELECT 1 {of_run})
+                             AND NOT EXISTS (SELECT 1 {of_run} AND outcome = 'valid')
+                             THEN 'no figures' ELSE status END,
+                        status_reason, 0, 0, 0, {said}
+                 FROM run ORDER BY created_unix_ns DESC, id DESC"
+            );
+            self.db.prepare(&sql)?.query_map([], summary_from)?.collect()
+        };
+        listed().map_err(|e| self.read_error("the list of runs".into(), e))
+    }
+
+    /// Counts a run's trials.
+    pub fn count(&self, run: &mut RunSummary) -> Result<(), StoreError> {
+        let sql = "SELECT count(*), coalesce(sum(outcome = 'invalid'), 0),
+                          coalesce(sum(outcome = 'failed'), 0) FROM trial WHERE run = ?1";
+        let row = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
+        let counted = self.db.prepare_cached(sql).and_then(|mut s| s.query_row([&run.id], row));
+        let [trials, invalid, failed]: [i64; 3] =
+            counted.map_err(|e| self.read_error(format!("trials of run {}", run.id), e))?;
+        (run.trials, run.invalid, run.failed) = (trials as u64, invalid as u64, failed as u64);
+        Ok(())
+    }
+
+    /// An archive of an older version has none of these, and may not be writable.
+    fn said_columns(&self) -> Result<&'static str, StoreError> {
+        Ok(if self.version()? < schema::WITH_LABELS {
+            "NULL, NULL, NULL"
+        } else {
+            "run.holder, run.label, run.note"
+        })
+    }
+
     /// One of them, by its full id.
     pub fn summary(&self, run: &str) -> Result<RunSummary, StoreError> {
         self.listed(Some(run))?.pop().ok_or_else(|| self.no_run(run))
@@ -20,14 +60,8 @@ impl Store {
 
     /// All, or one.
     fn listed(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
-        let version = self.version()?;
+        let said = self.said_columns()?;
         let listed = || -> rusqlite::Result<Vec<RunSummary>> {
-            // An archive of an older version has none of these, and may not be writable.
-            let said = if version < schema::WITH_LABELS {
-                "NULL, NULL, NULL"
-            } else {
-                "run.holder, run.label, run.note"
-            };
             let sql = format!(
                 "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
                         count(trial.ordinal), coalesce(sum(outcome = 'invalid'), 0),

@@ -24,12 +24,29 @@ impl Store {
     /// Every trial of a run (full id) with its record, in the order they ran.
     pub fn records(&self, run: &str) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
         let rows = self.stored(run, "ORDER BY ordinal", &[&run])?;
-        rows.into_iter()
-            .map(|stored| {
-                let what = format!("trial {} of run {run}", stored.ordinal);
-                Ok((self.decode(&what, &stored.trial)?, self.decode(&what, &stored.record)?))
-            })
-            .collect()
+        rows.iter().map(|stored| self.decoded(run, stored)).collect()
+    }
+
+    /// A run's trials (full id) from an ordinal on, with their ordinals, in the order they ran; no
+    /// more than the newest so many.
+    pub fn newest_records(
+        &self,
+        run: &str,
+        from: u64,
+        most: u64,
+    ) -> Result<Vec<(u64, Trial, TrialRecord)>, StoreError> {
+        let which = "AND ordinal >= ?2 ORDER BY ordinal DESC LIMIT ?3";
+        let rows = self.stored(run, which, &[&run, &(from as i64), &(most as i64)])?;
+        let one = |stored: &StoredTrial| {
+            let (trial, record) = self.decoded(run, stored)?;
+            Ok((stored.ordinal, trial, record))
+        };
+        rows.iter().rev().map(one).collect()
+    }
+
+    fn decoded(&self, run: &str, stored: &StoredTrial) -> Result<(Trial, TrialRecord), StoreError> {
+        let what = format!("trial {} of run {run}", stored.ordinal);
+        Ok((self.decode(&what, &stored.trial)?, self.decode(&what, &stored.record)?))
     }
 
     /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it

@@ -27,7 +27,9 @@ fn every_format_keeps_its_rules() {
     assert!(rows.count() > figures.len(), "{markdown}");
 
     let prometheus = export::prometheus(&meta, &figures);
-    assert!(prometheus.ends_with('\n') && prometheus.contains("# TYPE switchmark_rtt_ns gauge\n"));
+    assert!(
+        prometheus.ends_with('\n') && prometheus.contains("# TYPE switchmark_rtt_seconds gauge\n")
+    );
     assert!(prometheus.contains(r#"note="a, \"b\"\nc=d\\""#), "{prometheus}");
     for line in prometheus.lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').expect("a value");

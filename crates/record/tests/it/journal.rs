@@ -11,10 +11,10 @@ use trial::{Outcome, Recorded, Testbed, TestbedError, Trial};
 use trial::{Path as Way, Protocol, Subject};
 
 /// A directory of this test's own, gone afterwards.
-struct Place(PathBuf);
+pub struct Place(PathBuf);
 
 impl Place {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("journal-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -22,7 +22,7 @@ impl Place {
         Self(path)
     }
 
-    fn store(&self) -> PathBuf {
+    pub fn store(&self) -> PathBuf {
         self.0.join("store.sqlite")
     }
 }
@@ -33,7 +33,7 @@ impl Drop for Place {
     }
 }
 
-fn trial(n: u32) -> Trial {
+pub fn trial(n: u32) -> Trial {
     echo_trial(Protocol::Udp, 64, Way::Device, n)
 }
 
@@ -514,4 +514,54 @@ fn an_archive_is_read_where_nothing_can_be_written() {
     let none = place.0.join("none.db");
     assert!(Store::read(&none).and_then(|store| store.runs()).expect("empty").is_empty());
     assert!(!none.exists(), "reading makes nothing");
+}
+
+/// Whoever only looks changes neither the file nor its version, and sees what others write.
+#[test]
+fn a_look_changes_nothing_and_sees_what_is_written() {
+    let place = Place::new("look");
+    let path = place.store();
+    let store = Store::open(&path).expect("a store");
+    for id in ["r1", "r2"] {
+        store.create_run(&meta(id)).expect("a new run");
+        store.set_status(id, &RunStatus::Done).expect("writable");
+    }
+    let look = Store::untouched(&path).expect("readable");
+    let before = look.revision().expect("readable");
+    assert_eq!(look.revision().expect("readable"), before);
+    let (inner, _) = testbed(100);
+    let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
+    for n in 0..5 {
+        journal.run(&trial(n)).expect("it runs");
+    }
+    let failed = |_: usize, _: &Trial| Ok(trial::TrialRecord::failed(1, "gone".to_owned()));
+    let inner = Box::new(Scripted::new(topology(), failed));
+    Journal::new(&store, "r2", inner).expect("a journal").run(&trial(0)).expect("it runs");
+    assert_ne!(look.revision().expect("readable"), before);
+
+    let mut runs = look.uncounted().expect("readable");
+    for run in &mut runs {
+        look.count(run).expect("readable");
+    }
+    runs.sort_by(|a, b| a.id.cmp(&b.id));
+    assert_eq!((runs[0].trials, runs[0].failed, &runs[0].status), (5, 0, &RunStatus::Done));
+    assert_eq!((runs[1].trials, runs[1].failed, &runs[1].status), (1, 1, &RunStatus::NoFigures));
+    let newest = look.newest_records("r1", 1, 3).expect("readable");
+    assert_eq!(newest.iter().map(|(at, ..)| *at).collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(look.newest_records("r1", 4, 3).expect("readable").len(), 1);
+    drop(look);
+    drop(journal);
+    drop(store);
+
+    let db = rusqlite::Connection::open(&path).expect("a database");
+    db.pragma_update(None, "user_version", 3).expect("writable");
+    drop(db);
+    let octets = std::fs::read(&path).expect("a file");
+    let look = Store::untouched(&path).expect("as it is");
+    assert_eq!(look.uncounted().expect("readable").len(), 2);
+    assert!(Store::untouched(&place.0.join("none/x.db")).is_err(), "no such folder");
+    drop(look);
+    assert_eq!(std::fs::read(&path).expect("a file"), octets, "not brought up to date");
+    let beside = std::fs::read_dir(&place.0).expect("listed").count();
+    assert_eq!(beside, 1, "nothing is left beside it");
 }

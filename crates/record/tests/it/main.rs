@@ -3,6 +3,7 @@
 
 mod export;
 mod journal;
+mod merged;
 mod report;
 mod sweep;
 mod synthetic;

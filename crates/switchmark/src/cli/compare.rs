@@ -100,6 +100,15 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome(&compared, held.is_some()))
 }
 
+/// Two runs of a journal, or two parts of one, as a page.
+pub fn page(store: &Store, runs: &[String], now: u64) -> Result<String, Failure> {
+    let sides = Sides::load(store, runs, None)?;
+    let (reference, subject) = sides.both();
+    let compared = compare(&subject, &reference, MARGIN);
+    let metas = [sides.reference_meta(), sides.subject_meta()];
+    Ok(record::report::comparison::render(&compared, metas, None, now)?)
+}
+
 /// A baseline is kept, broken, or neither is shown.
 fn outcome(compared: &Compared, is_baseline: bool) -> Outcome {
     if !is_baseline {

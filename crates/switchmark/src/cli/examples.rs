@@ -154,6 +154,20 @@ const EXAMPLES: &[Of] = &[
     ),
     ("export", &[("switchmark export latest --format csv", "a run's figures for a spreadsheet")]),
     (
+        "serve",
+        &[
+            ("switchmark serve", "the journal's pages at http://127.0.0.1:8377/"),
+            (
+                "switchmark serve --listen unix:/run/user/1000/switchmark.sock",
+                "for a proxy, or for ssh -L 8377:/run/user/1000/switchmark.sock",
+            ),
+            (
+                "switchmark serve --listen 192.0.2.7:8377 --token-file token",
+                "for others too, who have to know the token",
+            ),
+        ],
+    ),
+    (
         "runs",
         &[
             ("switchmark runs", "the journal's runs, the latest first"),

@@ -74,6 +74,7 @@ const OWN: &[(&str, Status, &str)] = &[
         "as of the run: figures without a value, or claims that are inconclusive",
     ),
     ("report", Status::Worse, "as of the run: a claim fails"),
+    ("serve", Status::Done, "ended by a signal: Ctrl-C, or SIGTERM as service managers send it"),
     ("sim", Status::Failed, "failed or interrupted, or a point of a sweep failed"),
     ("compare", Status::BadInput, "bad input, such as a run that does not exist"),
     (
@@ -107,7 +108,7 @@ const PASSED_ON: &str = "`lab exec` passes on the exit code of the program that 
 
 /// Verbs that leave nothing open: they show or write what is there.
 const PLAIN: &[&str] =
-    &["runs", "export", "import", "profiles", "testbed", "lab", "completions", "agent"];
+    &["runs", "export", "import", "profiles", "testbed", "lab", "completions", "agent", "serve"];
 
 /// The codes of a verb, each with what it says.
 pub fn of(verb: &str) -> Vec<(Status, &'static str)> {

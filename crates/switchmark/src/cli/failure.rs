@@ -51,6 +51,32 @@ impl Failure {
         Refused { text: self.render(), code: self.status.code() }
     }
 
+    /// In one line, with its causes, and the advice beside it.
+    pub fn in_words(&self) -> (String, Option<String>) {
+        let mut said: Vec<String> = Vec::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            if said.last() != Some(&cause) {
+                said.push(cause);
+            }
+        }
+        (said.join(": "), self.advice())
+    }
+
+    /// Whether there is no such thing as was asked for.
+    pub fn is_missing(&self) -> bool {
+        let store = self.error.downcast_ref::<StoreError>();
+        matches!(store, Some(StoreError::NoRun { .. }))
+    }
+
+    /// Whether it was asked for in vain.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self.status, Status::BadInput)
+    }
+
+    fn advice(&self) -> Option<String> {
+        self.hint.clone().or_else(|| self.error.chain().find_map(hint_of))
+    }
+
     /// As it is printed.
     pub fn render(&self) -> String {
         let mut out = String::new();
@@ -66,7 +92,7 @@ impl Failure {
         if let Some(config) = self.error.downcast_ref::<ConfigError>() {
             out.push_str(&config.excerpt);
         }
-        if let Some(hint) = self.hint.clone().or_else(|| self.error.chain().find_map(hint_of)) {
+        if let Some(hint) = self.advice() {
             let _ = writeln!(out, "hint: {hint}");
         }
         out

@@ -19,8 +19,8 @@ use trial::{Topology, Trial, TrialRecord};
 
 use super::options::Data;
 use super::{Failure, Outcome, lone};
+use crate::config::ConfigError;
 use crate::config::source::plain;
-use crate::config::{ConfigError, fit};
 use crate::files;
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -200,8 +200,8 @@ fn frames(spec: &ForwardingSpec, asked: &FrameMix) -> String {
         "{size}-octet frame{} = {} length {} = UDP payload {}{line}",
         if mix == *asked { String::new() } else { format!(" (where {asked} is asked for)") },
         if spec.headers.version == bare.version { "IP" } else { "IPv6" },
-        inside(fit::above_ip(spec.headers)),
-        inside(fit::above_payload(spec.headers)),
+        inside(spec.headers.above_ip()),
+        inside(spec.headers.above_payload()),
     )
 }
 

@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 /// What people call a run, and what they wrote about it.
-fn said_of(store: &Store, run: &str) -> Result<Vec<String>, Failure> {
+pub fn said_of(store: &Store, run: &str) -> Result<Vec<String>, Failure> {
     let summary = store.summary(run)?;
     let label = summary.label.map(|label| format!("Label: {label}"));
     let note = summary.note.map(|note| format!("Note: {note}"));

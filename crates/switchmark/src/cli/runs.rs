@@ -1,10 +1,13 @@
-//! `switchmark runs`: what the journal holds, newest first; labels, notes and removal.
+//! `switchmark runs`: what the journal holds, newest first; labels, notes, removal, and the runs of
+//! other journals taken in.
 //!
 //! Never removes a run that may be under way.
 
+use std::path::{Path, PathBuf};
+
 use jiff::{Span, Timestamp};
 use record::text::Grid;
-use record::{RunStatus, RunSummary, Store, SweepPoint};
+use record::{Merged, RunStatus, RunSummary, Store, SweepPoint};
 use serde_json::json;
 
 use super::options::Data;
@@ -20,6 +23,7 @@ use crate::terminal::screen::screen;
     after_help = "Examples:
   switchmark runs --verb latency --last 5
   switchmark runs label latest \"before the firmware\"
+  switchmark runs merge host2.sqlite host3.sqlite
   switchmark runs prune --older-than 90 --dry-run"
 )]
 pub struct Args {
@@ -38,6 +42,14 @@ enum Deed {
     Label(Said),
     /// Write a note beside a run, or take it away
     Note(Said),
+    /// Take in the finished runs of other journals: those of several hosts in one
+    Merge {
+        /// Other journals' files; they are only read
+        #[arg(value_name = "JOURNAL", required = true)]
+        journals: Vec<PathBuf>,
+        #[command(flatten)]
+        data: Data,
+    },
     /// Remove runs and all their trials; the journal has no copy
     Rm {
         /// Runs: ids, the starts of such, or a sweep's id
@@ -131,6 +143,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         None => list(&args.which, &args.data)?,
         Some(Deed::Label(said)) => say(said, Store::label)?,
         Some(Deed::Note(said)) => say(said, Store::note)?,
+        Some(Deed::Merge { journals, data }) => merge(journals, data)?,
         Some(Deed::Rm { runs, data }) => {
             let store = Store::open(&output::store_path(data)?)?;
             let known = all(&store)?;
@@ -228,6 +241,49 @@ fn named(store: &Store, known: &[RunSummary], asked: &str) -> Result<Vec<RunSumm
             Err(ConfigError::bare(message, hint).into())
         }
     }
+}
+
+fn merge(journals: &[PathBuf], data: &Data) -> Result<(), Failure> {
+    // A name mistyped is told before anything is taken, and no file is made of it.
+    if let Some(missing) = journals.iter().find(|path| !path.is_file()) {
+        let message = format!("there is no journal {}", missing.display());
+        return Err(ConfigError::bare(message, "name the files of other journals").into());
+    }
+    let store = Store::open(&output::store_path(data)?)?;
+    let mut all = Vec::new();
+    for path in journals {
+        all.push((path, store.merge(&Store::read(path)?)?));
+    }
+    if data.json {
+        let schema = record::rows::SCHEMA;
+        let merged: Vec<_> =
+            all.iter().map(|(path, merged)| json!({ "journal": path, "runs": merged })).collect();
+        return Ok(speak::print_json(
+            &json!({ "schema": schema, "verb": "runs", "merged": merged }),
+        )?);
+    }
+    let lines: String = all.iter().map(|(path, merged)| in_words(path, merged)).collect();
+    Ok(speak::print(&lines)?)
+}
+
+/// `FILE: 3 runs taken; 1 was here already; 1 is under way and was left (20261125-…)`
+fn in_words(path: &Path, merged: &Merged) -> String {
+    let count = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
+    let mut parts = vec![format!("{} taken", count(merged.added.len()))];
+    if !merged.renewed.is_empty() {
+        parts.push(format!("{} brought up to date", count(merged.renewed.len())));
+    }
+    if !merged.known.is_empty() {
+        parts.push(format!("{} here already", count(merged.known.len())));
+    }
+    if !merged.running.is_empty() {
+        parts.push(format!(
+            "{} not ended and left: {}",
+            count(merged.running.len()),
+            merged.running.join(", ")
+        ));
+    }
+    format!("{}: {}\n", path.display(), parts.join("; "))
 }
 
 fn remove(store: &Store, going: &[RunSummary], data: &Data) -> Result<(), Failure> {

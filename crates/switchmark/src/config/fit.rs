@@ -100,27 +100,6 @@ pub fn load_fits(load: &Load, testbed: &Testbed) -> Result<(), Misfit> {
     }
 }
 
-/// The octets of a frame beside IP header and payload: MAC header and FCS.
-const ETHERNET_OCTETS: u32 = 18;
-const VLAN_OCTETS: u32 = 4;
-const UDP_OCTETS: u32 = 8;
-const fn ip_header_octets(version: IpVersion) -> u32 {
-    match version {
-        IpVersion::V4 => 20,
-        IpVersion::V6 => 40,
-    }
-}
-
-/// By how much a frame with these headers is larger than its IP packet.
-pub const fn above_ip(headers: Headers) -> u32 {
-    ETHERNET_OCTETS + if headers.vlan.is_some() { VLAN_OCTETS } else { 0 }
-}
-
-/// By how much a frame with these headers is larger than its UDP payload.
-pub const fn above_payload(headers: Headers) -> u32 {
-    above_ip(headers) + ip_header_octets(headers.version) + UDP_OCTETS
-}
-
 /// Whether the hosts' ports have an address of that version, and addresses enough to vary.
 pub fn addresses_fit(headers: Headers, testbed: &Testbed) -> Result<(), Misfit> {
     let Source::Hosts(hosts) = &testbed.source else { return Ok(()) };
@@ -235,22 +214,5 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
             let all = spec.sizes.iter().chain([&spec.size]);
             all.into_iter().try_for_each(|size| size_fits(*size, testbed))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers_take_room() {
-        let check = |version, vlan, above: (u32, u32)| {
-            let headers = Headers { version, vlan, ..Headers::default() };
-            assert_eq!((above_ip(headers), above_payload(headers)), above);
-        };
-        check(IpVersion::V4, None, (18, 46));
-        check(IpVersion::V4, Some(1), (22, 50));
-        check(IpVersion::V6, None, (18, 66));
-        check(IpVersion::V6, Some(4094), (22, 70));
     }
 }

@@ -275,7 +275,7 @@ pub(super) fn frames_of(
     headers: Headers,
     testbed: &Testbed,
 ) -> Result<Vec<FrameSize>, Fault> {
-    let (ip, payload) = (fit::above_ip(headers), fit::above_payload(headers));
+    let (ip, payload) = (headers.above_ip(), headers.above_payload());
     let ways = ip_lengths.iter().map(|length| (length, ip));
     let ways = ways.chain(payloads.iter().map(|length| (length, payload)));
     ways.map(|(length, above)| {

@@ -20,6 +20,7 @@ mod pages;
 mod program;
 mod protocol;
 mod prove;
+mod serve;
 mod sim;
 mod site;
 mod terminal;

@@ -184,8 +184,16 @@ fn the_journal_is_looked_through_and_cleared() {
     let told = folder.json(&["runs", "prune", "--keep", "2", "--dry-run"]);
     assert_eq!(told["would_be_removed"][0]["id"].as_str(), Some(first.as_str()));
     assert_eq!(listed(&[]).len(), 3, "only told");
+    let (kept, other) = (listed(&[]), folder.0.path("other.db"));
+    Store::open(&other).expect("a store").merge(&journal).expect("a copy");
     assert!(folder.run(&["runs", "prune", "--status", "interrupted"]).status.success());
     assert_eq!(listed(&[]).len(), 2);
+    let merged = folder.run(&["runs", "merge", &other.display().to_string()]);
+    let told = String::from_utf8_lossy(&merged.stdout);
+    assert!(told.ends_with("other.db: 1 run taken; 2 runs here already\n"), "{told}");
+    assert_eq!(listed(&[]), kept);
+    assert_eq!(folder.run(&["runs", "merge", "nowhere.db"]).status.code(), Some(2));
+    assert!(folder.run(&["runs", "rm", &first]).status.success());
     let latest = listed(&[])[0].clone();
     assert!(folder.run(&["runs", "rm", &latest]).status.success());
     assert_eq!(listed(&[]).len(), 1);

@@ -46,15 +46,21 @@ pub fn is_there(test: &str) -> bool {
 
 /// Renders a page, and returns its document and what its console said.
 pub fn browse(page: &Path, scratch: &Scratch) -> (String, Vec<String>) {
+    browse_at(&format!("file://{}", page.display()), scratch)
+}
+
+/// The same by its address, of a file or of this machine.
+pub fn browse_at(address: &str, scratch: &Scratch) -> (String, Vec<String>) {
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0"])
+        .arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+        .args(["--enable-logging=stderr", "--v=0"])
         // A frame's page may be asked how it is laid out.
         .arg("--allow-file-access-from-files")
         .arg(format!("--user-data-dir={}", scratch.path("profile").display()))
         .args(["--virtual-time-budget=2000", "--dump-dom"])
-        .arg(format!("file://{}", page.display()))
+        .arg(address)
         .output()
         .expect("chromium starts");
     let log = String::from_utf8_lossy(&output.stderr);
@@ -127,15 +133,25 @@ pub fn looked_at<T: DeserializeOwned>(
     ready: &str,
     look: &str,
 ) -> Vec<T> {
+    let html = screens(frames, ready, look);
+    let own = scratch.path("screens.html");
+    std::fs::write(&own, html).expect("writes");
+    seen(browse(&own, scratch))
+}
+
+/// A page of these frames, which says what it sees in them.
+pub fn screens(frames: &[(String, (u32, u32))], ready: &str, look: &str) -> String {
     let script = format!("const ready = {ready}, look = {look};{LOOK}");
     let mut html = format!("<!doctype html><script>{script}</script><body>");
     for (page, (width, height)) in frames {
         let style = format!("border:0;width:{width}px;height:{height}px");
         let _ = write!(html, r#"<iframe src="{page}" style="{style}"></iframe>"#);
     }
-    let own = scratch.path("screens.html");
-    std::fs::write(&own, html).expect("writes");
-    let (document, console) = browse(&own, scratch);
+    html
+}
+
+/// What such a page said.
+pub fn seen<T: DeserializeOwned>((document, console): (String, Vec<String>)) -> Vec<T> {
     let said = document.split(r#"<script type="application/json">"#).nth(1);
     let said = said.and_then(|rest| rest.split("</script>").next());
     let said = said.unwrap_or_else(|| panic!("{console:?}: {document}"));

@@ -115,6 +115,26 @@ pub struct Headers {
     pub spread: Spread,
 }
 
+impl Headers {
+    /// By how many octets a frame is larger than its IP packet: destination, source, type, the tag,
+    /// and the FCS (IEEE 802.3 §3.1.1).
+    pub const fn above_ip(self) -> u32 {
+        const ETHERNET: u32 = 18;
+        const TAG: u32 = 4;
+        if self.vlan.is_some() { ETHERNET + TAG } else { ETHERNET }
+    }
+
+    /// By how many octets a frame is larger than its UDP payload.
+    pub const fn above_payload(self) -> u32 {
+        const UDP: u32 = 8;
+        let ip = match self.version {
+            IpVersion::V4 => 20,
+            IpVersion::V6 => 40,
+        };
+        self.above_ip() + ip + UDP
+    }
+}
+
 /// The version of IP.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
@@ -251,5 +271,22 @@ impl Reception {
             Self::Packet => "packet",
             Self::Udp => "udp",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_take_room() {
+        let check = |version, vlan, above: (u32, u32)| {
+            let headers = Headers { version, vlan, ..Headers::default() };
+            assert_eq!((headers.above_ip(), headers.above_payload()), above);
+        };
+        check(IpVersion::V4, None, (18, 46));
+        check(IpVersion::V4, Some(1), (22, 50));
+        check(IpVersion::V6, None, (18, 66));
+        check(IpVersion::V6, Some(4094), (22, 70));
     }
 }

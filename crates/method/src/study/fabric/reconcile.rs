@@ -1,7 +1,8 @@
 //! What floods and exchanges say of one device together: a short uplink and a device that blocks
 //! nobody exclude each other.
 //!
-//! Owns the one place where the two answers meet. Never makes either surer than it was.
+//! Owns the one place where the two answers meet. Never makes either surer than the other's
+//! evidence allows.
 
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Verdict};
@@ -18,6 +19,12 @@ pub(super) fn reconcile(groups: &mut [Figure], answer: &mut Figure) {
     else {
         return;
     };
+    if let Some(share) = held_up(structure)
+        && answer.number(Key::Margin).is_some_and(|margin| share < 1.0 - margin)
+    {
+        blocks(answer, share);
+        return;
+    }
     match answer.value {
         // An uplink is short, whether or not the arrangements that were tried fill it.
         Some(1.0) if structure.verdict == Verdict::DeviceLimited => {
@@ -34,6 +41,24 @@ pub(super) fn reconcile(groups: &mut [Figure], answer: &mut Figure) {
         }
         _ => {}
     }
+}
+
+/// What a port keeps of its rate in the flood that held ports up most, where groups of ports with
+/// short uplinks were told for sure.
+fn held_up(structure: &Figure) -> Option<f64> {
+    let told = structure.value.is_some() && structure.verdict == Verdict::DeviceLimited;
+    let sure = told && !structure.caveats.contains(&Caveat::NotResolved);
+    structure.number(Key::WorstShare).filter(|_| sure)
+}
+
+/// Ports that are held up between their groups are blocked, whether or not an arrangement that was
+/// tried, or the messages of an exchange, show it.
+fn blocks(answer: &mut Figure, share: f64) {
+    answer.value = Some(0.0);
+    // Traffic that stays inside its group is the control, and is not held up.
+    answer.verdict = judge(&Evidence::Sight { seen: true, in_control: Some(false) });
+    answer.set(Key::WorstShare, share);
+    answer.caveats.retain(|caveat| *caveat != Caveat::NotResolved);
 }
 
 fn doubt(figure: &mut Figure) {

@@ -147,10 +147,15 @@ fn sentence(figure: &Figure) -> String {
     let pairing = format!(
         "with {all}{nodes} ports active, the worst pairing ({worst}) gets {share} of what one pair alone gets"
     );
-    match figure.value {
-        Some(0.0) => format!("{subject} is blocking: {pairing}."),
-        Some(_) => format!("{subject} is non-blocking in every arrangement tried: {pairing}."),
-        None => format!("Whether {subject} is non-blocking is not shown: {pairing}."),
+    let flooded = figure.number(Key::WorstShare).map(words::percent);
+    match (figure.value, flooded) {
+        (Some(0.0), Some(kept)) => format!(
+            "{subject} is blocking: with all traffic between its groups of ports a port gets {kept} of its \
+             rate. In the exchange, {pairing}."
+        ),
+        (Some(0.0), None) => format!("{subject} is blocking: {pairing}."),
+        (Some(_), _) => format!("{subject} is non-blocking in every arrangement tried: {pairing}."),
+        (None, _) => format!("Whether {subject} is non-blocking is not shown: {pairing}."),
     }
 }
 

@@ -12,20 +12,17 @@ use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, reading};
 use super::goal::Kind;
-use super::line_rate;
 use crate::words;
 
 /// A row for each rate; what the direct cable did stands beside it, or in a row of its own where no
 /// device figure matches it.
-pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Table {
+pub(super) fn table(rates: &[&Figure], all: &[Figure]) -> Table {
     let beside =
         |f: &Figure| rates.iter().any(|r| !r.is_bypass() && same(among::bypass_of(r, all), f));
     let rows = rates.iter().filter(|f| !(f.is_bypass() && beside(f))).map(|f| {
-        // A page's own link rate serves figures that were found without.
-        let by_page = || Some(f.value? / ways(f) / line_rate(f, link)?.0);
-        let of_line = f.number(Key::OfLineRate).or_else(by_page);
         // The link rate is the device's: a direct cable need not have it.
-        let of_line = of_line.filter(|_| !f.is_bypass()).map(words::share_of_line);
+        let of_line =
+            f.number(Key::OfLineRate).filter(|_| !f.is_bypass()).map(words::share_of_line);
         let bypass = if f.is_bypass() { None } else { among::bypass_of(f, all) };
         vec![
             frames::cell(f),
@@ -46,11 +43,6 @@ pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Ta
         .with_note(note)
         .stating(Unit::FramesPerSecond)
         .with_rows(rows)
-}
-
-/// Both ways together have two lines.
-fn ways(figure: &Figure) -> f64 {
-    if reading::text(figure, Key::Direction).as_deref() == Some("total") { 2.0 } else { 1.0 }
 }
 
 fn same(a: Option<&Figure>, b: &Figure) -> bool {

@@ -5,13 +5,13 @@
 use std::collections::BTreeSet;
 
 use measure::Rate;
-use page::{Axis, Block, Figure, Image, Metric, Picture, Plot, Point, Scale, Series, Unit};
+use page::{Axis, Block, Figure, Image, Key, Metric, Picture, Plot, Point, Scale, Series, Unit};
 
 use super::super::frames::Frames;
 use super::super::subject::Who;
 use super::super::{ReportInput, among, reading};
 use super::goal::{self, Kind};
-use super::{Lane, lane, lane_name, line_rate, rates};
+use super::{Lane, lane, lane_name, rates};
 use crate::words;
 
 /// A longer table of the same rates in bits is folded.
@@ -34,7 +34,7 @@ pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
         blocks.push(Block::Pictures(pictures));
     }
     if !rates.is_empty() {
-        blocks.push(Block::Table(rates::table(&rates, run.figures, link)));
+        blocks.push(Block::Table(rates::table(&rates, run.figures)));
         blocks.extend(goal::meant(&rates));
         blocks.extend(rates::searches(&rates));
         let table = rates::conventions(&rates, run.figures);
@@ -125,7 +125,7 @@ fn theoretical(shown: &[&Figure], sizes: &[Frames], link: Option<Rate>) -> Optio
         .enumerate()
         .filter_map(|(i, size)| {
             let mut of = shown.iter().filter(|f| Frames::of_figure(f).as_ref() == Some(size));
-            let y = of.find_map(|f| line_rate(f, link))?.0;
+            let y = of.find_map(|f| f.number(Key::LineRate))?;
             let text = format!("{} {}", size.label(), words::value(Unit::FramesPerSecond, y));
             Some(Point { x: i as f64, y, whisker: None, text })
         })

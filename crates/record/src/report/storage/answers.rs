@@ -176,3 +176,96 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     );
     Some(stated(words::capital(&text), seen).asked("Added by the device?"))
 }
+
+#[cfg(test)]
+mod tests {
+    use page::Conditions;
+
+    use super::*;
+
+    fn figure(metric: Metric, estimate: &str, value: f64, ends: [f64; 2]) -> Figure {
+        let mut figure = Figure {
+            metric,
+            quantile: None,
+            unit: if metric == Metric::NetworkShare { Unit::Ratio } else { Unit::Nanoseconds },
+            value: Some(value),
+            low: Some(ends[0]),
+            high: Some(ends[1]),
+            confidence: Some(0.95),
+            n: 10,
+            blocks: 10,
+            conditions: Conditions::new(),
+            verdict: Verdict::TesterLimited,
+            caveats: Vec::new(),
+        };
+        figure.set(Key::Study, "storage");
+        figure.set(Key::Operation, "all");
+        figure.set(Key::Device, "bridge");
+        figure.set(Key::BlockSize, 4096_u64);
+        if !estimate.is_empty() {
+            figure.set(Key::Estimate, estimate);
+        }
+        figure
+    }
+
+    /// The sentence about what the device adds, where operations are seen to take so much longer.
+    fn added(seen: f64, ends: [f64; 2], caveats: &[Caveat]) -> String {
+        let mut share = figure(Metric::NetworkShare, "", 0.04, [0.03, 0.05]);
+        share.caveats = caveats.to_vec();
+        let mut rest = figure(
+            Metric::IoLatencyAdded,
+            "observed less predicted",
+            -182.0,
+            [-83_385.0, 29_426.0],
+        );
+        rest.set(Key::Agrees, "yes");
+        let all = [
+            share,
+            figure(Metric::IoLatencyAdded, "", seen, ends),
+            figure(Metric::IoLatencyAdded, "predicted from the round trips", 7_000.0, [6e3, 8e3]),
+            rest,
+        ];
+        let answers = answers(&all);
+        let own = answers.iter().find(|a| a.question == "Added by the device?");
+        own.expect("an answer").text.replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn what_is_around_zero_is_no_longer_operation() {
+        let rest = "(rest −182 ns (95 % CI −83.4…29.4 µs)).";
+        let table: [(f64, [f64; 2], &[Caveat], String); 3] = [
+            (
+                5_400.0,
+                [4_900.0, 5_800.0],
+                &[],
+                format!(
+                    "Each operation takes 5.40 µs (95 % CI 4.90…5.80 µs) longer through the bridge than \
+                     over the direct cable; by the RTTs 7.00 µs; the two agree {rest}"
+                ),
+            ),
+            (
+                -4_160.0,
+                [-9_000.0, 1_000.0],
+                &[],
+                format!(
+                    "As far as can be told, operations take as long through the bridge as over the \
+                     direct cable: −4.16 µs (95 % CI −9.00…1.00 µs) longer; by the RTTs 7.00 µs; \
+                     the two agree {rest}"
+                ),
+            ),
+            (
+                5_400.0,
+                [4_900.0, 5_800.0],
+                &[Caveat::NetworkAtMost],
+                format!(
+                    "Each operation takes 5.40 µs (95 % CI 4.90…5.80 µs) longer through the bridge than \
+                     over the direct cable; by the RTTs 7.00 µs; the messages beside the job are \
+                     unlike its operations, so that their RTTs explain nothing {rest}"
+                ),
+            ),
+        ];
+        for (seen, ends, caveats, expect) in table {
+            assert_eq!(added(seen, ends, caveats), expect, "{caveats:?}");
+        }
+    }
+}

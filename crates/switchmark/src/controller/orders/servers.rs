@@ -11,7 +11,6 @@ use trial::topology::{Host, PortRef};
 use trial::{Backend, Datagrams, Flow, FlowKind, Headers, Reception, Schedule};
 
 use super::{ByHost, Scene, answered_by_kernel, gap_ns, refused};
-use crate::config::fit;
 use crate::failed::Failed;
 use crate::protocol::{Order, Work};
 
@@ -58,7 +57,7 @@ impl Scene<'_> {
             return Err(refused(flow, why).unavailable());
         };
         Ok(iperf3::Datagrams {
-            payload: size.octets().saturating_sub(fit::above_payload(asked.headers)),
+            payload: size.octets().saturating_sub(asked.headers.above_payload()),
             gap_ns: gap_ns(flow, rate)?,
             burst_limit: asked.burst_limit,
             limit: self.limit(flow, asked)?,

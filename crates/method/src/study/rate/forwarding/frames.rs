@@ -9,10 +9,6 @@ use super::ForwardingSpec;
 use page::{Conditions, Figure, Key, Unit};
 use trial::{Headers, IpVersion};
 
-/// Destination, source, type, and the FCS.
-const ETHERNET: u32 = 18;
-const VLAN_TAG: u32 = 4;
-const UDP: u32 = 8;
 /// What a frame must carry to be told from others: token, flow, number, time.
 const PROBE: u32 = 18;
 
@@ -67,8 +63,8 @@ impl Frames {
         };
         if let Some(size) = self.sent.single() {
             let inside = |headers: u32| u64::from(size.octets() - headers);
-            add(Key::IpLength, inside(self.link_headers()).into());
-            add(Key::UdpPayload, inside(self.all_headers()).into());
+            add(Key::IpLength, inside(self.headers.above_ip()).into());
+            add(Key::UdpPayload, inside(self.headers.above_payload()).into());
         } else {
             add(Key::MeanFrameOctets, self.sent.mean_octets().into());
         }
@@ -119,35 +115,15 @@ impl Frames {
         match convention {
             RateConvention::L1 => mean + f64::from(measure::units::WIRE_OVERHEAD_OCTETS),
             RateConvention::L2 => mean,
-            RateConvention::L3 => mean - f64::from(self.link_headers()),
-            RateConvention::Payload => mean - f64::from(self.all_headers()),
+            RateConvention::L3 => mean - f64::from(self.headers.above_ip()),
+            RateConvention::Payload => mean - f64::from(self.headers.above_payload()),
         }
     }
-
-    const fn link_headers(&self) -> u32 {
-        link_headers(self.headers)
-    }
-
-    const fn all_headers(&self) -> u32 {
-        all_headers(self.headers)
-    }
-}
-
-const fn link_headers(headers: Headers) -> u32 {
-    if headers.vlan.is_some() { ETHERNET + VLAN_TAG } else { ETHERNET }
-}
-
-const fn all_headers(headers: Headers) -> u32 {
-    let ip = match headers.version {
-        IpVersion::V4 => 20,
-        IpVersion::V6 => 40,
-    };
-    link_headers(headers) + ip + UDP
 }
 
 /// 64 octets, 68 with a tag, 84 over IPv6, 88 with both.
 pub(super) fn least(headers: Headers) -> FrameSize {
-    FrameSize::new(all_headers(headers) + PROBE).expect("within an Ethernet frame")
+    FrameSize::new(headers.above_payload() + PROBE).expect("within an Ethernet frame")
 }
 
 #[cfg(test)]

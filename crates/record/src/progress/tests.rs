@@ -1,0 +1,126 @@
+//! What a page of a run under way is told, of trials that are made up.
+
+use measure::reading::Stamp;
+use measure::{FrameMix, FrameRate, FrameSize, Histogram};
+use trial::record::{DatagramsRecord, Defect, EchoRecord};
+use trial::topology::{Pair, PortRef};
+use trial::{Backend, Datagrams, Gate, Outcome};
+
+use super::*;
+
+fn pair() -> Pair {
+    let port = |host: &str| PortRef { host: host.to_owned(), port: "eth1".to_owned() };
+    Pair { from: port("h1"), to: port("h2") }
+}
+
+fn tracker(trials: u64) -> Tracker {
+    Tracker {
+        expected: Estimate { trials, ..Estimate::NONE },
+        lines: VecDeque::new(),
+        starts: VecDeque::new(),
+        brackets: BTreeMap::new(),
+        warnings: BTreeMap::new(),
+    }
+}
+
+fn paced(rate: f64, lost: u64, at: u64) -> (Trial, TrialRecord) {
+    let frames = FrameMix::from(FrameSize::new(64).expect("a size"));
+    let kind = FlowKind::Datagrams(Datagrams::plain(
+        frames,
+        Schedule::Paced(FrameRate(rate)),
+        Backend::Auto,
+        0,
+    ));
+    let flow = Flow::measured(&pair(), kind.clone());
+    let load = Nanos::from_secs(1);
+    let trial = Trial::quick(format!("throughput 64 {rate:.0}/s"), vec![flow], load, Gate::Flood);
+    let mut record = TrialRecord::failed(at, String::new());
+    record.outcome = Outcome::Valid;
+    let mut seen = FlowRecord::nothing(&kind).expect("frames");
+    if let FlowRecord::Datagrams(DatagramsRecord { sent, received, .. }) = &mut seen {
+        *sent = 1000;
+        received.unique = 1000 - lost;
+    }
+    record.flows.push(seen);
+    (trial, record)
+}
+
+#[test]
+fn a_bracket_closes_from_both_sides() {
+    let mut tracker = tracker(8);
+    let second = 1_000_000_000;
+    for (at, (rate, lost)) in
+        [(1000.0, 10), (500.0, 0), (750.0, 1), (600.0, 0)].into_iter().enumerate()
+    {
+        let (trial, record) = paced(rate, lost, at as u64 * second);
+        tracker.take(at as u64, &trial, &record);
+    }
+    let progress = tracker.progress("running", false, (4, 0));
+    let [bracket] = &progress.brackets[..] else { panic!("{progress:?}") };
+    assert_eq!((bracket.without_loss, bracket.with_loss), (Some(600.0), Some(750.0)));
+    assert_eq!(bracket.text, "no loss at 600 frames/s, loss at 750 frames/s");
+    assert_eq!(bracket.of, "throughput, 64 octets, h1/eth1 to h2/eth1, device");
+    assert_eq!(progress.left, "4 trials, about 4 s at the pace of the last ones");
+    assert_eq!(progress.trials[0].result, "lost 10 of 1,000 frames, 1.00 %");
+}
+
+#[test]
+fn what_the_gates_found_is_counted_and_does_not_count() {
+    let mut tracker = tracker(2);
+    for at in 0..3 {
+        let (trial, mut record) = paced(1000.0, 0, at);
+        let reasons = vec![Defect::Late { flow: 1, late: at, lost: 1 }];
+        record.outcome = Outcome::Invalid { reasons };
+        tracker.take(at, &trial, &record);
+    }
+    let progress = tracker.progress("running", false, (3, 3));
+    assert!(progress.brackets.is_empty(), "no figure comes from a trial that is not valid");
+    let [warning] = &progress.warnings[..] else { panic!("{progress:?}") };
+    assert_eq!((warning.trials, warning.reason.as_str()), (3, "flow 1: 2 sent late, 1 lost"));
+    assert!(progress.left.starts_with("more trials than"), "{}", progress.left);
+}
+
+#[test]
+fn a_trial_tried_again_stands_once_and_a_long_run_is_bounded() {
+    let mut tracker = tracker(1000);
+    let (trial, record) = paced(10.0, 0, 1);
+    tracker.take(0, &trial, &TrialRecord::failed(0, "gone".to_owned()));
+    tracker.take(0, &trial, &record);
+    tracker.take(0, &trial, &record);
+    assert_eq!(tracker.lines.len(), 1);
+    for at in 1..400 {
+        let (trial, record) = paced(10.0 + at as f64, 0, at);
+        tracker.take(at, &trial, &record);
+    }
+    let progress = tracker.progress("running", false, (400, 0));
+    assert_eq!((progress.trials.len(), progress.brackets.len()), (MOST_SHOWN, 1));
+    assert_eq!((tracker.newest(), progress.trials[0].ordinal), (Some(399), 200));
+}
+
+#[test]
+fn a_round_trip_is_told_by_two_quantiles() {
+    let (mut trial, mut record) = paced(10.0, 0, 1);
+    let mut rtt = Histogram::new();
+    rtt.record(Nanos(31_000));
+    trial.flows[0].kind = FlowKind::Datagrams(Datagrams::plain(
+        FrameMix::from(FrameSize::new(64).expect("a size")),
+        Schedule::Greedy,
+        Backend::Auto,
+        0,
+    ));
+    record.flows = vec![FlowRecord::Echo(EchoRecord {
+        frame_size: FrameSize::new(64).expect("a size"),
+        sent: 1,
+        answers: measure::sequence::SequenceCounts::default(),
+        rtt,
+        ipdv_up: Histogram::new(),
+        ipdv_down: Histogram::new(),
+        effective_samples: 1.0,
+        stamps: measure::reading::Stamps { sent: Stamp::User, received: Stamp::User },
+        rejected: measure::reading::Rejected::default(),
+        elapsed: Nanos::from_secs(1),
+        segment: None,
+    })];
+    assert_eq!(result(&trial, &record), "RTT p50 31.0 µs, p99 31.0 µs");
+    assert_eq!(load(&trial), None, "a flood has no bracket");
+}

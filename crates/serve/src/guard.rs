@@ -1,0 +1,196 @@
+//! What every request has to be before anything is looked up for it: of a known method, to this
+//! host, from no other site's page; and what every answer says to the browser.
+//!
+//! Pure. Never reads a body and never answers.
+
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+
+use crate::parts::Host;
+use crate::refusal::Refusal;
+
+/// Under which names these pages may be asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Names(Vec<String>);
+
+impl Names {
+    /// `localhost`, any address, and these.
+    pub(crate) fn new(own: &[String]) -> Self {
+        let own = own.iter().map(|name| name.to_ascii_lowercase());
+        Self(own.chain(["localhost".to_owned()]).collect())
+    }
+
+    /// An address can't be turned elsewhere by a name server, as a name can (DNS rebinding).
+    fn has(&self, host: &Host) -> bool {
+        host.is_address() || self.0.contains(&host.name)
+    }
+
+    /// Whether a request may be looked at.
+    pub(crate) fn check(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> Result<(), Refusal> {
+        let writes = method == Method::POST && matches!(path, "/login" | "/logout");
+        if !writes && !matches!(*method, Method::GET | Method::HEAD) {
+            return Err(Refusal::Method);
+        }
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let (Some(own), None) = (hosts.next(), hosts.next()) else {
+            return Err(Refusal::Malformed);
+        };
+        let own = own.to_str().map_err(|_| Refusal::Malformed)?;
+        let host = Host::parse(own).map_err(|_| Refusal::Malformed)?;
+        if !self.has(&host) {
+            return Err(Refusal::Host);
+        }
+        same_site(own, headers, method == Method::GET || method == Method::HEAD)
+    }
+}
+
+/// A link that somebody follows may come from anywhere; nothing else may.
+fn same_site(own: &str, headers: &HeaderMap, reads: bool) -> Result<(), Refusal> {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    if let Some(origin) = text("origin") {
+        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        if rest.is_none_or(|rest| !rest.eq_ignore_ascii_case(own)) {
+            return Err(Refusal::Origin);
+        }
+    }
+    let followed = reads
+        && text("sec-fetch-mode") == Some("navigate")
+        && text("sec-fetch-dest") == Some("document");
+    match text("sec-fetch-site") {
+        None | Some("same-origin" | "none") => Ok(()),
+        Some(_) if followed => Ok(()),
+        Some(_) => Err(Refusal::Origin),
+    }
+}
+
+/// What the browser is told of each answer.
+#[derive(Debug, Clone)]
+pub(crate) struct SecurityHeaders(Vec<(&'static str, HeaderValue)>);
+
+impl SecurityHeaders {
+    /// Of pages whose only script and style in the text itself are `inline`.
+    pub(crate) fn new(inline: &Inline) -> Self {
+        let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
+        // Colours and widths of a report's plots stand in attributes, which run nothing.
+        let policy = format!(
+            "default-src 'none'; script-src 'self' 'sha256-{}'; style-src-elem 'self' 'sha256-{}'; \
+             style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            hash(&inline.script),
+            hash(&inline.style),
+        );
+        let policy = HeaderValue::from_str(&policy).expect("it is ASCII");
+        let fixed = HeaderValue::from_static;
+        Self(vec![
+            ("content-security-policy", policy),
+            ("x-content-type-options", fixed("nosniff")),
+            ("x-frame-options", fixed("DENY")),
+            ("referrer-policy", fixed("no-referrer")),
+            ("cross-origin-opener-policy", fixed("same-origin")),
+            ("cross-origin-resource-policy", fixed("same-origin")),
+            ("cache-control", fixed("no-store")),
+        ])
+    }
+
+    pub(crate) fn add_to(&self, headers: &mut HeaderMap) {
+        for (name, value) in &self.0 {
+            headers.insert(*name, value.clone());
+        }
+    }
+}
+
+/// The script and the style that every report has in itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inline {
+    pub(crate) script: String,
+    pub(crate) style: String,
+}
+
+impl Inline {
+    /// Of a report, as a browser reads it.
+    pub(crate) fn of(report: &str) -> Self {
+        let between = |open: &str, close: &str| {
+            let rest = report.split_once(open).map_or("", |(_, rest)| rest);
+            rest.split_once(close).map_or("", |(text, _)| text).to_owned()
+        };
+        Self { script: between("<script>", "</script>"), style: between("<style>", "</style>") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(method: &str, path: &str, said: &[(&str, &str)]) -> Result<(), Refusal> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in said {
+            let name = axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap();
+            headers.append(name, value.parse().unwrap());
+        }
+        Names::new(&["Lab-3".to_owned()]).check(&method.parse().unwrap(), path, &headers)
+    }
+
+    #[test]
+    fn only_reads_of_this_host_by_this_hosts_own_pages() {
+        let local = ("host", "localhost:8377");
+        let elsewhere = Err(Refusal::Host);
+        for (method, path, said, expect) in [
+            ("GET", "/", vec![local], Ok(())),
+            ("HEAD", "/", vec![("host", "127.0.0.1:1")], Ok(())),
+            ("GET", "/", vec![("host", "lab-3")], Ok(())),
+            ("GET", "/", vec![("host", "evil.example")], elsewhere),
+            ("GET", "/", vec![("host", "127.0.0.1.evil.example")], elsewhere),
+            ("GET", "/", vec![], Err(Refusal::Malformed)),
+            ("GET", "/", vec![local, local], Err(Refusal::Malformed)),
+            ("GET", "/", vec![("host", "a b")], Err(Refusal::Malformed)),
+            ("POST", "/", vec![local], Err(Refusal::Method)),
+            ("DELETE", "/runs/x", vec![local], Err(Refusal::Method)),
+            ("POST", "/login", vec![local], Ok(())),
+            ("POST", "/login", vec![local, ("origin", "http://localhost:8377")], Ok(())),
+            (
+                "POST",
+                "/login",
+                vec![local, ("origin", "http://localhost:80")],
+                Err(Refusal::Origin),
+            ),
+            ("POST", "/login", vec![local, ("origin", "null")], Err(Refusal::Origin)),
+            (
+                "GET",
+                "/metrics",
+                vec![local, ("origin", "https://evil.example")],
+                Err(Refusal::Origin),
+            ),
+            ("GET", "/", vec![local, ("sec-fetch-site", "cross-site")], Err(Refusal::Origin)),
+        ] {
+            assert_eq!(checked(method, path, &said), expect, "{method} {path} {said:?}");
+        }
+        let followed = [
+            local,
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ];
+        assert_eq!(checked("GET", "/", &followed), Ok(()));
+        assert_eq!(checked("POST", "/login", &followed), Err(Refusal::Origin));
+        let framed = [followed[0], followed[1], followed[2], ("sec-fetch-dest", "iframe")];
+        assert_eq!(checked("GET", "/", &framed), Err(Refusal::Origin));
+    }
+
+    #[test]
+    fn a_reports_own_script_is_known_by_its_hash() {
+        let inline = Inline::of("<style>a{}</style><script>\nx()\n</script>");
+        assert_eq!((inline.script.as_str(), inline.style.as_str()), ("\nx()\n", "a{}"));
+        let mut headers = HeaderMap::new();
+        SecurityHeaders::new(&inline).add_to(&mut headers);
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("script-src 'self' 'sha256-") && !policy.contains("unsafe-eval"));
+        assert!(policy.starts_with("default-src 'none'"));
+    }
+}

@@ -1,0 +1,26 @@
+//! A journal's pages over HTTP: its runs, their reports, two of them compared, one under way, and
+//! `/metrics`.
+//!
+//! Owns the one port that switchmark ever listens at, when asked: who may reach it, what is taken
+//! from whoever does, and the async runtime behind it, which no other room has. Reads through a
+//! [`Source`]; never measures, never changes anything, and opens no file for a request.
+
+mod guard;
+mod list;
+mod listen;
+mod live;
+mod pages;
+pub mod parts;
+mod refusal;
+mod routes;
+mod server;
+mod source;
+mod stall;
+mod stream;
+mod token;
+
+pub use listen::{Listen, PORT};
+pub use refusal::Refusal;
+pub use server::{Limits, Options, ServeError, Server, Stopper};
+pub use source::{Kind, Source, Unavailable, Watch};
+pub use token::{NoToken, Token};

@@ -1,0 +1,160 @@
+//! Where the pages are had: an address of this machine, or a socket in its file system.
+//!
+//! Owns who may reach it without a token: this machine alone. Never accepts a connection.
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use nix::sys::stat::{Mode, umask};
+
+/// A place to listen at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// An address and a port.
+    Tcp(SocketAddr),
+    /// A socket that only this user may open.
+    Unix(PathBuf),
+}
+
+/// The port where none is named.
+pub const PORT: u16 = 8377;
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self::Tcp(SocketAddr::from(([127, 0, 0, 1], PORT)))
+    }
+}
+
+impl Listen {
+    /// Whether others than this machine can reach it.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Self::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+            Self::Unix(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "http://{address}/"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            if path.is_empty() {
+                return Err("name a file behind `unix:`".to_owned());
+            }
+            return Ok(Self::Unix(path.into()));
+        }
+        let bare = text.trim_matches(['[', ']']).parse().map(|ip| SocketAddr::new(ip, PORT));
+        let port = text.strip_prefix(':').unwrap_or(text).parse();
+        let local = port.map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let address = text.parse().or(bare).ok().or(local.ok());
+        address.map(Self::Tcp).ok_or_else(|| {
+            format!("`{text}` is no address and port such as 127.0.0.1:{PORT}, and no unix:PATH")
+        })
+    }
+}
+
+/// A place that is listened at.
+#[derive(Debug)]
+pub(crate) enum Bound {
+    Tcp(TcpListener),
+    /// The file goes with it.
+    Unix(UnixListener, Own),
+}
+
+/// A socket's file, removed when it is no longer needed.
+#[derive(Debug)]
+pub(crate) struct Own(PathBuf);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Bound {
+    pub(crate) fn to(listen: &Listen) -> io::Result<Self> {
+        let bound = match listen {
+            Listen::Tcp(address) => {
+                let listener = TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                Self::Tcp(listener)
+            }
+            Listen::Unix(path) => {
+                let listener = in_the_file_system(path)?;
+                listener.set_nonblocking(true)?;
+                Self::Unix(listener, Own(path.clone()))
+            }
+        };
+        Ok(bound)
+    }
+
+    /// Where it is, with the port that the kernel chose where none was asked for.
+    pub(crate) fn place(&self) -> io::Result<Listen> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().map(Listen::Tcp),
+            Self::Unix(_, own) => Ok(Listen::Unix(own.0.clone())),
+        }
+    }
+}
+
+/// A socket that nobody answers is what a killed server left; any other file is somebody's.
+fn in_the_file_system(path: &Path) -> io::Result<UnixListener> {
+    if let Ok(found) = std::fs::symlink_metadata(path) {
+        if !found.file_type().is_socket() {
+            return Err(io::Error::new(ErrorKind::AlreadyExists, "the file is no socket"));
+        }
+        match UnixStream::connect(path) {
+            Err(cause) if cause.kind() == ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path)?;
+            }
+            _ => return Err(ErrorKind::AddrInUse.into()),
+        }
+    }
+    // For as long as the file is made: nobody else may open it, not even for a moment.
+    let before = umask(Mode::from_bits_truncate(0o177));
+    let listener = UnixListener::bind(path);
+    umask(before);
+    listener
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_an_address_a_port_or_a_file() {
+        for (text, shown, open) in [
+            ("127.0.0.1:80", "http://127.0.0.1:80/", false),
+            ("8000", "http://127.0.0.1:8000/", false),
+            (":8000", "http://127.0.0.1:8000/", false),
+            ("0.0.0.0", "http://0.0.0.0:8377/", true),
+            ("[::1]:80", "http://[::1]:80/", false),
+            ("[::]:80", "http://[::]:80/", true),
+            ("[::ffff:127.0.0.1]:80", "http://[::ffff:127.0.0.1]:80/", false),
+            ("192.0.2.1:80", "http://192.0.2.1:80/", true),
+            ("unix:/run/s", "unix:/run/s", false),
+        ] {
+            let listen: Listen = text.parse().unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!((listen.to_string().as_str(), listen.is_open()), (shown, open), "{text}");
+        }
+        for text in ["", "unix:", "localhost", "1.2.3:80", "a:b", "70000"] {
+            assert!(text.parse::<Listen>().is_err(), "{text}");
+        }
+    }
+}

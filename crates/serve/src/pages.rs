@@ -1,0 +1,170 @@
+//! The pages that are made here: the list, a run under way, the picking of two, what failed.
+//!
+//! Owns what the templates are given. Never asks the journal.
+
+use askama::Template;
+use jiff::Timestamp;
+use record::{RunStatus, RunSummary};
+
+use crate::list::{Filter, Listed, STATES, state};
+use crate::parts::Fields;
+use crate::source::Unavailable;
+
+/// What every page has around it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Frame {
+    pub(crate) journal: String,
+    pub(crate) with_token: bool,
+}
+
+#[derive(Template)]
+#[template(path = "list.html")]
+struct List<'a> {
+    journal: &'a str,
+    with_token: bool,
+    listed: &'a Listed,
+    filter: &'a Filter,
+    states: [&'static str; 6],
+    rows: Vec<Row<'a>>,
+    newer: Option<String>,
+    older: Option<String>,
+}
+
+struct Row<'a> {
+    id: &'a str,
+    began: String,
+    verb: &'a str,
+    testbed: &'a str,
+    state: &'static str,
+    is_running: bool,
+    trials: u64,
+    invalid: u64,
+    failed: u64,
+    said: String,
+}
+
+#[derive(Template)]
+#[template(path = "live.html")]
+struct Live<'a> {
+    journal: &'a str,
+    with_token: bool,
+    run: &'a str,
+    heading: String,
+    began: String,
+    state: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Login<'a> {
+    journal: &'a str,
+    with_token: bool,
+    wrong: bool,
+}
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct Compare<'a> {
+    journal: &'a str,
+    with_token: bool,
+    reference: &'a str,
+    subject: &'a str,
+    message: &'a str,
+    hint: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "failed.html")]
+struct Failed<'a> {
+    journal: &'a str,
+    with_token: bool,
+    heading: &'a str,
+    message: &'a str,
+    hint: &'a str,
+}
+
+impl Frame {
+    pub(crate) fn list(&self, listed: &Listed, filter: &Filter, asked: &Fields) -> String {
+        let page = |number: usize| asked.with("page", &number.to_string()).encoded();
+        drawn(&List {
+            journal: &self.journal,
+            with_token: self.with_token,
+            listed,
+            filter,
+            states: STATES,
+            rows: listed.runs.iter().map(row).collect(),
+            newer: (listed.page > 1).then(|| page(listed.page - 1)),
+            older: (listed.page < listed.pages).then(|| page(listed.page + 1)),
+        })
+    }
+
+    pub(crate) fn live(&self, run: &RunSummary) -> String {
+        drawn(&Live {
+            journal: &self.journal,
+            with_token: self.with_token,
+            run: &run.id,
+            heading: format!("{} on {}", run.verb, run.testbed),
+            began: began(run.created_unix_ns),
+            state: state(&run.status),
+        })
+    }
+
+    /// Before anybody has logged in, the journal has no name.
+    pub(crate) fn login(wrong: bool) -> String {
+        drawn(&Login { journal: "switchmark", with_token: false, wrong })
+    }
+
+    pub(crate) fn compare(
+        &self,
+        [reference, subject]: [&str; 2],
+        problem: Option<&Unavailable>,
+    ) -> String {
+        let hint = problem.and_then(|problem| problem.hint.as_deref());
+        drawn(&Compare {
+            journal: &self.journal,
+            with_token: self.with_token,
+            reference,
+            subject,
+            message: problem.map_or("", |problem| &problem.message),
+            hint: hint.unwrap_or_default(),
+        })
+    }
+
+    pub(crate) fn failed(&self, heading: &str, problem: &Unavailable) -> String {
+        drawn(&Failed {
+            journal: &self.journal,
+            with_token: self.with_token,
+            heading,
+            message: &problem.message,
+            hint: problem.hint.as_deref().unwrap_or_default(),
+        })
+    }
+}
+
+fn row(run: &RunSummary) -> Row<'_> {
+    let said: Vec<&str> =
+        [&run.label, &run.note].into_iter().flatten().map(String::as_str).collect();
+    Row {
+        id: &run.id,
+        began: began(run.created_unix_ns),
+        verb: &run.verb,
+        testbed: &run.testbed,
+        state: state(&run.status),
+        is_running: run.status == RunStatus::Running,
+        trials: run.trials,
+        invalid: run.invalid,
+        failed: run.failed,
+        said: said.join(": "),
+    }
+}
+
+/// `2026-11-21 14:03`
+fn began(unix_ns: u64) -> String {
+    Timestamp::from_nanosecond(i128::from(unix_ns))
+        .map_or_else(|_| String::new(), |moment| moment.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+/// Into memory nothing fails.
+fn drawn(page: &impl Template) -> String {
+    page.render().unwrap_or_default()
+}

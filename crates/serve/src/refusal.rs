@@ -1,0 +1,129 @@
+//! What was refused, and how often; what was answered. Counts for `/metrics`, nothing else.
+//!
+//! Never decides what is refused.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use record::exposition::{Family, Kind};
+
+/// One row a reason: its name in `/metrics`, and what it is.
+macro_rules! refusals {
+    ($($variant:ident $name:literal $meaning:literal;)+) => {
+        /// Why a request or a connection was refused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Refusal {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl Refusal {
+            /// All there are.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// As in `/metrics`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+        }
+    };
+}
+
+refusals! {
+    Host "host" "It names a host that is not this one's: a page elsewhere that calls itself ours.";
+    Origin "origin" "It comes from another site's page.";
+    Method "method" "Anything but reading.";
+    Malformed "malformed" "It is no request, or a part of it can't be read.";
+    Oversized "oversized" "Its head or body is too large.";
+    Slow "slow" "Its head or body did not come in time.";
+    Unknown "unknown" "There is no such page or run.";
+    Anonymous "anonymous" "It has no token, and one is needed.";
+    Token "token" "Its token is wrong.";
+    Full "full" "There were too many connections.";
+    Stalled "stalled" "Whoever asked does not read the answer.";
+}
+
+/// Counts since the start.
+#[derive(Debug, Default)]
+pub struct Counts {
+    requests: AtomicU64,
+    refused: [AtomicU64; Refusal::ALL.len()],
+    connections: AtomicU64,
+    streams: AtomicU64,
+}
+
+/// Counts one more of something as long as it lives.
+#[derive(Debug)]
+pub struct Held<'a>(&'a AtomicU64);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Counts {
+    /// One more request.
+    pub fn request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One more that was refused.
+    pub fn refuse(&self, why: Refusal) {
+        self.refused[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were refused so.
+    pub fn refused(&self, why: Refusal) -> u64 {
+        self.refused[why as usize].load(Ordering::Relaxed)
+    }
+
+    /// One more connection.
+    pub fn connection(&self) -> Held<'_> {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        Held(&self.connections)
+    }
+
+    /// One more page that follows a run.
+    pub fn stream(&self) {
+        self.streams.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One less.
+    pub fn stream_ended(&self) {
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// As Prometheus reads them.
+    pub fn families(&self) -> Vec<Family> {
+        let read = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
+        let mut refused = Family::new(
+            "switchmark_serve_refused_total",
+            Kind::Counter,
+            "Requests and connections that were refused, by reason",
+        );
+        for why in Refusal::ALL {
+            let labels = [("reason", why.as_str().to_owned())];
+            refused.sample(labels, self.refused(*why) as f64);
+        }
+        vec![
+            Family::one(
+                "switchmark_serve_requests_total",
+                Kind::Counter,
+                "Requests that were read, refused ones included",
+                read(&self.requests),
+            ),
+            refused,
+            Family::one(
+                "switchmark_serve_connections",
+                Kind::Gauge,
+                "Connections that are open",
+                read(&self.connections),
+            ),
+            Family::one(
+                "switchmark_serve_streams",
+                Kind::Gauge,
+                "Pages that follow a run under way",
+                read(&self.streams),
+            ),
+        ]
+    }
+}

@@ -1,0 +1,339 @@
+//! Which address shows what, and what each answer is.
+//!
+//! Owns the addresses. Reads nothing but the journal, through its [`Source`]; no path is ever one
+//! of the file system.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use http_body_util::{BodyExt as _, Limited};
+use record::exposition;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::guard::{Inline, Names, SecurityHeaders};
+use crate::list::{Filter, Listed};
+use crate::live::Hub;
+use crate::pages::Frame;
+use crate::parts::{Fields, Malformed, is_run};
+use crate::refusal::{Counts, Refusal};
+use crate::source::{Kind, Source, Unavailable};
+use crate::stream::Events;
+use crate::token::Token;
+
+/// So many pages are made at once: on a machine that measures, no more than one processor's worth.
+const AT_ONCE: usize = 2;
+/// A form is no larger than this, in octets.
+const LARGEST_FORM: usize = 4096;
+/// A wrong token costs whoever tries it so long.
+const WRONG: Duration = Duration::from_millis(500);
+
+/// All that an answer is made from.
+pub(crate) struct App {
+    source: Arc<dyn Source>,
+    hub: Hub,
+    frame: Frame,
+    names: Names,
+    token: Option<Token>,
+    security: SecurityHeaders,
+    style: String,
+    counts: Arc<Counts>,
+    turns: Semaphore,
+    patience: Duration,
+}
+
+type Shared = State<Arc<App>>;
+type Answer = Result<Response, Problem>;
+
+/// Why there is no page.
+struct Problem(StatusCode, &'static str, Unavailable, Option<Refusal>);
+
+impl From<Unavailable> for Problem {
+    fn from(problem: Unavailable) -> Self {
+        let (status, heading, why) = match problem.kind {
+            Kind::Missing => (StatusCode::NOT_FOUND, "Not there", Some(Refusal::Unknown)),
+            Kind::Question => {
+                (StatusCode::BAD_REQUEST, "Not to be shown", Some(Refusal::Malformed))
+            }
+            Kind::Journal => (StatusCode::INTERNAL_SERVER_ERROR, "The journal", None),
+        };
+        Self(status, heading, problem, why)
+    }
+}
+
+impl From<Malformed> for Problem {
+    fn from(malformed: Malformed) -> Self {
+        Unavailable::new(Kind::Question, malformed.to_string()).into()
+    }
+}
+
+impl App {
+    pub(crate) fn new(
+        source: Arc<dyn Source>,
+        (token, names): (Option<Token>, &[String]),
+        counts: Arc<Counts>,
+        patience: Duration,
+    ) -> Self {
+        // A report of nothing has the style and the script of all.
+        let inline = Inline::of(&record::report::render(&[], 0).unwrap_or_default());
+        Self {
+            hub: Hub::new(Arc::clone(&source)),
+            frame: Frame { journal: source.name(), with_token: token.is_some() },
+            source,
+            names: Names::new(names),
+            token,
+            security: SecurityHeaders::new(&inline),
+            style: inline.style + include_str!("../templates/serve.css"),
+            counts,
+            turns: Semaphore::new(AT_ONCE),
+            patience,
+        }
+    }
+
+    /// Asks the journal on a thread that may wait.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Source) -> Result<T, Unavailable> + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        let _turn = self.turns.acquire().await;
+        let source = Arc::clone(&self.source);
+        let asked = tokio::task::spawn_blocking(move || question(&*source)).await;
+        asked.unwrap_or_else(|_| {
+            let hint = "see what the server's stderr says of it";
+            let mut problem = Unavailable::new(Kind::Journal, "the page could not be made");
+            problem.hint = Some(hint.to_owned());
+            Err(problem)
+        })
+    }
+
+    fn refuse(&self, problem: &Problem) -> Response {
+        let Problem(status, heading, problem, why) = problem;
+        if let Some(why) = why {
+            self.counts.refuse(*why);
+        }
+        (*status, html(self.frame.failed(heading, problem))).into_response()
+    }
+}
+
+/// All addresses.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(list))
+        .route("/runs/{run}", get(report))
+        .route("/runs/{run}/live", get(live))
+        .route("/runs/{run}/events", get(events))
+        .route("/compare", get(compare))
+        .route("/metrics", get(metrics))
+        .route("/style.css", get(style))
+        .route("/script.js", get(script))
+        .route("/login", get(login).post(log_in))
+        .route("/logout", post(log_out))
+        .fallback(nothing)
+        .layer(from_fn_with_state(Arc::clone(&app), gate))
+        .with_state(app)
+}
+
+/// What every request passes, and every answer.
+async fn gate(State(app): Shared, request: Request, next: Next) -> Response {
+    app.counts.request();
+    let path = request.uri().path();
+    let free = matches!(path, "/login" | "/style.css");
+    let headers = request.headers();
+    let mut response = match app.names.check(request.method(), path, headers) {
+        Err(why) => app.refuse(&refused(why)),
+        Ok(()) if free || app.token.as_ref().is_none_or(|token| token.is_in(headers)) => {
+            next.run(request).await
+        }
+        Ok(()) => ask_for_token(&app, headers),
+    };
+    app.security.add_to(response.headers_mut());
+    response
+}
+
+fn refused(why: Refusal) -> Problem {
+    let (status, message, hint) = match why {
+        Refusal::Host => (
+            StatusCode::FORBIDDEN,
+            "the request names a host that is not this one's",
+            Some("use an address or localhost, or start the server with --name NAME"),
+        ),
+        Refusal::Origin => {
+            (StatusCode::FORBIDDEN, "the request comes from another site's page", None)
+        }
+        Refusal::Method => (StatusCode::METHOD_NOT_ALLOWED, "this server is read-only", None),
+        Refusal::Oversized => (StatusCode::PAYLOAD_TOO_LARGE, "the form is too large", None),
+        Refusal::Slow => (StatusCode::REQUEST_TIMEOUT, "the form did not come in time", None),
+        _ => (StatusCode::BAD_REQUEST, "the request can't be read", None),
+    };
+    let mut problem = Unavailable::new(Kind::Question, message);
+    problem.hint = hint.map(str::to_owned);
+    Problem(status, "Refused", problem, Some(why))
+}
+
+/// A person is shown where to write it; a program is told how to send it.
+fn ask_for_token(app: &App, headers: &HeaderMap) -> Response {
+    app.counts.refuse(Refusal::Anonymous);
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    if accept.is_some_and(|accept| accept.contains("text/html")) {
+        return to("/login");
+    }
+    let words = "a token is needed: Authorization: Bearer TOKEN\n";
+    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], words).into_response()
+}
+
+fn to(address: &'static str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, address)]).into_response()
+}
+
+fn html(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
+}
+
+fn fields(query: Option<&str>) -> Result<Fields, Malformed> {
+    Fields::parse(query.unwrap_or_default())
+}
+
+/// The id, where it can be one.
+fn run_of(text: &str) -> Result<String, Problem> {
+    if is_run(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(Unavailable::new(Kind::Missing, "that is no run's id").into())
+    }
+}
+
+async fn list(State(app): Shared, RawQuery(query): RawQuery) -> Response {
+    let made = async {
+        let asked = fields(query.as_deref())?;
+        let filter = Filter::of(&asked)?;
+        let narrowed = filter.clone();
+        let listed = app
+            .ask(move |source| {
+                let mut listed = Listed::of(source.runs()?, &narrowed);
+                source.count(&mut listed.runs)?;
+                Ok(listed)
+            })
+            .await?;
+        Ok(html(app.frame.list(&listed, &filter, &asked)))
+    };
+    let made: Answer = made.await;
+    made.unwrap_or_else(|problem| app.refuse(&problem))
+}
+
+async fn report(State(app): Shared, Path(run): Path<String>) -> Response {
+    let made = async {
+        let run = run_of(&run)?;
+        Ok(html(app.ask(move |source| source.report(&run)).await?))
+    };
+    let made: Answer = made.await;
+    made.unwrap_or_else(|problem| app.refuse(&problem))
+}
+
+/// The run of that id.
+async fn known(app: &App, run: &str) -> Result<record::RunSummary, Problem> {
+    let run = run_of(run)?;
+    let found = app.ask(move |source| {
+        let found = source.runs()?.into_iter().find(|known| known.id == run);
+        found.ok_or_else(|| Unavailable::new(Kind::Missing, format!("there is no run {run}")))
+    });
+    Ok(found.await?)
+}
+
+async fn live(State(app): Shared, Path(run): Path<String>) -> Response {
+    let made: Answer = known(&app, &run).await.map(|run| html(app.frame.live(&run)));
+    made.unwrap_or_else(|problem| app.refuse(&problem))
+}
+
+async fn events(State(app): Shared, Path(run): Path<String>) -> Response {
+    match known(&app, &run).await {
+        Ok(run) => {
+            let events = Events::new(app.hub.follow(&run.id), Arc::clone(&app.counts));
+            let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+            ([kind], Body::new(events)).into_response()
+        }
+        Err(problem) => app.refuse(&problem),
+    }
+}
+
+async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Response {
+    let made = async {
+        let asked = fields(query.as_deref())?;
+        let mut picked: Vec<&str> = asked.all("run").collect();
+        // Ids begin with the time.
+        picked.sort_unstable();
+        let one = |name, at: usize| asked.get(name).or_else(|| picked.get(at).copied());
+        let [reference, subject] = [one("reference", 0), one("subject", 1)];
+        let (Some(reference), Some(subject), true) = (reference, subject, picked.len() <= 2) else {
+            let said = [reference.unwrap_or_default(), subject.unwrap_or_default()];
+            return Ok(html(app.frame.compare(said, None)));
+        };
+        let (one, other) = (reference.to_owned(), subject.to_owned());
+        match app.ask(move |source| source.comparison(&one, &other)).await {
+            Ok(page) => Ok(html(page)),
+            Err(problem) if problem.kind == Kind::Journal => Err(problem.into()),
+            Err(problem) => {
+                let page = app.frame.compare([reference, subject], Some(&problem));
+                let Problem(status, ..) = problem.into();
+                Ok((status, html(page)).into_response())
+            }
+        }
+    };
+    let made: Answer = made.await;
+    made.unwrap_or_else(|problem| app.refuse(&problem))
+}
+
+async fn metrics(State(app): Shared) -> Response {
+    let made = async {
+        let mut families = app.ask(Source::metrics).await?;
+        families.extend(app.counts.families());
+        let kind = "text/plain; version=0.0.4; charset=utf-8";
+        Ok(([(header::CONTENT_TYPE, kind)], exposition::render(&families)).into_response())
+    };
+    let made: Answer = made.await;
+    made.unwrap_or_else(|problem| app.refuse(&problem))
+}
+
+async fn style(State(app): Shared) -> Response {
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], app.style.clone()).into_response()
+}
+
+async fn script() -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")];
+    (kind, include_str!("../templates/serve.js")).into_response()
+}
+
+async fn nothing(State(app): Shared) -> Response {
+    app.refuse(&Unavailable::new(Kind::Missing, "there is no such page").into())
+}
+
+async fn login(State(app): Shared) -> Response {
+    if app.token.is_some() { html(Frame::login(false)) } else { to("/") }
+}
+
+async fn log_in(State(app): Shared, request: Request) -> Response {
+    let Some(token) = &app.token else { return to("/") };
+    let body = Limited::new(request.into_body(), LARGEST_FORM).collect();
+    let octets = match timeout(app.patience, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(_)) => return app.refuse(&refused(Refusal::Oversized)),
+        Err(_) => return app.refuse(&refused(Refusal::Slow)),
+    };
+    let form = std::str::from_utf8(&octets).ok().and_then(|text| Fields::parse(text).ok());
+    if form.as_ref().and_then(|form| form.get("token")).is_some_and(|said| token.is(said)) {
+        return ([(header::SET_COOKIE, token.cookie())], to("/")).into_response();
+    }
+    app.counts.refuse(Refusal::Token);
+    sleep(WRONG).await;
+    (StatusCode::FORBIDDEN, html(Frame::login(true))).into_response()
+}
+
+async fn log_out() -> Response {
+    ([(header::SET_COOKIE, Token::no_cookie())], to("/login")).into_response()
+}

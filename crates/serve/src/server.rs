@@ -1,0 +1,323 @@
+//! The server itself: connections taken in, each within its limits, and all of them let go at the
+//! end.
+//!
+//! Owns the async runtime, one thread of it, and the limits of connections. Never reads the
+//! journal.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tower_service::Service as _;
+
+use crate::listen::{Bound, Listen, Own};
+use crate::refusal::{Counts, Refusal};
+use crate::routes::{App, router};
+use crate::source::Source;
+use crate::stall::StallDeadline;
+use crate::token::Token;
+
+/// How a server is started.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Where.
+    pub listen: Listen,
+    /// What whoever reads has to know; needed where others than this machine can.
+    pub token: Option<Token>,
+    /// Names of this host, beside its addresses and `localhost`.
+    pub names: Vec<String>,
+    /// What is taken from each connection, and how many there may be.
+    pub limits: Limits,
+}
+
+/// What is taken from connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How many there may be at once.
+    pub connections: usize,
+    /// Within this time a request's head has to be there, and a form.
+    pub request: Duration,
+    /// So long a reader may read nothing of what it is sent.
+    pub stalled: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            request: Duration::from_secs(10),
+            stalled: Duration::from_secs(20),
+        }
+    }
+}
+
+/// A head is no larger than this, in octets, and has no more fields.
+const LARGEST_HEAD: usize = 16 << 10;
+const MOST_FIELDS: usize = 64;
+/// At the end, answers that are under way have so long.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// There is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address can't be had.
+    #[error("listen at {place}")]
+    Listen {
+        /// Where.
+        place: Listen,
+        /// The kernel's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// Others than this machine can reach it, and nothing keeps them out.
+    #[error("listen at {place}: others than this machine can reach it, and there is no token")]
+    NoToken {
+        /// Where.
+        place: Listen,
+    },
+    /// The runtime can't be started.
+    #[error("start the server")]
+    Runtime(#[source] io::Error),
+}
+
+impl ServeError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Listen { cause, .. } => match cause.kind() {
+                io::ErrorKind::AddrInUse => Some(
+                    "another process has it: end that one, or name another port by --listen (port 0: any that is free)",
+                ),
+                io::ErrorKind::PermissionDenied => {
+                    Some("name a port above 1023, or a socket where you may make one, by --listen")
+                }
+                io::ErrorKind::AlreadyExists => Some("name a file that is not there yet"),
+                _ => Some("name an address of this machine by --listen"),
+            },
+            Self::NoToken { .. } => Some(
+                "put a secret of 16 characters or more into a file and name it by --token-file; or listen at 127.0.0.1 and come by ssh -L",
+            ),
+            Self::Runtime(_) => None,
+        }
+    }
+}
+
+/// A server that listens, and answers nobody yet.
+#[derive(Debug)]
+pub struct Server {
+    bound: Bound,
+    place: Listen,
+    options: Options,
+    stop: watch::Sender<bool>,
+    counts: Arc<Counts>,
+}
+
+/// Ends a server, from any thread.
+#[derive(Debug, Clone)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// Once is enough.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Server {
+    /// Listens, where that may be.
+    pub fn bind(options: Options) -> Result<Self, ServeError> {
+        let place = options.listen.clone();
+        if place.is_open() && options.token.is_none() {
+            return Err(ServeError::NoToken { place });
+        }
+        let failed = |cause| ServeError::Listen { place: place.clone(), cause };
+        let bound = Bound::to(&place).map_err(failed)?;
+        let place = bound.place().map_err(failed)?;
+        let (stop, _) = watch::channel(false);
+        Ok(Self { bound, place, options, stop, counts: Arc::default() })
+    }
+
+    /// Where: with the port that the kernel chose where none was asked for.
+    pub const fn place(&self) -> &Listen {
+        &self.place
+    }
+
+    /// What ends it.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Answers until it is stopped.
+    pub fn run(self, source: Arc<dyn Source>) -> Result<(), ServeError> {
+        let Self { bound, options, stop, counts, .. } = self;
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(4)
+            .build()
+            .map_err(ServeError::Runtime)?;
+        let limits = options.limits;
+        let answers = (options.token, &options.names[..]);
+        let app = App::new(source, answers, Arc::clone(&counts), limits.request);
+        let acceptor = Acceptor {
+            router: router(Arc::new(app)),
+            free: Arc::new(Semaphore::new(limits.connections)),
+            limits,
+            counts,
+            stop: stop.subscribe(),
+        };
+        let served = runtime.block_on(acceptor.accept_from(bound)).map_err(ServeError::Runtime);
+        runtime.shutdown_timeout(LAST_WORDS);
+        served
+    }
+}
+
+/// Takes connections in.
+struct Acceptor {
+    router: Router,
+    free: Arc<Semaphore>,
+    limits: Limits,
+    counts: Arc<Counts>,
+    stop: watch::Receiver<bool>,
+}
+
+/// What connections come in by.
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, #[expect(dead_code, reason = "removes the file at its end")] Own),
+}
+
+/// One that came in.
+trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
+
+impl Listener {
+    async fn next(&self) -> io::Result<Box<dyn Connection>> {
+        match self {
+            Self::Tcp(listener) => {
+                let (connection, _) = listener.accept().await?;
+                connection.set_nodelay(true)?;
+                Ok(Box::new(connection))
+            }
+            Self::Unix(listener, _) => Ok(Box::new(listener.accept().await?.0)),
+        }
+    }
+}
+
+impl Acceptor {
+    async fn accept_from(self, bound: Bound) -> io::Result<()> {
+        let listener = match bound {
+            Bound::Tcp(listener) => Listener::Tcp(TcpListener::from_std(listener)?),
+            Bound::Unix(listener, own) => Listener::Unix(UnixListener::from_std(listener)?, own),
+        };
+        let mut stop = self.stop.clone();
+        loop {
+            let ended = stop.wait_for(|ended| *ended);
+            match either(ended, listener.next()).await {
+                Either::First(_) => break,
+                Either::Second(Ok(connection)) => self.take(connection),
+                // Out of descriptors, or gone before it was taken: others may come.
+                Either::Second(Err(_)) => sleep(Duration::from_millis(50)).await,
+            }
+        }
+        drop(listener);
+        let all = u32::try_from(self.limits.connections).unwrap_or(u32::MAX);
+        let _ = timeout(LAST_WORDS, self.free.acquire_many(all)).await;
+        Ok(())
+    }
+
+    fn take(&self, connection: Box<dyn Connection>) {
+        let counts = Arc::clone(&self.counts);
+        let Ok(place) = Arc::clone(&self.free).try_acquire_owned() else {
+            counts.refuse(Refusal::Full);
+            tokio::spawn(turn_away(connection));
+            return;
+        };
+        let connection = StallDeadline::new(connection, self.limits.stalled, Arc::clone(&counts));
+        let (router, limits, stop) = (self.router.clone(), self.limits, self.stop.clone());
+        tokio::spawn(async move {
+            let _held = counts.connection();
+            answer(connection, router, limits, stop, &counts).await;
+            drop(place);
+        });
+    }
+}
+
+/// In as few words as the socket takes at once.
+async fn turn_away(mut connection: Box<dyn Connection>) {
+    let words = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let written = poll_fn(|context| Pin::new(&mut connection).poll_write(context, words));
+    let _ = timeout(Duration::from_millis(500), written).await;
+}
+
+async fn answer(
+    connection: StallDeadline<Box<dyn Connection>>,
+    router: Router,
+    limits: Limits,
+    mut stop: watch::Receiver<bool>,
+    counts: &Counts,
+) {
+    let service =
+        service_fn(move |request: Request<Incoming>| router.clone().call(request.map(Body::new)));
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.request)
+        .max_buf_size(LARGEST_HEAD)
+        .max_headers(MOST_FIELDS)
+        .serve_connection(TokioIo::new(connection), service);
+    let mut serving = pin!(serving);
+    let ended = stop.wait_for(|ended| *ended);
+    if let Either::Second(done) = either(ended, serving.as_mut()).await {
+        if let Some(why) = done.err().and_then(|error| reason(&error)) {
+            counts.refuse(why);
+        }
+        return;
+    }
+    serving.as_mut().graceful_shutdown();
+    let _ = timeout(LAST_WORDS / 2, serving).await;
+}
+
+/// Why a connection was given up, where that was a refusal.
+fn reason(error: &hyper::Error) -> Option<Refusal> {
+    if error.is_parse_too_large() {
+        Some(Refusal::Oversized)
+    } else if error.is_parse() {
+        Some(Refusal::Malformed)
+    } else if error.is_timeout() {
+        Some(Refusal::Slow)
+    } else {
+        None
+    }
+}
+
+enum Either<A, B> {
+    First(A),
+    Second(B),
+}
+
+/// Whichever is there first.
+async fn either<A: Future, B: Future>(first: A, second: B) -> Either<A::Output, B::Output> {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    poll_fn(move |context| {
+        let first: Pin<&mut A> = first.as_mut();
+        if let Poll::Ready(done) = first.poll(context) {
+            return Poll::Ready(Either::First(done));
+        }
+        second.as_mut().poll(context).map(Either::Second)
+    })
+    .await
+}

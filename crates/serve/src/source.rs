@@ -1,0 +1,72 @@
+//! Where the pages come from: the seam to whoever has the journal.
+//!
+//! Owns what is asked of it. Every question is asked on a thread that may wait, and none changes
+//! anything.
+
+use record::RunSummary;
+use record::exposition::Family;
+use record::progress::Progress;
+
+/// A journal, as it is looked at.
+pub trait Source: Send + Sync + 'static {
+    /// What it is called.
+    fn name(&self) -> String;
+
+    /// All runs, newest first, their trials not counted.
+    fn runs(&self) -> Result<Vec<RunSummary>, Unavailable>;
+
+    /// Counts the trials of these.
+    fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable>;
+
+    /// A run's report, a page of its own.
+    fn report(&self, run: &str) -> Result<String, Unavailable>;
+
+    /// Two runs compared, a page of its own: each `RUN`, `RUN/DEVICE`, `RUN/DEVICE:VARIANT` or
+    /// `RUN/FACTOR=LEVEL`.
+    fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable>;
+
+    /// What a monitoring system is told.
+    fn metrics(&self) -> Result<Vec<Family>, Unavailable>;
+
+    /// Somebody who follows runs, on one thread.
+    fn watch(&self) -> Result<Box<dyn Watch>, Unavailable>;
+}
+
+/// Follows runs under way.
+pub trait Watch {
+    /// Whether the journal has changed since it was last asked.
+    fn changed(&mut self) -> Result<bool, Unavailable>;
+
+    /// How a run stands.
+    fn progress(&mut self, run: &str) -> Result<Progress, Unavailable>;
+}
+
+/// Something can't be shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Unavailable {
+    /// Whether it is the question's fault.
+    pub kind: Kind,
+    /// What, and why.
+    pub message: String,
+    /// What to do about it, where that is known.
+    pub hint: Option<String>,
+}
+
+/// Whose fault it is that something can't be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// There is no such thing.
+    Missing,
+    /// The question makes no sense of what there is.
+    Question,
+    /// The journal can't be read.
+    Journal,
+}
+
+impl Unavailable {
+    /// Without advice.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+}

@@ -1,0 +1,91 @@
+// Two things that a page can't do by itself: remember picked runs from page to page of the list,
+// and follow a run under way. Reads nothing but this server, and writes no markup.
+"use strict";
+const byId = (id) => document.getElementById(id);
+
+// The list: which runs are picked, also on other pages of it.
+const picks = byId("picks");
+if (picks) {
+  const key = "switchmark-picks", status = byId("picked");
+  let chosen = [];
+  try { chosen = JSON.parse(sessionStorage.getItem(key)) || []; } catch { chosen = []; }
+  const boxes = [...picks.querySelectorAll("input[type=checkbox]")];
+  const show = () => {
+    for (const box of boxes) box.checked = chosen.includes(box.value);
+    const said = chosen.length === 2 ? [...chosen].sort() : chosen;
+    status.textContent = chosen.length === 2
+      ? `${said[1]} will be compared with ${said[0]}.`
+      : chosen.length === 1 ? `${said[0]} is picked: pick one more.`
+      : "Pick two runs; the older one is the reference.";
+    try { sessionStorage.setItem(key, JSON.stringify(chosen)); } catch { /* this page alone, then */ }
+  };
+  for (const box of boxes) box.addEventListener("change", () => {
+    chosen = chosen.filter((run) => run !== box.value);
+    if (box.checked) chosen = [...chosen, box.value].slice(-2);
+    show();
+  });
+  picks.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (chosen.length !== 2) { status.textContent = "Two runs are needed: pick one more."; return; }
+    const query = new URLSearchParams(chosen.map((run) => ["run", run]));
+    location.assign("/compare?" + query);
+  });
+  show();
+}
+
+// A run under way: its events become rows.
+const live = byId("live");
+if (live) {
+  const most = 200, rows = new Map(), body = byId("trials");
+  const list = (id, texts) => byId(id).replaceChildren(...(texts.length ? texts : ["none so far"]).map((text) => {
+    const item = document.createElement("li");
+    item.textContent = text;
+    return item;
+  }));
+  const moment = (ns) => new Date(Number(BigInt(ns) / 1000000n)).toISOString().slice(0, 19).replace("T", " ");
+  const row = (trial) => {
+    const tr = document.createElement("tr");
+    const cells = [["trial", trial.ordinal + 1], ["began (UTC)", moment(trial.began_unix_ns)], ["label", trial.label],
+      ["path", trial.path], ["outcome", trial.outcome], ["result", trial.result]];
+    for (const [name, text] of cells) {
+      const td = document.createElement("td");
+      td.dataset.name = name;
+      if (name === "trial") td.className = "number";
+      if (name === "outcome") {
+        const word = document.createElement("span");
+        word.className = "state " + text;
+        word.textContent = text;
+        td.append(word);
+      } else td.textContent = text;
+      tr.append(td);
+    }
+    return tr;
+  };
+  const take = (now) => {
+    for (const trial of now.trials) {
+      for (const [ordinal, old] of rows) if (ordinal >= trial.ordinal) { old.remove(); rows.delete(ordinal); }
+      const tr = row(trial);
+      rows.set(trial.ordinal, tr);
+      body.prepend(tr);
+    }
+    for (const [ordinal, old] of rows) if (rows.size > most) { old.remove(); rows.delete(ordinal); }
+    byId("state").textContent = now.status;
+    byId("state").className = "state " + now.status.split(",")[0].replace(" ", "-");
+    byId("bar").max = Math.max(now.expected, now.done, 1);
+    byId("bar").value = now.done;
+    byId("done").textContent = `${now.done} of ${now.expected} expected, ${now.unusable} not valid`;
+    byId("left").textContent = now.left;
+    list("warnings", now.warnings.map((one) => `${one.trials} trials: ${one.reason}`));
+    list("brackets", now.brackets.map((one) => `${one.of}: ${one.text}`));
+  };
+  const link = byId("link");
+  const events = new EventSource(`/runs/${live.dataset.run}/events`);
+  events.onopen = () => { link.textContent = "following"; };
+  events.onerror = () => { link.textContent = "the connection broke; trying again"; };
+  events.onmessage = (event) => {
+    const now = JSON.parse(event.data);
+    take(now);
+    if (now.ended) { events.close(); link.textContent = "ended"; live.dataset.ended = "yes"; }
+  };
+  events.addEventListener("trouble", (event) => { link.textContent = event.data; });
+}

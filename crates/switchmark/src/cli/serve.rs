@@ -1,0 +1,92 @@
+//! `switchmark serve`: the journal's pages for browsers, until it is told to end.
+//!
+//! Owns the flags, the token's file and the signals. Never makes a page: `record` does, from the
+//! journal alone, and `serve` hands it out.
+
+mod journal;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use serve::{Listen, Options, Server, Token};
+
+use super::options::Data;
+use super::{Failure, Outcome, output, signals};
+use crate::config::ConfigError;
+use crate::config::source::plain;
+use crate::files;
+use crate::speak::{self, tell};
+use journal::Journal;
+
+/// `serve`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where: an address and a port, a port of this machine, or a socket as unix:PATH [default:
+    /// 127.0.0.1:8377]
+    #[arg(long, value_name = "PLACE")]
+    listen: Option<Listen>,
+    /// A file with the token that readers have to know, on one line; needed where others than this
+    /// machine can reach PLACE
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A name of this host by which browsers may ask for pages, beside its addresses and localhost;
+    /// may be given again
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
+    #[command(flatten)]
+    data: Data,
+}
+
+/// Serves until a signal comes.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    let path = output::store_path(&args.data)?;
+    // One clear word now, where it can't be used at all.
+    let journal = Journal::open(&path, args.data.store.is_none())?;
+    let token = args.token_file.as_deref().map(token).transpose()?;
+    let listen = args.listen.clone().unwrap_or_default();
+    let options = Options { listen, token, names: args.name.clone(), ..Options::default() };
+    let bound = Server::bind(options).map_err(|error| match error.hint() {
+        Some(hint) => Failure::unusable(error).hinted(hint),
+        None => Failure::unusable(error),
+    })?;
+    let stopper = bound.stopper();
+    signals::ending(move || stopper.stop()).map_err(Failure::unusable)?;
+    say(args, &bound, &path)?;
+    bound.run(Arc::new(journal)).map_err(Failure::unusable)?;
+    Ok(Outcome::Done)
+}
+
+fn say(args: &Args, bound: &Server, path: &Path) -> Result<(), Failure> {
+    let place = bound.place().to_string();
+    if args.data.json {
+        let schema = record::rows::SCHEMA;
+        speak::print_json(&json!({ "schema": schema, "verb": "serve", "listening": place }))?;
+    }
+    output::say(&args.data, &format!("{place} shows {}; Ctrl-C ends it\n", path.display()))?;
+    if bound.place().is_open() && !args.data.quiet {
+        tell(
+            "warning: pages and the token cross the network as plain text; where others can listen, come by `ssh -L` or put a proxy with TLS before it\n",
+        );
+    }
+    Ok(())
+}
+
+/// Nobody else may read it: a token on the command line would be in every list of processes.
+fn token(path: &Path) -> Result<Token, ConfigError> {
+    let failed = |why: String, hint: &str| {
+        ConfigError::bare(format!("read the token in {}: {why}", path.display()), hint)
+    };
+    let found = std::fs::metadata(path).map_err(|cause| {
+        failed(plain(&cause), "make one: head -c 24 /dev/urandom | base64 > FILE; chmod 600 FILE")
+    })?;
+    if found.permissions().mode() & 0o077 != 0 {
+        let hint = format!("chmod 600 {}", path.display());
+        return Err(failed("others than its owner may read it".to_owned(), &hint));
+    }
+    let text =
+        files::text(path).map_err(|cause| failed(plain(&cause), "name a file of one line"))?;
+    Token::new(text.trim_end_matches(['\n', '\r']))
+        .map_err(|why| failed(why.to_string(), "head -c 24 /dev/urandom | base64 makes one"))
+}

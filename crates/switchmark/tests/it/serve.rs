@@ -1,0 +1,263 @@
+//! `serve` as its user has it: in a browser, beside a run that goes on, and where it can't be.
+//! Needs no root; pages are looked at where chromium is installed.
+
+mod shown;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::program::browser::{self, SCREENS, browse_at, screens, seen};
+use crate::program::{Scratch, switchmark, wait_for};
+use shown::Shown;
+
+fn command(scratch: &Scratch, args: &[&str]) -> Command {
+    let mut command = Command::new(switchmark());
+    command.args(args).current_dir(scratch.folder()).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> Output {
+    let output = command(scratch, args).output().expect("switchmark starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{args:?}: {said}");
+    output
+}
+
+/// Two runs of a model, with labels.
+fn two_runs(scratch: &Scratch) -> [String; 2] {
+    ["one", "other"].map(|label| {
+        let asked = ["latency", "--testbed", "sim:teg-s16g", "--size", "64,1518", "-t", "20ms"];
+        let more = ["--blocks", "6", "--label", label, "--journal", "j.db", "--json", "-q"];
+        let output = run(scratch, &[&asked[..], &more].concat());
+        crate::program::json(&output)["run"].as_str().expect("an id").to_owned()
+    })
+}
+
+/// A server that is ended, by a signal, when it is dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn new(scratch: &Scratch, more: &[&str]) -> Self {
+        let args = ["serve", "--journal", "j.db", "--listen", "127.0.0.1:0", "--json", "-q"];
+        let mut child = command(scratch, &[&args[..], more].concat()).spawn().expect("it starts");
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut lines = stdout.lines().map_while(Result::ok);
+        let line = lines.find(|line| line.contains("\"listening\"")).expect("where it listens");
+        let address = line.split('"').nth(3).expect("an address").trim_end_matches('/').to_owned();
+        Self { child, address }
+    }
+
+    fn host(&self) -> &str {
+        self.address.strip_prefix("http://").expect("an address")
+    }
+
+    /// Status and body.
+    fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.host()).expect("it listens");
+        let host = self.host();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
+            .expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("answered");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        (head.get(9..12).and_then(|code| code.parse().ok()).unwrap_or(0), body.to_owned())
+    }
+
+    fn end(mut self, signal: Signal) -> Option<i32> {
+        kill(Pid::from_raw(self.child.id().cast_signed()), signal).expect("it lives");
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_ends_by_either_signal_and_leaves_the_journal_as_it_was() {
+    let scratch = Scratch::new("serve-ends");
+    two_runs(&scratch);
+    let files = || {
+        let entries = std::fs::read_dir(scratch.folder()).expect("listed");
+        let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        (names, std::fs::read(scratch.path("j.db")).expect("a journal"))
+    };
+    let before = files();
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let server = Server::new(&scratch, &[]);
+        let (code, page) = server.get("/");
+        assert!(code == 200 && page.contains(">other<"), "{page}");
+        assert_eq!(server.get("/metrics").0, 200);
+        // A page that is being followed is no reason to stay.
+        let mut follows = TcpStream::connect(server.host()).expect("it listens");
+        write!(follows, "GET /runs/none/events HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("sent");
+        assert_eq!(server.end(signal), Some(0), "{signal}");
+    }
+    assert!(files() == before, "{:?}", files().0);
+}
+
+#[test]
+fn what_can_not_be_is_said_with_its_remedy() {
+    let scratch = Scratch::new("serve-errors");
+    two_runs(&scratch);
+    let server = Server::new(&scratch, &[]);
+    std::fs::write(scratch.path("open"), "0123456789abcdef0123\n").expect("written");
+    std::fs::write(scratch.path("no.db"), "no database").expect("written");
+    std::fs::copy(scratch.path("j.db"), scratch.path("new.db")).expect("copied");
+    newer(&scratch.path("new.db"));
+    let taken = server.host().to_owned();
+    for (args, words) in [
+        (&["--listen", &taken][..], &["listen at", "in use", "--listen"][..]),
+        (&["--listen", "0.0.0.0:0"], &["there is no token", "--token-file"]),
+        (&["--listen", "elsewhere"], &["no address and port"]),
+        (&["--token-file", "open"], &["others than its owner", "chmod 600"]),
+        (&["--token-file", "none"], &["read the token in none", "urandom"]),
+        (&["--journal", "no.db"], &["open store no.db", "another with --journal"]),
+        (&["--journal", "none/j.db"], &["open store none/j.db", "--journal"]),
+        (&["--journal", "new.db"], &["schema is version", "newer switchmark"]),
+    ] {
+        let journal: &[&str] = if args[0] == "--journal" { &[] } else { &["--journal", "j.db"] };
+        let output = command(&scratch, &[&["serve"], journal, args].concat()).output();
+        let output = output.expect("switchmark starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{args:?}: {said}");
+    }
+}
+
+/// As a later version would leave it.
+fn newer(journal: &Path) {
+    // The schema's version: 4 octets at 60 (https://www.sqlite.org/fileformat.html §1.3).
+    let mut octets = std::fs::read(journal).expect("a journal");
+    octets[60..64].copy_from_slice(&1000_u32.to_be_bytes());
+    std::fs::write(journal, octets).expect("written");
+}
+
+#[test]
+fn prometheus_takes_what_it_is_given() {
+    let scratch = Scratch::new("serve-metrics");
+    let [one, _] = two_runs(&scratch);
+    let asked =
+        ["forwarding", "--testbed", "sim:trident2", "--flood", "--size", "64", "-t", "20ms"];
+    run(&scratch, &[&asked[..], &["--blocks", "2", "--journal", "j.db", "-q"]].concat());
+    let server = Server::new(&scratch, &[]);
+    let (code, scraped) = server.get("/metrics");
+    assert_eq!(code, 200);
+    assert_eq!(scraped, server.get("/metrics").1.replace("_total 2", "_total 1"), "twice alike");
+    for words in [
+        "switchmark_build_info{version=",
+        "switchmark_journal_runs{state=\"done\"} 3",
+        "switchmark_loss_ratio{",
+        "switchmark_round_trip_seconds_bucket{",
+        "percentile=\"50\"",
+    ] {
+        assert!(scraped.contains(words), "{words} in {scraped}");
+    }
+    let export = ["export", &one, "--format", "prometheus", "--journal", "j.db"];
+    let exported = String::from_utf8(run(&scratch, &export).stdout).expect("text");
+    let Ok(version) = Command::new("promtool").arg("--version").output() else {
+        eprintln!("skipped: promtool is not installed");
+        return;
+    };
+    assert!(version.status.success());
+    for text in [&scraped, &exported] {
+        let mut promtool = Command::new("promtool");
+        promtool.args(["check", "metrics"]).stdin(Stdio::piped());
+        promtool.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = promtool.spawn().expect("promtool starts");
+        child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("written");
+        let output = child.wait_with_output().expect("it ends");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(output.status.success() && said.trim().is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn pages_fit_either_screen_and_no_console_complains() {
+    if !browser::is_there("pages_fit_either_screen_and_no_console_complains") {
+        return;
+    }
+    let scratch = Scratch::new("serve-pages");
+    let [one, other] = two_runs(&scratch);
+    let server = Server::new(&scratch, &[]);
+    let paths = [
+        "/".to_owned(),
+        format!("/runs/{one}"),
+        format!("/compare?run={one}&run={other}"),
+        "/compare".to_owned(),
+        format!("/runs/{one}/live"),
+    ];
+    for path in &paths {
+        let (document, console) = browse_at(&format!("{}{path}", server.address), &scratch);
+        assert!(console.is_empty(), "{path}: {console:?}");
+        assert!(document.contains("<h1"), "{path}: {document}");
+    }
+    let on_each = |path: &String| SCREENS.map(|screen| (path.clone(), screen));
+    let frames: Vec<_> = paths.iter().flat_map(on_each).collect();
+    let look = r#"(frame) => {
+        const page = frame.contentDocument, root = page.documentElement;
+        return {
+          page: frame.getAttribute("src"), width: frame.contentWindow.innerWidth,
+          content: root.scrollWidth, dark: page.querySelector("meta[name=color-scheme]").content,
+          unreachable: [...page.querySelectorAll("a[href], button, input, select")].filter((one) => one.tabIndex < 0).length,
+        };
+    }"#;
+    let ready = "(page) => page && page.readyState === 'complete'";
+    let through = Shown::new(server.host(), screens(&frames, ready, look));
+    let all: Vec<serde_json::Value> = seen(browse_at(&through.address(), &scratch));
+    assert_eq!(all.len(), frames.len());
+    for page in all {
+        let number = |name: &str| page[name].as_u64().expect("a number");
+        assert!(number("content") <= number("width"), "{page}");
+        assert_eq!(
+            (page["dark"].as_str(), number("unreachable")),
+            (Some("light dark"), 0),
+            "{page}"
+        );
+    }
+}
+
+#[test]
+fn a_run_is_watched_to_its_end_in_a_browser() {
+    if !browser::is_there("a_run_is_watched_to_its_end_in_a_browser") {
+        return;
+    }
+    let scratch = Scratch::new("serve-live");
+    two_runs(&scratch);
+    let server = Server::new(&scratch, &[]);
+    let asked = ["forwarding", "--testbed", "sim:teg-s16g", "--search", "rfc2544", "--size"];
+    let more = ["64,128,256,512,1518", "-t", "1s", "--blocks", "3", "--journal", "j.db", "-q"];
+    let mut measuring = command(&scratch, &[&asked[..], &more].concat());
+    let mut measuring =
+        measuring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
+    let mut run = None;
+    wait_for("the run to be listed", || {
+        let (_, list) = server.get("/?study=forwarding");
+        let id = list.split("name=\"run\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+        run = id.map(str::to_owned);
+        run.is_some()
+    });
+    let run = run.expect("it is listed");
+    let page = format!("{}/runs/{run}/live", server.address);
+    let (document, console) = browse_at(&page, &scratch);
+    assert!(measuring.wait().expect("it ends").success());
+    assert!(console.is_empty(), "{console:?}");
+    assert!(document.contains("data-ended=\"yes\""), "{document}");
+    assert!(document.contains("id=\"state\">done<"), "{document}");
+    assert!(document.contains("no loss up to "), "{document}");
+    assert!(document.matches("<tr").count() > 20, "{document}");
+}
