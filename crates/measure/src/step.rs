@@ -78,7 +78,7 @@ pub fn outside(t: f64, freedom: usize) -> f64 {
     let (sine, cosine) = angle.sin_cos();
     let odd = freedom % 2 == 1;
     let (mut term, mut sum) = if odd { (cosine, 0.0) } else { (1.0, 0.0) };
-    let mut at = if odd { 1 } else { 0 };
+    let mut at = usize::from(odd);
     while at + 2 <= freedom {
         sum += term;
         at += 2;

@@ -54,11 +54,14 @@ fn runs(device: &[f64], cable: &[f64]) -> Vec<Vec<Figure>> {
     (0..device.len()).map(one).collect()
 }
 
+/// The device's and the cable's values, run by run, and what is said of them.
+type Row<'a> = (&'a [f64], &'a [f64], Decision, Option<usize>, Cable);
+
 #[test]
 fn what_is_said_of_runs_in_a_row() {
     let cable = [20.0, 20.1, 19.9, 20.0, 20.1, 19.9, 20.0, 20.1];
     let slower = [50.0, 50.2, 49.9, 50.1, 75.0, 75.3, 74.9, 75.1];
-    let rows: [(&[f64], &[f64], Decision, Option<usize>, Cable); 7] = [
+    let rows: [Row<'_>; 7] = [
         (&slower, &cable, Decision::Different, Some(4), Cable::Steady),
         (&slower, &[], Decision::Different, Some(4), Cable::None),
         // The last of five alone.

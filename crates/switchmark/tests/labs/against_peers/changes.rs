@@ -15,6 +15,7 @@ use serde_json::json;
 use series::{Made, REPETITIONS, Step, series};
 
 #[path = "../../../../measure/tests/it/changes/series.rs"]
+#[allow(dead_code, reason = "weekends are another test's")]
 mod series;
 
 /// What the thresholds are chosen on. Our constants were chosen on the seeds 0 to 199.
@@ -233,7 +234,7 @@ fn jumps(folder: &Path, all: &[Given], made: Made) -> Vec<Vec<(usize, f64)>> {
         .spawn()
         .expect("python3 starts");
     let difference = made == Made::Loss;
-    let asked: String = all
+    let lines: Vec<String> = all
         .iter()
         .map(|given| {
             // It takes no value below zero: a loss stands on a pedestal, in frames of a million.
@@ -241,12 +242,11 @@ fn jumps(folder: &Path, all: &[Given], made: Made) -> Vec<Vec<(usize, f64)>> {
                 |value: &f64| if difference { 1e6 * value + 1e4 } else { 1e3 * value.exp() };
             let values: Vec<f64> = given.values.iter().map(positive).collect();
             let (from, to) = given.step.map_or((0, values.len()), |step| (step, step + WITHIN));
-            format!(
-                "{}\n",
-                json!({ "values": values, "from": from, "to": to, "difference": difference })
-            )
+            json!({ "values": values, "from": from, "to": to, "difference": difference })
+                .to_string()
         })
         .collect();
+    let asked = lines.join("\n") + "\n";
     let mut input = python.stdin.take().expect("a pipe");
     let writer = std::thread::spawn(move || input.write_all(asked.as_bytes()));
     let told = python.wait_with_output().expect("python3 ends");
