@@ -9,6 +9,7 @@ mod merged;
 mod packed;
 mod schema;
 mod trials;
+mod watches;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
