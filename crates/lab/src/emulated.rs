@@ -20,6 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use device::PortAddress;
+use measure::Nanos;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
@@ -65,6 +66,7 @@ struct Orders {
 struct Asked {
     end: bool,
     reset: bool,
+    longer: Option<Nanos>,
     read: bool,
     reading: Option<EmulatorReading>,
 }
@@ -116,6 +118,12 @@ impl Emulation {
     /// Forgets what was learned and drops what is inside.
     pub(crate) fn reset(&self) -> Result<(), LabError> {
         self.ask(|asked| asked.reset = true)
+    }
+
+    /// From now on every frame arrives so much later than the profile says: as if all cables had
+    /// been changed for longer ones while traffic went on.
+    pub fn lengthen(&self, by: Nanos) -> Result<(), LabError> {
+        self.ask(|asked| asked.longer = Some(by))
     }
 
     fn ask(&self, what: impl FnOnce(&mut Asked)) -> Result<(), LabError> {

@@ -16,7 +16,7 @@ mod series;
 mod visit;
 mod watcher;
 
-pub use budget::{Budget, Cost};
+pub use budget::{Budget, Cost, round_takes};
 pub use gap::{Cause, Gap, Reading};
 pub use hour::Hour;
 pub use incident::{Incident, Member, Outage};

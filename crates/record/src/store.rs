@@ -26,6 +26,7 @@ use serde::de::DeserializeOwned;
 use crate::run::{RunMeta, RunStatus};
 pub use error::StoreError;
 pub use merged::Merged;
+pub use watches::WATCH;
 #[cfg(test)]
 use trials::hash_hex;
 

@@ -40,6 +40,7 @@ mod sim;
 mod study;
 mod testbed;
 mod trend;
+mod watch;
 mod xray;
 
 use std::error::Error as _;
@@ -113,6 +114,8 @@ enum Verb {
     Report(report::Args),
     /// What if it were this device: a plan in virtual time, once or over a range of values
     Sim(sim::Args),
+    /// Short trials for ever over pairs and direct cables, and a word when something changed
+    Watch(Box<watch::Args>),
     /// Which is better: two runs, or two devices of one run, figure by figure
     Compare(compare::Args),
     /// What moved over the runs of a journal, since which run, and by how much
@@ -227,6 +230,7 @@ where
         Verb::Sim(args) => sim::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Trend(args) => trend::run(&args),
+        Verb::Watch(args) => watch::run(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Runs(args) => runs::run(&args),

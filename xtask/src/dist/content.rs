@@ -33,6 +33,9 @@ pub(super) fn files(program: &Path) -> Result<Files> {
         files.all_of(&root.join(folder), &format!("{HELD}/{folder}"))?;
         files.link(&format!("{PAGES}/{folder}"), &format!("../../switchmark/{folder}"));
     }
+    let unit = "switchmark-watch@.service";
+    let text = read(&root.join("examples/watch").join(unit))?;
+    files.file(&format!("usr/lib/systemd/system/{unit}"), text);
     for entry in fs::read_dir(&root)?.flatten() {
         let name = entry.file_name();
         let name = name.to_str().context("a name in UTF-8")?;

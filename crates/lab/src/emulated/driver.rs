@@ -52,6 +52,8 @@ pub(super) struct Driver {
     seen_at: Picos,
     /// A frame that the model sees so much later than it left its host is displaced.
     displaced_after: Picos,
+    /// What was asked for on top of the profile's own delays.
+    longer: Picos,
     reading: EmulatorReading,
     orders: Arc<Orders>,
     bell: UnixStream,
@@ -94,6 +96,7 @@ impl Driver {
             awake_until: Picos::ZERO,
             seen_at: Picos::ZERO,
             displaced_after: displacement::limit(profile),
+            longer: Picos::ZERO,
             reading: EmulatorReading { edges, ..EmulatorReading::default() },
             orders,
             bell,
@@ -141,6 +144,9 @@ impl Driver {
         self.orders.any.store(false, Ordering::Relaxed);
         let (end, reset, read) = {
             let mut asked = unpoisoned(&self.orders.asked);
+            if let Some(longer) = asked.longer.take() {
+                self.longer = longer.into();
+            }
             let both = (std::mem::take(&mut asked.reset), std::mem::take(&mut asked.read));
             (asked.end, both.0, both.1)
         };
@@ -249,12 +255,17 @@ impl Driver {
 
     /// Hands hosts what was delivered: how many frames.
     fn send_out(&mut self) -> usize {
-        let Self { sides, frames, reading, board, began, .. } = self;
+        let Self { sides, frames, reading, board, began, longer, .. } = self;
         let mut went = 0;
         for (side, edge) in sides.iter_mut().zip(&mut reading.edges) {
             let mut sent = 0;
-            while sent < side.outbox.len() {
-                let rest = &side.outbox[sent..];
+            let mut ready = side.outbox.len();
+            if *longer > Picos::ZERO && ready > 0 {
+                let now = Picos::from(board.now().saturating_sub(*began));
+                ready = side.outbox.partition_point(|(_, at)| *at + *longer <= now);
+            }
+            while sent < ready {
+                let rest = &side.outbox[sent..ready];
                 let mut octets =
                     rest.iter().map(|(tag, _)| frames.octets(*tag).unwrap_or_default());
                 let taken = match side.port.send(&mut octets) {
@@ -263,7 +274,7 @@ impl Driver {
                 };
                 let now = Picos::from(board.now().saturating_sub(*began));
                 for (tag, at) in &rest[..taken] {
-                    let late = now.saturating_sub(*at).to_nanos();
+                    let late = now.saturating_sub(*at + *longer).to_nanos();
                     reading.lateness.record(late);
                     reading.late += u64::from(late > LATE);
                     frames.ended(*tag);
@@ -277,7 +288,7 @@ impl Driver {
                     sent += 1;
                 }
             }
-            side.outbox.clear();
+            side.outbox.drain(..sent);
             went += sent;
         }
         went
@@ -286,7 +297,8 @@ impl Driver {
     /// Waits for frames, orders, or the model's next event.
     fn rest(&mut self, now: Picos) {
         let starts = self.sides.iter().map(|side| side.queue.next_start());
-        let due = starts.chain(self.model.next()).min().unwrap_or(Picos::MAX);
+        let held = self.sides.iter().filter_map(|side| Some(side.outbox.first()?.1 + self.longer));
+        let due = starts.chain(self.model.next()).chain(held).min().unwrap_or(Picos::MAX);
         if now < self.awake_until || due.saturating_sub(now) <= WAKING {
             std::hint::spin_loop();
             return;

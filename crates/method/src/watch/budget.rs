@@ -59,15 +59,28 @@ impl Budget {
     }
 }
 
+/// How long a round takes at most: as if each trial kept one processor busy.
+pub fn round_takes(spec: &WatchSpec, topology: &Topology) -> Nanos {
+    let (mut budget, mut now, mut first) = (Budget::default(), 0, 0);
+    for round in 0..3 {
+        for turn in spec.round(0, round) {
+            let way = &spec.ways[turn.way];
+            now = budget.free_at(way).max(now);
+            let cost = Cost::expected(spec, turn, topology);
+            budget.spend(spec, way, (now, cost));
+            now += spec.trial(turn).phases.total().0;
+        }
+        if round == 0 {
+            // Nobody waits in the first.
+            first = now;
+        }
+    }
+    Nanos((now - first) / 2)
+}
+
 impl Cost {
-    /// Of a turn: what its record tells of processors, of which a host has so many; where it tells
-    /// nothing, one processor for as long as the trial lasted.
-    pub fn of(
-        spec: &WatchSpec,
-        turn: Turn,
-        (topology, record): (&Topology, &TrialRecord),
-        processors: impl Fn(&str) -> Option<f64>,
-    ) -> Self {
+    /// Of a turn, before it was taken.
+    pub fn expected(spec: &WatchSpec, turn: Turn, topology: &Topology) -> Self {
         let way = &spec.ways[turn.way];
         let rate = [&way.from, &way.to].into_iter().filter_map(|port| topology.rate(port)).min();
         let rate = rate.map_or(UNKNOWN_LINK, Rate::bits_per_second);
@@ -80,11 +93,24 @@ impl Cost {
             What::Frames => spec.bits() / rate,
             What::Goodput => seconds,
         };
+        Self { link, processor: seconds }
+    }
+
+    /// Of a turn: what its record tells of processors, of which a host has so many; where it tells
+    /// nothing, one processor for as long as the trial lasted.
+    pub fn of(
+        spec: &WatchSpec,
+        turn: Turn,
+        (topology, record): (&Topology, &TrialRecord),
+        processors: impl Fn(&str) -> Option<f64>,
+    ) -> Self {
+        let expected = Self::expected(spec, turn, topology);
+        let seconds = expected.processor;
         let used = |host: &trial::record::HostUsage| {
             let share = (host.usage.busy - host.usage.foreign).max(0.0);
             Some(share * processors(&host.host)? * seconds)
         };
         let known = record.hosts.iter().filter_map(used).fold(0.0, f64::max);
-        Self { link, processor: if known > 0.0 { known } else { seconds } }
+        Self { processor: if known > 0.0 { known } else { seconds }, ..expected }
     }
 }

@@ -154,6 +154,16 @@ const EXAMPLES: &[Of] = &[
     ),
     ("export", &[("switchmark export latest --format csv", "a run's figures for a spreadsheet")]),
     (
+        "watch",
+        &[
+            ("switchmark watch rack4.toml --alert 'mail -s switchmark ops'", "tell what changes"),
+            (
+                "switchmark watch lab:bridge --link-share 100 --cpu-share 1000 -t 100ms --for 5m",
+                "as fast as it goes, for a look",
+            ),
+        ],
+    ),
+    (
         "serve",
         &[
             ("switchmark serve", "the journal's pages at http://127.0.0.1:8377/"),

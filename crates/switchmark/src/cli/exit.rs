@@ -99,6 +99,8 @@ const OWN: &[(&str, Status, &str)] = &[
         "the runs have no figure in common, too few runs have one, a figure is inconclusive, or what moved for the worse can't be put down to the device",
     ),
     ("trend", Status::Worse, "a figure moved for the worse, and attributable to the device"),
+    ("watch", Status::Done, "it ended, nothing changed for the worse, and no way was out"),
+    ("watch", Status::Worse, "something changed for the worse, or a way was out"),
     ("import", Status::BadInput, "a file that can't be read, or that holds no known tool's result"),
 ];
 
@@ -107,8 +109,18 @@ const PASSED_ON: &str = "`lab exec` passes on the exit code of the program that 
                          program, 126 that it can't be run.";
 
 /// Verbs that leave nothing open: they show or write what is there.
-const PLAIN: &[&str] =
-    &["runs", "export", "import", "profiles", "testbed", "lab", "completions", "agent", "serve"];
+const PLAIN: &[&str] = &[
+    "runs",
+    "export",
+    "import",
+    "profiles",
+    "testbed",
+    "lab",
+    "completions",
+    "agent",
+    "serve",
+    "watch",
+];
 
 /// The codes of a verb, each with what it says.
 pub fn of(verb: &str) -> Vec<(Status, &'static str)> {

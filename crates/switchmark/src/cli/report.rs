@@ -11,7 +11,7 @@ use trial::Recorded;
 
 use super::options::Data;
 use super::output::{self, Finished};
-use super::{Failure, Outcome as Exit};
+use super::{Failure, Outcome as Exit, watch};
 use crate::speak;
 use crate::terminal::screen::screen;
 
@@ -37,6 +37,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(swept) = sweep(&store, &args.run)? {
         show(&swept, &args.data, args.out.as_deref())?;
         return Ok(output::outcome(&swept.figures()));
+    }
+    let meta = store.load(&args.run)?;
+    if meta.watch.is_some() {
+        let watched = watch::read(&store, meta)?;
+        return watch::tell(&watched, &args.data, args.out.as_deref());
     }
     let mut finished = replay(&store, &args.run)?;
     let said = said_of(&store, &finished.meta.id)?;

@@ -238,7 +238,7 @@ pub fn carry_out(
 }
 
 /// A new run on a testbed that is up.
-fn describe(run: NewRun, opened: &Opened) -> Result<RunMeta, Failure> {
+pub fn describe(run: NewRun, opened: &Opened) -> Result<RunMeta, Failure> {
     let NewRun { verb, studies, seed, sweep, another_time, claims, .. } = run;
     let topology = Topology { another_time, ..opened.topology().clone() };
     for study in &studies {

@@ -35,6 +35,7 @@ fn help_names_every_verb() {
         "sim",
         "compare",
         "trend",
+        "watch",
         "export",
         "import",
         "runs",
@@ -50,7 +51,7 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 22] = [
+    let verbs: [&[&str]; 23] = [
         &["demo"],
         &["run"],
         &["latency"],
@@ -64,6 +65,7 @@ fn every_verb_has_help() {
         &["sim"],
         &["compare"],
         &["trend"],
+        &["watch"],
         &["export"],
         &["import"],
         &["runs"],

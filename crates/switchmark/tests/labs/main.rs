@@ -36,3 +36,4 @@ mod switching;
 mod truth;
 mod unworkable;
 mod walks;
+mod watch;

@@ -1,0 +1,293 @@
+//! A watch going on: whose turn it is, when it may be, what came of it, and whom that is told.
+//!
+//! Owns the order of those, and what becomes of a testbed that is lost: it is waited for. Never
+//! decides what a visit means.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use method::comparison::Doing;
+use method::watch::{
+    Budget, Came, Cause, Cost, Gap, News, Reading, Turn, Visit, WatchedWay, Watcher,
+};
+use record::report::watch as words;
+use record::text::numbers;
+use record::{RunMeta, Store};
+use serde_json::json;
+use trial::{Testbed as _, TestbedError};
+
+use super::alerts::Alerts;
+use super::clock::Clock;
+use super::log::Log;
+use crate::cli::{Failure, lone};
+use crate::config::resolved::Testbed as Place;
+use crate::controller::{Opened, Stop};
+use crate::protocol::in_words;
+
+/// So much of what came to light is shown.
+pub const KEPT_NEWS: u32 = 2000;
+/// Hosts that could not be had are asked for again after so long, twice as long each time.
+const FIRST_PAUSE: Nanos = Nanos::from_secs(2);
+const LONGEST_PAUSE: Nanos = Nanos::from_secs(300);
+const S: u64 = 1_000_000_000;
+const HOUR: u64 = 3600 * S;
+const DAY: u64 = 24 * HOUR;
+/// The service manager hears of it so often.
+const ALIVE: u64 = S;
+
+/// What a watch goes on with.
+#[derive(Clone, Copy)]
+pub struct Going<'a> {
+    pub store: &'a Store,
+    pub place: &'a Place,
+    pub meta: &'a RunMeta,
+    pub stop: &'a Stop,
+    pub alerts: &'a Alerts,
+}
+
+/// What changes while it goes on.
+struct State<'w> {
+    opened: Option<Opened>,
+    watcher: &'w mut Watcher,
+    clock: Clock,
+    log: &'w mut Log,
+    budget: Budget,
+    /// At the last look.
+    reading: Reading,
+    /// Whose doing an incident was said to be.
+    told: BTreeMap<u32, Doing>,
+    visits: u64,
+    left_out: u64,
+    hour: u64,
+    day: u64,
+    alive: u64,
+}
+
+impl Going<'_> {
+    /// Gives the visits of an earlier process again; the moment of the last.
+    pub fn recall(&self, watcher: &mut Watcher, keep: u32) -> Result<Option<u64>, Failure> {
+        let mut last = None;
+        let now = Clock::real().read().unix;
+        let from = now.saturating_sub(u64::from(keep) * DAY);
+        self.store.visits(&self.meta.id, from, |visit| {
+            watcher.remember(&visit);
+            last = last.max(Some(visit.at_unix_ns));
+        })?;
+        for news in self.store.news(&self.meta.id, KEPT_NEWS)? {
+            if let News::Changed(incident) | News::MoreOf(incident) = news {
+                watcher.recall(incident);
+            }
+        }
+        Ok(last)
+    }
+
+    /// Until it shall end, or so long.
+    pub fn go_on(
+        &self,
+        opened: Opened,
+        watcher: &mut Watcher,
+        (clock, log): (Clock, &mut Log),
+        (long, keep, since): (Option<Nanos>, u32, Option<u64>),
+    ) -> Result<(), Failure> {
+        let reading = clock.read();
+        let end = long.map(|long| reading.since_boot.saturating_add(long.0));
+        let mut state = State {
+            opened: Some(opened),
+            watcher,
+            clock,
+            log,
+            budget: Budget::default(),
+            reading,
+            told: BTreeMap::new(),
+            visits: 0,
+            left_out: 0,
+            hour: reading.since_boot,
+            day: 0,
+            alive: 0,
+        };
+        if let Some(from_unix_ns) = since.filter(|since| *since < reading.unix) {
+            let to_unix_ns = reading.unix;
+            let gap = Gap { cause: Cause::Stopped, from_unix_ns, to_unix_ns, detail: None };
+            self.note(&mut state, News::Gap(gap), false)?;
+        }
+        while !self.stop.asked() && end.is_none_or(|end| state.clock.read().since_boot < end) {
+            self.look(&mut state)?;
+            self.tidy(&mut state, keep)?;
+            let turn = state.watcher.next_turn();
+            let way = state.watcher.spec().ways[turn.way].clone();
+            let free = state.budget.free_at(&way);
+            self.wait(&mut state, free, end);
+            let over = end.is_some_and(|end| state.clock.read().since_boot >= end);
+            if self.stop.asked() || over {
+                break;
+            }
+            self.visit(&mut state, turn, &way)?;
+        }
+        state.log.ends();
+        Ok(())
+    }
+
+    fn wait(&self, state: &mut State<'_>, until: u64, end: Option<u64>) {
+        let State { clock, log, alive, visits, .. } = state;
+        let reading = clock.read();
+        let left = end.map_or(u64::MAX, |end| end.saturating_sub(reading.since_boot));
+        let until = until.min(reading.awake.saturating_add(left));
+        clock.wait(until, self.stop, |clock| {
+            let now = clock.read().awake;
+            if now >= *alive + ALIVE {
+                *alive = now;
+                log.alive(&format!("{visits} visits"));
+            }
+        });
+    }
+
+    /// What the clocks tell that no trial can.
+    fn look(&self, state: &mut State<'_>) -> Result<(), Failure> {
+        let now = state.clock.read();
+        for gap in now.gaps_since(&state.reading) {
+            self.note(state, News::Gap(gap), false)?;
+        }
+        state.reading = now;
+        if now.since_boot >= state.hour + HOUR {
+            state.hour = now.since_boot;
+            let out = state.watcher.outages().count();
+            state.log.info(&format!(
+                "{} visits, {} left out as the tester's doing; {out} {} out",
+                state.visits,
+                state.left_out,
+                if out == 1 { "way" } else { "ways" }
+            ));
+        }
+        Ok(())
+    }
+
+    /// Lets go of what is past, once a day.
+    fn tidy(&self, state: &mut State<'_>, keep: u32) -> Result<(), Failure> {
+        let now = state.clock.read();
+        if state.day != 0 && now.since_boot < state.day + DAY {
+            return Ok(());
+        }
+        state.day = now.since_boot;
+        let kept = u64::from(keep) * DAY;
+        let hours = now.unix.saturating_sub(kept.saturating_mul(10)) / S;
+        Ok(self.store.thin(&self.meta.id, now.unix.saturating_sub(kept), hours)?)
+    }
+
+    fn visit(&self, state: &mut State<'_>, turn: Turn, way: &WatchedWay) -> Result<(), Failure> {
+        if state.opened.is_none() {
+            return self.reach_again(state);
+        }
+        let Some(opened) = &mut state.opened else { return Ok(()) };
+        let trial = state.watcher.spec().trial(turn);
+        let began = state.clock.read().awake;
+        let record = match opened.run(&trial) {
+            Ok(record) => record,
+            Err(TestbedError::Interrupted) => return Ok(()),
+            Err(error) => {
+                state.log.warn(&format!("{}; they are asked for again", in_words(&error)));
+                state.opened = None;
+                return Ok(());
+            }
+        };
+        let facts = &opened.facts().hosts;
+        let processors = |host: &str| {
+            let of = |key: &str| facts.get(host)?.host.get(key)?.parse().ok();
+            of("cpus").or_else(|| of("cpus_allowed"))
+        };
+        let at = (opened.topology(), &record);
+        let cost = Cost::of(state.watcher.spec(), turn, at, processors);
+        state.budget.spend(&state.watcher.spec().clone(), way, (began, cost));
+        let (mut visit, trips) = Visit::of(turn, &trial, &record);
+        visit.at_unix_ns = state.clock.moment(visit.at_unix_ns);
+        state.clock.passed(trial.phases.total());
+        state.visits += 1;
+        if let Came::Invalid(_) | Came::Failed(_) = &visit.came {
+            state.left_out += 1;
+        }
+        let news = state.watcher.take(&visit);
+        self.store.keep_visit(&self.meta.id, (&visit, &trips), &news)?;
+        for one in news {
+            self.say(state, &one);
+        }
+        Ok(())
+    }
+
+    /// Another testbed in the place of one that was lost; waits before it is asked for again.
+    fn reach_again(&self, state: &mut State<'_>) -> Result<(), Failure> {
+        let lost = state.clock.read();
+        let mut pause = FIRST_PAUSE;
+        let mut why = String::new();
+        while state.opened.is_none() && !self.stop.asked() {
+            let until = state.clock.read().awake.saturating_add(pause.0);
+            self.wait(state, until, None);
+            pause = (pause * 2_u64).min(LONGEST_PAUSE);
+            if self.stop.asked() {
+                break;
+            }
+            let opened = Opened::open(self.place, self.stop.clone(), self.meta.seed);
+            let held = opened.and_then(|mut opened| {
+                opened.hold(&lone::holder(&self.meta.id))?;
+                Ok(opened)
+            });
+            match held {
+                Ok(opened) => state.opened = Some(opened),
+                Err(failed) => {
+                    let now = in_words(&failed);
+                    if now != why {
+                        state.log.warn(&format!(
+                            "{now}; asked for again after {} and more",
+                            numbers::span(pause)
+                        ));
+                    }
+                    why = now;
+                }
+            }
+        }
+        let detail = (!why.is_empty()).then_some(why);
+        let (from_unix_ns, to_unix_ns) = (lost.unix, state.clock.read().unix);
+        let gap = Gap { cause: Cause::Agents, from_unix_ns, to_unix_ns, detail };
+        self.note(state, News::Gap(gap), true)
+    }
+
+    /// What came to light without a visit.
+    fn note(&self, state: &mut State<'_>, news: News, alerts: bool) -> Result<(), Failure> {
+        let now = state.clock.read().unix;
+        self.store.keep_news(&self.meta.id, now, &news)?;
+        if alerts {
+            self.say(state, &news);
+        } else {
+            state.log.notice(&words::of_news(state.watcher.spec(), &news));
+        }
+        Ok(())
+    }
+
+    /// A line, and an alert: of an incident the first time, and when its culprit is another.
+    fn say(&self, state: &mut State<'_>, news: &News) {
+        let (kind, worse) = match news {
+            News::Changed(incident) | News::MoreOf(incident) => {
+                let known = state.told.insert(incident.number, incident.doing.clone());
+                if known.as_ref() == Some(&incident.doing) {
+                    return;
+                }
+                let kind = if known.is_none() { "changed" } else { "more" };
+                (kind, incident.is_worse())
+            }
+            News::Out(_) => ("out", Some(true)),
+            News::Back(_) => ("back", Some(false)),
+            News::Gap(_) => ("gap", None),
+        };
+        let text = words::of_news(state.watcher.spec(), news).replace('\u{a0}', " ");
+        state.log.notice(&text);
+        self.alerts.tell(json!({
+            "schema": record::rows::SCHEMA,
+            "verb": "watch",
+            "run": self.meta.id,
+            "testbed": self.meta.topology.name,
+            "kind": kind,
+            "worse": worse,
+            "at_unix_ns": state.clock.read().unix,
+            "text": text,
+            "news": news,
+        }));
+    }
+}

@@ -1,0 +1,213 @@
+//! A watch on real frames: what a cable that grows longer brings to light, and to whom; a watch that
+//! is killed, and one whose hosts go away.
+//!
+//! Owns the truths: the emulated device is this test's own, and nobody tells the watch when it
+//! changes. Needs root, or user namespaces.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use device::Profile;
+use lab::{EmulatedSpec, Equipment, Lab, LabDevice, LabSpec};
+use measure::Nanos;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use switchmark::controller::Ports;
+
+use crate::harness::{Scratch, alone, full, json, switchmark, wait_for};
+
+const PROFILE: &str = "name = \"free\"\nports = 2\nrate = \"10Gbit\"\n\
+    buffer = { total = \"4MiB\", alpha = 8.0 }\nforwarding = { mode = \"store-and-forward\" }\n";
+
+/// Two hosts at an emulated device, and their direct cable, reached as other people's hosts are.
+struct Bench {
+    lab: Lab,
+    folder: PathBuf,
+    sleepers: Vec<Child>,
+}
+
+impl Bench {
+    fn new(scratch: &Scratch) -> Self {
+        let none = |name: &str| Err(format!("no file {name}"));
+        let profile = Profile::parse(PROFILE, &none).expect("a profile");
+        let spec = LabSpec::new(LabDevice::Emulated(EmulatedSpec::new(profile)));
+        let equipment = Equipment { switchboard: Some(Arc::new(Ports)), ..Equipment::default() };
+        let lab = Lab::build_with(&spec, equipment).expect("the lab comes up");
+        let mut text = "[[device]]\nname = \"sw1\"\nkind = \"switch\"\n".to_owned();
+        let mut sleepers = Vec::new();
+        for (number, host) in (1..).zip(&lab.plan().hosts) {
+            let mut sleep = Command::new("sleep");
+            sleep.arg("3600").stdin(Stdio::null()).stdout(Stdio::null());
+            let sleeper = lab.spawn(&host.name, &mut sleep).expect("it sleeps");
+            let (name, pid, other) = (&host.name, sleeper.id(), 3 - number);
+            let _ = write!(text, "[[host]]\nname = \"{name}\"\nreach = \"pid:{pid}\"\n");
+            for port in &host.ports {
+                let cable = match port.name.as_str() {
+                    "direct" => format!("h{other}/direct"),
+                    _ => format!("sw1/{number}"),
+                };
+                let (port, address, prefix) = (&port.name, port.address, port.prefix);
+                let _ = write!(
+                    text,
+                    "[[host.port]]\nname = \"{port}\"\naddress = \"{address}/{prefix}\"\n\
+                     cable = \"{cable}\"\nrate = \"10Gbit\"\n"
+                );
+            }
+            sleepers.push(sleeper);
+        }
+        let folder = scratch.folder().to_owned();
+        std::fs::write(folder.join("bed.toml"), text).expect("a testbed file");
+        Self { lab, folder, sleepers }
+    }
+
+    /// A watch that uses whatever there is.
+    fn watch(&self, args: &[&str]) -> Child {
+        Command::new(switchmark())
+            .args(["watch", "bed.toml", "--journal", "j.db", "--link-share", "100", "-t", "100ms"])
+            .args(["--cpu-share", "10000", "--goodput", "0", "--seed", "7"])
+            .args(args)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("switchmark starts")
+    }
+
+    fn lengthen(&self, by: Nanos) {
+        let device = &self.lab.plan().devices[0].name;
+        self.lab.emulation(device).expect("it is emulated").lengthen(by).expect("it answers");
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        for sleeper in &mut self.sleepers {
+            let _ = sleeper.kill();
+            let _ = sleeper.wait();
+        }
+    }
+}
+
+fn report(folder: &Path) -> Option<Value> {
+    let output = Command::new(switchmark())
+        .args(["report", "latest", "--json", "--quiet", "--journal", "j.db"])
+        .current_dir(folder)
+        .output()
+        .expect("switchmark starts");
+    (!output.stdout.is_empty()).then(|| json(&output))
+}
+
+/// Visits of the first way, which leads through the device.
+fn visits(folder: &Path) -> u64 {
+    report(folder).map_or(0, |report| report["ways"][0]["visits"].as_u64().unwrap_or(0))
+}
+
+fn end(mut child: Child) -> (Option<i32>, String) {
+    let pid = Pid::from_raw(child.id() as i32);
+    let _ = kill(pid, Signal::SIGINT);
+    let mut said = String::new();
+    let _ = child.stderr.take().expect("piped").read_to_string(&mut said);
+    (child.wait().expect("it ends").code(), said)
+}
+
+/// Whoever posts there gets 204; the bodies.
+fn webhook() -> (String, Arc<Mutex<Vec<Value>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/alert", listener.local_addr().expect("an address"));
+    let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let bodies = Arc::clone(&heard);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(stream);
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).is_ok_and(|n| n > 2) {
+                let lower = line.to_lowercase();
+                if let Some(n) = lower.strip_prefix("content-length:") {
+                    length = n.trim().parse().unwrap_or(0);
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            let _ = reader.get_mut().write_all(b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            bodies.lock().expect("no panic").extend(serde_json::from_slice::<Value>(&body));
+        }
+    });
+    (url, heard)
+}
+
+/// `changed` of the alerts that were heard.
+fn changes(heard: &[Value]) -> Vec<Value> {
+    heard.iter().filter(|alert| alert["kind"] == "changed").cloned().collect()
+}
+
+#[test]
+fn a_cable_that_grows_longer_is_told() {
+    let Some(_alone) = alone("a_cable_that_grows_longer_is_told", &["cat"]) else { return };
+    if !full() {
+        eprintln!("skipped: a hundred visits before and twenty after; set SWITCHMARK_TESTS=full");
+        return;
+    }
+    let scratch = Scratch::new("watch-longer");
+    let bench = Bench::new(&scratch);
+    let (url, heard) = webhook();
+    let child = bench.watch(&["--alert", "cat >> alerts; echo >> alerts", "--webhook", &url]);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    let at = 80 + u64::from(now.subsec_nanos()) % 40;
+    wait_for("visits", || visits(&bench.folder) >= at / 2);
+    wait_for("visits", || visits(&bench.folder) >= at);
+    assert_eq!(changes(&heard.lock().expect("no panic")), Vec::<Value>::new());
+    bench.lengthen(Nanos::from_millis(1));
+    let before = visits(&bench.folder);
+    wait_for("an alert", || !changes(&heard.lock().expect("no panic")).is_empty());
+    let after = visits(&bench.folder);
+    println!("longer after {before} visits, told {} later", after - before);
+    assert!(after - before <= 20, "{before} {after}");
+    let told = changes(&heard.lock().expect("no panic"));
+    let text = told[0]["text"].as_str().expect("words");
+    println!("{text}");
+    assert!(text.contains("RTT h1/eth1 -> h2/eth1: rose from "), "{text}");
+    assert!(text.contains("between h1/eth1 and h2/eth1 alone changed"), "{text}");
+    let (code, said) = end(child);
+    assert_eq!(code, Some(4), "{said}");
+    let by_command = std::fs::read_to_string(bench.folder.join("alerts")).expect("alerts");
+    assert!(by_command.contains(text), "{by_command}");
+    let change = &told[0]["news"]["changed"]["members"][0]["change"];
+    let (was, is) = (change["before"].as_f64(), change["after"].as_f64());
+    let (was, is) = (was.expect("ns"), is.expect("ns"));
+    // One way and back: two longer ways.
+    assert!((is - was - 2e6).abs() < 0.3e6, "{was} {is}");
+}
+
+#[test]
+fn a_watch_that_is_killed_goes_on() {
+    let Some(_alone) = alone("a_watch_that_is_killed_goes_on", &[]) else { return };
+    let scratch = Scratch::new("watch-killed");
+    let bench = Bench::new(&scratch);
+    let mut child = bench.watch(&[]);
+    wait_for("visits", || visits(&bench.folder) >= 3);
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    let known = report(&bench.folder).expect("a watch");
+    let (run, before) = (known["run"].clone(), visits(&bench.folder));
+    let child = bench.watch(&[]);
+    wait_for("more visits", || visits(&bench.folder) > before + 2);
+    let (code, said) = end(child);
+    assert!(said.contains("goes on") && said.contains("the watch did not run"), "{said}");
+    assert_eq!(code, Some(0), "{said}");
+    let now = report(&bench.folder).expect("a watch");
+    assert_eq!(now["run"], run);
+    let gaps = now["gaps"].as_array().expect("gaps");
+    assert_eq!((gaps.len(), &gaps[0]["cause"]), (1, &Value::from("stopped")), "{now}");
+    assert_eq!(now["outages"], Value::Array(Vec::new()));
+    let rtt = now["ways"][0]["rtt_p50_ns"].as_f64().expect("round trips");
+    assert!(rtt > 0.0 && now["ways"][0]["sent"].as_u64() > Some(0), "{now}");
+}
