@@ -66,9 +66,12 @@ pub struct Args {
     /// Frames a second each way while a trial lasts
     #[arg(long, value_name = "RATE", default_value = "10000", value_parser = rate)]
     frame_rate: FrameRate,
-    /// For how long TCP sends as fast as it can in each round; 0 for not at all
+    /// For how long TCP sends as fast as it can, once a round and way
     #[arg(long, value_name = "S", default_value = "100ms", value_parser = duration)]
     goodput: Nanos,
+    /// No TCP at all
+    #[arg(long, conflicts_with = "goodput")]
+    no_goodput: bool,
     /// The change that does not matter, in percent: of a median; tails and goodput have wider ones
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     margin: f64,
@@ -183,7 +186,7 @@ fn spec(args: &Args, topology: &Topology) -> Result<WatchSpec, ConfigError> {
     let size = FrameSize::new(args.size)
         .map_err(|error| ConfigError::bare(format!("--size: {error}"), "64…9018"))?;
     let season = if topology.is_lab() || topology.is_simulated() { Season::None } else { Season::Daily };
-    let goodput = (args.goodput > Nanos::ZERO).then_some(args.goodput);
+    let goodput = (!args.no_goodput).then_some(args.goodput);
     Ok(WatchSpec {
         ways,
         groups: args.groups.as_deref().map_or(Ok(Vec::new()), |text| groups(text, topology))?,

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -68,17 +68,18 @@ impl Bench {
     }
 
     /// A watch that uses whatever there is.
-    fn watch(&self, args: &[&str]) -> Child {
-        Command::new(switchmark())
+    fn watch(&self, args: &[&str]) -> Watching {
+        let child = Command::new(switchmark())
             .args(["watch", "bed.toml", "--journal", "j.db", "--link-share", "100", "-t", "100ms"])
-            .args(["--cpu-share", "10000", "--goodput", "0", "--seed", "7"])
+            .args(["--cpu-share", "10000", "--no-goodput", "--seed", "7"])
             .args(args)
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("switchmark starts")
+            .expect("switchmark starts");
+        Watching { child, folder: self.folder.clone() }
     }
 
     fn lengthen(&self, by: Nanos) {
@@ -96,26 +97,61 @@ impl Drop for Bench {
     }
 }
 
-fn report(folder: &Path) -> Option<Value> {
-    let output = Command::new(switchmark())
-        .args(["report", "latest", "--json", "--quiet", "--journal", "j.db"])
-        .current_dir(folder)
-        .output()
-        .expect("switchmark starts");
-    (!output.stdout.is_empty()).then(|| json(&output))
+/// A watch that is going on; it ends with its test.
+struct Watching {
+    child: Child,
+    folder: PathBuf,
 }
 
-/// Visits of the first way, which leads through the device.
-fn visits(folder: &Path) -> u64 {
-    report(folder).map_or(0, |report| report["ways"][0]["visits"].as_u64().unwrap_or(0))
+impl Watching {
+    fn report(&self) -> Option<Value> {
+        let output = Command::new(switchmark())
+            .args(["report", "latest", "--json", "--quiet", "--journal", "j.db"])
+            .current_dir(&self.folder)
+            .output()
+            .expect("switchmark starts");
+        (!output.stdout.is_empty()).then(|| json(&output))
+    }
+
+    /// Of the first way, which leads through the device.
+    fn visits(&self) -> u64 {
+        let visits = |report: Value| report["ways"][0]["visits"].as_u64();
+        self.report().and_then(visits).unwrap_or(0)
+    }
+
+    fn wait_for_visits(&mut self, number: u64) {
+        wait_for("visits", || {
+            if let Some(status) = self.child.try_wait().expect("it can be asked") {
+                panic!("it ended with {status}: {}", self.said());
+            }
+            self.visits() >= number
+        });
+    }
+
+    fn said(&mut self) -> String {
+        let mut said = String::new();
+        let _ = self.child.stderr.take().expect("piped").read_to_string(&mut said);
+        said
+    }
+
+    fn end(&mut self) -> (Option<i32>, String) {
+        let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGINT);
+        let said = self.said();
+        (self.child.wait().expect("it ends").code(), said)
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().expect("it is there");
+        self.child.wait().expect("it ends");
+    }
 }
 
-fn end(mut child: Child) -> (Option<i32>, String) {
-    let pid = Pid::from_raw(child.id() as i32);
-    let _ = kill(pid, Signal::SIGINT);
-    let mut said = String::new();
-    let _ = child.stderr.take().expect("piped").read_to_string(&mut said);
-    (child.wait().expect("it ends").code(), said)
+/// Where a test breaks off, hosts are put back as well.
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGINT);
+        let _ = self.child.wait();
+    }
 }
 
 /// Whoever posts there gets 204; the bodies.
@@ -159,16 +195,17 @@ fn a_cable_that_grows_longer_is_told() {
     let scratch = Scratch::new("watch-longer");
     let bench = Bench::new(&scratch);
     let (url, heard) = webhook();
-    let child = bench.watch(&["--alert", "cat >> alerts; echo >> alerts", "--webhook", &url]);
+    let mut watch = bench.watch(&["--alert", "cat >> alerts; echo >> alerts", "--webhook", &url]);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     let at = 80 + u64::from(now.subsec_nanos()) % 40;
-    wait_for("visits", || visits(&bench.folder) >= at / 2);
-    wait_for("visits", || visits(&bench.folder) >= at);
+    // However slow the machine: each of these has its own patience.
+    (1..=at / 10).for_each(|tens| watch.wait_for_visits(tens * 10));
+    watch.wait_for_visits(at);
     assert_eq!(changes(&heard.lock().expect("no panic")), Vec::<Value>::new());
     bench.lengthen(Nanos::from_millis(1));
-    let before = visits(&bench.folder);
+    let before = watch.visits();
     wait_for("an alert", || !changes(&heard.lock().expect("no panic")).is_empty());
-    let after = visits(&bench.folder);
+    let after = watch.visits();
     println!("longer after {before} visits, told {} later", after - before);
     assert!(after - before <= 20, "{before} {after}");
     let told = changes(&heard.lock().expect("no panic"));
@@ -176,7 +213,7 @@ fn a_cable_that_grows_longer_is_told() {
     println!("{text}");
     assert!(text.contains("RTT h1/eth1 -> h2/eth1: rose from "), "{text}");
     assert!(text.contains("between h1/eth1 and h2/eth1 alone changed"), "{text}");
-    let (code, said) = end(child);
+    let (code, said) = watch.end();
     assert_eq!(code, Some(4), "{said}");
     let by_command = std::fs::read_to_string(bench.folder.join("alerts")).expect("alerts");
     assert!(by_command.contains(text), "{by_command}");
@@ -192,18 +229,17 @@ fn a_watch_that_is_killed_goes_on() {
     let Some(_alone) = alone("a_watch_that_is_killed_goes_on", &[]) else { return };
     let scratch = Scratch::new("watch-killed");
     let bench = Bench::new(&scratch);
-    let mut child = bench.watch(&[]);
-    wait_for("visits", || visits(&bench.folder) >= 3);
-    child.kill().expect("it is killed");
-    child.wait().expect("it ends");
-    let known = report(&bench.folder).expect("a watch");
-    let (run, before) = (known["run"].clone(), visits(&bench.folder));
-    let child = bench.watch(&[]);
-    wait_for("more visits", || visits(&bench.folder) > before + 2);
-    let (code, said) = end(child);
+    let mut watch = bench.watch(&[]);
+    watch.wait_for_visits(3);
+    watch.kill();
+    let known = watch.report().expect("a watch");
+    let (run, before) = (known["run"].clone(), watch.visits());
+    let mut watch = bench.watch(&[]);
+    watch.wait_for_visits(before + 3);
+    let (code, said) = watch.end();
     assert!(said.contains("goes on") && said.contains("the watch did not run"), "{said}");
     assert_eq!(code, Some(0), "{said}");
-    let now = report(&bench.folder).expect("a watch");
+    let now = watch.report().expect("a watch");
     assert_eq!(now["run"], run);
     let gaps = now["gaps"].as_array().expect("gaps");
     assert_eq!((gaps.len(), &gaps[0]["cause"]), (1, &Value::from("stopped")), "{now}");
