@@ -1,6 +1,7 @@
 //! `serve` as its user has it: in a browser, beside a run that goes on, and where it can't be.
 //! Needs no root; pages are looked at where chromium is installed.
 
+mod prometheus;
 mod shown;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
