@@ -12,6 +12,7 @@ pub mod reconcile;
 pub mod search;
 pub mod study;
 pub mod verdict;
+pub mod watch;
 
 pub use conformance::{Clause, conformance};
 pub use explain::{explain_size, line_rate_in_words};

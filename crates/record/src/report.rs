@@ -33,6 +33,7 @@ mod tcp;
 pub mod trend;
 mod trials;
 mod variance;
+pub mod watch;
 
 use std::collections::BTreeSet;
 

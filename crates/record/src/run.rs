@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use method::acceptance::SheetClaim;
 use method::study::StudySpec;
+use method::watch::WatchSpec;
 use page::Condition;
 use serde::{Deserialize, Serialize};
 use trial::Topology;
@@ -44,6 +45,9 @@ pub struct RunMeta {
     /// What is claimed of the device, where that was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<SheetClaim>,
+    /// What is watched, where it is a watch: its visits stand in the place of trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<WatchSpec>,
 }
 
 /// One point of a sweep. Each point is a run of its own, whose id begins with the sweep's.

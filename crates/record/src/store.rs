@@ -10,6 +10,7 @@ mod merged;
 mod packed;
 mod schema;
 mod trials;
+mod watches;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

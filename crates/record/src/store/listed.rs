@@ -4,6 +4,7 @@
 
 use rusqlite::{Row, params};
 
+use super::watches::WATCH;
 use super::{Store, StoreError, schema, status_from};
 use crate::run::RunSummary;
 
@@ -41,6 +42,14 @@ impl Store {
         let [trials, invalid, failed]: [i64; 3] =
             counted.map_err(|e| self.read_error(format!("trials of run {}", run.id), e))?;
         (run.trials, run.invalid, run.failed) = (trials as u64, invalid as u64, failed as u64);
+        self.count_visits(run)
+    }
+
+    /// A watch's trials are its visits.
+    fn count_visits(&self, run: &mut RunSummary) -> Result<(), StoreError> {
+        let [answered, invalid, failed] = self.visits_kept(&run.id)?;
+        run.trials += answered + invalid + failed;
+        (run.invalid, run.failed) = (run.invalid + invalid, run.failed + failed);
         Ok(())
     }
 
@@ -72,7 +81,11 @@ impl Store {
             );
             self.db.prepare(&sql)?.query_map([run], summary_from)?.collect()
         };
-        listed().map_err(|e| self.read_error("the list of runs".into(), e))
+        let mut runs = listed().map_err(|e| self.read_error("the list of runs".into(), e))?;
+        for run in runs.iter_mut().filter(|run| run.verb == WATCH) {
+            self.count_visits(run)?;
+        }
+        Ok(runs)
     }
 
     /// Notes by whom a run (full id) is carried out from now on, in words of the caller's.

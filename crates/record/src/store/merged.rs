@@ -29,8 +29,15 @@ struct Standing {
 }
 
 /// A run's rows lie in these, by the column that names the run.
-const TABLES: [(&str, &str); 4] =
-    [("run", "id"), ("trial", "run"), ("abandoned_trial", "run"), ("applied", "run")];
+const TABLES: [(&str, &str); 7] = [
+    ("run", "id"),
+    ("trial", "run"),
+    ("abandoned_trial", "run"),
+    ("applied", "run"),
+    ("watch_visit", "run"),
+    ("watch_hour", "run"),
+    ("watch_news", "run"),
+];
 
 impl Store {
     /// Takes in every finished run of `other`, each in one transaction. A run of the same id that
@@ -79,7 +86,11 @@ impl Store {
             Ok(Standing { meta: r.get(0)?, status: r.get(1)?, trials: r.get(2)? })
         };
         let found = self.db.query_row(sql, [run], row).optional();
-        found.map_err(|e| self.read_error(format!("run {run}"), e))
+        let mut found = found.map_err(|e| self.read_error(format!("run {run}"), e))?;
+        if let Some(found) = &mut found {
+            found.trials += self.visits_kept(run)?.iter().sum::<u64>() as i64;
+        }
+        Ok(found)
     }
 
     /// The run as it is there, in place of what is here of it.
@@ -97,6 +108,10 @@ impl Store {
         tx.execute("DELETE FROM run WHERE id = ?1", params![run]).map_err(unwritten)?;
         for (table, key) in TABLES {
             let columns = columns(&other.db, table).map_err(|e| other.read_error(what(), e))?;
+            if columns.is_empty() {
+                // An older file has fewer tables.
+                continue;
+            }
             let list = columns.join(", ");
             let places = vec!["?"; columns.len()].join(", ");
             let mut insert = tx
@@ -128,6 +143,6 @@ impl Store {
 /// this file's own.
 fn columns(db: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT name FROM pragma_table_info(?1)
-               WHERE NOT (?1 = 'abandoned_trial' AND name = 'id')";
+               WHERE NOT (?1 IN ('abandoned_trial', 'watch_visit', 'watch_news') AND name = 'id')";
     db.prepare(sql)?.query_map([table], |row| row.get(0))?.collect()
 }

@@ -60,6 +60,35 @@ ALTER TABLE run ADD COLUMN dictionary BLOB;
 ALTER TABLE trial ADD COLUMN packed BLOB;
 ALTER TABLE abandoned_trial ADD COLUMN packed BLOB;
 ",
+    "
+CREATE TABLE watch_visit (
+    id              INTEGER PRIMARY KEY,
+    run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    at_unix_ns      INTEGER NOT NULL,
+    came            TEXT NOT NULL CHECK (came IN ('valid', 'nothing', 'invalid', 'failed')),
+    visit           TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX watch_visit_of ON watch_visit (run, at_unix_ns);
+
+CREATE TABLE watch_hour (
+    run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    way             INTEGER NOT NULL,
+    began_unix_s    INTEGER NOT NULL,
+    seconds         INTEGER NOT NULL,
+    hour            TEXT NOT NULL,
+    PRIMARY KEY (run, way, seconds, began_unix_s)
+) STRICT;
+
+CREATE TABLE watch_news (
+    id              INTEGER PRIMARY KEY,
+    run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    at_unix_ns      INTEGER NOT NULL,
+    news            TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX watch_news_of ON watch_news (run, id);
+",
 ];
 
 /// Files of this version and later can be read as they are, where they can't be brought up to date.
@@ -70,6 +99,9 @@ pub(super) const WITH_LABELS: i64 = 3;
 
 /// Since this version trials are packed: their columns of text are empty then.
 pub(super) const WITH_PACKED: i64 = 4;
+
+/// Since this version there may be watches.
+pub(super) const WITH_WATCHES: i64 = 5;
 
 /// The version this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

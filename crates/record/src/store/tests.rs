@@ -21,15 +21,9 @@ fn trial(block: u32) -> Trial {
     Trial { block, ..Trial::quick("synthetic", Vec::new(), load, Gate::Strict) }
 }
 
-#[test]
-fn a_full_disk_keeps_what_was_recorded() {
-    let topology = Topology {
-        name: "synthetic".to_owned(),
-        hosts: Vec::new(),
-        devices: Vec::new(),
-        another_time: None,
-    };
-    let run = RunMeta {
+/// Of nothing, on a testbed without hosts.
+pub(super) fn run_meta() -> RunMeta {
+    RunMeta {
         id: "r1".to_owned(),
         created_unix_ns: 1,
         verb: "demo".to_owned(),
@@ -38,12 +32,24 @@ fn a_full_disk_keeps_what_was_recorded() {
         version: "0".to_owned(),
         seed: 0,
         studies: Vec::new(),
-        topology: topology.clone(),
+        topology: Topology {
+            name: "synthetic".to_owned(),
+            hosts: Vec::new(),
+            devices: Vec::new(),
+            another_time: None,
+        },
         facts: BTreeMap::new(),
         notes: Vec::new(),
         sweep: None,
         claims: Vec::new(),
-    };
+        watch: None,
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_recorded() {
+    let topology = run_meta().topology;
+    let run = RunMeta { topology: topology.clone(), ..run_meta() };
     let store = Store::open(Path::new(":memory:")).expect("a new store");
     store.create_run(&run).expect("a new run");
     let pages: i64 =

@@ -110,6 +110,7 @@ pub fn meta(id: &str) -> RunMeta {
         notes: vec!["Every number here is synthetic: nothing was measured.".to_owned()],
         sweep: None,
         claims: Vec::new(),
+        watch: None,
     }
 }
 

@@ -31,6 +31,7 @@ fn render(figures: &[Figure], columns: usize) -> String {
         notes: Vec::new(),
         sweep: None,
         claims: Vec::new(),
+        watch: None,
     };
     let input = ReportInput { meta: &meta, figures, records: &[] };
     record::report::text(&input, Screen { columns, coloured: false })

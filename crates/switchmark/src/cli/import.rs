@@ -179,5 +179,6 @@ fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
         notes,
         sweep: None,
         claims: Vec::new(),
+        watch: None,
     }
 }

@@ -259,6 +259,7 @@ fn describe(run: NewRun, opened: &Opened) -> Result<RunMeta, Failure> {
         notes: opened.notes(),
         sweep,
         claims,
+        watch: None,
     })
 }
 

@@ -93,6 +93,7 @@ fn broken_off(path: &FilePath, lives: usize) {
         notes: vec!["Synthetic: nothing was measured.".to_owned()],
         sweep: None,
         claims: Vec::new(),
+        watch: None,
     };
     let store = Store::open(path).expect("a store");
     store.create_run(&meta).expect("a run");
