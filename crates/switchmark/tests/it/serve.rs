@@ -167,6 +167,10 @@ fn prometheus_takes_what_it_is_given() {
     ] {
         assert!(scraped.contains(words), "{words} in {scraped}");
     }
+    for line in scraped.lines().filter(|line| !line.starts_with('#')) {
+        let series = line.split(['{', ' ']).next().expect("a name");
+        assert!(record::exposition::names::is_known(series), "{line}");
+    }
     let export = ["export", &one, "--format", "prometheus", "--journal", "j.db"];
     let exported = String::from_utf8(run(&scratch, &export).stdout).expect("text");
     let Ok(version) = Command::new("promtool").arg("--version").output() else {
