@@ -20,9 +20,7 @@ use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
 
-pub use watch::{
-    Direction, Quantity, WatchChange, WatchGaps, WatchSeries, WatchTrials, path_label, watch,
-};
+pub use watch::{WatchChange, WatchSeries, WatchTrials, path_label, watch};
 
 /// What Prometheus takes it for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,7 +59,7 @@ families! {
     WATCH_TRIALS "switchmark_watch_trials_total" Counter ["testbed" "from" "to" "path" "outcome"] "Trials since the watch began, by outcome: valid, invalid, failed";
     WATCH_CHANGES "switchmark_watch_changes_total" Counter ["testbed" "from" "to" "path" "quantity" "direction" "whose"] "Changes that were found, by what changed, whither, and whose doing it is";
     WATCH_OUTAGE "switchmark_watch_outage" Gauge ["testbed" "from" "to" "path"] "Whether nothing gets through: 1 yes, 0 no";
-    WATCH_GAP "switchmark_watch_gap_seconds_total" Counter ["testbed" "from" "to" "path" "cause"] "Time in which the watch itself did not measure, by cause: suspended, clock-step, agents, stopped";
+    WATCH_GAP "switchmark_watch_gap_seconds_total" Counter ["testbed" "from" "to" "path" "cause"] "Time in which the watch itself did not measure, by cause: suspended, agents, stopped; of clock-step by how much the clock was set";
     WATCH_LAST_TRIAL "switchmark_watch_last_trial_timestamp_seconds" Gauge ["testbed" "from" "to" "path"] "When the latest trial ended, in seconds since 1970";
 }
 

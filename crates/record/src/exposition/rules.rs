@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use method::watch::{Family, Quantity};
+
 use super::names::{self, Named};
 
 /// One alert.
@@ -89,11 +91,13 @@ fn added_loss() -> String {
 }
 
 fn changes() -> Vec<Rule> {
-    let which = "quantity=~\"rtt-p50|rtt-p99\"";
+    let rtt = Quantity::ALL.into_iter().filter(|quantity| quantity.family() == Family::Rtt);
+    let rtt: Vec<&str> = rtt.map(Quantity::as_str).collect();
+    let which = format!("quantity=~\"{}\"", rtt.join("|"));
     vec![
         Rule {
             alert: "SwitchmarkRttChanged",
-            expr: new_changes(which),
+            expr: new_changes(&which),
             hold: None,
             severity: "warning",
             summary: "RTT ({{ $labels.quantity }}) from {{ $labels.from }} to {{ $labels.to }} of {{ $labels.testbed }} went {{ $labels.direction }}",

@@ -3,8 +3,10 @@
 //! Owns what is written of a series, zeros included, so that a counter is there before it first
 //! counts. Never decides what a change or an outage is.
 
-use measure::{Histogram, Nanos};
+use measure::Histogram;
+use measure::change::Direction;
 use method::comparison::Doing;
+use method::watch::{Cause, Gap, Quantity};
 use trial::Path;
 
 use super::{Family, names};
@@ -40,8 +42,8 @@ pub struct WatchSeries {
     pub changes: Vec<WatchChange>,
     /// Whether nothing gets through now.
     pub outage: bool,
-    /// Time in which nothing was measured.
-    pub gaps: WatchGaps,
+    /// Times in which nothing was watched.
+    pub gaps: Vec<Gap>,
     /// When the latest trial ended, in nanoseconds since 1970.
     pub last_trial_unix_ns: Option<u64>,
 }
@@ -57,19 +59,6 @@ pub struct WatchTrials {
     pub failed: u64,
 }
 
-/// How long nothing was measured, by cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WatchGaps {
-    /// The machine slept.
-    pub suspended: Nanos,
-    /// Its clock was set.
-    pub clock_step: Nanos,
-    /// A host's agent was away.
-    pub agents: Nanos,
-    /// The watch itself was.
-    pub stopped: Nanos,
-}
-
 /// Changes of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchChange {
@@ -83,43 +72,13 @@ pub struct WatchChange {
     pub count: u64,
 }
 
-/// One row a word.
-macro_rules! words {
-    ($(#[$what:meta])* $name:ident { $($variant:ident $word:literal $meaning:literal;)+ }) => {
-        $(#[$what])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
-            $(#[doc = $meaning] $variant,)+
-        }
+const CAUSES: [Cause; 4] = [Cause::Suspended, Cause::ClockStep, Cause::Agents, Cause::Stopped];
 
-        impl $name {
-            /// All there are.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// As in a label.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)+ }
-            }
-        }
-    };
-}
-
-words! {
-    /// What is watched.
-    Quantity {
-        RttP50 "rtt-p50" "The median round-trip time.";
-        RttP99 "rtt-p99" "Its 99th percentile.";
-        Loss "loss" "The lost share of frames.";
-        Goodput "goodput" "TCP payload at the receiver.";
-        Reordering "reordering" "The reordered share of frames.";
-    }
-}
-
-words! {
-    /// Which way something changed.
-    Direction {
-        Up "up" "It became more.";
-        Down "down" "It became less.";
+/// `up`, `down`
+const fn direction_label(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "up",
+        Direction::Down => "down",
     }
 }
 
@@ -190,17 +149,13 @@ impl Filled {
         {
             self.of(&names::WATCH_TRIALS).add(&with(&[outcome]), count as f64);
         }
-        let gaps = one.gaps;
-        for (cause, length) in [
-            ("suspended", gaps.suspended),
-            ("clock-step", gaps.clock_step),
-            ("agents", gaps.agents),
-            ("stopped", gaps.stopped),
-        ] {
-            self.of(&names::WATCH_GAP).add(&with(&[cause]), seconds(length.0));
+        for cause in CAUSES {
+            let lasted = one.gaps.iter().filter(|gap| gap.cause == cause).map(|gap| gap.lasted().0);
+            self.of(&names::WATCH_GAP).add(&with(&[cause.as_str()]), seconds(lasted.sum()));
         }
         for change in &one.changes {
-            let (quantity, direction) = (change.quantity.as_str(), change.direction.as_str());
+            let (quantity, direction) =
+                (change.quantity.as_str(), direction_label(change.direction));
             let values = with(&[quantity, direction, doing_label(&change.whose)]);
             self.of(&names::WATCH_CHANGES).add(&values, change.count as f64);
         }
@@ -213,8 +168,15 @@ fn seconds(ns: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use measure::Nanos;
+
     use super::*;
     use crate::exposition::render;
+
+    fn gap(lasted: u64) -> Gap {
+        let cause = Cause::Suspended;
+        Gap { cause, from_unix_ns: 1, to_unix_ns: 1 + lasted * 1_000_000_000, detail: None }
+    }
 
     fn series(path: Path) -> WatchSeries {
         let mut rtt = Histogram::new();
@@ -240,7 +202,7 @@ mod tests {
                 count: 2,
             }],
             outage: false,
-            gaps: WatchGaps { suspended: Nanos::from_secs(90), ..WatchGaps::default() },
+            gaps: vec![gap(20), gap(70)],
             last_trial_unix_ns: Some(1_763_000_000_500_000_000),
         }
     }
