@@ -3,6 +3,9 @@
 //! Installs only as root and only what is missing, and says so first. Without root a missing
 //! program is named and its tests say that they are skipped.
 
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,6 +28,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("nft", "nftables"),
     ("ping", "iputils-ping"),
     ("podman", "podman"),
+    ("prometheus", "prometheus"),
     ("promtool", "prometheus"),
     ("qperf", "qperf"),
     ("runc", "runc"),
@@ -48,7 +52,9 @@ const FOR_NS3: &[(&str, &str)] =
 /// Makes every needed program available, or says which are missing.
 pub fn ensure() -> Result<()> {
     let missing = NEEDED.iter().filter(|(program, _)| !on_path(program));
-    install(&missing.map(|(_, package)| *package).collect::<Vec<_>>())
+    let mut missing: Vec<_> = missing.map(|(_, package)| *package).collect();
+    missing.dedup();
+    install(&missing)
 }
 
 /// The same for what the benchmark beside ns-3 needs.
@@ -71,9 +77,39 @@ fn install(missing: &[&str]) -> Result<()> {
     }
     eprintln!("installing what the tests need: {}", missing.join(" "));
     apt(&["update", "-qq"])?;
+    let _quiet = NoServices::new()?;
     let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
     install.extend(missing);
     apt(&install)
+}
+
+/// Debian's own way to say that a package's services are not to be started: asked by its scripts
+/// while it is installed, and removed with this. Where a machine has its own, that one decides.
+struct NoServices(bool);
+
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+impl NoServices {
+    fn new() -> Result<Self> {
+        match OpenOptions::new().write(true).create_new(true).mode(0o755).open(POLICY) {
+            Ok(mut file) => {
+                let this = Self(true);
+                file.write_all(b"#!/bin/sh\nexit 101\n")
+                    .with_context(|| format!("write {POLICY}"))?;
+                Ok(this)
+            }
+            Err(cause) if cause.kind() == std::io::ErrorKind::AlreadyExists => Ok(Self(false)),
+            Err(cause) => Err(cause).with_context(|| format!("write {POLICY}")),
+        }
+    }
+}
+
+impl Drop for NoServices {
+    fn drop(&mut self) {
+        if self.0 {
+            let _ = fs::remove_file(POLICY);
+        }
+    }
 }
 
 fn apt(args: &[&str]) -> Result<()> {

@@ -155,6 +155,8 @@ impl Made {
             "usr/share/doc/switchmark/docs/README.md",
             "usr/share/doc/switchmark/examples/plan.toml",
             "usr/share/switchmark/claims/trident2.toml",
+            "usr/share/switchmark/monitoring/switchmark.rules.yml",
+            "usr/share/switchmark/monitoring/grafana.json",
         ] {
             ensure!(root.join(path).is_file(), "the Debian package has no {path}");
         }

@@ -12,6 +12,9 @@ macro_rules! units {
         }
 
         impl Unit {
+            /// All there are.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
             /// As in rows.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }

@@ -3,15 +3,24 @@
 //! Owns names, base units (seconds, bytes, ratios) and quoting, for `export` and for `/metrics`
 //! alike, so that one figure is one series wherever it is had. Never asks anybody for a number.
 
+mod buckets;
+pub mod dashboard;
+pub mod names;
+pub mod rules;
+mod watch;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use measure::{Histogram, Nanos};
-use page::{Figure, Metric, Unit};
+use measure::Histogram;
+use page::Figure;
 use trial::record::FlowRecord;
 use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
+
+pub use watch::{WatchChange, WatchSeries, WatchTrials, path_label, watch};
 
 /// What Prometheus takes it for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +46,11 @@ impl Kind {
 /// Samples of one name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
-    name: String,
+    name: Cow<'static, str>,
     kind: Kind,
-    help: String,
+    help: Cow<'static, str>,
+    /// Those that every sample has.
+    labels: &'static [&'static str],
     lines: Vec<String>,
 }
 
@@ -48,47 +59,34 @@ type Labels = Vec<(String, String)>;
 
 const NS_PER_S: f64 = 1e9;
 
-/// The bounds of a histogram's buckets in nanoseconds: three a decade, from 1 µs to 10 s.
-const BOUNDS: [u64; 22] = [
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_000_000_000,
-    5_000_000_000,
-    10_000_000_000,
-];
-
 impl Family {
-    /// Without samples yet.
-    pub fn new(name: impl Into<String>, kind: Kind, help: impl Into<String>) -> Self {
-        Self { name: name.into(), kind, help: help.into(), lines: Vec::new() }
+    /// Without samples yet; those of this program stand in [`names`].
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        kind: Kind,
+        help: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::with_labels(name.into(), kind, help.into(), &[])
+    }
+
+    const fn with_labels(
+        name: Cow<'static, str>,
+        kind: Kind,
+        help: Cow<'static, str>,
+        labels: &'static [&'static str],
+    ) -> Self {
+        Self { name, kind, help, labels, lines: Vec::new() }
     }
 
     /// With one sample, which has no labels.
-    pub fn one(name: &str, kind: Kind, help: &str, value: f64) -> Self {
+    pub fn one(name: &'static str, kind: Kind, help: &'static str, value: f64) -> Self {
         let mut family = Self::new(name, kind, help);
         family.sample(std::iter::empty::<(String, String)>(), value);
         family
     }
 
     /// What there is of something, by its labels alone: `switchmark_build_info`.
-    pub fn info(name: &str, help: &str, labels: &[(&str, &str)]) -> Self {
+    pub fn info(name: &'static str, help: &'static str, labels: &[(&str, &str)]) -> Self {
         let mut family = Self::new(name, Kind::Gauge, help);
         family.sample(labels.iter().map(|(name, value)| (*name, (*value).to_owned())), 1.0);
         family
@@ -101,39 +99,55 @@ impl Family {
         value: f64,
     ) {
         let labels: Labels = labels.into_iter().map(|(name, of)| (name.into(), of)).collect();
-        self.line("", &labels, value);
-    }
-
-    /// A distribution of durations, in seconds; empty ones are left out.
-    pub fn distribution(&mut self, labels: &[(String, String)], of: &Histogram) {
-        if of.is_empty() {
-            return;
-        }
-        let mut buckets = of.buckets().peekable();
-        let mut below = 0;
-        let with = |bound: String| {
-            let bound = ("le".to_owned(), bound);
-            labels.iter().cloned().chain([bound]).collect::<Labels>()
-        };
-        for bound in BOUNDS {
-            while let Some((_, count)) = buckets.next_if(|(highest, _)| *highest <= Nanos(bound)) {
-                below += count;
-            }
-            self.line("_bucket", &with((bound as f64 / NS_PER_S).to_string()), below as f64);
-        }
-        self.line("_bucket", &with("+Inf".to_owned()), of.count() as f64);
-        self.line("_sum", labels, of.mean() * of.count() as f64 / NS_PER_S);
-        self.line("_count", labels, of.count() as f64);
-    }
-
-    fn line(&mut self, suffix: &str, labels: &[(String, String)], value: f64) {
-        let pairs = labels.iter().map(|(name, of)| format!("{name}=\"{}\"", quoted(of)));
-        let labels = pairs.collect::<Vec<_>>().join(",");
-        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
-        let line = format!("{}{suffix}{labels} {value}", self.name);
+        let line = self.line("", &labels, value);
         if !self.lines.contains(&line) {
             self.lines.push(line);
         }
+    }
+
+    /// The same, by the values of the family's own labels.
+    pub fn add(&mut self, values: &[&str], value: f64) {
+        let labels = self.labelled(values);
+        self.sample(labels, value);
+    }
+
+    /// A distribution of durations, in seconds; empty ones are left out.
+    pub fn distribution(&mut self, values: &[&str], of: &Histogram) {
+        if of.is_empty() {
+            return;
+        }
+        let labels = self.labelled(values);
+        let mut buckets = of.buckets().peekable();
+        let mut below = 0;
+        let with = |bound: &str| {
+            let bound = ("le".to_owned(), bound.to_owned());
+            labels.iter().cloned().chain([bound]).collect::<Labels>()
+        };
+        for bound in buckets::BOUNDS.iter() {
+            // In whole nanoseconds, as they were counted: 1e-6 s is not quite 1,000 ns.
+            let ns = (bound.seconds * NS_PER_S * 1e3).round() / 1e3;
+            while let Some((_, count)) = buckets.next_if(|(highest, _)| highest.0 as f64 <= ns) {
+                below += count;
+            }
+            self.lines.push(self.line("_bucket", &with(&bound.le), below as f64));
+        }
+        self.lines.push(self.line("_bucket", &with("+Inf"), of.count() as f64));
+        let sum = of.mean() * of.count() as f64 / NS_PER_S;
+        self.lines.push(self.line("_sum", &labels, sum));
+        self.lines.push(self.line("_count", &labels, of.count() as f64));
+    }
+
+    fn labelled(&self, values: &[&str]) -> Labels {
+        debug_assert_eq!(self.labels.len(), values.len(), "{}", self.name);
+        let pairs = self.labels.iter().zip(values);
+        pairs.map(|(name, of)| ((*name).to_owned(), (*of).to_owned())).collect()
+    }
+
+    fn line(&self, suffix: &str, labels: &[(String, String)], value: f64) -> String {
+        let pairs = labels.iter().map(|(name, of)| format!("{name}=\"{}\"", quoted(of)));
+        let labels = pairs.collect::<Vec<_>>().join(",");
+        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+        format!("{}{suffix}{labels} {value}", self.name)
     }
 }
 
@@ -159,13 +173,10 @@ pub fn figures(run: &RunMeta, figures: &[Figure]) -> Vec<Family> {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     for figure in figures {
         let Some(value) = figure.value else { continue };
-        let (name, divisor) = name(figure.metric, figure.unit);
-        let mut labels: Labels = vec![
-            ("run".to_owned(), run.id.clone()),
-            ("verb".to_owned(), run.verb.clone()),
-            ("testbed".to_owned(), run.topology.name.clone()),
-            ("verdict".to_owned(), figure.verdict.as_str().to_owned()),
-        ];
+        let (named, divisor) = names::figure(figure.metric, figure.unit);
+        let of_all = [&*run.id, &run.verb, &run.topology.name, figure.verdict.as_str()];
+        let family = families.entry(named.name.to_string()).or_insert_with(|| named.family());
+        let mut labels = family.labelled(&of_all);
         // A gauge may have no label `quantile`: that is a summary's.
         labels.extend(figure.quantile.map(|q| ("percentile".to_owned(), percentile(q))));
         for (condition, said) in &figure.conditions {
@@ -174,11 +185,7 @@ pub fn figures(run: &RunMeta, figures: &[Figure]) -> Vec<Family> {
             let word = if taken { format!("where_{word}") } else { word };
             labels.push((word, said.to_string()));
         }
-        let help = figure.metric.meaning();
-        families
-            .entry(name.clone())
-            .or_insert_with(|| Family::new(name, Kind::Gauge, plain(help)))
-            .sample(labels, value / divisor);
+        family.sample(labels, value / divisor);
     }
     families.into_values().collect()
 }
@@ -194,49 +201,16 @@ pub fn distributions(run: &RunMeta, records: &[(Trial, TrialRecord)]) -> Family 
             }
         }
     }
-    let help = "Round-trip times of all valid trials of a label, as they were stamped";
-    let mut family = Family::new("switchmark_round_trip_seconds", Kind::Histogram, help);
+    let mut family = names::ROUND_TRIP.family();
     for ((label, path), histogram) in merged {
-        let labels = [
-            ("run", run.id.as_str()),
-            ("testbed", &run.topology.name),
-            ("trial", label),
-            ("path", path),
-        ];
-        let labels: Labels =
-            labels.iter().map(|(name, of)| ((*name).to_owned(), (*of).to_owned())).collect();
-        family.distribution(&labels, &histogram);
+        family.distribution(&[&run.id, &run.topology.name, label, path], &histogram);
     }
     family
 }
 
 /// A run itself, with the version that measured it.
 pub fn run_info(run: &RunMeta) -> Family {
-    let labels = [
-        ("run", run.id.as_str()),
-        ("verb", &run.verb),
-        ("testbed", &run.topology.name),
-        ("version", &run.version),
-    ];
-    Family::info("switchmark_run_info", "A run, and the version that measured it", &labels)
-}
-
-/// `switchmark_rtt_seconds`, and by what a value in the unit is divided: a decimal stays one so.
-fn name(metric: Metric, unit: Unit) -> (String, f64) {
-    let (suffix, divisor) = match unit {
-        Unit::Nanoseconds => ("seconds", NS_PER_S),
-        Unit::Bytes => ("bytes", 1.0),
-        Unit::BitsPerSecond => ("bytes_per_second", 8.0),
-        Unit::FramesPerSecond => ("frames_per_second", 1.0),
-        Unit::Ratio => ("ratio", 1.0),
-        Unit::OperationsPerSecond => ("operations_per_second", 1.0),
-        Unit::Count | Unit::Flag => ("", 1.0),
-    };
-    let metric = metric.as_str();
-    let said = suffix.is_empty() || metric == suffix || metric.ends_with(&format!("_{suffix}"));
-    let name =
-        if said { format!("switchmark_{metric}") } else { format!("switchmark_{metric}_{suffix}") };
-    (name, divisor)
+    names::RUN_INFO.info(&[&run.id, &run.verb, &run.topology.name, &run.version])
 }
 
 /// `99.9` of 0.999.
@@ -256,55 +230,14 @@ fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// A meaning without its Markdown: links by their words.
-fn plain(markdown: &str) -> String {
-    let mut out = String::new();
-    let mut rest = markdown;
-    while let Some((before, link)) = rest.split_once('[') {
-        out += before;
-        let (words, behind) = link.split_once(']').unwrap_or((link, ""));
-        out += words;
-        rest = match behind.strip_prefix('(').and_then(|target| target.split_once(')')) {
-            Some((_, after)) => after,
-            None => behind,
-        };
-    }
-    (out + rest).replace('`', "")
-}
-
 #[cfg(test)]
 mod tests {
+    use measure::Nanos;
+
     use super::*;
 
     #[test]
-    fn a_name_has_its_base_unit_once() {
-        for (metric, unit, expect, divisor) in [
-            (Metric::Rtt, Unit::Nanoseconds, "switchmark_rtt_seconds", 1e9),
-            (Metric::LossRatio, Unit::Ratio, "switchmark_loss_ratio", 1.0),
-            (Metric::Ratio, Unit::Ratio, "switchmark_ratio", 1.0),
-            (Metric::Goodput, Unit::BitsPerSecond, "switchmark_goodput_bytes_per_second", 8.0),
-            (
-                Metric::Throughput,
-                Unit::FramesPerSecond,
-                "switchmark_throughput_frames_per_second",
-                1.0,
-            ),
-            (Metric::Retransmits, Unit::Count, "switchmark_retransmits", 1.0),
-            (Metric::Buffer, Unit::Bytes, "switchmark_buffer_bytes", 1.0),
-        ] {
-            assert_eq!(name(metric, unit), (expect.to_owned(), divisor));
-        }
-        for metric in Metric::ALL {
-            for unit in metric.units() {
-                let (name, _) = name(*metric, *unit);
-                assert!(!name.contains("ratio_ratio") && !name.ends_with("_ns"), "{name}");
-            }
-        }
-    }
-
-    #[test]
     fn words_are_plain_and_percentiles_short() {
-        assert_eq!(plain("the rate ([goals](x.md#y)); `a`: b [c"), "the rate (goals); a: b c");
         for (quantile, expect) in [(0.0, "0"), (0.5, "50"), (0.999, "99.9"), (1.0, "100")] {
             assert_eq!(percentile(quantile), expect);
         }
@@ -314,19 +247,21 @@ mod tests {
     #[test]
     fn a_distribution_has_cumulative_buckets_a_sum_and_a_count() {
         let mut histogram = Histogram::new();
-        for ns in [900, 1_500, 30_000, 20_000_000_000] {
+        for ns in [900, 1_000, 1_500, 30_000, 20_000_000_000] {
             histogram.record(Nanos(ns));
         }
-        let mut family = Family::new("x_seconds", Kind::Histogram, "Some");
-        family.distribution(&[("run".to_owned(), "r\"1".to_owned())], &histogram);
+        let mut family = names::WATCH_RTT.family();
+        family.distribution(&["r\"1", "a", "b", "device"], &histogram);
         let text = render(&[family]);
+        let own = r#"testbed="r\"1",from="a",to="b",path="device""#;
+        let name = "switchmark_watch_rtt_seconds";
         for line in [
-            "# TYPE x_seconds histogram",
-            r#"x_seconds_bucket{run="r\"1",le="0.000001"} 1"#,
-            r#"x_seconds_bucket{run="r\"1",le="0.000002"} 2"#,
-            r#"x_seconds_bucket{run="r\"1",le="0.00005"} 3"#,
-            r#"x_seconds_bucket{run="r\"1",le="+Inf"} 4"#,
-            r#"x_seconds_count{run="r\"1"} 4"#,
+            format!("# TYPE {name} histogram"),
+            format!("{name}_bucket{{{own},le=\"0.000001\"}} 2"),
+            format!("{name}_bucket{{{own},le=\"0.000002\"}} 3"),
+            format!("{name}_bucket{{{own},le=\"0.00005\"}} 4"),
+            format!("{name}_bucket{{{own},le=\"+Inf\"}} 5"),
+            format!("{name}_count{{{own}}} 5"),
         ] {
             assert!(text.lines().any(|own| own == line), "{line} in {text}");
         }

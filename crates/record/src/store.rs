@@ -3,6 +3,7 @@
 //! Owns the file, its schema and every SQL statement. Figures are not kept: they are a pure
 //! function of the records. Never decides which trial comes next; that is the study's.
 
+mod copied;
 mod error;
 mod listed;
 mod merged;
@@ -159,6 +160,12 @@ impl Store {
 
     fn over(path: &Path, db: Connection) -> Self {
         Self { path: path.to_owned(), db, dictionary: RefCell::new(None) }
+    }
+
+    /// The same, called so in errors: a copy by its original's name.
+    #[must_use]
+    pub fn called(self, name: impl Into<PathBuf>) -> Self {
+        Self { path: name.into(), ..self }
     }
 
     /// Where it lies.

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use record::exposition::{Family, Kind};
+use record::exposition::{Family, names};
 
 /// One row a reason: its name in `/metrics`, and what it is.
 macro_rules! refusals {
@@ -95,35 +95,15 @@ impl Counts {
     /// As Prometheus reads them.
     pub fn families(&self) -> Vec<Family> {
         let read = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
-        let mut refused = Family::new(
-            "switchmark_serve_refused_total",
-            Kind::Counter,
-            "Requests and connections that were refused, by reason",
-        );
+        let mut refused = names::SERVE_REFUSED.family();
         for why in Refusal::ALL {
-            let labels = [("reason", why.as_str().to_owned())];
-            refused.sample(labels, self.refused(*why) as f64);
+            refused.add(&[why.as_str()], self.refused(*why) as f64);
         }
         vec![
-            Family::one(
-                "switchmark_serve_requests_total",
-                Kind::Counter,
-                "Requests that were read, refused ones included",
-                read(&self.requests),
-            ),
+            names::SERVE_REQUESTS.one(read(&self.requests)),
             refused,
-            Family::one(
-                "switchmark_serve_connections",
-                Kind::Gauge,
-                "Connections that are open",
-                read(&self.connections),
-            ),
-            Family::one(
-                "switchmark_serve_streams",
-                Kind::Gauge,
-                "Pages that follow a run under way",
-                read(&self.streams),
-            ),
+            names::SERVE_CONNECTIONS.one(read(&self.connections)),
+            names::SERVE_STREAMS.one(read(&self.streams)),
         ]
     }
 }

@@ -17,6 +17,7 @@ mod exit;
 mod export;
 mod failure;
 mod import;
+mod journals;
 mod junit;
 mod lab;
 mod lone;

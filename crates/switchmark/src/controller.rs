@@ -12,6 +12,7 @@ mod deadline_writer;
 mod delays;
 mod discovery;
 mod facts;
+pub mod far_journal;
 mod far_shell;
 mod handle;
 mod heartbeat;

@@ -88,9 +88,7 @@ impl Watched {
     pub fn json(&self) -> Value {
         let way = |(at, total): (usize, Hour)| {
             let own = &self.spec.ways[at];
-            let percentile = |q: f64| {
-                (!total.rtt.is_empty()).then(|| total.rtt.quantile(q).0)
-            };
+            let percentile = |q: f64| (!total.rtt.is_empty()).then(|| total.rtt.quantile(q).0);
             json!({
                 "from": own.from, "to": own.to, "path": own.path, "device": own.device,
                 "visits": total.valid, "unanswered": total.nothing, "left_out": total.left_out,

@@ -176,9 +176,7 @@ impl Store {
         let before = (hours_before_unix_s - hours_before_unix_s % Hour::DAY) as i64;
         let fetch = || -> rusqlite::Result<Vec<String>> {
             let mut select = tx.prepare(sql)?;
-            select
-                .query_map(params![run, Hour::LONG as i64, before], |row| row.get(0))?
-                .collect()
+            select.query_map(params![run, Hour::LONG as i64, before], |row| row.get(0))?.collect()
         };
         for text in fetch().map_err(failed)? {
             let hour: Hour = self.decode(&what(), &text)?;
@@ -189,7 +187,8 @@ impl Store {
             day.merge(&hour);
             self.put_hour(run, &day)?;
         }
-        let sql = "DELETE FROM watch_hour WHERE run = ?1 AND seconds = ?2 AND began_unix_s + ?2 <= ?3";
+        let sql =
+            "DELETE FROM watch_hour WHERE run = ?1 AND seconds = ?2 AND began_unix_s + ?2 <= ?3";
         tx.execute(sql, params![run, Hour::LONG as i64, before]).map_err(failed)?;
         tx.commit().map_err(failed)
     }
@@ -199,8 +198,8 @@ impl Store {
 mod tests {
     use std::path::Path;
 
-    use method::watch::{Came, Cause, Counted, Gap, RoundTrips, What};
     use measure::Nanos;
+    use method::watch::{Came, Cause, Counted, Gap, RoundTrips, What};
 
     use super::*;
     use crate::store::tests::run_meta;

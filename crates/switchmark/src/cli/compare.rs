@@ -16,7 +16,7 @@ use record::text::put_wrapped;
 use serde_json::json;
 
 use super::options::Data;
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, journals, output};
 use crate::speak;
 use crate::terminal::screen::screen;
 use sides::{Sides, operation};
@@ -68,9 +68,10 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     for path in args.report.iter().chain(&args.junit) {
         output::check_report(path)?;
     }
-    let store = Store::read(&output::store_path(&args.data)?)?;
-    let before = args.baseline_journal.as_deref().map(Store::read).transpose()?;
-    let baseline = args.baseline.as_deref().map(|run| (run, before.as_ref().unwrap_or(&store)));
+    let store = journals::read(&args.data)?.store;
+    let before = args.baseline_journal.as_deref().map(journals::read_named).transpose()?;
+    let before = before.as_ref().map_or(&store, |journal| &journal.store);
+    let baseline = args.baseline.as_deref().map(|run| (run, before));
     let sides = Sides::load(&store, &args.runs, baseline)?.only(&args.figure)?;
     let (reference, subject) = sides.both();
     let compared = compare(&subject, &reference, args.margin.unwrap_or(MARGIN));

@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use record::{Store, export};
+use record::export;
 
 use super::options::Data;
-use super::{Failure, Outcome, output, report};
+use super::{Failure, Outcome, journals, report};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::speak;
@@ -52,7 +52,7 @@ enum Format {
 
 /// Writes to stdout.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
-    let store = Store::read(&output::store_path(&args.data)?)?;
+    let store = journals::read(&args.data)?.store;
     let run = report::replay(&store, &args.run)?;
     if args.data.json {
         speak::print_json(&run.json())?;

@@ -21,6 +21,7 @@ use super::options::Data;
 use super::{Failure, Outcome, lone};
 use crate::config::ConfigError;
 use crate::config::source::plain;
+use crate::controller::far_journal;
 use crate::files;
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -51,6 +52,7 @@ impl Finished {
 /// The store's path: as given, or in the user's data directory.
 pub fn store_path(data: &Data) -> Result<PathBuf, ConfigError> {
     if let Some(path) = &data.store {
+        far_journal::refuse_elsewhere(path)?;
         return Ok(path.clone());
     }
     let base = std::env::var_os("XDG_DATA_HOME")

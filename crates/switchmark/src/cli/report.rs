@@ -11,7 +11,7 @@ use trial::Recorded;
 
 use super::options::Data;
 use super::output::{self, Finished};
-use super::{Failure, Outcome as Exit, watch};
+use super::{Failure, Outcome as Exit, journals, watch};
 use crate::speak;
 use crate::terminal::screen::screen;
 
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(path) = &args.out {
         output::check_report(path)?;
     }
-    let store = Store::read(&output::store_path(&args.data)?)?;
+    let store = journals::read(&args.data)?.store;
     if let Some(swept) = sweep(&store, &args.run)? {
         show(&swept, &args.data, args.out.as_deref())?;
         return Ok(output::outcome(&swept.figures()));

@@ -11,7 +11,7 @@ use record::{Merged, RunStatus, RunSummary, Store, SweepPoint};
 use serde_json::json;
 
 use super::options::Data;
-use super::{Failure, Outcome, lone, output};
+use super::{Failure, Outcome, journals, lone, output};
 use crate::config::ConfigError;
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -31,6 +31,9 @@ pub struct Args {
     deed: Option<Deed>,
     #[command(flatten)]
     which: Which,
+    /// Write a copy of the journal on stdout, for `--journal ssh://…` elsewhere
+    #[arg(long, hide = true)]
+    send: bool,
     #[command(flatten)]
     data: Data,
 }
@@ -140,6 +143,7 @@ impl Which {
 /// Lists, or does what is asked.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     match &args.deed {
+        None if args.send => journals::send(&args.data)?,
         None => list(&args.which, &args.data)?,
         Some(Deed::Label(said)) => say(said, Store::label)?,
         Some(Deed::Note(said)) => say(said, Store::note)?,
@@ -179,17 +183,22 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn list(which: &Which, data: &Data) -> Result<(), Failure> {
-    let path = output::store_path(data)?;
     // Before the first run there is not even a folder.
-    let nothing_yet = data.store.is_none() && !path.exists();
-    let runs = if nothing_yet { Vec::new() } else { which.of(all(&Store::read(&path)?)?) };
+    let nothing_yet = data.store.is_none() && !output::store_path(data)?.exists();
+    let journal = if nothing_yet { None } else { Some(journals::read(data)?) };
+    let runs = journal.as_ref().map(|one| all(&one.store)).transpose()?.unwrap_or_default();
+    let runs = which.of(runs);
     if data.json {
         let schema = record::rows::SCHEMA;
         speak::print_json(&json!({ "schema": schema, "verb": "runs", "runs": runs }))?;
     } else if let Some(table) = table(&runs) {
         speak::print(&format!("{table}\n"))?;
     } else {
-        speak::print(&format!("no such runs in {}\n", path.display()))?;
+        let name = match journal {
+            Some(one) => one.name,
+            None => output::store_path(data)?.display().to_string(),
+        };
+        speak::print(&format!("no such runs in {name}\n"))?;
     }
     Ok(())
 }

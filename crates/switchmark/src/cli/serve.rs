@@ -4,6 +4,7 @@
 //! journal alone, and `serve` hands it out.
 
 mod journal;
+mod monitoring;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -35,12 +36,18 @@ pub struct Args {
     /// may be given again
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
+    /// Print alert rules for Prometheus, or a dashboard for Grafana, and serve nothing
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["listen", "token_file", "name", "json"])]
+    print: Option<monitoring::Printed>,
     #[command(flatten)]
     data: Data,
 }
 
 /// Serves until a signal comes.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    if let Some(what) = args.print {
+        return monitoring::print(what);
+    }
     let path = output::store_path(&args.data)?;
     // One clear word now, where it can't be used at all.
     let journal = Journal::open(&path, args.data.store.is_none())?;

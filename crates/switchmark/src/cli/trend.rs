@@ -17,7 +17,7 @@ use super::compare::{name, share, subjects};
 use super::junit::{self, Case, Ended};
 use super::options::Data;
 use super::output::Finished;
-use super::{Failure, Outcome, output, report};
+use super::{Failure, Outcome, journals, output, report};
 use crate::config::{ConfigError, suggest};
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -75,12 +75,11 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(path) = &args.junit {
         output::check_report(path)?;
     }
-    let path = output::store_path(&args.data)?;
-    let store = Store::read(&path)?;
+    let journals::Read { store, name } = journals::read(&args.data)?;
     let chosen = chosen(&store, args)?;
     if chosen.len() < 2 {
         let found = if chosen.is_empty() { "no run that is done" } else { "one run that is done" };
-        let message = format!("trend: {} holds {found}, and it takes several", path.display());
+        let message = format!("trend: {name} holds {found}, and it takes several");
         let hint = "`switchmark runs` lists what there is; --testbed NAME takes another testbed's";
         return Err(ConfigError::bare(message, hint).into());
     }

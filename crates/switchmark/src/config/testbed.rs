@@ -363,7 +363,7 @@ pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
 
 /// `[user@]host[:port]` of letters that mean nothing to a shell, and nothing that ssh would take
 /// for an option.
-fn is_destination(text: &str) -> bool {
+pub fn is_destination(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-@:%[]".contains(c);
     // ssh reads `%` before its commands do; it is wanted in an address with a zone only:
     // [fe80::1%eth0].

@@ -64,6 +64,13 @@ pub enum Shell<'a> {
     Exec(&'a Container),
 }
 
+/// `ssh` to `[user@]host[:port]`, which runs the line there; its streams are the caller's to set.
+pub fn ssh(destination: &str, line: &str) -> Command {
+    let mut command = Command::new("ssh");
+    command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}")).arg(line);
+    command
+}
+
 impl Shell<'_> {
     /// Starts `program agent` there, its three streams piped; the program is sent there first where
     /// it is not there yet. `becomes` are the words that make it root's.
@@ -108,22 +115,22 @@ impl Shell<'_> {
     /// `script` is told the sum as its first argument, and finds the folder of the program's copy
     /// in `$d`. All arguments are plain words.
     fn command(self, script: &str, arguments: &[&str], stdin: Stdio) -> Command {
-        let mut command = Command::new(self.program());
-        match self {
+        let mut command = match self {
             Self::Ssh(destination) => {
-                command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}"));
                 let mut line = format!("sh -c '{AT_HOME}; {OWN}; {script}' switchmark");
                 for word in arguments {
                     let _ = write!(line, " \"{word}\"");
                 }
-                command.arg(line);
+                ssh(destination, &line)
             }
             Self::Exec(container) => {
+                let mut command = Command::new(self.program());
                 command.args(&container.exec()[1..]).args(["sh", "-c"]);
                 command.arg(format!("{IN_CONTAINER}; {OWN}; {script}")).arg("switchmark");
                 command.args(arguments);
+                command
             }
-        }
+        };
         command.stdin(stdin);
         command
     }

@@ -1,6 +1,7 @@
 //! `serve` as its user has it: in a browser, beside a run that goes on, and where it can't be.
 //! Needs no root; pages are looked at where chromium is installed.
 
+mod prometheus;
 mod shown;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -165,6 +166,10 @@ fn prometheus_takes_what_it_is_given() {
         "percentile=\"50\"",
     ] {
         assert!(scraped.contains(words), "{words} in {scraped}");
+    }
+    for line in scraped.lines().filter(|line| !line.starts_with('#')) {
+        let series = line.split(['{', ' ']).next().expect("a name");
+        assert!(record::exposition::names::is_known(series), "{line}");
     }
     let export = ["export", &one, "--format", "prometheus", "--journal", "j.db"];
     let exported = String::from_utf8(run(&scratch, &export).stdout).expect("text");

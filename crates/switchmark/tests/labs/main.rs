@@ -20,6 +20,7 @@ mod goodput;
 mod harness;
 mod interrupted;
 mod iperf3;
+mod journals;
 mod launchers;
 mod limits;
 mod one_nic;

@@ -119,10 +119,12 @@ impl Rack {
         let config = format!(
             "ListenAddress {address}:2222\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
              StrictModes no\nUsePAM no\nPermitRootLogin prohibit-password\n\
-             AllowUsers root\nPasswordAuthentication no\nSetEnv XDG_CACHE_HOME={}\n",
+             AllowUsers root\nPasswordAuthentication no\n\
+             SetEnv XDG_CACHE_HOME={} PATH={}:/usr/sbin:/usr/bin:/sbin:/bin\n",
             self.path("server"),
             self.path("authorized_keys"),
             self.path(&format!("cache-{host}")),
+            self.path("far-bin"),
         );
         let file = self.path(&format!("sshd-{host}"));
         fs::write(&file, config).expect("writes");

@@ -1,10 +1,12 @@
 //! A watch's tables and plots. Draws what it is given.
 
 use method::watch::{Hour, Member, News, Outage};
-use page::{Axis, Block, Cell, Image, PALETTE, Picture, Plot, Point, Scale, Section, Series, Table, Unit};
+use page::{
+    Axis, Block, Cell, Image, PALETTE, Picture, Plot, Point, Scale, Section, Series, Table, Unit,
+};
 
-use super::sentence::{by, named, of_gap, whose};
 use super::Watched;
+use super::sentence::{by, named, of_gap, whose};
 use crate::text::numbers;
 use crate::words;
 
@@ -13,9 +15,8 @@ const MOST_LINES: usize = 2 * PALETTE;
 
 pub(super) fn all(anchor: &str, watched: &Watched) -> Vec<Section> {
     let mut ways = vec![Block::Table(by_way(watched))];
-    let rtt = |q: f64| {
-        move |hour: &Hour| (!hour.rtt.is_empty()).then(|| hour.rtt.quantile(q).0 as f64)
-    };
+    let rtt =
+        |q: f64| move |hour: &Hour| (!hour.rtt.is_empty()).then(|| hour.rtt.quantile(q).0 as f64);
     let loss = |hour: &Hour| {
         let mut both = hour.there;
         both.add(hour.back);
@@ -29,11 +30,8 @@ pub(super) fn all(anchor: &str, watched: &Watched) -> Vec<Section> {
     ];
     ways.push(Block::Pictures(pictures.into_iter().flatten().collect()));
     let named = |id: &str| format!("{anchor}-{id}");
-    let mut sections = vec![Section {
-        id: named("ways"),
-        heading: "Way by way".to_owned(),
-        blocks: ways,
-    }];
+    let mut sections =
+        vec![Section { id: named("ways"), heading: "Way by way".to_owned(), blocks: ways }];
     for (id, heading, table) in [
         ("changes", "What changed", changes(watched)),
         ("outages", "What did not answer", outages(watched)),
@@ -49,10 +47,20 @@ pub(super) fn all(anchor: &str, watched: &Watched) -> Vec<Section> {
 
 fn by_way(watched: &Watched) -> Table {
     let columns = [
-        "way", "of", "visits", "RTT p50", "p99", "lost", "lost back", "reordered", "goodput",
-        "unanswered", "left out",
+        "way",
+        "of",
+        "visits",
+        "RTT p50",
+        "p99",
+        "lost",
+        "lost back",
+        "reordered",
+        "goodput",
+        "unanswered",
+        "left out",
     ];
-    let share = |lost: Option<f64>| Cell::number_or_missing(lost.map(|l| words::value(Unit::Ratio, l)));
+    let share =
+        |lost: Option<f64>| Cell::number_or_missing(lost.map(|l| words::value(Unit::Ratio, l)));
     let row = |(at, total): (usize, Hour)| {
         let way = &watched.spec.ways[at];
         let trip = |q: f64| {
@@ -101,7 +109,11 @@ fn by_hour(
                 x,
                 y,
                 whisker: None,
-                text: format!("{}: {}", words::moment(unix_s * 1_000_000_000), words::value(unit, y)),
+                text: format!(
+                    "{}: {}",
+                    words::moment(unix_s * 1_000_000_000),
+                    words::value(unit, y)
+                ),
             })
             .collect();
         if points.is_empty() {
@@ -147,21 +159,28 @@ fn changes(watched: &Watched) -> Table {
                 Cell::text(named(member.quantity)),
                 Cell::text(by(member)),
                 Cell::text(words::moment(member.change.seen.unix_ns)),
-                if first { Cell::text(whose(&watched.spec, &incident.doing)) } else { Cell::Missing },
+                if first {
+                    Cell::text(whose(&watched.spec, &incident.doing))
+                } else {
+                    Cell::Missing
+                },
             ]
         };
         incident.members.iter().enumerate().map(row).collect::<Vec<_>>()
     });
-    Table::new("What changed, series by series", columns).page_only(&["seen", "whose"]).with_rows(rows)
+    Table::new("What changed, series by series", columns)
+        .page_only(&["seen", "whose"])
+        .with_rows(rows)
 }
 
 fn outages(watched: &Watched) -> Table {
-    let columns = ["way", "last answered", "first without an answer", "answered again", "out for at most"];
+    let columns =
+        ["way", "last answered", "first without an answer", "answered again", "out for at most"];
     let row = |outage: Outage| {
         let way = watched.spec.ways.get(outage.way);
-        let most = outage.to_unix_ns.map(|to| {
-            numbers::span(measure::Nanos(to.saturating_sub(outage.after_unix_ns)))
-        });
+        let most = outage
+            .to_unix_ns
+            .map(|to| numbers::span(measure::Nanos(to.saturating_sub(outage.after_unix_ns))));
         vec![
             Cell::path(way.map_or_else(String::new, method::watch::WatchedWay::label)),
             Cell::text(words::moment(outage.after_unix_ns)),

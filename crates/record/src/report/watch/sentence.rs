@@ -108,7 +108,8 @@ fn way(spec: &WatchSpec, member: &Member) -> String {
 /// Whose doing it is, and what tells so.
 pub(super) fn whose(spec: &WatchSpec, doing: &Doing) -> String {
     let has_cable = spec.ways.iter().any(method::watch::WatchedWay::is_direct);
-    let cable = if has_cable { "; no direct cable changed" } else { "; no direct cable is watched" };
+    let cable =
+        if has_cable { "; no direct cable changed" } else { "; no direct cable is watched" };
     match doing {
         Doing::Nobody | Doing::Unclear => "Whose doing it is can't be told.".to_owned(),
         Doing::Device => format!("All ways through the device changed{cable}: the device's doing."),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use record::exposition::{self, Family, Kind as Metric};
+use record::exposition::{self, Family, names};
 use record::progress::{Progress, Tracker};
 use record::{RunStatus, RunSummary, Store, StoreError};
 use serve::{Kind, Source, Unavailable, Watch};
@@ -125,11 +125,7 @@ impl Source for Journal {
         let store = self.store()?;
         let mut runs = runs(&store)?;
         let mut families = vec![
-            Family::info(
-                "switchmark_build_info",
-                "The version of this program",
-                &[("version", version())],
-            ),
+            names::BUILD_INFO.info(&[version()]),
             states(&runs),
             under_way(&store, &mut runs)?,
         ];
@@ -164,34 +160,26 @@ fn figures(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
 
 /// How many runs stand how.
 fn states(runs: &[RunSummary]) -> Family {
-    let help = "Runs in the journal, by how they stand";
-    let mut family = Family::new("switchmark_journal_runs", Metric::Gauge, help);
+    let mut family = names::JOURNAL_RUNS.family();
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for run in runs {
         *counts.entry(run.status.as_str()).or_default() += 1;
     }
     for (state, count) in counts {
-        family.sample([("state", state.to_owned())], count as f64);
+        family.add(&[state], count as f64);
     }
     family
 }
 
 /// The trials of runs under way.
 fn under_way(store: &Store, runs: &mut [RunSummary]) -> Result<Family, Unavailable> {
-    let help = "Trials of a run under way, by outcome";
-    let mut family = Family::new("switchmark_run_trials", Metric::Gauge, help);
+    let mut family = names::RUN_TRIALS.family();
     for run in runs.iter_mut().filter(|run| run.status == RunStatus::Running) {
         store.count(run).map_err(broken)?;
         let valid = run.trials - run.invalid - run.failed;
         for (outcome, count) in [("valid", valid), ("invalid", run.invalid), ("failed", run.failed)]
         {
-            let labels = [
-                ("run", run.id.clone()),
-                ("verb", run.verb.clone()),
-                ("testbed", run.testbed.clone()),
-                ("outcome", outcome.to_owned()),
-            ];
-            family.sample(labels, count as f64);
+            family.add(&[&run.id, &run.verb, &run.testbed, outcome], count as f64);
         }
     }
     Ok(family)

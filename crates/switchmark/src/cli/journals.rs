@@ -1,0 +1,110 @@
+//! Which journal a verb reads: the user's own, a file, or a copy of one on another machine.
+//!
+//! Owns the copy, which is gone from the file system before anything is read from it. Never writes
+//! to a journal.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use record::Store;
+
+use super::options::Data;
+use super::{Failure, output};
+use crate::config::ConfigError;
+use crate::controller::far_journal::{self, FarJournal};
+use crate::failed::Failed;
+
+/// Of a path (`PATH_MAX`).
+const LONGEST_NAME: u64 = 4096;
+/// Names of a place that are tried.
+const MOST_TRIED: u32 = 100;
+
+/// A journal that is only read, and what it is called.
+pub struct Read {
+    /// The journal.
+    pub store: Store,
+    /// As it was named.
+    pub name: String,
+}
+
+/// The one that was asked for.
+pub fn read(data: &Data) -> Result<Read, Failure> {
+    if let Some(named) = &data.store {
+        return read_named(named);
+    }
+    read_named(&output::store_path(data)?)
+}
+
+/// A file's name, or `ssh://…`.
+pub fn read_named(named: &Path) -> Result<Read, Failure> {
+    match named.to_str().and_then(FarJournal::parse) {
+        None => Ok(Read { store: Store::read(named)?, name: named.display().to_string() }),
+        Some(far) => {
+            let far = far?;
+            let store = fetched(&far)?;
+            Ok(Read { store, name: far.to_string() })
+        }
+    }
+}
+
+fn fetched(far: &FarJournal) -> Result<Store, Failure> {
+    let place = Place::new().map_err(Failed::to("make a place for a copy of a journal"))?;
+    let path = place.0.join("journal.db");
+    let create = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let mut copy = create.map_err(Failed::to(format!("make {}", path.display())))?;
+    far.copy(&mut copy).map_err(Failure::unusable)?;
+    drop(copy);
+    let opened = Store::untouched(&path);
+    let named = |cause| Failed::because(format!("read a copy of {far}"), cause);
+    // With the place goes its name; the journal is open, and nobody else needs it.
+    Ok(opened.map_err(|cause| Failure::unusable(named(cause)))?.called(far.to_string()))
+}
+
+/// Writes a copy of the journal on stdout, as [`FarJournal`] takes it. Which, is said on stdin:
+/// nothing is this user's own.
+pub fn send(data: &Data) -> Result<(), Failure> {
+    let mut name = String::new();
+    let stdin = io::stdin().lock().take(LONGEST_NAME).read_to_string(&mut name);
+    stdin.map_err(Failed::to("read on stdin which journal it is"))?;
+    let path = if name.is_empty() { output::store_path(data)? } else { PathBuf::from(name) };
+    if !path.exists() {
+        let message = format!("there is no journal {}", path.display());
+        return Err(ConfigError::bare(message, "name one that is there").into());
+    }
+    let store = Store::untouched(&path)?;
+    let place = Place::new().map_err(Failed::to("make a place for a copy of the journal"))?;
+    let copy = place.0.join("journal.db");
+    store.copy(&copy)?;
+    let mut file = File::open(&copy).map_err(Failed::to(format!("read {}", copy.display())))?;
+    drop(place);
+    far_journal::send(&mut file, &mut io::stdout().lock())
+        .map_err(Failed::to("send the journal"))?;
+    Ok(())
+}
+
+/// A folder of this process alone, gone when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> io::Result<Self> {
+        let name = |n: u32| format!("switchmark-journal-{}-{n}", std::process::id());
+        let mut made = Err(io::ErrorKind::AlreadyExists.into());
+        for n in 0..MOST_TRIED {
+            let folder = std::env::temp_dir().join(name(n));
+            made = DirBuilder::new().mode(0o700).create(&folder).map(|()| Self(folder));
+            // One that is there is another's, or was left by a process that was killed.
+            if !made.as_ref().is_err_and(|why| why.kind() == io::ErrorKind::AlreadyExists) {
+                break;
+            }
+        }
+        made
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
