@@ -11,6 +11,7 @@ mod guard;
 mod list;
 mod listen;
 mod live;
+mod options;
 mod pages;
 pub mod parts;
 mod refusal;
@@ -23,7 +24,8 @@ mod token;
 
 pub use deeds::{Deed, Deeds, Possible};
 pub use listen::{Listen, PORT};
+pub use options::{Limits, Options};
 pub use refusal::Refusal;
-pub use server::{Limits, Options, ServeError, Server, Stopper};
+pub use server::{ServeError, Server, Stopper};
 pub use source::{Kind, Listing, Source, Unavailable, Watch};
 pub use token::{NoToken, Token};

@@ -59,6 +59,8 @@ struct Live<'a> {
     /// What can be done to it: as in an address, and as on a button.
     deed: Option<(&'static str, &'static str)>,
     is_starting: bool,
+    /// At its end other things can be done.
+    reloads: bool,
     said: &'a str,
 }
 
@@ -116,6 +118,7 @@ impl Frame {
             state: state(&run.status),
             deed: possible.deed.map(|deed| (deed.as_str(), deed.label())),
             is_starting: possible.is_starting,
+            reloads: self.with_deeds && run.status == RunStatus::Running,
             said: possible.said.as_deref().unwrap_or_default(),
         })
     }

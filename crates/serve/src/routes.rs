@@ -22,10 +22,10 @@ use crate::deeds::{Deed, Deeds};
 use crate::guard::{Guard, Inline, SecurityHeaders};
 use crate::list::{Filter, Listed};
 use crate::live::Hub;
+use crate::options::Options;
 use crate::pages::Frame;
 use crate::parts::{Fields, Malformed, is_run};
 use crate::refusal::{Counts, Refusal};
-use crate::server::Options;
 use crate::source::{Kind, Source, Unavailable};
 use crate::stream::Events;
 use crate::token::Token;
@@ -275,7 +275,7 @@ async fn live(State(app): Shared, Path(run): Path<String>) -> Response {
 
 /// To the newest run under way; without one, to the list.
 async fn newest(State(app): Shared) -> Response {
-    match app.ask(|source| source.runs()).await {
+    match app.ask(Source::runs).await {
         Ok(listing) => {
             let newest = listing.runs.iter().find(|run| run.status == RunStatus::Running);
             to(&newest.map_or_else(|| "/".to_owned(), |run| format!("/runs/{}/live", run.id)))

@@ -13,6 +13,7 @@ const plots = (() => {
   const colour = (name) => () => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const number = (value) => value === null || value === undefined ? "–" : Number(value.toPrecision(4)).toLocaleString("en");
   const drawn = new Map(), trials = new Map();
+  const clock = (at, finely) => new Date(at * 1000).toISOString().slice(11, finely ? 23 : 19);
   let asked = null, waiting = false;
 
   const sorted = () => [...trials.values()].sort((a, b) => a.began - b.began);
@@ -32,7 +33,7 @@ const plots = (() => {
   const said = (plot, kind) => {
     const at = plot.cursor.idx;
     if (at === null || at === undefined || plot.cursor.left < 0) return;
-    const began = new Date(plot.data[0][at] * 1000).toISOString().slice(11, 19);
+    const began = clock(plot.data[0][at], true);
     const values = paths.map(([, , name], n) => [name, plot.data[n + 1][at]]).filter(([, value]) => value !== null);
     const text = values.map(([name, value]) => `${name} ${number(value)} ${kind.unit}`).join(", ");
     if (text) byId("at").textContent = `${began} UTC, ${kind.name}: ${text}`;
@@ -41,7 +42,7 @@ const plots = (() => {
     const figure = document.createElement("figure"), caption = document.createElement("figcaption");
     const place = document.createElement("div");
     figure.className = "plot";
-    caption.textContent = `${kind.name}, ${kind.unit}`;
+    caption.textContent = `${kind.name}, ${kind.unit}, by time (UTC)`;
     figure.append(caption, place);
     byId("plot-list").append(figure);
     const axis = { stroke: colour("--ink"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } };
@@ -51,10 +52,9 @@ const plots = (() => {
     }));
     const plot = new uPlot({
       width: place.clientWidth || 320, height: 200, legend: { show: false },
-      tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
       scales: { x: { time: true }, y: { range: (_, min, max) => min === null ? [0, 1] : uPlot.rangeNum(min, max, 0.1, true) } },
       series: [{}, ...series],
-      axes: [{ ...axis }, { ...axis, size: 70, values: (_, ticks) => ticks.map(number) }],
+      axes: [{ ...axis, space: 80, values: (_, ticks, n, space, step) => ticks.map((at) => clock(at, step < 1)) }, { ...axis, size: 70, values: (_, ticks) => ticks.map(number) }],
       cursor: { sync: { key: "run" }, drag: { x: true, y: false } },
       hooks: {
         setCursor: [(plot) => said(plot, kind)],

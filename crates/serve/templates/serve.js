@@ -92,7 +92,7 @@ if (live) {
       link.textContent = "ended";
       live.dataset.ended = "yes";
       // What can be done to it is another thing now.
-      if (byId("deed")?.dataset.deed === "stop") location.reload();
+      if (live.dataset.reloads) location.reload();
     }
   };
   events.addEventListener("trouble", (event) => { link.textContent = event.data; });

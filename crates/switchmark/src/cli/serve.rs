@@ -56,10 +56,10 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = output::store_path(&args.data)?;
     // One clear word now, where it can't be used at all.
     let journals = journals(&path, args.data.store.is_none())?;
-    let deeds: Option<Arc<dyn Deeds>> = match args.allow_run {
-        true => Some(Arc::new(RunDeeds::new(journals.clone())?)),
-        false => None,
-    };
+    let mut deeds: Option<Arc<dyn Deeds>> = None;
+    if args.allow_run {
+        deeds = Some(Arc::new(RunDeeds::new(journals.clone())?));
+    }
     let token = args.token_file.as_deref().map(token).transpose()?;
     let listen = args.listen.clone().unwrap_or_default();
     let names = args.name.clone();

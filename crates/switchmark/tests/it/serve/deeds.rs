@@ -2,7 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::Signal;
 
@@ -13,7 +14,6 @@ const TOKEN: &str = "a-token-of-the-tests";
 
 /// A token's file that nobody else may read.
 fn token(scratch: &Scratch) {
-    use std::os::unix::fs::PermissionsExt as _;
     std::fs::write(scratch.path("token"), format!("{TOKEN}\n")).expect("written");
     let own = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(scratch.path("token"), own).expect("settable");
@@ -23,7 +23,7 @@ fn token(scratch: &Scratch) {
 fn ask(server: &Server, first: &str, fields: &[&str]) -> (u16, String) {
     let mut stream = TcpStream::connect(server.host()).expect("it listens");
     let host = server.host();
-    let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
+    let fields = fields.join("\r\n") + if fields.is_empty() { "" } else { "\r\n" };
     let head = format!("{first} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{fields}\r\n");
     stream.write_all(head.as_bytes()).expect("sent");
     let mut answer = String::new();
@@ -74,7 +74,7 @@ fn a_run_is_stopped_and_goes_on_from_its_page_by_whoever_may() {
     assert_eq!(post("resume"), 409, "it is under way");
     assert!(measuring.try_wait().expect("a child").is_none(), "none of that was done");
     assert_eq!(post("stop"), 303);
-    assert!(matches!(post("stop"), 409), "once is enough");
+    assert_eq!(post("stop"), 409, "once is enough");
     assert_eq!(measuring.wait().expect("it ends").code(), Some(1));
     wait_for("the button to go on", || page().contains(&format!("action=\"/runs/{id}/resume\"")));
     let (_, list) = ask(&server, "GET /?state=interrupted", &may[..1]);
@@ -97,7 +97,7 @@ fn a_signal_goes_to_nobody_but_the_run() {
     let scratch = Scratch::new("serve-forged");
     let [one, _] = two_runs(&scratch);
     token(&scratch);
-    let mut bystander = std::process::Command::new("sleep").arg("60").spawn().expect("it starts");
+    let mut bystander = Command::new("sleep").arg("60").spawn().expect("it starts");
     let holder = |process: u32| {
         let read = |path: &str| std::fs::read_to_string(path).expect("readable").trim().to_owned();
         let room = std::fs::read_link("/proc/self/ns/pid").expect("a link");
@@ -125,7 +125,6 @@ fn a_signal_goes_to_nobody_but_the_run() {
     let _ = bystander.wait();
     // What others may have written is not gone on with.
     store.set_status(&one, &record::RunStatus::Interrupted).expect("set");
-    use std::os::unix::fs::PermissionsExt as _;
     let any = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(scratch.path("j.db"), any).expect("settable");
     let (code, said) = ask(&server, &format!("POST /runs/{one}/resume"), &may);
