@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use measure::Nanos;
+use measure::{Histogram, Nanos};
 use method::Estimate;
 use page::Unit;
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub struct Progress {
 }
 
 /// A trial in a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrialLine {
     /// Its place in the run, from 0.
     pub ordinal: u64,
@@ -65,6 +65,19 @@ pub struct TrialLine {
     pub outcome: &'static str,
     /// What came of it in a few words; of one that does not count, why not.
     pub result: String,
+    /// The same as numbers, for plots.
+    pub values: Values,
+}
+
+/// What a valid trial's measured flows saw, each as far as it has such flows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Values {
+    /// Median of its round trips, nanoseconds.
+    pub rtt_p50_ns: Option<u64>,
+    /// Frames received, a second, all flows together.
+    pub frames_per_s: Option<f64>,
+    /// TCP payload received, bits a second, all flows together.
+    pub goodput_bits_per_s: Option<f64>,
 }
 
 /// The highest load that lost nothing and the lowest that lost something, of loads that differ in
@@ -255,7 +268,35 @@ fn line(ordinal: u64, trial: &Trial, record: &TrialRecord) -> TrialLine {
         path: trial.path.as_str(),
         outcome,
         result,
+        values: if record.outcome.is_valid() { values(trial, record) } else { Values::default() },
     }
+}
+
+fn values(trial: &Trial, record: &TrialRecord) -> Values {
+    let measured = trial.flows.iter().zip(&record.flows).filter(|(f, _)| f.role == Role::Measured);
+    let mut rtt: Option<Histogram> = None;
+    let mut values = Values::default();
+    let add = |to: &mut Option<f64>, more: f64| *to = Some(to.unwrap_or(0.0) + more);
+    for (_, flow) in measured {
+        match flow {
+            FlowRecord::Echo(echo) if !echo.rtt.is_empty() => match &mut rtt {
+                Some(all) => all.merge(&echo.rtt),
+                None => rtt = Some(echo.rtt.clone()),
+            },
+            FlowRecord::Datagrams(seen) => {
+                add(&mut values.frames_per_s, seen.receiving_rate().0);
+            }
+            FlowRecord::Bulk(bulk) => add(&mut values.goodput_bits_per_s, bulk.goodput()),
+            FlowRecord::Exchange(exchange) => {
+                let ends = [&exchange.forward, &exchange.backward];
+                let octets: f64 = ends.iter().map(|end| end.octets_per_second()).sum();
+                add(&mut values.goodput_bits_per_s, octets * 8.0);
+            }
+            FlowRecord::Echo(_) | FlowRecord::Storage(_) => {}
+        }
+    }
+    values.rtt_p50_ns = rtt.map(|rtt| rtt.quantile(0.5).0);
+    values
 }
 
 /// What the trial's measured flows saw, in a few words.

@@ -27,9 +27,9 @@ use serde::de::DeserializeOwned;
 use crate::run::{RunMeta, RunStatus};
 pub use error::StoreError;
 pub use merged::Merged;
-pub use watches::WATCH;
 #[cfg(test)]
 use trials::hash_hex;
+pub use watches::WATCH;
 
 /// How long a writer waits for another process's transaction; each of ours takes milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

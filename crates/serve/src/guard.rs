@@ -8,23 +8,28 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::parts::Host;
+use crate::deeds::Deed;
+use crate::parts::{Host, is_run};
 use crate::refusal::Refusal;
 
-/// Under which names these pages may be asked for.
+/// Under which names these pages may be asked for, and for what.
 #[derive(Debug, Clone)]
-pub(crate) struct Names(Vec<String>);
+pub(crate) struct Guard {
+    names: Vec<String>,
+    /// Whether something may be done to runs.
+    with_deeds: bool,
+}
 
-impl Names {
+impl Guard {
     /// `localhost`, any address, and these.
-    pub(crate) fn new(own: &[String]) -> Self {
+    pub(crate) fn new(own: &[String], with_deeds: bool) -> Self {
         let own = own.iter().map(|name| name.to_ascii_lowercase());
-        Self(own.chain(["localhost".to_owned()]).collect())
+        Self { names: own.chain(["localhost".to_owned()]).collect(), with_deeds }
     }
 
     /// An address can't be turned elsewhere by a name server, as a name can (DNS rebinding).
     fn has(&self, host: &Host) -> bool {
-        host.is_address() || self.0.contains(&host.name)
+        host.is_address() || self.names.contains(&host.name)
     }
 
     /// Whether a request may be looked at.
@@ -34,8 +39,9 @@ impl Names {
         path: &str,
         headers: &HeaderMap,
     ) -> Result<(), Refusal> {
+        let is_deed = self.with_deeds && method == Method::POST && is_deed(path);
         let writes = method == Method::POST && matches!(path, "/login" | "/logout");
-        if !writes && !matches!(*method, Method::GET | Method::HEAD) {
+        if !writes && !is_deed && !matches!(*method, Method::GET | Method::HEAD) {
             return Err(Refusal::Method);
         }
         let mut hosts = headers.get_all(header::HOST).iter();
@@ -47,8 +53,18 @@ impl Names {
         if !self.has(&host) {
             return Err(Refusal::Host);
         }
+        // Browsers say where a form came from; who does not say it is none, or an old one.
+        if is_deed && !headers.contains_key(header::ORIGIN) {
+            return Err(Refusal::Origin);
+        }
         same_site(own, headers, method == Method::GET || method == Method::HEAD)
     }
+}
+
+/// `/runs/ID/stop`
+fn is_deed(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts[..], ["", "runs", run, last] if is_run(run) && Deed::from_address(last).is_some())
 }
 
 /// A link that somebody follows may come from anywhere; nothing else may.
@@ -92,7 +108,8 @@ impl SecurityHeaders {
             ("content-security-policy", policy),
             ("x-content-type-options", fixed("nosniff")),
             ("x-frame-options", fixed("DENY")),
-            ("referrer-policy", fixed("no-referrer")),
+            // `no-referrer` would hide from this server too where its own forms come from.
+            ("referrer-policy", fixed("same-origin")),
             ("cross-origin-opener-policy", fixed("same-origin")),
             ("cross-origin-resource-policy", fixed("same-origin")),
             ("cache-control", fixed("no-store")),
@@ -129,12 +146,22 @@ mod tests {
     use super::*;
 
     fn checked(method: &str, path: &str, said: &[(&str, &str)]) -> Result<(), Refusal> {
+        checked_with(false, method, path, said)
+    }
+
+    fn checked_with(
+        with_deeds: bool,
+        method: &str,
+        path: &str,
+        said: &[(&str, &str)],
+    ) -> Result<(), Refusal> {
         let mut headers = HeaderMap::new();
         for (name, value) in said {
             let name = axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap();
             headers.append(name, value.parse().unwrap());
         }
-        Names::new(&["Lab-3".to_owned()]).check(&method.parse().unwrap(), path, &headers)
+        let guard = Guard::new(&["Lab-3".to_owned()], with_deeds);
+        guard.check(&method.parse().unwrap(), path, &headers)
     }
 
     #[test]
@@ -181,6 +208,30 @@ mod tests {
         assert_eq!(checked("POST", "/login", &followed), Err(Refusal::Origin));
         let framed = [followed[0], followed[1], followed[2], ("sec-fetch-dest", "iframe")];
         assert_eq!(checked("GET", "/", &framed), Err(Refusal::Origin));
+    }
+
+    #[test]
+    fn a_deed_is_asked_for_by_this_hosts_own_page_and_only_where_it_may_be() {
+        let own = [("host", "localhost:8377"), ("origin", "http://localhost:8377")];
+        let foreign = [own[0], ("origin", "https://evil.example")];
+        let cross = [own[0], own[1], ("sec-fetch-site", "cross-site")];
+        for (allowed, method, path, said, expect) in [
+            (true, "POST", "/runs/x-1/stop", &own[..], Ok(())),
+            (true, "POST", "/runs/x-1/resume", &own, Ok(())),
+            (false, "POST", "/runs/x-1/stop", &own, Err(Refusal::Method)),
+            (true, "POST", "/runs/x-1/stop", &own[..1], Err(Refusal::Origin)),
+            (true, "POST", "/runs/x-1/stop", &foreign, Err(Refusal::Origin)),
+            (true, "POST", "/runs/x-1/stop", &cross, Err(Refusal::Origin)),
+            (true, "PUT", "/runs/x-1/stop", &own, Err(Refusal::Method)),
+            (true, "POST", "/runs/x-1/live", &own, Err(Refusal::Method)),
+            (true, "POST", "/runs/x-1", &own, Err(Refusal::Method)),
+            (true, "POST", "/runs/../stop", &own, Err(Refusal::Method)),
+            (true, "POST", "/runs/x/y/stop", &own, Err(Refusal::Method)),
+            (true, "POST", "/runs//stop", &own, Err(Refusal::Method)),
+        ] {
+            let found = checked_with(allowed, method, path, said);
+            assert_eq!(found, expect, "{method} {path} {said:?}");
+        }
     }
 
     #[test]

@@ -3,12 +3,15 @@
 //!
 //! Owns the one port that switchmark ever listens at, when asked: who may reach it, what is taken
 //! from whoever does, and the async runtime behind it, which no other room has. Reads through a
-//! [`Source`]; never measures, never changes anything, and opens no file for a request.
+//! [`Source`], and passes on what a page may have done to a run ([`Deeds`]) where the server was
+//! started so; never measures, and opens no file for a request.
 
+mod deeds;
 mod guard;
 mod list;
 mod listen;
 mod live;
+mod options;
 mod pages;
 pub mod parts;
 mod refusal;
@@ -19,8 +22,10 @@ mod stall;
 mod stream;
 mod token;
 
+pub use deeds::{Deed, Deeds, Possible};
 pub use listen::{Listen, PORT};
+pub use options::{Limits, Options};
 pub use refusal::Refusal;
-pub use server::{Limits, Options, ServeError, Server, Stopper};
-pub use source::{Kind, Source, Unavailable, Watch};
+pub use server::{ServeError, Server, Stopper};
+pub use source::{Kind, Listing, Source, Unavailable, Watch};
 pub use token::{NoToken, Token};

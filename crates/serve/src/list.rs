@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use record::{RunStatus, RunSummary};
 
 use crate::parts::{Fields, Malformed};
+use crate::source::Listing;
 
 /// So many runs stand on a page.
 pub(crate) const ON_A_PAGE: usize = 50;
@@ -96,10 +97,13 @@ pub(crate) struct Listed {
     pub(crate) verbs: Vec<String>,
     /// Their testbeds.
     pub(crate) testbeds: Vec<String>,
+    /// What could not be read.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Listed {
-    pub(crate) fn of(runs: Vec<RunSummary>, filter: &Filter) -> Self {
+    pub(crate) fn of(listing: Listing, filter: &Filter) -> Self {
+        let Listing { runs, warnings } = listing;
         let once = |name: fn(&RunSummary) -> &String| {
             let mut all: Vec<String> = runs.iter().map(name).cloned().collect();
             all.sort_unstable();
@@ -113,7 +117,7 @@ impl Listed {
         let page = filter.page.min(pages);
         let before = (page - 1) * ON_A_PAGE;
         runs = runs.into_iter().skip(before).take(ON_A_PAGE).collect();
-        Self { runs, fitting, all, first: before + 1, page, pages, verbs, testbeds }
+        Self { runs, fitting, all, first: before + 1, page, pages, verbs, testbeds, warnings }
     }
 }
 
@@ -144,7 +148,7 @@ mod tests {
         let all: Vec<RunSummary> = (0..120).map(run).collect();
         let listed = |query: &str| {
             let filter = Filter::of(&Fields::parse(query).unwrap()).unwrap();
-            Listed::of(all.clone(), &filter)
+            Listed::of(all.clone().into(), &filter)
         };
         for (query, fitting, shown, first) in [
             ("", 120, 50, 1),

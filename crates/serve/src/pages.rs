@@ -6,6 +6,7 @@ use askama::Template;
 use jiff::Timestamp;
 use record::{RunStatus, RunSummary};
 
+use crate::deeds::Possible;
 use crate::list::{Filter, Listed, STATES, state};
 use crate::parts::Fields;
 use crate::source::Unavailable;
@@ -15,6 +16,8 @@ use crate::source::Unavailable;
 pub(crate) struct Frame {
     pub(crate) journal: String,
     pub(crate) with_token: bool,
+    /// Whether something may be done to runs.
+    pub(crate) with_deeds: bool,
 }
 
 #[derive(Template)]
@@ -36,7 +39,8 @@ struct Row<'a> {
     verb: &'a str,
     testbed: &'a str,
     state: &'static str,
-    is_running: bool,
+    /// What its own page is for, where there is more than the report.
+    page: Option<&'static str>,
     trials: u64,
     invalid: u64,
     failed: u64,
@@ -52,6 +56,12 @@ struct Live<'a> {
     heading: String,
     began: String,
     state: &'static str,
+    /// What can be done to it: as in an address, and as on a button.
+    deed: Option<(&'static str, &'static str)>,
+    is_starting: bool,
+    /// At its end other things can be done.
+    reloads: bool,
+    said: &'a str,
 }
 
 #[derive(Template)]
@@ -92,13 +102,13 @@ impl Frame {
             listed,
             filter,
             states: STATES,
-            rows: listed.runs.iter().map(row).collect(),
+            rows: listed.runs.iter().map(|run| row(run, self.with_deeds)).collect(),
             newer: (listed.page > 1).then(|| page(listed.page - 1)),
             older: (listed.page < listed.pages).then(|| page(listed.page + 1)),
         })
     }
 
-    pub(crate) fn live(&self, run: &RunSummary) -> String {
+    pub(crate) fn live(&self, run: &RunSummary, possible: &Possible) -> String {
         drawn(&Live {
             journal: &self.journal,
             with_token: self.with_token,
@@ -106,6 +116,10 @@ impl Frame {
             heading: format!("{} on {}", run.verb, run.testbed),
             began: began(run.created_unix_ns),
             state: state(&run.status),
+            deed: possible.deed.map(|deed| (deed.as_str(), deed.label())),
+            is_starting: possible.is_starting,
+            reloads: self.with_deeds && run.status == RunStatus::Running,
+            said: possible.said.as_deref().unwrap_or_default(),
         })
     }
 
@@ -141,16 +155,23 @@ impl Frame {
     }
 }
 
-fn row(run: &RunSummary) -> Row<'_> {
+fn row(run: &RunSummary, with_deeds: bool) -> Row<'_> {
     let said: Vec<&str> =
         [&run.label, &run.note].into_iter().flatten().map(String::as_str).collect();
+    let page = match run.status {
+        RunStatus::Running => Some("follow"),
+        RunStatus::Interrupted | RunStatus::Died | RunStatus::Failed { .. } if with_deeds => {
+            Some("go on?")
+        }
+        _ => None,
+    };
     Row {
         id: &run.id,
         began: began(run.created_unix_ns),
         verb: &run.verb,
         testbed: &run.testbed,
         state: state(&run.status),
-        is_running: run.status == RunStatus::Running,
+        page,
         trials: run.trials,
         invalid: run.invalid,
         failed: run.failed,

@@ -30,7 +30,8 @@ macro_rules! refusals {
 refusals! {
     Host "host" "It names a host that is not this one's: a page elsewhere that calls itself ours.";
     Origin "origin" "It comes from another site's page.";
-    Method "method" "Anything but reading.";
+    Method "method" "Anything but reading, where nothing else is allowed.";
+    State "state" "It asks for something that can't be done to a run as it stands.";
     Malformed "malformed" "It is no request, or a part of it can't be read.";
     Oversized "oversized" "Its head or body is too large.";
     Slow "slow" "Its head or body did not come in time.";
@@ -90,6 +91,11 @@ impl Counts {
     /// One less.
     pub fn stream_ended(&self) {
         self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether any page follows a run.
+    pub fn has_streams(&self) -> bool {
+        self.streams.load(Ordering::Relaxed) > 0
     }
 
     /// As Prometheus reads them.

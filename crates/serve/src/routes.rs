@@ -14,13 +14,15 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use http_body_util::{BodyExt as _, Limited};
-use record::exposition;
+use record::{RunStatus, exposition};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use crate::guard::{Inline, Names, SecurityHeaders};
+use crate::deeds::{Deed, Deeds};
+use crate::guard::{Guard, Inline, SecurityHeaders};
 use crate::list::{Filter, Listed};
 use crate::live::Hub;
+use crate::options::Options;
 use crate::pages::Frame;
 use crate::parts::{Fields, Malformed, is_run};
 use crate::refusal::{Counts, Refusal};
@@ -28,6 +30,14 @@ use crate::source::{Kind, Source, Unavailable};
 use crate::stream::Events;
 use crate::token::Token;
 
+/// What draws plots, as its makers ship it, with its licence beside it.
+const UPLOT: &str = concat!(
+    "/*\n",
+    include_str!("../vendor/uplot/LICENSE"),
+    "*/\n",
+    include_str!("../vendor/uplot/uPlot.iife.min.js")
+);
+const UPLOT_STYLE: &str = include_str!("../vendor/uplot/uPlot.min.css");
 /// So many pages are made at once: on a machine that measures, no more than one processor's worth.
 const AT_ONCE: usize = 2;
 /// A form is no larger than this, in octets.
@@ -40,8 +50,9 @@ pub(crate) struct App {
     source: Arc<dyn Source>,
     hub: Hub,
     frame: Frame,
-    names: Names,
+    guard: Guard,
     token: Option<Token>,
+    deeds: Option<Arc<dyn Deeds>>,
     security: SecurityHeaders,
     style: String,
     counts: Arc<Counts>,
@@ -62,6 +73,7 @@ impl From<Unavailable> for Problem {
             Kind::Question => {
                 (StatusCode::BAD_REQUEST, "Not to be shown", Some(Refusal::Malformed))
             }
+            Kind::State => (StatusCode::CONFLICT, "Not now", Some(Refusal::State)),
             Kind::Journal => (StatusCode::INTERNAL_SERVER_ERROR, "The journal", None),
         };
         Self(status, heading, problem, why)
@@ -75,25 +87,26 @@ impl From<Malformed> for Problem {
 }
 
 impl App {
-    pub(crate) fn new(
-        source: Arc<dyn Source>,
-        (token, names): (Option<Token>, &[String]),
-        counts: Arc<Counts>,
-        patience: Duration,
-    ) -> Self {
+    pub(crate) fn new(source: Arc<dyn Source>, options: Options, counts: Arc<Counts>) -> Self {
+        let Options { token, names, deeds, limits, .. } = options;
         // A report of nothing has the style and the script of all.
         let inline = Inline::of(&record::report::render(&[], 0).unwrap_or_default());
         Self {
             hub: Hub::new(Arc::clone(&source)),
-            frame: Frame { journal: source.name(), with_token: token.is_some() },
+            frame: Frame {
+                journal: source.name(),
+                with_token: token.is_some(),
+                with_deeds: deeds.is_some(),
+            },
             source,
-            names: Names::new(names),
+            guard: Guard::new(&names, deeds.is_some()),
             token,
+            deeds,
             security: SecurityHeaders::new(&inline),
-            style: inline.style + include_str!("../templates/serve.css"),
+            style: [&inline.style, UPLOT_STYLE, include_str!("../templates/serve.css")].join("\n"),
             counts,
             turns: Semaphore::new(AT_ONCE),
-            patience,
+            patience: limits.request,
         }
     }
 
@@ -126,13 +139,18 @@ impl App {
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/", get(list))
+        .route("/live", get(newest))
         .route("/runs/{run}", get(report))
         .route("/runs/{run}/live", get(live))
         .route("/runs/{run}/events", get(events))
+        .route("/runs/{run}/stop", post(stop).fallback(nothing))
+        .route("/runs/{run}/resume", post(resume).fallback(nothing))
         .route("/compare", get(compare))
         .route("/metrics", get(metrics))
         .route("/style.css", get(style))
-        .route("/script.js", get(script))
+        .route("/script.js", get(async || script(include_str!("../templates/serve.js"))))
+        .route("/plots.js", get(async || script(include_str!("../templates/plots.js"))))
+        .route("/uplot.js", get(async || script(UPLOT)))
         .route("/login", get(login).post(log_in))
         .route("/logout", post(log_out))
         .fallback(nothing)
@@ -146,7 +164,7 @@ async fn gate(State(app): Shared, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let free = matches!(path, "/login" | "/style.css");
     let headers = request.headers();
-    let mut response = match app.names.check(request.method(), path, headers) {
+    let mut response = match app.guard.check(request.method(), path, headers) {
         Err(why) => app.refuse(&refused(why)),
         Ok(()) if free || app.token.as_ref().is_none_or(|token| token.is_in(headers)) => {
             next.run(request).await
@@ -188,8 +206,8 @@ fn ask_for_token(app: &App, headers: &HeaderMap) -> Response {
     (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], words).into_response()
 }
 
-fn to(address: &'static str) -> Response {
-    (StatusCode::SEE_OTHER, [(header::LOCATION, address)]).into_response()
+fn to(address: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, address.to_owned())]).into_response()
 }
 
 fn html(text: String) -> Response {
@@ -240,14 +258,49 @@ async fn report(State(app): Shared, Path(run): Path<String>) -> Response {
 async fn known(app: &App, run: &str) -> Result<record::RunSummary, Problem> {
     let run = run_of(run)?;
     let found = app.ask(move |source| {
-        let found = source.runs()?.into_iter().find(|known| known.id == run);
+        let found = source.runs()?.runs.into_iter().find(|known| known.id == run);
         found.ok_or_else(|| Unavailable::new(Kind::Missing, format!("there is no run {run}")))
     });
     Ok(found.await?)
 }
 
 async fn live(State(app): Shared, Path(run): Path<String>) -> Response {
-    let made: Answer = known(&app, &run).await.map(|run| html(app.frame.live(&run)));
+    let made: Answer = known(&app, &run).await.map(|run| {
+        let deeds = app.deeds.as_ref();
+        let possible = deeds.map(|deeds| deeds.possible(&run)).unwrap_or_default();
+        html(app.frame.live(&run, &possible))
+    });
+    made.unwrap_or_else(|problem| app.refuse(&problem))
+}
+
+/// To the newest run under way; without one, to the list.
+async fn newest(State(app): Shared) -> Response {
+    match app.ask(Source::runs).await {
+        Ok(listing) => {
+            let newest = listing.runs.iter().find(|run| run.status == RunStatus::Running);
+            to(&newest.map_or_else(|| "/".to_owned(), |run| format!("/runs/{}/live", run.id)))
+        }
+        Err(problem) => app.refuse(&problem.into()),
+    }
+}
+
+async fn stop(State(app): Shared, Path(run): Path<String>) -> Response {
+    carry_out(&app, Deed::Stop, &run).await
+}
+
+async fn resume(State(app): Shared, Path(run): Path<String>) -> Response {
+    carry_out(&app, Deed::Resume, &run).await
+}
+
+async fn carry_out(app: &App, deed: Deed, run: &str) -> Response {
+    let Some(deeds) = &app.deeds else { return app.refuse(&refused(Refusal::Method)) };
+    let made = async {
+        let run = known(app, run).await?.id;
+        let (deeds, of) = (Arc::clone(deeds), run.clone());
+        app.ask(move |_| deeds.carry_out(deed, &of)).await?;
+        Ok(to(&format!("/runs/{run}/live")))
+    };
+    let made: Answer = made.await;
     made.unwrap_or_else(|problem| app.refuse(&problem))
 }
 
@@ -304,9 +357,8 @@ async fn style(State(app): Shared) -> Response {
     ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], app.style.clone()).into_response()
 }
 
-async fn script() -> Response {
-    let kind = [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")];
-    (kind, include_str!("../templates/serve.js")).into_response()
+fn script(text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], text).into_response()
 }
 
 async fn nothing(State(app): Shared) -> Response {

@@ -26,45 +26,11 @@ use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
 use crate::listen::{Bound, Listen, Own};
+use crate::options::{Limits, Options};
 use crate::refusal::{Counts, Refusal};
 use crate::routes::{App, router};
 use crate::source::Source;
 use crate::stall::StallDeadline;
-use crate::token::Token;
-
-/// How a server is started.
-#[derive(Debug, Default)]
-pub struct Options {
-    /// Where.
-    pub listen: Listen,
-    /// What whoever reads has to know; needed where others than this machine can.
-    pub token: Option<Token>,
-    /// Names of this host, beside its addresses and `localhost`.
-    pub names: Vec<String>,
-    /// What is taken from each connection, and how many there may be.
-    pub limits: Limits,
-}
-
-/// What is taken from connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How many there may be at once.
-    pub connections: usize,
-    /// Within this time a request's head has to be there, and a form.
-    pub request: Duration,
-    /// So long a reader may read nothing of what it is sent.
-    pub stalled: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 256,
-            request: Duration::from_secs(10),
-            stalled: Duration::from_secs(20),
-        }
-    }
-}
 
 /// A head is no larger than this, in octets, and has no more fields.
 const LARGEST_HEAD: usize = 16 << 10;
@@ -90,6 +56,12 @@ pub enum ServeError {
         /// Where.
         place: Listen,
     },
+    /// Other users of this machine can reach it, and nothing keeps them from doing something.
+    #[error("listen at {place}: any user of this machine could stop runs, and there is no token")]
+    AnyUser {
+        /// Where.
+        place: Listen,
+    },
     /// The runtime can't be started.
     #[error("start the server")]
     Runtime(#[source] io::Error),
@@ -112,6 +84,9 @@ impl ServeError {
             Self::NoToken { .. } => Some(
                 "put a secret of 16 characters or more into a file and name it by --token-file; or listen at 127.0.0.1 and come by ssh -L",
             ),
+            Self::AnyUser { .. } => Some(
+                "put a secret of 16 characters or more into a file and name it by --token-file; or listen at a socket: --listen unix:PATH",
+            ),
             Self::Runtime(_) => None,
         }
     }
@@ -129,12 +104,24 @@ pub struct Server {
 
 /// Ends a server, from any thread.
 #[derive(Debug, Clone)]
-pub struct Stopper(watch::Sender<bool>);
+pub struct Stopper {
+    stop: watch::Sender<bool>,
+    counts: Arc<Counts>,
+}
 
 impl Stopper {
     /// Once is enough.
     pub fn stop(&self) {
-        self.0.send_replace(true);
+        self.stop.send_replace(true);
+    }
+
+    /// The same, but where pages follow runs they have so long to be told how these ended.
+    #[expect(clippy::disallowed_methods, reason = "a wait for readers, not a measurement")]
+    pub fn stop_after(&self, patience: Duration) {
+        if self.counts.has_streams() {
+            std::thread::sleep(patience);
+        }
+        self.stop();
     }
 }
 
@@ -144,6 +131,10 @@ impl Server {
         let place = options.listen.clone();
         if place.is_open() && options.token.is_none() {
             return Err(ServeError::NoToken { place });
+        }
+        let is_own = matches!(place, Listen::Unix(_)) || options.token.is_some();
+        if options.deeds.is_some() && !is_own {
+            return Err(ServeError::AnyUser { place });
         }
         let failed = |cause| ServeError::Listen { place: place.clone(), cause };
         let bound = Bound::to(&place).map_err(failed)?;
@@ -159,7 +150,7 @@ impl Server {
 
     /// What ends it.
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.stop.clone())
+        Stopper { stop: self.stop.clone(), counts: Arc::clone(&self.counts) }
     }
 
     /// Answers until it is stopped.
@@ -171,8 +162,7 @@ impl Server {
             .build()
             .map_err(ServeError::Runtime)?;
         let limits = options.limits;
-        let answers = (options.token, &options.names[..]);
-        let app = App::new(source, answers, Arc::clone(&counts), limits.request);
+        let app = App::new(source, options, Arc::clone(&counts));
         let acceptor = Acceptor {
             router: router(Arc::new(app)),
             free: Arc::new(Semaphore::new(limits.connections)),

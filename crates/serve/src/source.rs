@@ -13,7 +13,7 @@ pub trait Source: Send + Sync + 'static {
     fn name(&self) -> String;
 
     /// All runs, newest first, their trials not counted.
-    fn runs(&self) -> Result<Vec<RunSummary>, Unavailable>;
+    fn runs(&self) -> Result<Listing, Unavailable>;
 
     /// Counts the trials of these.
     fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable>;
@@ -30,6 +30,21 @@ pub trait Source: Send + Sync + 'static {
 
     /// Somebody who follows runs, on one thread.
     fn watch(&self) -> Result<Box<dyn Watch>, Unavailable>;
+}
+
+/// What there is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Newest first.
+    pub runs: Vec<RunSummary>,
+    /// What could not be read, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl From<Vec<RunSummary>> for Listing {
+    fn from(runs: Vec<RunSummary>) -> Self {
+        Self { runs, warnings: Vec::new() }
+    }
 }
 
 /// Follows runs under way.
@@ -60,6 +75,8 @@ pub enum Kind {
     Missing,
     /// The question makes no sense of what there is.
     Question,
+    /// It can't be done to the run as it stands.
+    State,
     /// The journal can't be read.
     Journal,
 }

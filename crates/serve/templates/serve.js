@@ -1,6 +1,7 @@
 // Two things that a page can't do by itself: remember picked runs from page to page of the list,
 // and follow a run under way. Reads nothing but this server, and writes no markup.
 "use strict";
+{
 const byId = (id) => document.getElementById(id);
 
 // The list: which runs are picked, also on other pages of it.
@@ -69,6 +70,7 @@ if (live) {
       body.prepend(tr);
     }
     for (const [ordinal, old] of rows) if (rows.size > most) { old.remove(); rows.delete(ordinal); }
+    plots.take(now.trials);
     byId("state").textContent = now.status;
     byId("state").className = "state " + now.status.split(",")[0].replace(" ", "-");
     byId("bar").max = Math.max(now.expected, now.done, 1);
@@ -85,7 +87,14 @@ if (live) {
   events.onmessage = (event) => {
     const now = JSON.parse(event.data);
     take(now);
-    if (now.ended) { events.close(); link.textContent = "ended"; live.dataset.ended = "yes"; }
+    if (now.ended) {
+      events.close();
+      link.textContent = "ended";
+      live.dataset.ended = "yes";
+      // What can be done to it is another thing now.
+      if (live.dataset.reloads) location.reload();
+    }
   };
   events.addEventListener("trouble", (event) => { link.textContent = event.data; });
+}
 }

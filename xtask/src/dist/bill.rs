@@ -13,7 +13,8 @@ use super::{Shipped, digest, program};
 use crate::edges;
 
 /// What no metadata tell: which crate's program holds it, what it is, and under which licence.
-const HELD: [(&str, &str, &str); 3] = [
+const HELD: [(&str, &str, &str); 4] = [
+    ("serve", "uPlot", "MIT"),
     ("libsqlite3-sys", "SQLite", "blessing"),
     ("switchmark", "Rust's standard library", "MIT OR Apache-2.0"),
     ("switchmark", "musl", "MIT"),

@@ -54,7 +54,9 @@ pub(super) fn files(program: &Path) -> Result<Files> {
     // Where Debian looks for them.
     let news = read(&root.join("CHANGELOG.md"))?;
     files.file(&format!("{PAGES}/changelog.gz"), gzip(&news)?);
-    let licences = [read(&root.join("LICENSE-MIT"))?, read(&root.join("LICENSE-APACHE"))?];
+    let licences = ["LICENSE-MIT", "LICENSE-APACHE", "crates/serve/vendor/uplot/LICENSE"];
+    let licences: Vec<Vec<u8>> =
+        licences.iter().map(|name| read(&root.join(name))).collect::<Result<_>>()?;
     files.file(&format!("{PAGES}/copyright"), licences.join(&b'\n'));
     linked_to(&root, &mut files)?;
     Ok(files)

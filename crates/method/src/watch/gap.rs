@@ -71,7 +71,8 @@ impl Reading {
         let passed = self.since_boot.saturating_sub(earlier.since_boot);
         let slept = passed.saturating_sub(awake);
         let should_be = earlier.unix.saturating_add(passed);
-        let gap = |cause, from_unix_ns, to_unix_ns| Gap { cause, from_unix_ns, to_unix_ns, detail: None };
+        let gap =
+            |cause, from_unix_ns, to_unix_ns| Gap { cause, from_unix_ns, to_unix_ns, detail: None };
         let mut gaps = Vec::new();
         if slept > SLACK {
             gaps.push(gap(Cause::Suspended, should_be.saturating_sub(slept), should_be));

@@ -18,8 +18,12 @@ pub struct Hour {
     pub valid: u64,
     /// Visits that nothing answered.
     pub nothing: u64,
-    /// Visits that don't count: the tester's doing.
-    pub left_out: u64,
+    /// Visits that a gate left out: the tester's doing.
+    pub invalid: u64,
+    /// Visits that did not run to their end.
+    pub failed: u64,
+    /// Of the latest visit, nanoseconds since 1970; 0 where there was none.
+    pub latest_unix_ns: u64,
     /// Frames from the first port to the second.
     pub there: Counted,
     /// Frames the other way.
@@ -48,7 +52,9 @@ impl Hour {
             seconds,
             valid: 0,
             nothing: 0,
-            left_out: 0,
+            invalid: 0,
+            failed: 0,
+            latest_unix_ns: 0,
             there: none,
             back: none,
             goodput_sum: 0.0,
@@ -62,8 +68,10 @@ impl Hour {
         match visit.came {
             Came::Valid => self.valid += 1,
             Came::Nothing => self.nothing += 1,
-            Came::Invalid(_) | Came::Failed(_) => self.left_out += 1,
+            Came::Invalid(_) => self.invalid += 1,
+            Came::Failed(_) => self.failed += 1,
         }
+        self.latest_unix_ns = self.latest_unix_ns.max(visit.at_unix_ns);
         if visit.came != Came::Valid {
             return;
         }
@@ -81,7 +89,9 @@ impl Hour {
     pub fn merge(&mut self, other: &Self) {
         self.valid += other.valid;
         self.nothing += other.nothing;
-        self.left_out += other.left_out;
+        self.invalid += other.invalid;
+        self.failed += other.failed;
+        self.latest_unix_ns = self.latest_unix_ns.max(other.latest_unix_ns);
         self.there.add(other.there);
         self.back.add(other.back);
         self.goodput_sum += other.goodput_sum;

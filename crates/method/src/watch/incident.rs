@@ -96,9 +96,8 @@ pub(super) fn doing<'r>(
 ) -> Doing {
     let lead = &members[0];
     let of = |(at, way): (usize, &super::WatchedWay)| {
-        let found = members
-            .iter()
-            .any(|m| m.way == at && m.quantity.family() == lead.quantity.family());
+        let found =
+            members.iter().any(|m| m.way == at && m.quantity.family() == lead.quantity.family());
         Path {
             from: way.from.to_string(),
             to: way.to.to_string(),
@@ -120,7 +119,8 @@ fn is_like(own: &Recent, lead: &Member) -> bool {
     }
     let scaled = |value: f64| if is_ratio { value.ln() } else { value };
     let part = |is_after: bool| {
-        let within = own.iter().rev().filter(move |(at, _)| (*at >= change.since.unix_ns) == is_after);
+        let within =
+            own.iter().rev().filter(move |(at, _)| (*at >= change.since.unix_ns) == is_after);
         within.map(|(_, value)| scaled(*value))
     };
     let after: Vec<f64> = part(true).take(BEFORE).collect();

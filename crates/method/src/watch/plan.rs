@@ -132,7 +132,10 @@ fn pairs(ports: &[PortRef]) -> Vec<Pair> {
     let n = ports.len();
     let pair = |a: usize, b: usize| Pair { from: ports[a].clone(), to: ports[b].clone() };
     if n * n.saturating_sub(1) / 2 <= ALL_PAIRS {
-        return (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).map(|(a, b)| pair(a, b)).collect();
+        return (0..n)
+            .flat_map(|a| (a + 1..n).map(move |b| (a, b)))
+            .map(|(a, b)| pair(a, b))
+            .collect();
     }
     (0..n).flat_map(|a| [1, 2].map(|next| pair(a, (a + next) % n))).collect()
 }

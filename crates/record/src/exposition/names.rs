@@ -55,7 +55,7 @@ families! {
     WATCH_SENT "switchmark_watch_frames_sent_total" Counter ["testbed" "from" "to" "path"] "Frames sent since the watch began";
     WATCH_LOST "switchmark_watch_frames_lost_total" Counter ["testbed" "from" "to" "path"] "Frames that never arrived";
     WATCH_REORDERED "switchmark_watch_frames_reordered_total" Counter ["testbed" "from" "to" "path"] "First arrivals behind a later frame (RFC 4737)";
-    WATCH_GOODPUT "switchmark_watch_goodput_bytes_per_second" Gauge ["testbed" "from" "to" "path"] "TCP payload at the receiver in the latest trial that had any";
+    WATCH_GOODPUT "switchmark_watch_goodput_bytes_per_second" Gauge ["testbed" "from" "to" "path"] "TCP payload at the receiver, mean of the latest hour that had any";
     WATCH_TRIALS "switchmark_watch_trials_total" Counter ["testbed" "from" "to" "path" "outcome"] "Trials since the watch began, by outcome: valid, invalid, failed";
     WATCH_CHANGES "switchmark_watch_changes_total" Counter ["testbed" "from" "to" "path" "quantity" "direction" "whose"] "Changes that were found, by what changed, whither, and whose doing it is";
     WATCH_OUTAGE "switchmark_watch_outage" Gauge ["testbed" "from" "to" "path"] "Whether nothing gets through: 1 yes, 0 no";

@@ -34,7 +34,7 @@ pub struct WatchSeries {
     pub lost: u64,
     /// Those that arrived behind a later one.
     pub reordered: u64,
-    /// TCP payload in bytes a second, of the latest trial that had any.
+    /// TCP payload in bytes a second, mean of the latest hour that had any.
     pub goodput: Option<f64>,
     /// Trials by outcome.
     pub trials: WatchTrials,

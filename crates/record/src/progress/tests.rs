@@ -1,7 +1,7 @@
 //! What a page of a run under way is told, of trials that are made up.
 
 use measure::reading::Stamp;
-use measure::{FrameMix, FrameRate, FrameSize, Histogram};
+use measure::{FrameMix, FrameRate, FrameSize};
 use trial::record::{DatagramsRecord, Defect, EchoRecord};
 use trial::topology::{Pair, PortRef};
 use trial::{Backend, Datagrams, Gate, Outcome};
@@ -121,6 +121,8 @@ fn a_round_trip_is_told_by_two_quantiles() {
         elapsed: Nanos::from_secs(1),
         segment: None,
     })];
+    // As the histogram's bucket has it.
+    assert_eq!(values(&trial, &record), Values { rtt_p50_ns: Some(31_007), ..Values::default() });
     assert_eq!(result(&trial, &record), "RTT p50 31.0 µs, p99 31.0 µs");
     assert_eq!(load(&trial), None, "a flood has no bracket");
 }

@@ -6,11 +6,12 @@
 mod sections;
 mod sentence;
 
-use method::watch::{Hour, Incident, News, Outage, WatchSpec};
+use method::watch::{Gap, Hour, Incident, News, Outage, WatchSpec};
 use page::{Answer, Page, Reply, Section};
 use serde_json::{Value, json};
 
 use super::{ReportError, ReportInput, conditions, html, picture};
+use crate::exposition::{WatchChange, WatchSeries, WatchTrials};
 use crate::rows::SCHEMA;
 use crate::run::RunMeta;
 use crate::text::Screen;
@@ -84,6 +85,69 @@ impl Watched {
         (0..self.spec.ways.len()).map(total).collect()
     }
 
+    /// As Prometheus is told.
+    pub fn exposed(&self) -> Vec<WatchSeries> {
+        let gap = |news: &News| match news {
+            News::Gap(gap) => Some(gap.clone()),
+            _ => None,
+        };
+        let gaps: Vec<Gap> = self.news.iter().filter_map(gap).collect();
+        let out: Vec<usize> = self
+            .outages()
+            .iter()
+            .filter(|outage| outage.to_unix_ns.is_none())
+            .map(|outage| outage.way)
+            .collect();
+        let one = |(at, total): (usize, Hour)| {
+            let way = &self.spec.ways[at];
+            let mut both = total.there;
+            both.add(total.back);
+            let hours = self.hours.iter().rev().filter(|hour| hour.way == at);
+            WatchSeries {
+                testbed: self.meta.topology.name.clone(),
+                run: self.meta.id.clone(),
+                version: self.meta.version.clone(),
+                from: way.from.to_string(),
+                to: way.to.to_string(),
+                path: way.path,
+                sent: both.sent,
+                lost: both.lost,
+                reordered: both.reordered,
+                goodput: hours.filter_map(Hour::goodput).next().map(|bits| bits / 8.0),
+                trials: WatchTrials {
+                    valid: total.valid + total.nothing,
+                    invalid: total.invalid,
+                    failed: total.failed,
+                },
+                changes: self.changes(at),
+                outage: out.contains(&at),
+                gaps: gaps.clone(),
+                last_trial_unix_ns: Some(total.latest_unix_ns).filter(|at| *at > 0),
+                rtt: total.rtt,
+            }
+        };
+        self.totals().into_iter().enumerate().map(one).collect()
+    }
+
+    /// Of one way, each kind of change once.
+    fn changes(&self, way: usize) -> Vec<WatchChange> {
+        let mut all: Vec<WatchChange> = Vec::new();
+        for incident in self.incidents() {
+            for member in incident.members.iter().filter(|member| member.way == way) {
+                let (quantity, direction) = (member.quantity, member.change.direction);
+                let whose = incident.doing.clone();
+                let is_same = |known: &&mut WatchChange| {
+                    (known.quantity, known.direction, &known.whose) == (quantity, direction, &whose)
+                };
+                match all.iter_mut().find(is_same) {
+                    Some(known) => known.count += 1,
+                    None => all.push(WatchChange { quantity, direction, whose, count: 1 }),
+                }
+            }
+        }
+        all
+    }
+
     /// As scripts read it.
     pub fn json(&self) -> Value {
         let way = |(at, total): (usize, Hour)| {
@@ -91,7 +155,7 @@ impl Watched {
             let percentile = |q: f64| (!total.rtt.is_empty()).then(|| total.rtt.quantile(q).0);
             json!({
                 "from": own.from, "to": own.to, "path": own.path, "device": own.device,
-                "visits": total.valid, "unanswered": total.nothing, "left_out": total.left_out,
+                "visits": total.valid, "unanswered": total.nothing, "left_out": total.invalid + total.failed,
                 "rtt_p50_ns": percentile(0.5), "rtt_p99_ns": percentile(0.99),
                 "round_trips": total.rtt.count(),
                 "loss": total.there.loss(), "loss_back": total.back.loss(),

@@ -9,9 +9,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use record::exposition::Family;
-use record::progress::{Progress, TrialLine};
+use record::progress::{Progress, TrialLine, Values};
 use record::{RunStatus, RunSummary};
-use serve::{Kind, Limits, Listen, Options, Server, Source, Stopper, Token, Unavailable, Watch};
+use serve::{
+    Kind, Limits, Listen, Listing, Options, Server, Source, Stopper, Token, Unavailable, Watch,
+};
 
 /// A journal of runs called `run-0` and so on; the newest is under way.
 #[derive(Clone)]
@@ -21,11 +23,14 @@ pub struct ScriptedJournal {
     pub trials: Arc<AtomicU64>,
     pub words: usize,
     pub ended: Arc<Mutex<bool>>,
+    /// What can't be read beside the runs.
+    pub warnings: Vec<String>,
 }
 
 impl ScriptedJournal {
     pub fn of(runs: u64) -> Self {
-        Self { runs, trials: Arc::default(), words: 10, ended: Arc::default() }
+        let (trials, ended, warnings) = (Arc::default(), Arc::default(), Vec::new());
+        Self { runs, trials, words: 10, ended, warnings }
     }
 }
 
@@ -34,7 +39,7 @@ impl Source for ScriptedJournal {
         "a journal <that> is made up".to_owned()
     }
 
-    fn runs(&self) -> Result<Vec<RunSummary>, Unavailable> {
+    fn runs(&self) -> Result<Listing, Unavailable> {
         let run = |n: u64| RunSummary {
             id: format!("run-{n}"),
             created_unix_ns: n,
@@ -48,7 +53,8 @@ impl Source for ScriptedJournal {
             label: Some("\"><b>".to_owned()),
             note: None,
         };
-        Ok((0..self.runs).rev().map(run).collect())
+        let runs: Vec<RunSummary> = (0..self.runs).rev().map(run).collect();
+        Ok(Listing { runs, warnings: self.warnings.clone() })
     }
 
     fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
@@ -104,6 +110,7 @@ impl Watch for Follows {
             path: "device",
             outcome: "valid",
             result: "x".repeat(self.of.words),
+            values: Values::default(),
         };
         Ok(Progress {
             status: if ended { "done" } else { "running" }.to_owned(),
@@ -139,7 +146,13 @@ pub fn limits() -> Limits {
 impl Running {
     pub fn with(source: ScriptedJournal, listen: Listen, token: bool, limits: Limits) -> Self {
         let token = token.then(|| Token::new(TOKEN).expect("a token"));
-        let options = Options { listen, token, names: vec!["lab-3".to_owned()], limits };
+        let options = Options {
+            listen,
+            token,
+            names: vec!["lab-3".to_owned()],
+            limits,
+            ..Options::default()
+        };
         let server = Server::bind(options).expect("a free port");
         let (place, stopper) = (server.place().clone(), server.stopper());
         let thread = std::thread::spawn(move || server.run(Arc::new(source)).expect("it serves"));

@@ -82,10 +82,12 @@ fn again(args: &Args) -> Result<(Accepted, String), Failure> {
 fn anew(args: &Args) -> Result<(Accepted, String), Failure> {
     let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
     let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
-    let stop = privilege::prepare(&[&place])?;
+    let journal = output::store_path(&args.measuring.data)?;
+    let prepared = privilege::prepare_shown(&[&place], args.measuring.shown(), &journal)?;
+    let stop = &prepared.stop;
     let seed = args.measuring.seed.unwrap_or_else(lone::seed);
-    let ground = Ground { topology: topology(&place, &stop, seed)?, bed: bed::of(&place), place };
-    let accepted = rounds(args, &sheet, &ground, (seed, &stop))?;
+    let ground = Ground { topology: topology(&place, stop, seed)?, bed: bed::of(&place), place };
+    let accepted = rounds(args, &sheet, &ground, (seed, stop))?;
     Ok((accepted, sheet.device))
 }
 

@@ -101,9 +101,13 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome(&compared, held.is_some()))
 }
 
-/// Two runs of a journal, or two parts of one, as a page.
-pub fn page(store: &Store, runs: &[String], now: u64) -> Result<String, Failure> {
-    let sides = Sides::load(store, runs, None)?;
+/// Two runs, or two parts of one, each of its journal, as a page.
+pub fn page(
+    (before, reference): (&Store, &str),
+    (store, subject): (&Store, &str),
+    now: u64,
+) -> Result<String, Failure> {
+    let sides = Sides::load(store, &[subject.to_owned()], Some((reference, before)))?;
     let (reference, subject) = sides.both();
     let compared = compare(&subject, &reference, MARGIN);
     let metas = [sides.reference_meta(), sides.subject_meta()];

@@ -48,6 +48,19 @@ pub fn is_gone(process: &str) -> bool {
     ours[2] == room && began(number).as_deref() != Some(began_then)
 }
 
+/// The number of the process of that name where it is one that lives here; never that of another
+/// one that has its number now.
+pub fn number_here(process: &str) -> Option<u32> {
+    let here = surroundings();
+    let words: Vec<&str> = process.split(' ').collect();
+    let [host, boot, room, number, began_then] = words[..] else { return None };
+    if format!("{host} {boot} {room}") != here {
+        return None;
+    }
+    let number = number.parse().ok()?;
+    (began(number).as_deref() == Some(began_then)).then_some(number)
+}
+
 /// Host, start of its kernel, and the namespace that processes' numbers are of.
 fn surroundings() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
@@ -108,5 +121,10 @@ mod tests {
         assert!(!is_gone(&with(0, "elsewhere")));
         assert!(!is_gone(&with(2, "pid:[1]")), "a number of another room says nothing");
         assert!(!is_gone("who knows"));
+        assert_eq!(number_here(&own), Some(std::process::id()));
+        for at in 0..5 {
+            assert_eq!(number_here(&with(at, "1")), None, "{at}");
+        }
+        assert_eq!(number_here("who knows"), None);
     }
 }

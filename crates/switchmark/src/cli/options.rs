@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use measure::Nanos;
+use serve::Listen;
 
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, hosts_name, testbed};
@@ -55,11 +56,38 @@ pub struct Measuring {
     pub yes: bool,
     /// Say how many trials it would take, how long, and what would be changed on the hosts; do
     /// nothing
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with_all = ["resume", "serve"])]
     pub dry_run: bool,
     /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub beside: Beside,
+}
+
+impl Measuring {
+    /// Whether its page is shown while it lasts, and whether that is said.
+    pub const fn shown(&self) -> (&Beside, &Data) {
+        (&self.beside, &self.data)
+    }
+}
+
+/// The run's page in a browser while it lasts.
+#[derive(Debug, Clone, Args)]
+pub struct Beside {
+    /// Show the run in a browser while it lasts, as `serve` does: an address and a port, a port of
+    /// this machine, or unix:PATH [127.0.0.1:8377, where none is given]
+    #[arg(
+        long,
+        value_name = "PLACE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:8377"
+    )]
+    pub serve: Option<Listen>,
+    /// A file with the token that readers of --serve have to know
+    #[arg(long, value_name = "FILE", requires = "serve")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// The testbed of `--hosts`, or else that of `--testbed`.

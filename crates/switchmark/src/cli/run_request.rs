@@ -7,6 +7,9 @@ use method::acceptance::SheetClaim;
 
 use crate::config::resolved::Testbed as Place;
 
+/// As the journal names the runs of a data sheet, which go on by their own verb.
+pub const DATA_SHEET: &str = "xray";
+
 /// What shall be done.
 pub struct Request {
     /// As the journal names it.

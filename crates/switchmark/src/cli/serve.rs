@@ -3,15 +3,20 @@
 //! Owns the flags, the token's file and the signals. Never makes a page: `record` does, from the
 //! journal alone, and `serve` hands it out.
 
+mod beside;
+mod deeds;
+mod folder;
 mod journal;
+mod metrics;
 mod monitoring;
+mod trouble;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
-use serve::{Listen, Options, Server, Token};
+use serve::{Deeds, Listen, Options, Server, Token};
 
 use super::options::Data;
 use super::{Failure, Outcome, output, signals};
@@ -19,6 +24,9 @@ use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::files;
 use crate::speak::{self, tell};
+pub use beside::{Bound, Guard};
+use deeds::{Journals, RunDeeds};
+use folder::Folder;
 use journal::Journal;
 
 /// `serve`
@@ -37,8 +45,12 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
     /// Print alert rules for Prometheus, or a dashboard for Grafana, and serve nothing
-    #[arg(long, value_name = "WHAT", conflicts_with_all = ["listen", "token_file", "name", "json"])]
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["listen", "token_file", "name", "json", "allow_run"])]
     print: Option<monitoring::Printed>,
+    /// Let pages stop a run under way on this machine, and go on with one that broke off; wants a
+    /// token, or a socket
+    #[arg(long)]
+    allow_run: bool,
     #[command(flatten)]
     data: Data,
 }
@@ -50,19 +62,40 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let path = output::store_path(&args.data)?;
     // One clear word now, where it can't be used at all.
-    let journal = Journal::open(&path, args.data.store.is_none())?;
+    let journals = journals(&path, args.data.store.is_none())?;
+    let mut deeds: Option<Arc<dyn Deeds>> = None;
+    if args.allow_run {
+        deeds = Some(Arc::new(RunDeeds::new(journals.clone())?));
+    }
     let token = args.token_file.as_deref().map(token).transpose()?;
     let listen = args.listen.clone().unwrap_or_default();
-    let options = Options { listen, token, names: args.name.clone(), ..Options::default() };
-    let bound = Server::bind(options).map_err(|error| match error.hint() {
-        Some(hint) => Failure::unusable(error).hinted(hint),
-        None => Failure::unusable(error),
-    })?;
+    let names = args.name.clone();
+    let options = Options { listen, token, names, deeds, ..Options::default() };
+    let bound = bind(options)?;
     let stopper = bound.stopper();
     signals::ending(move || stopper.stop()).map_err(Failure::unusable)?;
     say(args, &bound, &path)?;
-    bound.run(Arc::new(journal)).map_err(Failure::unusable)?;
+    bound.run(journals.source()).map_err(Failure::unusable)?;
     Ok(Outcome::Done)
+}
+
+fn bind(options: Options) -> Result<Server, Failure> {
+    Server::bind(options).map_err(|error| match error.hint() {
+        Some(hint) => Failure::unusable(error).hinted(hint),
+        None => Failure::unusable(error),
+    })
+}
+
+/// A journal, or a folder of them.
+fn journals(path: &Path, is_default: bool) -> Result<Journals, Failure> {
+    if !path.is_dir() {
+        return Ok(Journals::One(Arc::new(Journal::open(path, is_default)?)));
+    }
+    let folder = Folder::open(path).map_err(|problem| {
+        let hint = problem.hint.clone().unwrap_or_default();
+        Failure::unusable(problem).hinted(hint)
+    })?;
+    Ok(Journals::Folder(folder))
 }
 
 fn say(args: &Args, bound: &Server, path: &Path) -> Result<(), Failure> {

@@ -17,8 +17,8 @@ use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::privilege::prepare;
-use super::run_request::Request;
+use super::privilege::{Prepared, prepare_shown};
+use super::run_request::{DATA_SHEET, Request};
 use super::{Failure, Outcome, another_time, before, lone, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
@@ -26,9 +26,6 @@ use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop};
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
 use record::text::numbers;
-
-/// As the journal names the runs of a data sheet, which go on by their own verb.
-pub const DATA_SHEET: &str = "xray";
 
 /// What takes longer is only begun when that is said.
 const LONGEST: Nanos = Nanos::from_secs(3 * 24 * 3600);
@@ -42,7 +39,7 @@ pub fn run(
         return rehearse(&request()?);
     }
     let data = &measuring.data;
-    let (finished, _) = one(measuring, |_| true, request)?;
+    let (finished, _prepared) = one(measuring, |_| true, request)?;
     let outcome = output::show(&finished, data)?;
     output::write_report(data, &[finished], measuring.report.as_deref())?;
     Ok(outcome)
@@ -54,14 +51,14 @@ pub fn one(
     measuring: &Measuring,
     goes_on: impl FnOnce(&str) -> bool,
     request: impl FnOnce() -> Result<Request, Failure>,
-) -> Result<(Finished, Stop), Failure> {
+) -> Result<(Finished, Prepared), Failure> {
     let data = &measuring.data;
     not_rehearsed(measuring)?;
     if let Some(path) = &measuring.report {
         output::check_report(path)?;
     }
     let path = output::store_path(data)?;
-    let (place, start, stop) = if let Some(asked) = &measuring.resume {
+    let (place, start, prepared) = if let Some(asked) = &measuring.resume {
         let meta = Store::open(&path)?.load(asked)?;
         if !goes_on(&meta.verb) {
             let message = format!("run {} was made by `{}`", meta.id, meta.verb);
@@ -71,18 +68,19 @@ pub fn one(
         let named = meta.topology.name.clone();
         let resolved = testbed::from_folder("--resume", &named, &meta.folder)?;
         let place = Place { name: named, ..resolved };
-        let stop = prepare(&[&place])?;
-        (place, Start::Again(Box::new(meta)), stop)
+        let prepared = prepare_shown(&[&place], measuring.shown(), &path)?;
+        (place, Start::Again(Box::new(meta)), prepared)
     } else {
         let request = request()?;
         check(&request)?;
-        let stop = prepare(&[&request.testbed])?;
+        let prepared = prepare_shown(&[&request.testbed], measuring.shown(), &path)?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
         let (place, run) = NewRun::asked(measuring, request, (seed, &path))?;
-        (place, Start::New(run), stop)
+        (place, Start::New(run), prepared)
     };
-    let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data, &|_| ())?;
-    Ok((finished, stop))
+    let stop = &prepared.stop;
+    let finished = carry_out(&Store::open(&path)?, &place, start, stop, data, &|_| ())?;
+    Ok((finished, prepared))
 }
 
 /// Verbs that make several runs, each after the results of those before, can't tell beforehand.

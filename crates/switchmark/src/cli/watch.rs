@@ -19,8 +19,8 @@ use record::store::WATCH;
 use record::{RunMeta, RunStatus, Store};
 use trial::{PortRef, Testbed as _, Topology};
 
-use super::options::{self, Data, duration};
-use super::privilege::prepare;
+use super::options::{self, Beside, Data, duration};
+use super::privilege::prepare_shown;
 use super::session::{self, NewRun};
 use super::{Failure, Outcome, lone, output, preflight};
 use crate::config::resolved::Source;
@@ -97,12 +97,17 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
+    beside: Beside,
+    #[command(flatten)]
     data: Data,
 }
 
 fn rate(text: &str) -> Result<FrameRate, String> {
     let plain: Result<f64, _> = text.parse();
-    let rate = plain.map_or_else(|_| frame_rate::parse(text).map_err(|e| e.to_string()), |n| Ok(FrameRate(n)))?;
+    let rate = plain.map_or_else(
+        |_| frame_rate::parse(text).map_err(|e| e.to_string()),
+        |n| Ok(FrameRate(n)),
+    )?;
     if rate.0 >= 1.0 { Ok(rate) } else { Err("at least one a second".to_owned()) }
 }
 
@@ -114,7 +119,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let journal = output::store_path(&args.data)?;
     let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
-    let stop = prepare(&[&place])?;
+    let prepared = prepare_shown(&[&place], (&args.beside, &args.data), &journal)?;
+    let stop = prepared.stop.clone();
     let store = Store::open(&journal)?;
     let alerts = Alerts::new(&args.alert, &args.webhook)?;
     let mut log = Log::new(args.data.quiet);
@@ -137,7 +143,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let going = Going { store: &store, place: &place, meta: &meta, stop: &stop, alerts: &alerts };
     let since = if goes_on { going.recall(&mut watcher, args.keep)? } else { None };
     log.begins(&meta, (goes_on, watcher.spec()), &journal);
-    let ended = going.go_on(opened, &mut watcher, (clock, &mut log), (args.until, args.keep, since));
+    let ended =
+        going.go_on(opened, &mut watcher, (clock, &mut log), (args.until, args.keep, since));
     let status = match &ended {
         Ok(()) => RunStatus::Done,
         Err(failure) => RunStatus::Failed { reason: failure.in_words().0 },
@@ -185,7 +192,8 @@ fn spec(args: &Args, topology: &Topology) -> Result<WatchSpec, ConfigError> {
     }
     let size = FrameSize::new(args.size)
         .map_err(|error| ConfigError::bare(format!("--size: {error}"), "64…9018"))?;
-    let season = if topology.is_lab() || topology.is_simulated() { Season::None } else { Season::Daily };
+    let season =
+        if topology.is_lab() || topology.is_simulated() { Season::None } else { Season::Daily };
     let goodput = (!args.no_goodput).then_some(args.goodput);
     Ok(WatchSpec {
         ways,

@@ -11,8 +11,8 @@ use record::Store;
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::run_request::Request;
-use super::session::{self, DATA_SHEET, NewRun, Start};
+use super::run_request::{DATA_SHEET, Request};
+use super::session::{self, NewRun, Start};
 use super::{Failure, Outcome};
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed, testbed};
@@ -44,7 +44,7 @@ pub struct Args {
 /// Measures.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let data = &args.measuring.data;
-    let (finished, stop) = session::one(
+    let (finished, prepared) = session::one(
         &args.measuring,
         |verb| verb == DATA_SHEET,
         || {
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         files::write(path, written.as_bytes()).map_err(Failure::unusable)?;
         output::say(data, &format!("\nprofile: {}\n", path.display()))?;
         if args.verify {
-            let found = of_twin(&sheet, path, (runs[0].meta.seed, &stop), data)?;
+            let found = of_twin(&sheet, path, (runs[0].meta.seed, &prepared.stop), data)?;
             let differences =
                 xray::compare(&runs[0].figures, &runs[0].meta.topology, &found.figures);
             near = worst(&differences).is_some_and(|off| off <= BAR);

@@ -1,6 +1,9 @@
 //! `serve` as its user has it: in a browser, beside a run that goes on, and where it can't be.
 //! Needs no root; pages are looked at where chromium is installed.
 
+mod beside;
+mod crowd;
+mod deeds;
 mod prometheus;
 mod shown;
 
@@ -48,7 +51,11 @@ struct Server {
 
 impl Server {
     fn new(scratch: &Scratch, more: &[&str]) -> Self {
-        let args = ["serve", "--journal", "j.db", "--listen", "127.0.0.1:0", "--json", "-q"];
+        Self::at(scratch, "j.db", more)
+    }
+
+    fn at(scratch: &Scratch, journal: &str, more: &[&str]) -> Self {
+        let args = ["serve", "--journal", journal, "--listen", "127.0.0.1:0", "--json", "-q"];
         let mut child = command(scratch, &[&args[..], more].concat()).spawn().expect("it starts");
         let stdout = BufReader::new(child.stdout.take().expect("piped"));
         let mut lines = stdout.lines().map_while(Result::ok);
@@ -265,4 +272,47 @@ fn a_run_is_watched_to_its_end_in_a_browser() {
     assert!(document.contains("id=\"state\">done<"), "{document}");
     assert!(document.contains("no loss up to "), "{document}");
     assert!(document.matches("<tr").count() > 20, "{document}");
+}
+
+#[test]
+fn a_folder_of_journals_is_one_list_and_one_that_is_broken_a_warning() {
+    let scratch = Scratch::new("serve-folder");
+    let [one, other] = two_runs(&scratch);
+    std::fs::create_dir(scratch.path("all")).expect("a folder");
+    let moved = |from: &str, to: &str| {
+        std::fs::rename(scratch.path(from), scratch.path(to)).expect("moved");
+    };
+    moved("j.db", "all/a.db");
+    let [third, _] = two_runs(&scratch);
+    moved("j.db", "all/b.db");
+    let merge = ["runs", "merge", "all/a.db", "--journal", "all/c.db"];
+    run(&scratch, &merge);
+    let server = Server::at(&scratch, "all", &[]);
+    let (code, page) = server.get("/");
+    assert!(code == 200 && page.contains("1 to 4 of 4"), "{page}");
+    assert!(!page.contains("role=\"alert\""), "{page}");
+    assert_eq!(page.matches(&format!("value=\"{one}\"")).count(), 1, "merged, and shown once");
+    for (path, words) in [
+        (format!("/runs/{one}"), "RTT"),
+        (format!("/runs/{third}"), "RTT"),
+        (format!("/compare?run={one}&run={other}"), "compared"),
+        (format!("/compare?run={one}&run={third}"), "compared"),
+        (format!("/runs/{third}/live"), "Trials"),
+        ("/metrics".to_owned(), "switchmark_journal_runs{state=\"done\"} 4"),
+    ] {
+        let (code, page) = server.get(&path);
+        assert!(code == 200 && page.contains(words), "{path}: {page}");
+    }
+    assert_eq!(server.get("/runs/none").0, 404);
+    // One more, and one that is none: seen without a new start, and no error.
+    std::fs::write(scratch.path("all/d.db"), "no database").expect("written");
+    std::fs::copy(scratch.path("all/a.db"), scratch.path("all/e.db")).expect("copied");
+    newer(&scratch.path("all/e.db"));
+    let (code, page) = server.get("/");
+    assert!(code == 200 && page.contains("1 to 4 of 4"), "{page}");
+    assert_eq!(page.matches("role=\"alert\"").count(), 2, "{page}");
+    assert!(page.contains("d.db is not shown") && page.contains("newer switchmark"), "{page}");
+    assert_eq!(server.get(&format!("/runs/{third}")).0, 200);
+    assert_eq!(server.get("/metrics").0, 200);
+    assert_eq!(server.end(Signal::SIGINT), Some(0));
 }

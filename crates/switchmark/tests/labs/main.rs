@@ -25,6 +25,7 @@ mod launchers;
 mod limits;
 mod one_nic;
 mod one_nic_truth;
+mod open_pages;
 mod other_traffic;
 #[path = "../program/mod.rs"]
 mod program;

@@ -173,7 +173,9 @@ fn webhook() -> (String, Arc<Mutex<Vec<Value>>>) {
             }
             let mut body = vec![0; length];
             let _ = reader.read_exact(&mut body);
-            let _ = reader.get_mut().write_all(b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let _ = reader.get_mut().write_all(
+                b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            );
             bodies.lock().expect("no panic").extend(serde_json::from_slice::<Value>(&body));
         }
     });

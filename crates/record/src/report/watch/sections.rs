@@ -83,7 +83,7 @@ fn by_way(watched: &Watched) -> Table {
             Cell::number(words::count(total.there.reordered + total.back.reordered)),
             Cell::number_or_missing(total.goodput().map(words::bit_rate)),
             Cell::number(words::count(total.nothing)),
-            Cell::number(words::count(total.left_out)),
+            Cell::number(words::count(total.invalid + total.failed)),
         ]
     };
     Table::new("All visits, way by way", columns)

@@ -5,26 +5,25 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use record::exposition::{self, Family, names};
+use record::exposition::Family;
 use record::progress::{Progress, Tracker};
 use record::{RunStatus, RunSummary, Store, StoreError};
-use serve::{Kind, Source, Unavailable, Watch};
+use serve::{Listing, Source, Unavailable, Watch};
 
-use crate::cli::{Failure, compare, lone, report, version};
+use super::metrics::{self, Figures, Part};
+use super::trouble::{asked, broken};
+use crate::cli::{Failure, compare, lone, report, version, watch};
 
-/// Of so many runs `/metrics` has the figures: the newest of each verb on each testbed.
-const MOST_IN_METRICS: usize = 8;
 /// So many of a run's trials are read when somebody begins to follow it.
 const MOST_FOLLOWED: u64 = 500;
 
 /// A journal's file.
 pub struct Journal {
     path: PathBuf,
-    /// What `/metrics` says of a finished run, by its id, and of how many trials.
-    known: Mutex<BTreeMap<String, (u64, Vec<Family>)>>,
+    /// What `/metrics` says of its finished runs.
+    figures: Figures,
 }
 
 impl Journal {
@@ -33,12 +32,66 @@ impl Journal {
         if path.exists() || !is_default {
             Store::untouched(path)?.uncounted()?;
         }
-        Ok(Self { path: path.to_owned(), known: Mutex::default() })
+        Ok(Self::at(path))
     }
 
-    fn store(&self) -> Result<Store, Unavailable> {
+    /// One that may turn out not to be readable.
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), figures: Figures::default() }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn store(&self) -> Result<Store, Unavailable> {
         opened(&self.path)
     }
+
+    /// All runs, newest first, their trials not counted.
+    pub fn listed(&self) -> Result<Vec<RunSummary>, Unavailable> {
+        let mut runs = self.store()?.uncounted().map_err(broken)?;
+        runs.iter_mut().for_each(told_dead);
+        Ok(runs)
+    }
+
+    /// With these of its runs, for `/metrics`.
+    pub fn part(&self, runs: Vec<RunSummary>) -> Result<Part<'_>, Unavailable> {
+        Ok(Part { store: self.store()?, figures: &self.figures, runs })
+    }
+
+    /// Whether it has the run of that name.
+    pub fn has(&self, run: &str) -> Result<bool, Unavailable> {
+        match self.store()?.status(run) {
+            Ok(_) => Ok(true),
+            Err(StoreError::NoRun { .. }) => Ok(false),
+            Err(error) => Err(asked(&error.into())),
+        }
+    }
+
+    /// Where one of its runs (full id) was begun.
+    pub fn folder_of(&self, run: &str) -> Result<PathBuf, Unavailable> {
+        let meta = self.store()?.load(run).map_err(|error| asked(&error.into()))?;
+        Ok(meta.folder)
+    }
+
+    /// How one of its runs stands.
+    pub fn summary(&self, run: &str) -> Result<RunSummary, Unavailable> {
+        let mut run = self.store()?.summary(run).map_err(|error| asked(&error.into()))?;
+        told_dead(&mut run);
+        Ok(run)
+    }
+}
+
+/// Two runs, or parts of them, each of its own journal.
+pub fn comparison(
+    (before, reference): (&Journal, &str),
+    (journal, subject): (&Journal, &str),
+) -> Result<String, Unavailable> {
+    let (before, store) = (before.store()?, journal.store()?);
+    let made = compare::page((&before, reference), (&store, subject), now());
+    made.map_err(|failure| asked(&failure))
 }
 
 fn opened(path: &Path) -> Result<Store, Unavailable> {
@@ -46,25 +99,6 @@ fn opened(path: &Path) -> Result<Store, Unavailable> {
     let missing = !path.exists() && path.parent().is_some_and(|folder| !folder.is_dir());
     let path = if missing { Path::new(":memory:") } else { path };
     Store::untouched(path).map_err(broken)
-}
-
-fn broken(error: StoreError) -> Unavailable {
-    unavailable(&Failure::from(error), Kind::Journal)
-}
-
-/// Of a question that was asked in vain the question is at fault, else the journal.
-fn asked(failure: &Failure) -> Unavailable {
-    let kind = match failure {
-        failure if failure.is_missing() => Kind::Missing,
-        failure if failure.is_bad_input() => Kind::Question,
-        _ => Kind::Journal,
-    };
-    unavailable(failure, kind)
-}
-
-fn unavailable(failure: &Failure, kind: Kind) -> Unavailable {
-    let (message, hint) = failure.in_words();
-    Unavailable { kind, message, hint }
 }
 
 fn now() -> u64 {
@@ -78,19 +112,13 @@ fn told_dead(run: &mut RunSummary) {
     }
 }
 
-fn runs(store: &Store) -> Result<Vec<RunSummary>, Unavailable> {
-    let mut runs = store.uncounted().map_err(broken)?;
-    runs.iter_mut().for_each(told_dead);
-    Ok(runs)
-}
-
 impl Source for Journal {
     fn name(&self) -> String {
         format!("{}, as it is now; switchmark {}", self.path.display(), version())
     }
 
-    fn runs(&self) -> Result<Vec<RunSummary>, Unavailable> {
-        runs(&self.store()?)
+    fn runs(&self) -> Result<Listing, Unavailable> {
+        self.listed().map(Listing::from)
     }
 
     fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
@@ -101,6 +129,10 @@ impl Source for Journal {
     fn report(&self, run: &str) -> Result<String, Unavailable> {
         let store = self.store()?;
         let made = || -> Result<String, Failure> {
+            let meta = store.load(run)?;
+            if meta.watch.is_some() {
+                return Ok(watch::read(&store, meta)?.render(now())?);
+            }
             let mut finished = report::replay(&store, run)?;
             let mut summary = store.summary(&finished.meta.id)?;
             told_dead(&mut summary);
@@ -117,30 +149,11 @@ impl Source for Journal {
     }
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {
-        let sides = [reference.to_owned(), subject.to_owned()];
-        compare::page(&self.store()?, &sides, now()).map_err(|failure| asked(&failure))
+        comparison((self, reference), (self, subject))
     }
 
     fn metrics(&self) -> Result<Vec<Family>, Unavailable> {
-        let store = self.store()?;
-        let mut runs = runs(&store)?;
-        let mut families = vec![
-            names::BUILD_INFO.info(&[version()]),
-            states(&runs),
-            under_way(&store, &mut runs)?,
-        ];
-        let mut kept = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = std::mem::take(&mut *kept);
-        for mut run in newest(runs) {
-            store.count(&mut run).map_err(broken)?;
-            let found = match known.remove(&run.id) {
-                Some((trials, found)) if trials == run.trials => found,
-                _ => figures(&store, &run.id).map_err(|failure| asked(&failure))?,
-            };
-            families.extend(found.iter().cloned());
-            kept.insert(run.id, (run.trials, found));
-        }
-        Ok(families)
+        metrics::of(vec![self.part(self.listed()?)?])
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, Unavailable> {
@@ -148,54 +161,6 @@ impl Source for Journal {
         let revision = store.revision().map_err(broken)?;
         Ok(Box::new(Follower { store, revision, trackers: BTreeMap::new() }))
     }
-}
-
-fn figures(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
-    let run = report::replay(store, run)?;
-    let mut families = vec![exposition::run_info(&run.meta)];
-    families.extend(exposition::figures(&run.meta, &run.figures));
-    families.push(exposition::distributions(&run.meta, &run.records));
-    Ok(families)
-}
-
-/// How many runs stand how.
-fn states(runs: &[RunSummary]) -> Family {
-    let mut family = names::JOURNAL_RUNS.family();
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for run in runs {
-        *counts.entry(run.status.as_str()).or_default() += 1;
-    }
-    for (state, count) in counts {
-        family.add(&[state], count as f64);
-    }
-    family
-}
-
-/// The trials of runs under way.
-fn under_way(store: &Store, runs: &mut [RunSummary]) -> Result<Family, Unavailable> {
-    let mut family = names::RUN_TRIALS.family();
-    for run in runs.iter_mut().filter(|run| run.status == RunStatus::Running) {
-        store.count(run).map_err(broken)?;
-        let valid = run.trials - run.invalid - run.failed;
-        for (outcome, count) in [("valid", valid), ("invalid", run.invalid), ("failed", run.failed)]
-        {
-            family.add(&[&run.id, &run.verb, &run.testbed, outcome], count as f64);
-        }
-    }
-    Ok(family)
-}
-
-/// The newest finished run of each verb on each testbed.
-fn newest(runs: Vec<RunSummary>) -> Vec<RunSummary> {
-    let mut newest: Vec<RunSummary> = Vec::new();
-    for run in runs.into_iter().filter(|run| run.status == RunStatus::Done) {
-        let is_like =
-            |other: &RunSummary| (&other.verb, &other.testbed) == (&run.verb, &run.testbed);
-        if newest.len() < MOST_IN_METRICS && !newest.iter().any(is_like) {
-            newest.push(run);
-        }
-    }
-    newest
 }
 
 /// Reads each trial of the runs that are followed once.

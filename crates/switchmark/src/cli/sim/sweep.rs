@@ -89,7 +89,7 @@ pub(in crate::cli) fn run(
     // Opened once before the threads do, so that one of them alone need not make it.
     drop(Store::open(&store)?);
     let places: Vec<_> = points.iter().map(|point| &point.request.testbed).collect();
-    let stop = privilege::prepare(&places)?;
+    let prepared = privilege::prepare_shown(&places, measuring.shown(), &store)?;
     let modelled = places.iter().all(|place| matches!(place.source, Source::Virtual(_)));
     let workers = jobs.map_or(if modelled { processors() } else { 1 }, usize::from);
     let planned = points.first().and_then(|point| point.request.seed);
@@ -98,7 +98,7 @@ pub(in crate::cli) fn run(
         points,
         seed: measuring.seed.or(planned).unwrap_or_else(lone::seed),
         store,
-        stop,
+        stop: prepared.stop.clone(),
         // One line of progress is enough.
         data: Data { quiet: true, ..measuring.data.clone() },
     };

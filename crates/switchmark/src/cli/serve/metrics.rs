@@ -1,0 +1,128 @@
+//! What `/metrics` says of journals: how many runs stand how, the trials of those under way, the
+//! figures of the newest.
+//!
+//! Owns which runs these are, and keeps what a finished run's figures were. Never measures.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use record::exposition::{self, Family, names};
+use record::store::WATCH;
+use record::{RunStatus, RunSummary, Store};
+use serve::Unavailable;
+
+use super::trouble::{asked, broken};
+use crate::cli::{Failure, report, version, watch};
+
+/// Of so many runs there are figures: the newest of each verb on each testbed.
+const MOST: usize = 8;
+
+/// A finished run's figures, by its id, and of how many trials they are.
+#[derive(Default)]
+pub struct Figures(Mutex<BTreeMap<String, (u64, Vec<Family>)>>);
+
+/// A journal, or what of it is told.
+pub struct Part<'a> {
+    pub store: Store,
+    pub figures: &'a Figures,
+    pub runs: Vec<RunSummary>,
+}
+
+/// Of these journals, none of whose runs is in two.
+pub fn of(journals: Vec<Part<'_>>) -> Result<Vec<Family>, Unavailable> {
+    let all: Vec<&RunSummary> = journals.iter().flat_map(|journal| &journal.runs).collect();
+    let mut families = vec![names::BUILD_INFO.info(&[version()]), states(&all)];
+    let newest = newest(all);
+    for Part { store, figures, runs } in journals {
+        let is_under_way = |run: &&RunSummary| run.status == RunStatus::Running;
+        families.push(under_way(&store, runs.iter().filter(is_under_way).cloned())?);
+        families.extend(watches(&store, &runs).map_err(|failure| asked(&failure))?);
+        let chosen = runs.into_iter().filter(|run| run.verb != WATCH && newest.contains(&run.id));
+        families.extend(figures.of(&store, chosen)?);
+    }
+    Ok(families)
+}
+
+impl Figures {
+    /// Of these runs; what is kept of others goes.
+    fn of(
+        &self,
+        store: &Store,
+        runs: impl Iterator<Item = RunSummary>,
+    ) -> Result<Vec<Family>, Unavailable> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = std::mem::take(&mut *kept);
+        let mut families = Vec::new();
+        for mut run in runs {
+            store.count(&mut run).map_err(broken)?;
+            let found = match known.remove(&run.id) {
+                Some((trials, found)) if trials == run.trials => found,
+                _ => figures(store, &run.id).map_err(|failure| asked(&failure))?,
+            };
+            families.extend(found.iter().cloned());
+            kept.insert(run.id, (run.trials, found));
+        }
+        Ok(families)
+    }
+}
+
+fn figures(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
+    let run = report::replay(store, run)?;
+    let mut families = vec![exposition::run_info(&run.meta)];
+    families.extend(exposition::figures(&run.meta, &run.figures));
+    families.push(exposition::distributions(&run.meta, &run.records));
+    Ok(families)
+}
+
+/// The newest watch of each testbed, whether it goes on or not.
+fn watches(store: &Store, runs: &[RunSummary]) -> Result<Vec<Family>, Failure> {
+    let mut testbeds = BTreeSet::new();
+    let mut series = Vec::new();
+    for run in runs.iter().filter(|run| run.verb == WATCH) {
+        if testbeds.insert(&run.testbed) {
+            series.extend(watch::read(store, store.load(&run.id)?)?.exposed());
+        }
+    }
+    Ok(exposition::watch(&series))
+}
+
+/// How many runs stand how.
+fn states(runs: &[&RunSummary]) -> Family {
+    let mut family = names::JOURNAL_RUNS.family();
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for run in runs {
+        *counts.entry(run.status.as_str()).or_default() += 1;
+    }
+    for (state, count) in counts {
+        family.add(&[state], count as f64);
+    }
+    family
+}
+
+/// The trials of runs under way.
+fn under_way(store: &Store, runs: impl Iterator<Item = RunSummary>) -> Result<Family, Unavailable> {
+    let mut family = names::RUN_TRIALS.family();
+    for mut run in runs {
+        store.count(&mut run).map_err(broken)?;
+        let valid = run.trials - run.invalid - run.failed;
+        for (outcome, count) in [("valid", valid), ("invalid", run.invalid), ("failed", run.failed)]
+        {
+            family.add(&[&run.id, &run.verb, &run.testbed, outcome], count as f64);
+        }
+    }
+    Ok(family)
+}
+
+/// The newest finished run of each verb on each testbed, by their ids.
+fn newest(mut runs: Vec<&RunSummary>) -> BTreeSet<String> {
+    runs.sort_by_key(|run| std::cmp::Reverse(run.created_unix_ns));
+    let mut newest: Vec<&RunSummary> = Vec::new();
+    for run in runs.into_iter().filter(|run| run.status == RunStatus::Done) {
+        let is_like =
+            |other: &&RunSummary| (&other.verb, &other.testbed) == (&run.verb, &run.testbed);
+        if newest.len() < MOST && !newest.iter().any(is_like) {
+            newest.push(run);
+        }
+    }
+    newest.into_iter().map(|run| run.id.clone()).collect()
+}

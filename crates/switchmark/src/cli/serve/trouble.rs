@@ -1,0 +1,28 @@
+//! What can't be shown, in the words of the command line.
+//!
+//! Owns whose fault it is. Never prints.
+
+use record::StoreError;
+use serve::{Kind, Unavailable};
+
+use crate::cli::Failure;
+
+/// The journal can't be read.
+pub fn broken(error: StoreError) -> Unavailable {
+    unavailable(&Failure::from(error), Kind::Journal)
+}
+
+/// Of a question that was asked in vain the question is at fault, else the journal.
+pub fn asked(failure: &Failure) -> Unavailable {
+    let kind = match failure {
+        failure if failure.is_missing() => Kind::Missing,
+        failure if failure.is_bad_input() => Kind::Question,
+        _ => Kind::Journal,
+    };
+    unavailable(failure, kind)
+}
+
+fn unavailable(failure: &Failure, kind: Kind) -> Unavailable {
+    let (message, hint) = failure.in_words();
+    Unavailable { kind, message, hint }
+}
