@@ -27,3 +27,4 @@ mod site;
 mod terminal;
 mod trend;
 mod walks;
+mod watch;

@@ -94,6 +94,32 @@ impl Drop for Server {
 }
 
 #[test]
+fn a_watch_has_its_page_and_its_metrics() {
+    let scratch = Scratch::new("serve-watch");
+    let asked = ["watch", "sim:s400-48t,hosts=2", "--for", "20m", "--link-share", "1", "--json"];
+    let more = ["--cpu-share", "100", "--journal", "j.db", "-q"];
+    let output = run(&scratch, &[&asked[..], &more].concat());
+    let told = crate::program::json(&output);
+    let run = told["run"].as_str().expect("an id");
+    let server = Server::new(&scratch, &[]);
+    let (code, page) = server.get(&format!("/runs/{run}"));
+    assert!(code == 200 && page.contains("Do all ways answer?"), "{page}");
+    let (_, metrics) = server.get("/metrics");
+    let of = |name: &str| {
+        let mut lines = metrics.lines().filter(|line| line.starts_with(name));
+        let line = lines.find(|line| line.contains("path=\"device\"")).expect("a sample");
+        line.rsplit(' ').next().and_then(|n| n.parse::<f64>().ok()).expect("a number")
+    };
+    let way = &told["ways"][0];
+    let sent = way["sent"].as_f64().expect("frames") + way["sent_back"].as_f64().expect("frames");
+    assert_eq!(of("switchmark_watch_frames_sent_total{").to_bits(), sent.to_bits());
+    let trips = way["round_trips"].as_f64().expect("round trips");
+    assert_eq!(of("switchmark_watch_rtt_seconds_count{").to_bits(), trips.to_bits());
+    let outage = of("switchmark_watch_outage{");
+    assert!(outage.abs() < f64::EPSILON && way["rtt_p50_ns"].as_f64() > Some(0.0), "{metrics}");
+}
+
+#[test]
 fn it_ends_by_either_signal_and_leaves_the_journal_as_it_was() {
     let scratch = Scratch::new("serve-ends");
     two_runs(&scratch);
