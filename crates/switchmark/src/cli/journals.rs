@@ -1,17 +1,18 @@
 //! Which journal a verb reads: the user's own, a file, or a copy of one on another machine.
 //!
-//! Owns the copy, which is gone from the file system before anything is read from it. Never writes
-//! to a journal.
+//! Owns the copy, which is gone from the file system before anything is read from it, and with a
+//! signal. Never writes to a journal.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use record::Store;
 
 use super::options::Data;
-use super::{Failure, output};
+use super::{Failure, output, signals};
 use crate::config::ConfigError;
 use crate::controller::far_journal::{self, FarJournal};
 use crate::failed::Failed;
@@ -84,16 +85,39 @@ pub fn send(data: &Data) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A folder of this process alone, gone when it is dropped.
+/// A folder of this process alone, gone when it is dropped or a signal ends the process.
 struct Place(PathBuf);
+
+/// The one that there is now.
+static PLACE: Mutex<Option<PathBuf>> = Mutex::new(None);
+static LISTENING: Once = Once::new();
+
+fn kept() -> MutexGuard<'static, Option<PathBuf>> {
+    PLACE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is kept goes, and the process with it.
+fn end() {
+    if let Some(folder) = kept().take() {
+        let _ = fs::remove_dir_all(folder);
+    }
+    std::process::exit(1);
+}
 
 impl Place {
     fn new() -> io::Result<Self> {
+        let mut listens = Ok(());
+        LISTENING.call_once(|| listens = signals::ending(end));
+        listens?;
         let name = |n: u32| format!("switchmark-journal-{}-{n}", std::process::id());
         let mut made = Err(io::ErrorKind::AlreadyExists.into());
         for n in 0..MOST_TRIED {
             let folder = std::env::temp_dir().join(name(n));
-            made = DirBuilder::new().mode(0o700).create(&folder).map(|()| Self(folder));
+            let mut kept = kept();
+            made = DirBuilder::new().mode(0o700).create(&folder).map(|()| Self(folder.clone()));
+            if made.is_ok() {
+                *kept = Some(folder);
+            }
             // One that is there is another's, or was left by a process that was killed.
             if !made.as_ref().is_err_and(|why| why.kind() == io::ErrorKind::AlreadyExists) {
                 break;
@@ -106,5 +130,6 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+        kept().take();
     }
 }

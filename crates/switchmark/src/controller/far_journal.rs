@@ -9,7 +9,6 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
@@ -86,7 +85,7 @@ impl FarJournal {
 
     fn copied(&self, into: &mut File) -> Result<(), Failed> {
         let mut ssh = far_shell::ssh(&self.destination, LINE);
-        ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = ssh.spawn().map_err(Failed::to("start `ssh`"))?;
         let mut name = child.stdin.take().expect("piped");
         // Of one that ended already, its end says why.

@@ -5,7 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output, Stdio};
 
-use crate::program::{Scratch, switchmark};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::program::{Scratch, switchmark, wait_for};
 
 /// The last argument is what a host's shell is given; `refused` is a host that is not there.
 const SSH: &str = r#"#!/bin/sh
@@ -30,14 +33,23 @@ echo "switchmark-journal 1 4096"
 printf abc
 "#;
 
+/// A copy that never ends.
+const SLOW: &str = r#"#!/bin/sh
+echo "switchmark-journal 1 4096"
+while printf abc; do sleep 0.05; done
+"#;
+
 struct Elsewhere(Scratch);
 
 impl Elsewhere {
     fn new(name: &str) -> Self {
         let this = Self(Scratch::new(name));
-        for (folder, program, text) in
-            [("near", "ssh", SSH), ("old", "switchmark", OLD), ("torn", "switchmark", TORN)]
-        {
+        for (folder, program, text) in [
+            ("near", "ssh", SSH),
+            ("old", "switchmark", OLD),
+            ("torn", "switchmark", TORN),
+            ("slow", "switchmark", SLOW),
+        ] {
             let folder = this.0.path(folder);
             fs::create_dir(&folder).expect("a folder");
             fs::write(folder.join(program), text).expect("written");
@@ -156,5 +168,19 @@ fn what_can_not_be_read_is_said_with_its_remedy() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
         assert!(words.iter().all(|word| said.contains(word)), "{args:?}: {said}");
         println!("{said}");
+    }
+}
+
+#[test]
+fn a_signal_leaves_no_copy() {
+    let there = Elsewhere::new("elsewhere-signal");
+    let left = || fs::read_dir(there.0.path("tmp")).expect("listed").count();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let mut reads = there.switchmark(&["runs", "--journal", &there.address()], "slow");
+        let mut reads = reads.stdout(Stdio::null()).spawn().expect("it starts");
+        wait_for("a copy", || left() == 1);
+        kill(Pid::from_raw(reads.id().cast_signed()), signal).expect("it lives");
+        assert_eq!(reads.wait().expect("it ends").code(), Some(1), "{signal}");
+        assert_eq!(left(), 0, "{signal}");
     }
 }
