@@ -76,7 +76,9 @@ impl Hour {
             return;
         }
         for (own, seen) in [(&mut self.there, visit.there), (&mut self.back, visit.back)] {
-            seen.into_iter().for_each(|seen| own.add(seen));
+            if let Some(seen) = seen {
+                own.add(seen);
+            }
         }
         if let Some(goodput) = visit.goodput {
             self.goodput_sum += goodput;

@@ -94,8 +94,8 @@ pub struct Turn {
     pub what: What,
 }
 
-/// The ways of a testbed: of each device (all of them where none is named) its pairs, and the direct
-/// cables between the same hosts. Without a device, the cables themselves.
+/// The ways of a testbed: of each device (all of them where none is named) its pairs, and the
+/// direct cables between the same hosts. Without a device, the cables themselves.
 pub fn watched(topology: &Topology, devices: &[String]) -> Vec<WatchedWay> {
     let way = |pair: &Pair, path, device: Option<&str>| WatchedWay {
         from: pair.from.clone(),
@@ -160,7 +160,7 @@ impl WatchSpec {
         let (label, flows, load, gate) = match (turn.what, self.goodput) {
             (What::Goodput, Some(load)) => {
                 let label = format!("goodput {}", way.label());
-                (label, vec![self.bulk(way, load)], load, Gate::Uneven)
+                (label, vec![bulk(way, load)], load, Gate::Uneven)
             }
             _ => (format!("watch {}", way.label()), self.numbered(way), self.load, Gate::Strict),
         };
@@ -197,12 +197,6 @@ impl WatchSpec {
         vec![flow(1, there, echo), flow(2, there, frames.clone()), flow(3, back, frames)]
     }
 
-    fn bulk(&self, way: &WatchedWay, load: Nanos) -> Flow {
-        let pair = Pair { from: way.from.clone(), to: way.to.clone() };
-        let bulk = Bulk { streams: 1, congestion_control: "cubic".to_owned(), interval: load };
-        Flow::measured(&pair, FlowKind::Bulk(bulk))
-    }
-
     /// What a port's link carries of a trial, in bits on the wire, where its own rate matters not.
     pub(super) fn bits(&self) -> f64 {
         /// Preamble and the gap between frames (IEEE 802.3 §3.1.1, §4.4.2).
@@ -224,4 +218,10 @@ impl WatchSpec {
         let ports: Vec<String> = self.groups[group].iter().map(PortRef::to_string).collect();
         format!("of {}", ports.join(", "))
     }
+}
+
+fn bulk(way: &WatchedWay, load: Nanos) -> Flow {
+    let pair = Pair { from: way.from.clone(), to: way.to.clone() };
+    let bulk = Bulk { streams: 1, congestion_control: "cubic".to_owned(), interval: load };
+    Flow::measured(&pair, FlowKind::Bulk(bulk))
 }

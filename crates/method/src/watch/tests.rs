@@ -1,3 +1,6 @@
+//! A watch over visits that are made up: order, incidents, outages, budget, memory. Never runs a
+//! trial.
+
 use std::collections::BTreeMap;
 
 use measure::change::{Season, Settings};
@@ -75,7 +78,9 @@ fn each_round_every_way_has_its_turns_in_another_order() {
     let rounds: Vec<Vec<Turn>> = (0..3).map(|round| spec.round(7, round)).collect();
     for round in &rounds {
         let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-        round.iter().for_each(|turn| *counts.entry(turn.way).or_default() += 1);
+        for turn in round {
+            *counts.entry(turn.way).or_default() += 1;
+        }
         assert!(counts.len() == 8 && counts.values().all(|count| *count == 2), "{counts:?}");
     }
     let order = |at: usize| rounds[at].iter().map(|turn| (turn.way, turn.what)).collect::<Vec<_>>();
@@ -127,7 +132,9 @@ fn what_the_journal_kept_makes_the_same_watcher() {
     }
     let mut again = Watcher::new(spec(), 7);
     let (known, rest) = visits.split_at(2_416);
-    known.iter().for_each(|visit| again.remember(visit));
+    for visit in known {
+        again.remember(visit);
+    }
     assert_eq!(again.next_turn().round, 151);
     let told: Vec<Vec<News>> = rest.iter().map(|visit| again.take(visit)).collect();
     assert_eq!(told, news[2_416..]);

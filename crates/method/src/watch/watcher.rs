@@ -12,6 +12,7 @@ use super::incident::{self, Incident, Member, Outage, Recent};
 use super::plan::{Turn, WatchSpec};
 use super::series::Quantity;
 use super::visit::{Came, Visit};
+use crate::comparison::Doing;
 
 /// So many visits of a series are at hand when somebody asks whether it changed as well.
 const RECENT: usize = 120;
@@ -115,7 +116,7 @@ impl Watcher {
     pub fn take(&mut self, visit: &Visit) -> Vec<News> {
         let mut news: Vec<News> = self.hear(visit).into_iter().collect();
         for member in self.follow(visit) {
-            news.extend(self.sort(member));
+            news.push(self.sort(member));
         }
         news
     }
@@ -158,31 +159,24 @@ impl Watcher {
     }
 
     /// A change belongs to what is known, or is the first of something new.
-    fn sort(&mut self, member: Member) -> Option<News> {
+    fn sort(&mut self, member: Member) -> News {
         let slack = self.slack(member.way);
-        let known = self.incidents.iter_mut().rev();
-        let mut fitting = known.filter(|incident| incident.may_have(&member.change, slack));
-        let (mut incident, is_new) = match fitting.next() {
-            Some(incident) => {
-                incident.members.push(member);
-                (incident.clone(), false)
-            }
-            None => {
-                self.found += 1;
-                let doing = crate::comparison::Doing::Unclear;
-                (Incident { number: self.found, members: vec![member], doing }, true)
-            }
+        let mut known = self.incidents.iter_mut().rev();
+        let fitting = known.find(|incident| incident.may_have(&member.change, slack));
+        let is_new = fitting.is_none();
+        let mut incident = if let Some(incident) = fitting {
+            incident.members.push(member);
+            incident.clone()
+        } else {
+            self.found += 1;
+            Incident { number: self.found, members: vec![member], doing: Doing::Unclear }
         };
-        let before = incident.doing.clone();
         incident.doing = incident::doing(&self.spec, &incident.members, |way, quantity| {
             self.series.get(&(way, quantity)).map(|one| &one.recent)
         });
         self.incidents.retain(|known| known.number != incident.number);
         self.keep(incident.clone());
-        match (is_new, before == incident.doing) {
-            (true, _) => Some(News::Changed(incident)),
-            (false, _) => Some(News::MoreOf(incident)),
-        }
+        if is_new { News::Changed(incident) } else { News::MoreOf(incident) }
     }
 
     fn keep(&mut self, incident: Incident) {

@@ -102,7 +102,7 @@ impl Watched {
             let way = &self.spec.ways[at];
             let mut both = total.there;
             both.add(total.back);
-            let hours = self.hours.iter().rev().filter(|hour| hour.way == at);
+            let mut hours = self.hours.iter().rev().filter(|hour| hour.way == at);
             WatchSeries {
                 testbed: self.meta.topology.name.clone(),
                 run: self.meta.id.clone(),
@@ -113,7 +113,7 @@ impl Watched {
                 sent: both.sent,
                 lost: both.lost,
                 reordered: both.reordered,
-                goodput: hours.filter_map(Hour::goodput).next().map(|bits| bits / 8.0),
+                goodput: hours.find_map(Hour::goodput).map(|bits| bits / 8.0),
                 trials: WatchTrials {
                     valid: total.valid + total.nothing,
                     invalid: total.invalid,

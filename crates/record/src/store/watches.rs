@@ -158,8 +158,8 @@ impl Store {
         Ok(counted.map(|count| count as u64))
     }
 
-    /// Of a watch (full id), lets go of visits before one moment, and makes days of the hours before
-    /// another.
+    /// Of a watch (full id), lets go of visits before one moment, and makes days of the hours
+    /// before another.
     pub fn thin(
         &self,
         run: &str,

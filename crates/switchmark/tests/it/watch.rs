@@ -9,10 +9,12 @@ use serde_json::Value;
 
 use crate::program::{Scratch, full, json, switchmark};
 
+/// More than a watch would use of itself.
+const BUSY: [&str; 4] = ["--link-share", "1", "--cpu-share", "100"];
+
 fn watch(scratch: &Scratch, args: &[&str]) -> Output {
     Command::new(switchmark())
         .args(["watch", "sim:s400-48t,hosts=3", "--journal", "j.db", "--seed", "3"])
-        .args(["--link-share", "1", "--cpu-share", "100"])
         .args(args)
         .current_dir(scratch.folder())
         .output()
@@ -22,7 +24,10 @@ fn watch(scratch: &Scratch, args: &[&str]) -> Output {
 #[test]
 fn an_hour_of_a_model_is_kept_and_goes_on() {
     let scratch = Scratch::new("watch-model");
-    let output = watch(&scratch, &["--for", "1h", "--json", "--report", "watch.html"]);
+    let output = watch(
+        &scratch,
+        &[&BUSY[..], &["--for", "1h", "--json", "--report", "watch.html"]].concat(),
+    );
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
     let found = json(&output);
@@ -41,7 +46,7 @@ fn an_hour_of_a_model_is_kept_and_goes_on() {
     let page = std::fs::read_to_string(scratch.path("watch.html")).expect("a page");
     assert!(page.contains("Do all ways answer?") && page.contains("Median RTT by hour"));
     // The same testbed and the same flags: the same watch.
-    let again = watch(&scratch, &["--for", "10m", "--json"]);
+    let again = watch(&scratch, &[&BUSY[..], &["--for", "10m", "--json"]].concat());
     assert_eq!(json(&again)["run"], found["run"]);
     assert!(of(&json(&again)["ways"][0], "visits") > of(&ways[0], "visits"));
     let other = watch(&scratch, &["--for", "10m", "--json", "--no-goodput"]);

@@ -1,5 +1,5 @@
-//! A watch on real frames: what a cable that grows longer brings to light, and to whom; a watch that
-//! is killed, and one whose hosts go away.
+//! A watch on real frames: what a cable that grows longer brings to light, and to whom; a watch
+//! that is killed.
 //!
 //! Owns the truths: the emulated device is this test's own, and nobody tells the watch when it
 //! changes. Needs root, or user namespaces.

@@ -128,9 +128,7 @@ fn by_hour(
         });
     }
     let all = || series.iter().flat_map(|one: &Series| &one.points);
-    if all().next().is_none() {
-        return None;
-    }
+    all().next()?;
     let from = words::moment(began * 1_000_000_000);
     let plot = Plot {
         title: title.to_owned(),

@@ -134,7 +134,7 @@ pub(super) fn whose(spec: &WatchSpec, doing: &Doing) -> String {
 
 /// `h1/eth1 -> h2/eth1 answers nothing since …`
 pub fn of_outage(spec: &WatchSpec, outage: &Outage) -> String {
-    let way = spec.ways.get(outage.way).map_or_else(String::new, |way| way.label());
+    let way = spec.ways.get(outage.way).map_or_else(String::new, method::watch::WatchedWay::label);
     let (after, from) = (words::moment(outage.after_unix_ns), words::moment(outage.from_unix_ns));
     match outage.to_unix_ns {
         None => format!("{way} answers nothing since {from}; it last answered at {after}."),

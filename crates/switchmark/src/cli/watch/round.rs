@@ -108,7 +108,7 @@ impl Going<'_> {
         if let Some(from_unix_ns) = since.filter(|since| *since < reading.unix) {
             let to_unix_ns = reading.unix;
             let gap = Gap { cause: Cause::Stopped, from_unix_ns, to_unix_ns, detail: None };
-            self.note(&mut state, News::Gap(gap), false)?;
+            self.note(&mut state, &News::Gap(gap), false)?;
         }
         while !self.stop.asked() && end.is_none_or(|end| state.clock.read().since_boot < end) {
             self.look(&mut state)?;
@@ -145,7 +145,7 @@ impl Going<'_> {
     fn look(&self, state: &mut State<'_>) -> Result<(), Failure> {
         let now = state.clock.read();
         for gap in now.gaps_since(&state.reading) {
-            self.note(state, News::Gap(gap), false)?;
+            self.note(state, &News::Gap(gap), false)?;
         }
         state.reading = now;
         if now.since_boot >= state.hour + HOUR {
@@ -246,17 +246,17 @@ impl Going<'_> {
         let detail = (!why.is_empty()).then_some(why);
         let (from_unix_ns, to_unix_ns) = (lost.unix, state.clock.read().unix);
         let gap = Gap { cause: Cause::Agents, from_unix_ns, to_unix_ns, detail };
-        self.note(state, News::Gap(gap), true)
+        self.note(state, &News::Gap(gap), true)
     }
 
     /// What came to light without a visit.
-    fn note(&self, state: &mut State<'_>, news: News, alerts: bool) -> Result<(), Failure> {
+    fn note(&self, state: &mut State<'_>, news: &News, alerts: bool) -> Result<(), Failure> {
         let now = state.clock.read().unix;
-        self.store.keep_news(&self.meta.id, now, &news)?;
+        self.store.keep_news(&self.meta.id, now, news)?;
         if alerts {
-            self.say(state, &news);
+            self.say(state, news);
         } else {
-            state.log.notice(&words::of_news(state.watcher.spec(), &news));
+            state.log.notice(&words::of_news(state.watcher.spec(), news));
         }
         Ok(())
     }
