@@ -156,7 +156,7 @@ const EXAMPLES: &[Of] = &[
     (
         "watch",
         &[
-            ("switchmark watch rack4.toml --alert 'mail -s switchmark ops'", "tell what changes"),
+            ("switchmark watch rack4.toml --alert ./tell.sh", "a script is told what changes"),
             (
                 "switchmark watch lab:bridge --link-share 100 --cpu-share 1000 -t 100ms --for 5m",
                 "as fast as it goes, for a look",

@@ -72,6 +72,8 @@ impl Bench {
         let child = Command::new(switchmark())
             .args(["watch", "bed.toml", "--journal", "j.db", "--link-share", "100", "-t", "100ms"])
             .args(["--cpu-share", "10000", "--no-goodput", "--seed", "7"])
+            // Hosts and device share this machine: no more than leaves it time to rest.
+            .args(["--frame-rate", "500", "--rtt-rate", "100"])
             .args(args)
             .current_dir(&self.folder)
             .stdin(Stdio::null())
