@@ -165,7 +165,9 @@ fn an_unknown_congestion_control_is_unsuitable_and_lists_those_that_are() {
 
 #[test]
 fn nobody_listening_is_an_error_that_names_the_peer() {
-    let port = TcpListener::bind((LOCAL, 0)).and_then(|l| l.local_addr()).expect("a free port");
+    // None that the kernel may give to the very socket that connects, which would then be its own
+    // peer (RFC 9293 §3.5, simultaneous open).
+    let port = SocketAddr::new(LOCAL, 9);
     match Source::connect(&end(port, 1)) {
         Err(error @ FlowError::Kernel { .. }) => {
             assert_eq!(error.to_string(), format!("connect tcp socket to {port}"));
