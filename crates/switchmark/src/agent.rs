@@ -77,15 +77,19 @@ fn serve(reins: &Cancel, connection: Option<String>) -> Result<(), Failed> {
                 duty.abandon();
                 continue;
             }
-            // The listener ends the process itself: wait for that.
-            Err(mpsc::RecvTimeoutError::Disconnected) => loop {
-                thread::park();
-            },
+            // The listener ends the process itself: wait for that, and hold nothing of a trial.
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                drop(duty);
+                loop {
+                    thread::park();
+                }
+            }
         };
         let last = ask == Ask::Goodbye;
         let answer = duty.handle(ask).map_err(|fault| Complaint {
             words: in_words(&fault),
             unavailable: fault.is_unavailable(),
+            unanswered: fault.is_unanswered(),
         });
         protocol::write(&mut stdout, &Message::Reply(Reply { id, answer })).map_err(broken)?;
         if last {
