@@ -146,6 +146,19 @@ pub enum FlowError {
 }
 
 impl FlowError {
+    /// Whether a peer did not answer, as far as this host can tell.
+    pub fn is_unanswered(&self) -> bool {
+        use std::io::ErrorKind;
+        match self {
+            Self::NoAnswer { .. } => true,
+            Self::Kernel { cause, .. } => matches!(
+                cause.kind(),
+                ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::TimedOut
+            ),
+            Self::Unavailable { .. } | Self::Unsuitable(_) | Self::Server(_) => false,
+        }
+    }
+
     /// Of what is chosen where nobody names it.
     pub(crate) fn not_here(asked: String, why: &str) -> Self {
         Self::Unavailable { asked, why: format!("{why}; `auto` takes the next best one") }

@@ -97,6 +97,7 @@ impl VirtualTestbed {
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
             device: DeviceRecord { probe: None, deeds },
+            unanswered: false,
         })
     }
 

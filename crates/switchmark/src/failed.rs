@@ -17,12 +17,13 @@ pub struct Failed {
     cause: Option<Cause>,
     hint: Option<String>,
     unavailable: bool,
+    unanswered: bool,
 }
 
 impl Failed {
     /// What was attempted and, where nothing is underneath, why that is refused.
     pub fn new(deed: impl Into<String>) -> Self {
-        Self { deed: deed.into(), cause: None, hint: None, unavailable: false }
+        Self { deed: deed.into(), cause: None, hint: None, unavailable: false, unanswered: false }
     }
 
     /// What was attempted, and what failed underneath.
@@ -48,7 +49,18 @@ impl Failed {
         Self { unavailable: true, ..self }
     }
 
+    /// Another host did not answer: the way there, and nothing that is wrong here.
+    #[must_use]
+    pub fn unanswered(self) -> Self {
+        Self { unanswered: true, ..self }
+    }
+
     /// Whether it is that.
+    pub const fn is_unanswered(&self) -> bool {
+        self.unanswered
+    }
+
+    /// Whether something asked for by name can't be had.
     pub const fn is_unavailable(&self) -> bool {
         self.unavailable
     }

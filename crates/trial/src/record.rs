@@ -34,6 +34,10 @@ pub struct TrialRecord {
     /// What the device said of itself, and what was done to it.
     #[serde(default)]
     pub device: DeviceRecord,
+    /// It failed because a host did not answer another before the load: the way between them, and
+    /// no host of which anything is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
 }
 
 /// The subject of a trial.
@@ -67,6 +71,7 @@ impl TrialRecord {
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
             device: DeviceRecord::default(),
+            unanswered: false,
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Visit {
 pub enum Came {
     /// With figures.
     Valid,
-    /// Nothing of what was sent came, one way or both, or a link was down: the path's doing.
+    /// Nothing of what was sent came, one way or both: the path's doing.
     Nothing,
     /// A gate did not hold: the tester's doing, and no figure.
     Invalid(Vec<Defect>),
@@ -90,7 +90,7 @@ impl Visit {
             round: turn.round,
             what: turn.what,
             at_unix_ns: record.started_unix_ns,
-            came: came(&record.outcome),
+            came: came(record),
             rtt: None,
             there: None,
             back: None,
@@ -128,14 +128,13 @@ impl Visit {
     }
 }
 
-fn came(outcome: &Outcome) -> Came {
-    match outcome {
+fn came(record: &TrialRecord) -> Came {
+    match &record.outcome {
+        Outcome::Failed { .. } if record.unanswered => Came::Nothing,
         Outcome::Valid => Came::Valid,
         Outcome::Failed { reason } => Came::Failed(reason.clone()),
         Outcome::Invalid { reasons } => {
-            let is_path = |defect: &Defect| {
-                matches!(defect, Defect::NothingReceived { .. } | Defect::LinkFlap { .. })
-            };
+            let is_path = |defect: &Defect| matches!(defect, Defect::NothingReceived { .. });
             // Where nothing came, what was counted beside it says nothing of the hosts.
             if reasons.iter().any(is_path) {
                 return Came::Nothing;

@@ -18,6 +18,8 @@ use crate::comparison::Doing;
 const RECENT: usize = 120;
 /// So many incidents may still be joined.
 const OPEN: usize = 16;
+/// So many changes of an incident are kept: it is known by then.
+const MOST_MEMBERS: usize = 256;
 /// One visit may be lost to chance; a path that answers nothing twice in a row is out.
 const TWICE: u32 = 2;
 
@@ -165,7 +167,9 @@ impl Watcher {
         let fitting = known.find(|incident| incident.may_have(&member.change, slack));
         let is_new = fitting.is_none();
         let mut incident = if let Some(incident) = fitting {
-            incident.members.push(member);
+            if incident.members.len() < MOST_MEMBERS {
+                incident.members.push(member);
+            }
             incident.clone()
         } else {
             self.found += 1;

@@ -423,6 +423,7 @@ fn every_lost_frame_is_put_down_to_somebody() {
             hosts: vec![host("h2", &[("udp_rcvbuf_errors", socket_drops)])],
             start_spread: Nanos::ZERO,
             device: trial::record::DeviceRecord::default(),
+            unanswered: false,
         };
         let books = reconcile(&trial(paced(), Gate::Flood), &record).expect("one flow");
         assert_eq!(books.lost, 100);

@@ -84,6 +84,7 @@ CREATE TABLE watch_news (
     id              INTEGER PRIMARY KEY,
     run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
     at_unix_ns      INTEGER NOT NULL,
+    incident        INTEGER,
     news            TEXT NOT NULL
 ) STRICT;
 

@@ -61,11 +61,20 @@ impl Store {
     fn put_news(&self, run: &str, at_unix_ns: u64, news: &News) -> Result<(), StoreError> {
         let what = || format!("news of watch {run}");
         let text = self.encode(&what(), news)?;
-        let sql = "INSERT INTO watch_news (run, at_unix_ns, news) VALUES (?1, ?2, ?3)";
-        let put = self.db.prepare_cached(sql);
-        put.and_then(|mut s| s.execute(params![run, at_unix_ns as i64, text]))
-            .map(drop)
-            .map_err(|e| self.write_error(what(), e))
+        let incident = match news {
+            News::Changed(incident) | News::MoreOf(incident) => Some(incident.number),
+            News::Out(_) | News::Back(_) | News::Gap(_) => None,
+        };
+        let put = || -> rusqlite::Result<()> {
+            // An incident has all that is known of it, so that what was known before can go.
+            let sql = "DELETE FROM watch_news WHERE run = ?1 AND incident = ?2";
+            self.db.prepare_cached(sql)?.execute(params![run, incident])?;
+            let sql = "INSERT INTO watch_news (run, at_unix_ns, incident, news)
+                       VALUES (?1, ?2, ?3, ?4)";
+            let values = params![run, at_unix_ns as i64, incident, text];
+            self.db.prepare_cached(sql)?.execute(values).map(drop)
+        };
+        put().map_err(|e| self.write_error(what(), e))
     }
 
     fn hour(&self, run: &str, like: &Hour) -> Result<Option<Hour>, StoreError> {

@@ -190,6 +190,7 @@ fn record(
         hosts: usage(chance),
         start_spread: Nanos::from_micros(180),
         device: trial::record::DeviceRecord::default(),
+        unanswered: false,
     }
 }
 

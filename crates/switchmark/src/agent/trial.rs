@@ -252,8 +252,13 @@ impl Side {
 
 fn unopened(side: &'static str, order: &Order, cause: FlowError) -> Failed {
     let unavailable = matches!(cause, FlowError::Unavailable { .. });
+    let unanswered = cause.is_unanswered();
     let failed = Failed::because(format!("open the {side} of flow {}", order.identity.flow), cause);
-    if unavailable { failed.unavailable() } else { failed }
+    match (unavailable, unanswered) {
+        (true, _) => failed.unavailable(),
+        (_, true) => failed.unanswered(),
+        _ => failed,
+    }
 }
 
 fn open_receiver(order: &Order) -> Result<(u16, Run), FlowError> {

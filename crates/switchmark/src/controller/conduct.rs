@@ -128,6 +128,7 @@ impl<'a> Conduct<'a> {
             hosts: usage,
             start_spread,
             device: DeviceRecord { probe: None, deeds },
+            unanswered: false,
         })
     }
 

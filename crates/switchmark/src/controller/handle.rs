@@ -67,6 +67,8 @@ pub enum AgentError {
         ask: &'static str,
         /// The agent's own words.
         reason: String,
+        /// Another host did not answer this one.
+        unanswered: bool,
     },
     /// Something asked for by name can't be had there.
     #[error("host `{host}`: {reason}")]
@@ -256,12 +258,13 @@ impl Agent {
     }
 
     fn refused(&self, pending: Pending, complaint: Complaint) -> AgentError {
+        let unanswered = complaint.unanswered;
         let (host, mut reason) = (self.host.clone(), complaint.words);
         reason.truncate(reason.floor_char_boundary(MOST_WORDS));
         if complaint.unavailable {
             return AgentError::Unavailable { host, reason };
         }
-        AgentError::Refused { host, ask: pending.ask, reason }
+        AgentError::Refused { host, ask: pending.ask, reason, unanswered }
     }
 
     /// That no answer came.

@@ -284,6 +284,8 @@ impl LiveTestbed {
             (first, None) => first,
         };
         let reason = in_words(&mishap);
+        let unanswered =
+            matches!(mishap, TrialError::Agent(AgentError::Refused { unanswered: true, .. }));
         if let TrialError::Agent(error) = mishap
             && error.is_fatal()
         {
@@ -294,7 +296,7 @@ impl LiveTestbed {
                 self.gone.add(error);
             }
         }
-        Ok(TrialRecord::failed(clock::realtime().0, reason))
+        Ok(TrialRecord { unanswered, ..TrialRecord::failed(clock::realtime().0, reason) })
     }
 }
 

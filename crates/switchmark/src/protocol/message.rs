@@ -232,6 +232,9 @@ pub struct Complaint {
     /// Something asked for by name can't be had on this host, whoever asks how often.
     #[serde(default)]
     pub unavailable: bool,
+    /// Another host did not answer this one.
+    #[serde(default)]
+    pub unanswered: bool,
 }
 
 /// What an agent answers.

@@ -235,7 +235,8 @@ fn answer() -> impl Strategy<Value = Answer> {
 }
 
 fn complaint() -> impl Strategy<Value = Complaint> {
-    (".{0,40}", any::<bool>()).prop_map(|(words, unavailable)| Complaint { words, unavailable })
+    (".{0,40}", any::<bool>(), any::<bool>())
+        .prop_map(|(words, unavailable, unanswered)| Complaint { words, unavailable, unanswered })
 }
 
 fn message() -> impl Strategy<Value = Message> {

@@ -16,6 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use device::Profile;
 use lab::{EmulatedSpec, Equipment, Lab, LabDevice, LabSpec};
 use measure::Nanos;
+use netlink::Netlink;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -34,10 +35,14 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(scratch: &Scratch) -> Self {
+    fn emulated(scratch: &Scratch) -> Self {
         let none = |name: &str| Err(format!("no file {name}"));
         let profile = Profile::parse(PROFILE, &none).expect("a profile");
-        let spec = LabSpec::new(LabDevice::Emulated(EmulatedSpec::new(profile)));
+        Self::new(scratch, LabDevice::Emulated(EmulatedSpec::new(profile)))
+    }
+
+    fn new(scratch: &Scratch, device: LabDevice) -> Self {
+        let spec = LabSpec::new(device);
         let equipment = Equipment { switchboard: Some(Arc::new(Ports)), ..Equipment::default() };
         let lab = Lab::build_with(&spec, equipment).expect("the lab comes up");
         let mut text = "[[device]]\nname = \"sw1\"\nkind = \"switch\"\n".to_owned();
@@ -82,6 +87,16 @@ impl Bench {
             .spawn()
             .expect("switchmark starts");
         Watching { child, folder: self.folder.clone() }
+    }
+
+    /// The device's port to the second host goes down, or up again.
+    fn set_second_port(&self, up: bool) {
+        let device = &self.lab.plan().devices[0];
+        let set = |kernel: &mut Netlink| {
+            let index = kernel.link(&device.ports[1].interface)?.index;
+            if up { kernel.set_up(index) } else { kernel.set_down(index) }
+        };
+        self.lab.netlink(&device.name, set).expect("the kernel does it");
     }
 
     fn lengthen(&self, by: Nanos) {
@@ -197,7 +212,7 @@ fn a_cable_that_grows_longer_is_told() {
         return;
     }
     let scratch = Scratch::new("watch-longer");
-    let bench = Bench::new(&scratch);
+    let bench = Bench::emulated(&scratch);
     let (url, heard) = webhook();
     let mut watch = bench.watch(&["--alert", "cat >> alerts; echo >> alerts", "--webhook", &url]);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
@@ -232,7 +247,7 @@ fn a_cable_that_grows_longer_is_told() {
 fn a_watch_that_is_killed_goes_on() {
     let Some(_alone) = alone("a_watch_that_is_killed_goes_on", &[]) else { return };
     let scratch = Scratch::new("watch-killed");
-    let bench = Bench::new(&scratch);
+    let bench = Bench::emulated(&scratch);
     let mut watch = bench.watch(&[]);
     watch.wait_for_visits(3);
     watch.kill();
@@ -250,4 +265,24 @@ fn a_watch_that_is_killed_goes_on() {
     assert_eq!(now["outages"], Value::Array(Vec::new()));
     let rtt = now["ways"][0]["rtt_p50_ns"].as_f64().expect("round trips");
     assert!(rtt > 0.0 && now["ways"][0]["sent"].as_u64() > Some(0), "{now}");
+}
+
+#[test]
+fn a_port_that_goes_down_is_an_outage_until_it_is_up() {
+    let name = "a_port_that_goes_down_is_an_outage_until_it_is_up";
+    let Some(_alone) = alone(name, &[]) else { return };
+    let scratch = Scratch::new("watch-outage");
+    let bench = Bench::new(&scratch, LabDevice::Bridge);
+    let mut watch = bench.watch(&[]);
+    watch.wait_for_visits(3);
+    bench.set_second_port(false);
+    let outages = |watch: &Watching| watch.report().expect("a watch")["outages"].clone();
+    wait_for("an outage", || outages(&watch)[0]["way"] == 0);
+    bench.set_second_port(true);
+    wait_for("its end", || outages(&watch)[0]["to_unix_ns"].is_u64());
+    let (code, said) = watch.end();
+    assert_eq!(code, Some(4), "{said}");
+    let found = outages(&watch);
+    assert_eq!(found.as_array().map(Vec::len), Some(1), "the direct cable was not out: {found}");
+    assert!(said.contains("h1/eth1 -> h2/eth1 answered nothing from "), "{said}");
 }

@@ -96,8 +96,10 @@ fn run(command: &str, text: &str) -> Result<(), String> {
         .spawn()
         .map_err(|cause| format!("start it: {cause}"))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // One that does not read what it is told may still do its work.
-        let _ = stdin.write_all(text.as_bytes());
+        let text = text.to_owned();
+        // One that does not read what it is told may still do its work, and is not waited for here.
+        let writes = move || drop(stdin.write_all(text.as_bytes()));
+        let _ = thread::Builder::new().name("alert".to_owned()).spawn(writes);
     }
     let began = Instant::now();
     loop {

@@ -14,6 +14,7 @@ use record::RunMeta;
 use record::text::numbers;
 
 use crate::speak;
+use crate::terminal::screen;
 
 /// sd-daemon(3)'s priorities, which journald takes from the beginning of a line.
 const WARNING: &str = "<4>";
@@ -82,9 +83,12 @@ impl Log {
         self.manage(&format!("READY=1\nSTATUS=watching {}", meta.topology.name));
     }
 
-    /// It is alive, and how it stands.
-    pub fn alive(&self, status: &str) {
+    /// It is alive, and how it stands; on a terminal in a line that the next takes the place of.
+    pub fn alive(&self, status: &str, line: &str) {
         self.manage(&format!("WATCHDOG=1\nSTATUS={status}"));
+        if !self.quiet && screen::is_redrawn() {
+            speak::redraw(line, screen::line());
+        }
     }
 
     /// It is about to end.

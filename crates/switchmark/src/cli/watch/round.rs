@@ -58,6 +58,8 @@ struct State<'w> {
     told: BTreeMap<u32, Doing>,
     visits: u64,
     left_out: u64,
+    /// Why the last trial that failed did, until one is valid.
+    failing: Option<String>,
     hour: u64,
     day: u64,
     alive: u64,
@@ -101,6 +103,7 @@ impl Going<'_> {
             told: BTreeMap::new(),
             visits: 0,
             left_out: 0,
+            failing: None,
             hour: reading.since_boot,
             day: 0,
             alive: 0,
@@ -128,7 +131,7 @@ impl Going<'_> {
     }
 
     fn wait(&self, state: &mut State<'_>, until: u64, end: Option<u64>) {
-        let State { clock, log, alive, visits, .. } = state;
+        let State { clock, log, alive, visits, left_out, .. } = state;
         let reading = clock.read();
         let left = end.map_or(u64::MAX, |end| end.saturating_sub(reading.since_boot));
         let until = until.min(reading.awake.saturating_add(left));
@@ -136,7 +139,9 @@ impl Going<'_> {
             let now = clock.read().awake;
             if now >= *alive + ALIVE {
                 *alive = now;
-                log.alive(&format!("{visits} visits"));
+                let left = numbers::span(Nanos(until.saturating_sub(now)));
+                let out = format!("{visits} visits, {left_out} left out");
+                log.alive(&out, &format!("{out}; the next in {left}"));
             }
         });
     }
@@ -183,6 +188,8 @@ impl Going<'_> {
         let record = match opened.run(&trial) {
             Ok(record) => record,
             Err(TestbedError::Interrupted) => return Ok(()),
+            // What was asked for by name will never be there.
+            Err(error @ TestbedError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
                 state.log.warn(&format!("{}; they are asked for again", in_words(&error)));
                 state.opened = None;
@@ -203,6 +210,14 @@ impl Going<'_> {
         state.visits += 1;
         if let Came::Invalid(_) | Came::Failed(_) = &visit.came {
             state.left_out += 1;
+        }
+        match &visit.came {
+            Came::Failed(reason) if state.failing.as_ref() != Some(reason) => {
+                state.log.warn(&format!("{}: {reason}", way.label()));
+                state.failing = Some(reason.clone());
+            }
+            Came::Valid => state.failing = None,
+            _ => {}
         }
         let news = state.watcher.take(&visit);
         self.store.keep_visit(&self.meta.id, (&visit, &trips), &news)?;
