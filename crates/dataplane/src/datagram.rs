@@ -199,4 +199,6 @@ pub struct SenderReport {
     pub longest_burst: u64,
     /// Paced: frames that left over 500 µs after their time, in catching up. Otherwise 0.
     pub late: u64,
+    /// How long after the window's stop the kernel had taken the last frame; zero where before.
+    pub overran: Nanos,
 }

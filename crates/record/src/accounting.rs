@@ -105,6 +105,9 @@ pub(crate) fn exactly(defect: &Defect) -> String {
             format!("flow {flow}: {longest} frames back to back, {limit} allowed")
         }
         Defect::Late { flow, late, lost } => format!("flow {flow}: {late} sent late, {lost} lost"),
+        Defect::Overrun { flow, by, lost } => {
+            format!("flow {flow}: last frames handed over {by} after the load's end, {lost} lost")
+        }
         Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
         Defect::ForeignLoad { host, share } => {
             format!("{host}: other programs took {:.0} % of its processors", share * 100.0)
@@ -128,6 +131,9 @@ fn kind_of(defect: &Defect) -> String {
         Defect::Late { .. } => {
             "frames were lost, no more than the sender sent late and at once, or very many were late"
                 .to_owned()
+        }
+        Defect::Overrun { .. } => {
+            "frames were lost whose sender was held up until receivers were about to close".to_owned()
         }
         Defect::TesterCounter { place, counter, .. } => {
             format!("the tester's counter {counter} moved on {place}")

@@ -91,6 +91,7 @@ pub fn one_way(load: Nanos, sent: u64, came: u64) -> DatagramsRecord {
         delays: None,
         longest_burst: 1,
         late: 0,
+        overran: Nanos::ZERO,
         socket_drops: 0,
     }
 }

@@ -282,6 +282,7 @@ impl Load {
             delays: Some(Delays { clocks: Clocks::Same, histogram: arriving.delays.histogram() }),
             longest_burst: departing.longest_burst,
             late: departing.late,
+            overran: Nanos::ZERO,
             socket_drops: 0,
         }
     }

@@ -36,6 +36,10 @@ pub const UNTIMELY_TOLERANCE: f64 = 0.01;
 /// itself.
 pub const FOREIGN_SHARE: f64 = 0.1;
 
+/// What part of the residual time a sender may run into: what it hands over by then has as long
+/// again to come.
+const OVERRUN_SHARE: u64 = 2;
+
 /// How well a program knows when its first and last frame left: it may have been woken late for
 /// either. In trials of a second or more this is within the tolerance anyway.
 pub const EDGE: Nanos = Nanos::from_millis(1);
@@ -69,10 +73,14 @@ pub fn judge(
     match trial.gate {
         Gate::Strict => {
             reasons.extend(tester_losses(trial, flows, ports, hosts));
+            reasons.extend(overruns(trial, flows));
             reasons.extend(foreign_load(flows, hosts));
             reasons.extend(others_frames(trial, flows, ports, hosts));
         }
-        Gate::Uneven => reasons.extend(tester_losses(trial, flows, ports, hosts)),
+        Gate::Uneven => {
+            reasons.extend(tester_losses(trial, flows, ports, hosts));
+            reasons.extend(overruns(trial, flows));
+        }
         Gate::Flood if flows.iter().any(waits_for_answers) => {
             reasons.extend(ports.iter().flat_map(|port| emulator_defects(port, 0)));
         }
@@ -161,6 +169,18 @@ fn emulator_defects(port: &PortCounters, lost: u64) -> Vec<Defect> {
         by: told(name),
     };
     broken.map(defect).collect()
+}
+
+/// Flows that lost frames and whose senders handed the last over when receivers were about to
+/// close, or had closed: whatever came of those, nobody was there to count it.
+fn overruns(trial: &Trial, flows: &[FlowRecord]) -> Vec<Defect> {
+    let near = (trial.phases.residual / OVERRUN_SHARE).max(EDGE);
+    let defect = |(flow, record): (&Flow, &FlowRecord)| {
+        let FlowRecord::Datagrams(seen) = record else { return None };
+        let (by, lost) = (seen.overran, missed(record));
+        (by > near && lost > 0).then_some(Defect::Overrun { flow: flow.id, by, lost })
+    };
+    trial.flows.iter().zip(flows).filter_map(defect).collect()
 }
 
 /// Hosts whose processors others had, in a trial that lost something.

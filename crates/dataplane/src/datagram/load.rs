@@ -94,6 +94,7 @@ pub(super) fn run(
         departures: tally.departures,
         longest_burst,
         late,
+        overran: tally.last.saturating_sub(window.stop),
     })
 }
 

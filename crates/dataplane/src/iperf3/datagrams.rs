@@ -281,6 +281,8 @@ fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
         delays: None,
         longest_burst: sent.longest_burst,
         late: sent.late,
+        // The server listens until it is told of the end.
+        overran: Nanos::ZERO,
         socket_drops: 0,
     })
 }
@@ -302,6 +304,7 @@ fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> 
         delays: None,
         longest_burst: 0,
         late: 0,
+        overran: Nanos::ZERO,
         socket_drops: 0,
     })
 }

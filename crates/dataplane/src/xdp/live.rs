@@ -179,7 +179,7 @@ impl LiveSender {
             looking.thread().unpark();
             ran
         })?;
-        Ok(self.report(limit, turns))
+        Ok(self.report(limit, turns, window.stop))
     }
 
     /// Ends the load inside the kernel once a halt is asked for: calls are long.
@@ -244,7 +244,7 @@ impl LiveSender {
         }
     }
 
-    fn report(&self, limit: u64, turns: Option<Turns>) -> SenderReport {
+    fn report(&self, limit: u64, turns: Option<Turns>, stop: Nanos) -> SenderReport {
         let load = &*self.load;
         let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));
         let offered = match (self.pace, turns) {
@@ -253,16 +253,17 @@ impl LiveSender {
             (Pace::Burst(_), None) => limit,
             (_, None) => sent + refused,
         };
-        let paced = turns.is_some();
+        let (paced, last) = (turns.is_some(), Nanos(load.last.load(Relaxed)));
         SenderReport {
             backend: "xdp-live".to_owned(),
             backend_reason: String::new(),
             offered,
             sent,
-            sending: Nanos(load.last.load(Relaxed)).saturating_sub(Nanos(load.first.load(Relaxed))),
+            sending: last.saturating_sub(Nanos(load.first.load(Relaxed))),
             departures: buckets::histogram(&load.departures()),
             longest_burst: if paced { load.longest_burst.load(Relaxed) } else { 0 },
             late: if paced { load.late.load(Relaxed) } else { 0 },
+            overran: last.saturating_sub(stop),
         }
     }
 }

@@ -132,6 +132,7 @@ impl Tried {
                     | Defect::Burst { .. }
                     | Defect::BurstLength { .. }
                     | Defect::Late { .. }
+                    | Defect::Overrun { .. }
                     | Defect::TesterCounter { .. }
                     | Defect::ForeignLoad { .. }
             )

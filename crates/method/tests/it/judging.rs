@@ -145,6 +145,13 @@ fn loads_and_arrivals() {
         ..case("more late: who knows how many the device lost", held_up(101, 3_000))
     });
     check(case("late, and nothing lost", held_up(24, 0)));
+    let near = trial(paced(), Gate::Strict).phases.residual / 2;
+    let held = |by: Nanos, seen: DatagramsRecord| DatagramsRecord { overran: by, ..seen };
+    check(case("the last frame had as long again to come", held(near, lossy())));
+    check(case("frames left after the close, and somebody counted them", held(near * 9, frames())));
+    let by = near + Nanos(1);
+    let strict = vec![Defect::Overrun { flow: 1, by, lost: 100 }];
+    check(Case { strict, ..case("nobody counted the last frames", held(by, lossy())) });
     let silent = DatagramsRecord { received: SequenceCounts::default(), ..frames() };
     check(Case { strict: nothing.clone(), flood: nothing, ..case("nothing came", silent) });
 }

@@ -243,6 +243,7 @@ pub fn datagram_record(
         arrivals: rtt(1e9 / rate.0, 500, chance),
         longest_burst: 4,
         late: 0,
+        overran: Nanos::ZERO,
         socket_drops: 0,
     };
     let counters = |place: &str, side, pairs: &[(&str, u64)]| PortCounters {

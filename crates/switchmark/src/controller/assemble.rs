@@ -126,6 +126,7 @@ fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord 
         arrivals: receiver.arrivals,
         longest_burst: sender.longest_burst,
         late: sender.late,
+        overran: sender.overran,
         socket_drops: receiver.socket_drops,
     }
 }
@@ -249,6 +250,7 @@ mod tests {
             departures: Histogram::new(),
             longest_burst: 2,
             late: 0,
+            overran: Nanos::ZERO,
         })
     }
 

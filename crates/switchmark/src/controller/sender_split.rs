@@ -139,6 +139,7 @@ fn add(whole: &mut DatagramsRecord, part: &DatagramsRecord) {
     }
     whole.longest_burst = whole.longest_burst.max(part.longest_burst);
     whole.late += part.late;
+    whole.overran = whole.overran.max(part.overran);
     whole.socket_drops += part.socket_drops;
 }
 

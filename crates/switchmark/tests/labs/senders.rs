@@ -6,11 +6,12 @@ use crate::harness::{alone, datagrams_of, open, paced, size, trial};
 use lab::LabDevice;
 use measure::Nanos;
 use switchmark::controller::LiveTestbed;
-use trial::record::{Defect, Outcome, PortCounters, Side};
-use trial::{Backend, Datagrams, FlowKind, Gate, Schedule};
+use trial::record::{PortCounters, Side};
+use trial::{Backend, Datagrams, FlowKind, Gate, Phases, Schedule};
 use trial::{Testbed, TestbedError, TrialRecord};
 
 const LOAD: Nanos = Nanos::from_millis(200);
+const TRIES: usize = 20;
 
 fn run(
     testbed: &mut LiveTestbed,
@@ -30,10 +31,23 @@ fn taken(record: &TrialRecord) -> u64 {
     record.ports.iter().find(sender).map_or(0, |port| port.counters["tx_packets"])
 }
 
-/// Whether the trial is invalid because its burst was not whole.
-fn cut_short(record: &TrialRecord) -> bool {
-    let Outcome::Invalid { reasons } = &record.outcome else { return false };
-    reasons.iter().any(|reason| matches!(reason, Defect::BurstLength { .. }))
+/// The first valid trial of a few: a machine that stops senders for longer than a load lasts spoils
+/// some, and they say so. What is in time comes out whole.
+fn run_undisturbed(
+    testbed: &mut LiveTestbed,
+    schedule: Schedule,
+    backend: Backend,
+    senders: u16,
+) -> TrialRecord {
+    for _ in 0..TRIES {
+        let record = run(testbed, schedule, backend, senders).expect("runs");
+        // Ports are read as receivers close.
+        let in_time = datagrams_of(&record).overran < Phases::quick(LOAD).residual;
+        if record.outcome.is_valid() && in_time {
+            return record;
+        }
+    }
+    panic!("{backend:?} {schedule:?}: {TRIES} trials, and none was undisturbed");
 }
 
 #[test]
@@ -44,19 +58,16 @@ fn a_shared_load_adds_up_frame_for_frame() {
         for (schedule, senders) in
             [(Schedule::Greedy, 2), (paced(9_000.0), 3), (Schedule::Burst(1_000), 3)]
         {
-            let record = run(&mut testbed, schedule, backend, senders).expect("runs");
+            let record = run_undisturbed(&mut testbed, schedule, backend, senders);
             let flow = datagrams_of(&record);
-            let told = format!("{backend:?} {schedule:?}: {flow:?}");
+            let told = format!("{backend:?} {schedule:?}: {:?} {flow:?}", record.ports);
             assert_eq!(flow.backend, backend.as_str(), "{told}");
             assert_eq!(flow.received.lost(flow.sent), flow.sent - flow.received.unique, "{told}");
             assert_eq!(flow.received.duplicated, 0, "{told}");
             assert!(taken(&record) >= flow.sent, "{} taken: {told}", taken(&record));
             match schedule {
-                // A thread that a busy machine lets go only after the load's end sends nothing:
-                // then the trial says so.
                 Schedule::Burst(frames) => {
-                    let cut = flow.sent < frames;
-                    assert!(flow.offered <= frames && cut == cut_short(&record), "{told}");
+                    assert_eq!((flow.offered, flow.sent), (frames, frames), "{told}");
                 }
                 // Each thread offers what is due at its own times, the first one included.
                 Schedule::Paced(_) => assert!(flow.offered.abs_diff(1_800) <= 3, "{told}"),

@@ -40,6 +40,7 @@ fn frames(sent: u64, came: u64) -> FlowRecord {
         arrivals: Histogram::new(),
         longest_burst: 1,
         late: 0,
+        overran: Nanos::ZERO,
         socket_drops: 0,
     })
 }
