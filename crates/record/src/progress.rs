@@ -4,6 +4,8 @@
 //! Takes trials one by one, in order, so that whoever follows a run reads each but once. Bounded,
 //! however long the run. Pure: never asks for the time, and computes no figure.
 
+mod ports;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use measure::{Histogram, Nanos};
@@ -13,8 +15,10 @@ use serde::Serialize;
 use trial::record::{FlowRecord, Outcome};
 use trial::{Flow, FlowKind, Role, Schedule, Trial, TrialRecord};
 
+pub use self::ports::{PortLine, PortState};
 use crate::accounting::exactly;
 use crate::run::RunMeta;
+use crate::seconds::{Second, seconds};
 use crate::text::numbers;
 
 /// So many trials are shown.
@@ -22,6 +26,8 @@ const MOST_SHOWN: usize = 200;
 /// So many brackets are kept, and reasons of gates.
 const MOST_BRACKETS: usize = 64;
 const MOST_WARNINGS: usize = 32;
+/// Of one trial so many seconds are told.
+const MOST_SECONDS: u64 = 60;
 /// So many brackets are told.
 const MOST_TOLD: usize = 12;
 /// Over so many starts of trials it is judged how long one takes.
@@ -48,6 +54,8 @@ pub struct Progress {
     pub brackets: Vec<Bracket>,
     /// What the gates found.
     pub warnings: Vec<Warning>,
+    /// Each port that a trial used, as the newest one left it.
+    pub ports: Vec<PortLine>,
 }
 
 /// A trial in a line.
@@ -70,7 +78,7 @@ pub struct TrialLine {
 }
 
 /// What a valid trial's measured flows saw, each as far as it has such flows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Values {
     /// Median of its round trips, nanoseconds.
     pub rtt_p50_ns: Option<u64>,
@@ -78,6 +86,20 @@ pub struct Values {
     pub frames_per_s: Option<f64>,
     /// TCP payload received, bits a second, all flows together.
     pub goodput_bits_per_s: Option<f64>,
+    /// TCP's second by second, where there are several; longer ones of a long trial.
+    pub seconds: Vec<SecondOfTcp>,
+}
+
+/// All TCP flows of a trial over one second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SecondOfTcp {
+    /// Its middle, seconds after the trial's load began.
+    pub at_s: f64,
+    /// Payload received, bits a second.
+    pub goodput_bits_per_s: f64,
+    /// The smoothed round trip at its end, of the flow with the longest; none where the kernel did
+    /// not say.
+    pub rtt_ns: Option<u64>,
 }
 
 /// The highest load that lost nothing and the lowest that lost something, of loads that differ in
@@ -113,6 +135,7 @@ pub struct Tracker {
     starts: VecDeque<u64>,
     brackets: BTreeMap<String, Bracket>,
     warnings: BTreeMap<String, Warning>,
+    ports: ports::Ports,
 }
 
 impl Tracker {
@@ -124,6 +147,7 @@ impl Tracker {
             starts: VecDeque::new(),
             brackets: BTreeMap::new(),
             warnings: BTreeMap::new(),
+            ports: ports::Ports::new(),
         }
     }
 
@@ -145,6 +169,7 @@ impl Tracker {
             self.warn(reason.clone(), reason.clone());
         }
         self.bracket(ordinal, trial, record);
+        ports::take(&mut self.ports, ordinal, trial, record);
         self.starts.push_back(record.started_unix_ns);
         self.lines.push_back(line);
         for _ in MOST_SHOWN..self.lines.len() {
@@ -172,6 +197,7 @@ impl Tracker {
             trials: self.lines.iter().cloned().collect(),
             brackets: self.brackets(),
             warnings: self.warnings.values().cloned().collect(),
+            ports: self.ports.values().cloned().collect(),
         }
     }
 
@@ -296,7 +322,38 @@ fn values(trial: &Trial, record: &TrialRecord) -> Values {
         }
     }
     values.rtt_p50_ns = rtt.map(|rtt| rtt.quantile(0.5).0);
+    values.seconds = by_second(trial, record);
     values
+}
+
+/// All measured TCP flows together; none of a trial of a single second, which is a value already.
+fn by_second(trial: &Trial, record: &TrialRecord) -> Vec<SecondOfTcp> {
+    let mut all: Vec<SecondOfTcp> = Vec::new();
+    for (flow, done) in trial.flows.iter().zip(&record.flows) {
+        let (Role::Measured, FlowKind::Bulk(bulk), Some(done)) =
+            (flow.role, &flow.kind, done.bulk())
+        else {
+            continue;
+        };
+        for (at, second) in seconds(bulk, done, MOST_SECONDS).iter().enumerate() {
+            match all.get_mut(at) {
+                Some(sum) => {
+                    sum.goodput_bits_per_s += second.goodput();
+                    sum.rtt_ns = sum.rtt_ns.max(rtt(second));
+                }
+                None => all.push(SecondOfTcp {
+                    at_s: f64::midpoint(second.from.as_secs_f64(), second.to.as_secs_f64()),
+                    goodput_bits_per_s: second.goodput(),
+                    rtt_ns: rtt(second),
+                }),
+            }
+        }
+    }
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
+fn rtt(second: &Second) -> Option<u64> {
+    (second.srtt > Nanos::ZERO).then_some(second.srtt.0)
 }
 
 /// What the trial's measured flows saw, in a few words.

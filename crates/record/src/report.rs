@@ -20,7 +20,7 @@ mod frames;
 mod html;
 mod imported;
 mod latency;
-mod picture;
+pub mod picture;
 pub mod prove;
 mod reading;
 mod stated;

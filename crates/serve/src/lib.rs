@@ -27,5 +27,5 @@ pub use listen::{Listen, PORT};
 pub use options::{Limits, Options};
 pub use refusal::Refusal;
 pub use server::{ServeError, Server, Stopper};
-pub use source::{Kind, Listing, Source, Unavailable, Watch};
+pub use source::{Kind, Listing, Source, Testbed, Unavailable, Watch};
 pub use token::{NoToken, Token};

@@ -9,7 +9,7 @@ use record::{RunStatus, RunSummary};
 use crate::deeds::Possible;
 use crate::list::{Filter, Listed, STATES, state};
 use crate::parts::Fields;
-use crate::source::Unavailable;
+use crate::source::{Testbed, Unavailable};
 
 /// What every page has around it.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +62,7 @@ struct Live<'a> {
     /// At its end other things can be done.
     reloads: bool,
     said: &'a str,
+    testbed: &'a Testbed,
 }
 
 #[derive(Template)]
@@ -108,8 +109,9 @@ impl Frame {
         })
     }
 
-    pub(crate) fn live(&self, run: &RunSummary, possible: &Possible) -> String {
+    pub(crate) fn live(&self, run: &RunSummary, possible: &Possible, testbed: &Testbed) -> String {
         drawn(&Live {
+            testbed,
             journal: &self.journal,
             with_token: self.with_token,
             run: &run.id,

@@ -265,11 +265,15 @@ async fn known(app: &App, run: &str) -> Result<record::RunSummary, Problem> {
 }
 
 async fn live(State(app): Shared, Path(run): Path<String>) -> Response {
-    let made: Answer = known(&app, &run).await.map(|run| {
+    let made = async {
+        let run = known(&app, &run).await?;
         let deeds = app.deeds.as_ref();
         let possible = deeds.map(|deeds| deeds.possible(&run)).unwrap_or_default();
-        html(app.frame.live(&run, &possible))
-    });
+        let of = run.id.clone();
+        let testbed = app.ask(move |source| source.testbed(&of)).await?;
+        Ok(html(app.frame.live(&run, &possible, &testbed)))
+    };
+    let made: Answer = made.await;
     made.unwrap_or_else(|problem| app.refuse(&problem))
 }
 

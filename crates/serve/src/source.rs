@@ -21,6 +21,9 @@ pub trait Source: Send + Sync + 'static {
     /// A run's report, a page of its own.
     fn report(&self, run: &str) -> Result<String, Unavailable>;
 
+    /// The testbed of a run.
+    fn testbed(&self, run: &str) -> Result<Testbed, Unavailable>;
+
     /// Two runs compared, a page of its own: each `RUN`, `RUN/DEVICE`, `RUN/DEVICE:VARIANT` or
     /// `RUN/FACTOR=LEVEL`.
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable>;
@@ -45,6 +48,16 @@ impl From<Vec<RunSummary>> for Listing {
     fn from(runs: Vec<RunSummary>) -> Self {
         Self { runs, warnings: Vec::new() }
     }
+}
+
+/// The testbed, drawn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Testbed {
+    /// One `<svg>` element, whose cables name their test ports in `data-ports`; empty where there
+    /// is nothing to draw.
+    pub svg: String,
+    /// What is seen of it.
+    pub caption: String,
 }
 
 /// Follows runs under way.

@@ -4,9 +4,9 @@
 const plots = (() => {
   const most = 2000;
   const kinds = [
-    { of: "rtt_p50_ns", name: "RTT, median of a trial", unit: "µs", divisor: 1e3 },
+    { of: "rtt_p50_ns", by: "rtt_ns", name: "RTT, median of a trial; of TCP smoothed, by the second", unit: "µs", divisor: 1e3 },
     { of: "frames_per_s", name: "Frames received", unit: "frames/s", divisor: 1 },
-    { of: "goodput_bits_per_s", name: "Goodput", unit: "Mbit/s", divisor: 1e6 },
+    { of: "goodput_bits_per_s", by: "goodput_bits_per_s", name: "Goodput, by the second", unit: "Mbit/s", divisor: 1e6 },
   ];
   const paths = [["device", "--c0", "through the device"], ["bypass", "--c1", "direct cable"]];
   const byId = (id) => document.getElementById(id);
@@ -17,13 +17,21 @@ const plots = (() => {
   let asked = null, waiting = false;
 
   const sorted = () => [...trials.values()].sort((a, b) => a.began - b.began);
-  const dataOf = (kind, all) => [all.map((trial) => trial.began), ...paths.map(([path]) => all.map((trial) => {
-    const value = trial.values[kind.of];
-    return trial.path === path && value !== null ? value / kind.divisor : null;
-  }))];
+  // A trial is one point, or one a second where TCP tells of several.
+  const pointsOf = (kind, trial) => {
+    const seconds = kind.by ? trial.values.seconds.filter((second) => second[kind.by] !== null) : [];
+    return seconds.length
+      ? seconds.map((second) => [trial.began + second.at_s, second[kind.by], trial.path])
+      : trial.values[kind.of] === null ? [] : [[trial.began, trial.values[kind.of], trial.path]];
+  };
+  const dataOf = (kind, all) => {
+    const points = all.flatMap((trial) => pointsOf(kind, trial));
+    return [points.map(([at]) => at), ...paths.map(([path]) => points.map(([, value, own]) => own === path ? value / kind.divisor : null))];
+  };
   const range = () => {
     const all = sorted();
-    const first = all[0].began, last = all[all.length - 1].began;
+    const first = all[0].began, newest = all[all.length - 1];
+    const last = newest.began + Math.max(0, ...newest.values.seconds.map((second) => second.at_s));
     return { min: first, max: Math.max(last, first + 1) };
   };
   const show = () => {
@@ -38,6 +46,8 @@ const plots = (() => {
     const text = values.map(([name, value]) => `${name} ${number(value)} ${kind.unit}`).join(", ");
     if (text) byId("at").textContent = `${began} UTC, ${kind.name}: ${text}`;
   };
+  // As wide as its longest number, at seven pixels a character.
+  const roomy = (_, values) => Math.max(40, ...(values || []).map((text) => String(text).length * 7 + 18));
   const make = (kind, data) => {
     const figure = document.createElement("figure"), caption = document.createElement("figcaption");
     const place = document.createElement("div");
@@ -54,7 +64,7 @@ const plots = (() => {
       width: place.clientWidth || 320, height: 200, legend: { show: false },
       scales: { x: { time: true }, y: { range: (_, min, max) => min === null ? [0, 1] : uPlot.rangeNum(min, max, 0.1, true) } },
       series: [{}, ...series],
-      axes: [{ ...axis, space: 80, values: (_, ticks, n, space, step) => ticks.map((at) => clock(at, step < 1)) }, { ...axis, size: 70, values: (_, ticks) => ticks.map(number) }],
+      axes: [{ ...axis, space: 80, values: (_, ticks, n, space, step) => ticks.map((at) => clock(at, step < 1)) }, { ...axis, size: roomy, values: (_, ticks) => ticks.map(number) }],
       cursor: { sync: { key: "run" }, drag: { x: true, y: false } },
       hooks: {
         setCursor: [(plot) => said(plot, kind)],
@@ -75,7 +85,7 @@ const plots = (() => {
   const describe = (kind, [, ...columns]) => {
     const parts = columns.map((column, n) => {
       const values = column.filter((value) => value !== null);
-      return values.length ? `${paths[n][2]}: ${values.length} trials, ${number(Math.min(...values))} to ${number(Math.max(...values))} ${kind.unit}` : "";
+      return values.length ? `${paths[n][2]}: ${values.length} points, ${number(Math.min(...values))} to ${number(Math.max(...values))} ${kind.unit}` : "";
     });
     return `${kind.name} by time. ${parts.filter(Boolean).join("; ")}`;
   };
@@ -85,8 +95,8 @@ const plots = (() => {
     if (!all.length) return;
     byId("plots").hidden = false;
     for (const kind of kinds) {
-      if (!all.some((trial) => trial.values[kind.of] !== null)) continue;
       const data = dataOf(kind, all);
+      if (!data[0].length) continue;
       if (drawn.has(kind.of)) drawn.get(kind.of).plot.setData(data, false);
       else drawn.set(kind.of, make(kind, data));
       drawn.get(kind.of).canvas.setAttribute("aria-label", describe(kind, data));

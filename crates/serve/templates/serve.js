@@ -62,6 +62,28 @@ if (live) {
     }
     return tr;
   };
+  // The testbed's cables, by the newest trial over each; the same in words.
+  const kinds = [["whole", "nothing was missing"], ["lossy", "frames were lost"], ["spoilt", "it does not count"]];
+  const colour = (ports) => {
+    const picture = byId("testbed"), key = byId("ports");
+    if (!picture || !ports.length) return;
+    const known = new Map(ports.map((one) => [one.port, one]));
+    for (const cable of picture.querySelectorAll("[data-ports]")) {
+      const own = cable.dataset.ports.split(" ").map((port) => known.get(port)).filter(Boolean);
+      if (!own.length) continue;
+      const title = cable.querySelector("title");
+      cable.dataset.title ||= title.textContent;
+      cable.dataset.state = own[0].state;
+      title.textContent = `${cable.dataset.title}: ${own[0].said}`;
+    }
+    const lines = kinds.map(([state, what]) => [state, what, ports.filter((one) => one.state === state)]);
+    key.replaceChildren(...lines.filter(([, , own]) => own.length).map(([state, what, own]) => {
+      const item = document.createElement("li"), named = own.slice(0, 8).map((one) => one.port).join(", ");
+      item.dataset.state = state;
+      item.textContent = `In the newest trial ${what}: ${named}${own.length > 8 ? ` and ${own.length - 8} more` : ""}`;
+      return item;
+    }));
+  };
   const take = (now) => {
     for (const trial of now.trials) {
       for (const [ordinal, old] of rows) if (ordinal >= trial.ordinal) { old.remove(); rows.delete(ordinal); }
@@ -71,6 +93,7 @@ if (live) {
     }
     for (const [ordinal, old] of rows) if (rows.size > most) { old.remove(); rows.delete(ordinal); }
     plots.take(now.trials);
+    colour(now.ports);
     byId("state").textContent = now.status;
     byId("state").className = "state " + now.status.split(",")[0].replace(" ", "-");
     byId("bar").max = Math.max(now.expected, now.done, 1);

@@ -20,6 +20,7 @@ fn tracker(trials: u64) -> Tracker {
         starts: VecDeque::new(),
         brackets: BTreeMap::new(),
         warnings: BTreeMap::new(),
+        ports: ports::Ports::new(),
     }
 }
 
@@ -125,4 +126,37 @@ fn a_round_trip_is_told_by_two_quantiles() {
     assert_eq!(values(&trial, &record), Values { rtt_p50_ns: Some(31_007), ..Values::default() });
     assert_eq!(result(&trial, &record), "RTT p50 31.0 µs, p99 31.0 µs");
     assert_eq!(load(&trial), None, "a flood has no bracket");
+}
+
+#[test]
+fn a_port_is_as_its_newest_trial_left_it() {
+    let mut tracker = tracker(8);
+    let known = |tracker: &Tracker| {
+        let ports = tracker.progress("running", false, (1, 0)).ports;
+        ports.into_iter().map(|line| (line.port, line.state, line.said)).collect::<Vec<_>>()
+    };
+    let (trial, record) = paced(500.0, 3, 1);
+    tracker.take(0, &trial, &record);
+    let said = "3 of 1,000 frames were lost in trial 1";
+    let both =
+        ["h1/eth1", "h2/eth1"].map(|port| (port.to_owned(), PortState::Lossy, said.to_owned()));
+    assert_eq!(known(&tracker), both);
+    let (mut other, record) = paced(500.0, 0, 2);
+    other.flows[0].from.host = "h3".to_owned();
+    tracker.take(1, &other, &record);
+    let states: Vec<_> =
+        known(&tracker).into_iter().map(|(port, state, _)| (port, state)).collect();
+    let of = |port: &str, state| (port.to_owned(), state);
+    let whole = PortState::Whole;
+    assert_eq!(
+        states,
+        [of("h1/eth1", PortState::Lossy), of("h2/eth1", whole), of("h3/eth1", whole)]
+    );
+    let mut record = record;
+    let reasons = vec![Defect::LinkFlap { place: "h2/eth1".to_owned() }];
+    record.outcome = Outcome::Invalid { reasons };
+    tracker.take(2, &other, &record);
+    let (_, state, said) = &known(&tracker)[1];
+    assert_eq!(*state, PortState::Spoilt);
+    assert!(said.contains("trial 3 does not count: h2/eth1: the link went down or up"), "{said}");
 }

@@ -53,8 +53,9 @@ struct Placed<'a> {
     x: f64,
 }
 
-/// Hosts, devices and cables.
-pub(super) fn picture(topology: &Topology) -> Picture {
+/// Hosts, devices and cables. A cable's path names its test ports in `data-ports`, one or two, so
+/// that a page may colour it.
+pub fn picture(topology: &Topology) -> Picture {
     if topology.hosts.is_empty() {
         return Picture { image: Image::Drawing(String::new()), caption: String::new() };
     }
@@ -176,7 +177,8 @@ fn draw_devices(
                 put(
                     out,
                     format_args!(
-                        r#"<path class="cable" d="M{0} {under}L{at} {top}"><title>{1}</title></path><text class="tick" x="{2}" y="{3}">{4}</text>"#,
+                        r#"<path class="cable" data-ports="{0}" d="M{1} {under}L{at} {top}"><title>{2}</title></path><text class="tick" x="{3}" y="{4}">{5}</text>"#,
+                        escape(&format!("{}/{}", end.host, end.port.name)),
                         end.x,
                         escape(&title),
                         at + 6.0,
@@ -221,10 +223,12 @@ fn draw_arcs(out: &mut String, placed: &[Placed<'_>], top: f64) {
             put(
                 out,
                 format_args!(
-                    r#"<path class="cable direct" d="M{0} {top}C{0} {1} {2} {1} {2} {top}"><title>{3}</title></path>"#,
+                    r#"<path class="cable direct" data-ports="{3} {4}" d="M{0} {top}C{0} {1} {2} {1} {2} {top}"><title>{5}</title></path>"#,
                     end.x,
                     top - ARC,
                     placed[far].x,
+                    escape(&format!("{}/{}", end.host, end.port.name)),
+                    escape(&to.to_string()),
                     escape(&title)
                 ),
             );

@@ -12,7 +12,8 @@ use record::exposition::Family;
 use record::progress::{Progress, TrialLine, Values};
 use record::{RunStatus, RunSummary};
 use serve::{
-    Kind, Limits, Listen, Listing, Options, Server, Source, Stopper, Token, Unavailable, Watch,
+    Kind, Limits, Listen, Listing, Options, Server, Source, Stopper, Testbed, Token, Unavailable,
+    Watch,
 };
 
 /// A journal of runs called `run-0` and so on; the newest is under way.
@@ -72,6 +73,11 @@ impl Source for ScriptedJournal {
         }
     }
 
+    fn testbed(&self, _: &str) -> Result<Testbed, Unavailable> {
+        let svg = "<svg></svg>".to_owned();
+        Ok(Testbed { svg, caption: "a testbed <that> is made up".to_owned() })
+    }
+
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {
         if reference == subject {
             return Err(Unavailable::new(Kind::Question, "both sides are the same"));
@@ -122,6 +128,7 @@ impl Watch for Follows {
             trials: (done.saturating_sub(200)..done).map(line).collect(),
             brackets: Vec::new(),
             warnings: Vec::new(),
+            ports: Vec::new(),
         })
     }
 }

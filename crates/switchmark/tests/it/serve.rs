@@ -7,7 +7,7 @@ mod deeds;
 mod prometheus;
 mod shown;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -70,14 +70,7 @@ impl Server {
 
     /// Status and body.
     fn get(&self, path: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.host()).expect("it listens");
-        let host = self.host();
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")
-            .expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("answered");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-        (head.get(9..12).and_then(|code| code.parse().ok()).unwrap_or(0), body.to_owned())
+        crate::program::get(self.host(), path)
     }
 
     fn end(mut self, signal: Signal) -> Option<i32> {

@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use device::Profile;
@@ -23,6 +23,8 @@ use serde_json::Value;
 use switchmark::controller::Ports;
 
 use crate::harness::{Scratch, alone, full, json, switchmark, wait_for};
+use crate::program::get;
+use crate::program::prometheus::{self, Prometheus};
 
 const PROFILE: &str = "name = \"free\"\nports = 2\nrate = \"10Gbit\"\n\
     buffer = { total = \"4MiB\", alpha = 8.0 }\nforwarding = { mode = \"store-and-forward\" }\n";
@@ -72,13 +74,13 @@ impl Bench {
         Self { lab, folder, sleepers }
     }
 
-    /// A watch that uses whatever there is.
+    /// A watch that uses whatever there is, and shows itself.
     fn watch(&self, args: &[&str]) -> Watching {
         let child = Command::new(switchmark())
             .args(["watch", "bed.toml", "--journal", "j.db", "--link-share", "100", "-t", "100ms"])
             .args(["--cpu-share", "10000", "--no-goodput", "--seed", "7"])
             // Hosts and device share this machine: no more than leaves it time to rest.
-            .args(["--frame-rate", "500", "--rtt-rate", "100"])
+            .args(["--frame-rate", "500", "--rtt-rate", "100", "--serve=127.0.0.1:0"])
             .args(args)
             .current_dir(&self.folder)
             .stdin(Stdio::null())
@@ -86,7 +88,7 @@ impl Bench {
             .stderr(Stdio::piped())
             .spawn()
             .expect("switchmark starts");
-        Watching { child, folder: self.folder.clone() }
+        Watching::new(child, &self.folder)
     }
 
     /// The device's port to the second host goes down, or up again.
@@ -118,9 +120,36 @@ impl Drop for Bench {
 struct Watching {
     child: Child,
     folder: PathBuf,
+    /// What it said so far; the thread that reads it.
+    said: Arc<Mutex<String>>,
+    listening: Option<JoinHandle<()>>,
 }
 
 impl Watching {
+    fn new(mut child: Child, folder: &Path) -> Self {
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let said: Arc<Mutex<String>> = Arc::default();
+        let words = Arc::clone(&said);
+        let listening = thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let _ = writeln!(words.lock().expect("no panic"), "{line}");
+            }
+        });
+        Self { child, folder: folder.to_owned(), said, listening: Some(listening) }
+    }
+
+    /// Where it shows itself.
+    fn host(&self) -> String {
+        let mut host = None;
+        wait_for("an address", || {
+            let said = self.said.lock().expect("no panic");
+            let address = said.split("http://").nth(1);
+            host = address.and_then(|it| it.split('/').next()).map(str::to_owned);
+            host.is_some()
+        });
+        host.expect("an address")
+    }
+
     fn report(&self) -> Option<Value> {
         let output = Command::new(switchmark())
             .args(["report", "latest", "--json", "--quiet", "--journal", "j.db"])
@@ -146,9 +175,8 @@ impl Watching {
     }
 
     fn said(&mut self) -> String {
-        let mut said = String::new();
-        let _ = self.child.stderr.take().expect("piped").read_to_string(&mut said);
-        said
+        let _ = self.listening.take().map(JoinHandle::join);
+        self.said.lock().expect("no panic").clone()
     }
 
     fn end(&mut self) -> (Option<i32>, String) {
@@ -204,6 +232,30 @@ fn changes(heard: &[Value]) -> Vec<Value> {
     heard.iter().filter(|alert| alert["kind"] == "changed").cloned().collect()
 }
 
+/// Its page says that, and its metrics count it.
+fn assert_shown(host: &str, text: &str) {
+    let (_, list) = get(host, "/");
+    let run = list.split("/runs/").nth(1).and_then(|rest| rest.split(['"', '/', '?']).next());
+    let (code, page) = get(host, &format!("/runs/{}", run.expect("a run")));
+    let (_, what) = text.split_once(": ").expect("of which way");
+    assert!(code == 200 && page.contains(what), "{what}: {page}");
+    let (_, metrics) = get(host, "/metrics");
+    let change = metrics.lines().find(|line| {
+        let counted = line.starts_with("switchmark_watch_changes_total{");
+        counted && line.contains("path=\"device\",quantity=\"rtt-p50\",direction=\"rose\"")
+    });
+    assert!(change.is_some_and(|line| !line.ends_with(" 0")), "{metrics}");
+}
+
+/// Prometheus has an alert of it, by the rules that we print.
+fn assert_fires(prometheus: &Prometheus) {
+    let alert = "ALERTS{alertname=\"SwitchmarkRttChanged\",path=\"device\",alertstate=\"firing\"}";
+    wait_for("an alert of Prometheus", || {
+        let firing = prometheus.query(alert);
+        firing.as_array().is_some_and(|alerts| !alerts.is_empty())
+    });
+}
+
 #[test]
 fn a_cable_that_grows_longer_is_told() {
     let Some(_alone) = alone("a_cable_that_grows_longer_is_told", &["cat"]) else { return };
@@ -214,7 +266,10 @@ fn a_cable_that_grows_longer_is_told() {
     let scratch = Scratch::new("watch-longer");
     let bench = Bench::emulated(&scratch);
     let (url, heard) = webhook();
+    let prometheus = prometheus::is_there("prometheus", "what Prometheus says of it");
     let mut watch = bench.watch(&["--alert", "cat >> alerts; echo >> alerts", "--webhook", &url]);
+    let host = watch.host();
+    let prometheus = prometheus.then(|| Prometheus::new(&scratch, &host));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     let at = 80 + u64::from(now.subsec_nanos()) % 40;
     // However slow the machine: each of these has its own patience.
@@ -232,6 +287,8 @@ fn a_cable_that_grows_longer_is_told() {
     println!("{text}");
     assert!(text.contains("RTT h1/eth1 -> h2/eth1: rose from "), "{text}");
     assert!(text.contains("between h1/eth1 and h2/eth1 alone changed"), "{text}");
+    assert_shown(&host, text);
+    prometheus.iter().for_each(assert_fires);
     let (code, said) = watch.end();
     assert_eq!(code, Some(4), "{said}");
     let by_command = std::fs::read_to_string(bench.folder.join("alerts")).expect("alerts");

@@ -4,7 +4,10 @@
 
 pub mod browser;
 pub mod docs;
+pub mod prometheus;
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
@@ -19,6 +22,18 @@ pub fn switchmark() -> &'static Path {
 pub fn json(output: &Output) -> Value {
     let told = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {told}"))
+}
+
+/// Status and body of what a server of this machine answers.
+pub fn get(host: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    // Of version 1.0, so that the answer comes in one piece.
+    write!(stream, "GET {path} HTTP/1.0\r\nhost: {host}\r\nconnection: close\r\n\r\n")
+        .expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answered");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.get(9..12).and_then(|code| code.parse().ok()).unwrap_or(0), body.to_owned())
 }
 
 /// Waits until `done` holds, for at most a minute: long enough for a machine that is busy with

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use record::RunSummary;
 use record::exposition::Family;
 use record::progress::Progress;
-use serve::{Kind, Listing, Source, Unavailable, Watch};
+use serve::{Kind, Listing, Source, Testbed, Unavailable, Watch};
 
 use super::journal::{Journal, comparison};
 use super::metrics;
@@ -140,6 +140,10 @@ impl Source for Folder {
 
     fn report(&self, run: &str) -> Result<String, Unavailable> {
         self.journal_of(run)?.report(run)
+    }
+
+    fn testbed(&self, run: &str) -> Result<Testbed, Unavailable> {
+        self.journal_of(run)?.testbed(run)
     }
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {

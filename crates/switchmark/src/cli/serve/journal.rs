@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use page::{Image, Picture};
 use record::exposition::Family;
 use record::progress::{Progress, Tracker};
+use record::report::picture;
 use record::{RunStatus, RunSummary, Store, StoreError};
-use serve::{Listing, Source, Unavailable, Watch};
+use serve::{Listing, Source, Testbed, Unavailable, Watch};
 
 use super::metrics::{self, Figures, Part};
 use super::trouble::{asked, broken};
@@ -146,6 +148,13 @@ impl Source for Journal {
             Ok(record::report::render(&[finished.input()], now())?)
         };
         made().map_err(|failure| asked(&failure))
+    }
+
+    fn testbed(&self, run: &str) -> Result<Testbed, Unavailable> {
+        let meta = self.store()?.load(run).map_err(broken)?;
+        let Picture { image, caption } = picture::picture(&meta.topology);
+        let Image::Drawing(svg) = image else { return Ok(Testbed::default()) };
+        Ok(Testbed { svg, caption })
     }
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {

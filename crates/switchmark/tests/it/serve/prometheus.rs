@@ -4,107 +4,21 @@
 //! Needs no root; says `skipped:` where Prometheus is not installed. It listens on loopback, keeps
 //! its data in the test's own folder and is ended with the test.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
 use super::{Server, run, two_runs};
+use crate::program::prometheus::{Prometheus, is_there};
 use crate::program::{Scratch, wait_for};
 
 /// Buckets are so much wider than the one before: a quantile can't be told more closely.
 const BUCKET: f64 = 1.189_207_2;
 
-fn is_there(program: &str, test: &str) -> bool {
-    let found = Command::new(program).arg("--version").output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("skipped: {test}: {program} is not installed");
-    }
-    found
-}
-
 fn printed(scratch: &Scratch, what: &str) -> String {
     let output = run(scratch, &["serve", "--print", what]);
     String::from_utf8(output.stdout).expect("text")
-}
-
-/// A Prometheus that is ended when it is dropped.
-struct Prometheus {
-    child: Child,
-    address: String,
-}
-
-impl Prometheus {
-    /// One that scrapes the server every second.
-    fn new(scratch: &Scratch, server: &Server) -> Self {
-        let config = format!(
-            "global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\n\
-             rule_files: [rules.yml]\n\
-             scrape_configs:\n  - job_name: switchmark\n    \
-             static_configs: [{{ targets: [\"{}\"] }}]\n",
-            server.host()
-        );
-        std::fs::write(scratch.path("prometheus.yml"), config).expect("written");
-        std::fs::write(scratch.path("rules.yml"), printed(scratch, "rules")).expect("written");
-        let log = scratch.path("prometheus.log");
-        let child = Command::new("prometheus")
-            .arg("--config.file=prometheus.yml")
-            .arg("--storage.tsdb.path=data")
-            .arg("--web.listen-address=127.0.0.1:0")
-            .current_dir(scratch.folder())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&log).expect("a file"))
-            .spawn()
-            .expect("prometheus starts");
-        let mut this = Self { child, address: String::new() };
-        wait_for("prometheus to listen", || {
-            this.address = listening(&log).unwrap_or_default();
-            !this.address.is_empty()
-        });
-        this
-    }
-
-    /// What its API answers.
-    fn ask(&self, path: &str) -> Value {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        // Of version 1.0, so that the answer comes in one piece.
-        write!(stream, "GET {path} HTTP/1.0\r\nhost: {}\r\n\r\n", self.address).expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("answered");
-        let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
-        serde_json::from_str(body).unwrap_or_else(|why| panic!("{path}: {why}: {answer}"))
-    }
-
-    fn query(&self, query: &str) -> Value {
-        let encoded = query.bytes().fold(String::new(), |mut out, octet| {
-            let _ = write!(out, "%{octet:02x}");
-            out
-        });
-        let answer = self.ask(&format!("/api/v1/query?query={encoded}"));
-        assert_eq!(answer["status"], "success", "{query}: {answer}");
-        answer["data"]["result"].clone()
-    }
-}
-
-impl Drop for Prometheus {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The address that it logs once it has a port.
-fn listening(log: &Path) -> Option<String> {
-    let log = std::fs::read_to_string(log).ok()?;
-    let line = log.lines().find(|line| line.contains("\"Listening on\""))?;
-    let address = line.split("address=").nth(1)?;
-    Some(address.split_whitespace().next()?.trim_matches('"').to_owned())
 }
 
 #[test]
@@ -117,7 +31,7 @@ fn prometheus_answers_with_the_quantile_that_the_report_prints() {
     // Of two alike, the newest is exposed.
     let [_, newest] = two_runs(&scratch);
     let server = Server::new(&scratch, &[]);
-    let prometheus = Prometheus::new(&scratch, &server);
+    let prometheus = Prometheus::new(&scratch, server.host());
     let report = run(&scratch, &["report", &newest, "--json", "--journal", "j.db"]);
     let report = crate::program::json(&report);
     let figures = report["figures"].as_array().expect("figures");

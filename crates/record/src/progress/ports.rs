@@ -1,0 +1,79 @@
+//! What the newest trial over each port came to: for the colours of the testbed's picture.
+//!
+//! Never a verdict: one trial has none.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trial::record::{FlowRecord, Outcome};
+use trial::{Trial, TrialRecord};
+
+use crate::accounting::exactly;
+use crate::text::numbers;
+
+/// A port, as its newest trial left it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PortLine {
+    /// `h1/eth1`
+    pub port: String,
+    /// How it went.
+    pub state: PortState,
+    /// The same in words, with numbers.
+    pub said: String,
+}
+
+/// How a trial went, the worse the later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortState {
+    /// No frame of its flows is missing.
+    Whole,
+    /// Some are.
+    Lossy,
+    /// It does not count.
+    Spoilt,
+}
+
+/// By the port's name.
+pub type Ports = BTreeMap<String, PortLine>;
+
+/// Takes a trial's ports.
+pub fn take(ports: &mut Ports, ordinal: u64, trial: &Trial, record: &TrialRecord) {
+    let number = ordinal + 1;
+    let spoilt = match &record.outcome {
+        Outcome::Valid => None,
+        Outcome::Invalid { reasons } => {
+            Some(reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
+        }
+        Outcome::Failed { reason } => Some(reason.clone()),
+    };
+    let mut now: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (at, flow) in trial.flows.iter().enumerate() {
+        let (lost, sent) = record.flows.get(at).map(missing).unwrap_or_default();
+        for end in [&flow.from, &flow.to] {
+            let counted = now.entry(end.to_string()).or_default();
+            *counted = (counted.0 + lost, counted.1 + sent);
+        }
+    }
+    for (port, (lost, sent)) in now {
+        let (state, said) = match (&spoilt, lost) {
+            (Some(why), _) => (PortState::Spoilt, format!("trial {number} does not count: {why}")),
+            (None, 0) => (PortState::Whole, format!("nothing was missing in trial {number}")),
+            (None, _) => {
+                let [lost, sent] = [lost, sent].map(|count| numbers::grouped(count as f64));
+                (PortState::Lossy, format!("{lost} of {sent} frames were lost in trial {number}"))
+            }
+        };
+        ports.insert(port.clone(), PortLine { port, state, said });
+    }
+}
+
+/// Frames of a flow that did not come, and those sent. What TCP sends again is no loss to whom it
+/// serves.
+fn missing(flow: &FlowRecord) -> (u64, u64) {
+    match flow {
+        FlowRecord::Datagrams(seen) => (seen.received.lost(seen.sent), seen.sent),
+        FlowRecord::Echo(echo) => (echo.answers.lost(echo.sent), echo.sent),
+        FlowRecord::Bulk(_) | FlowRecord::Exchange(_) | FlowRecord::Storage(_) => (0, 0),
+    }
+}
