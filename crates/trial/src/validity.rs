@@ -322,7 +322,9 @@ fn paced_load(
     let off_rate = deviates(gaps, due) && (gaps - due).abs() > edge;
     if refused || off_rate || record.sent < 2 {
         let taken = record.sent as f64 / record.offered.max(1) as f64;
-        let sent = record.sending_rate().0.min(rate.0 * taken);
+        // Of frames that were refused the share counts, however fast the others left.
+        let most = if refused { rate.0 * taken } else { f64::INFINITY };
+        let sent = record.sending_rate().0.min(most);
         defects.push(Defect::OfferedLoad { flow: id, asked: rate.0, sent });
     }
     if record.longest_burst > u64::from(asked.burst_limit) {

@@ -127,6 +127,8 @@ fn loads_and_arrivals() {
     let later = DatagramsRecord { sending: Nanos(1_003_000_000), ..frames() };
     let strict = offered(9_999.0 / 1.003);
     check(Case { strict, ..case("0.3 % slow", later) });
+    let hasty = DatagramsRecord { sending: Nanos(990_000_000), ..frames() };
+    check(Case { strict: offered(9_999.0 / 0.99), ..case("1 % fast, begun late", hasty) });
     let burst = DatagramsRecord { longest_burst: 33, ..frames() };
     let strict = vec![Defect::Burst { flow: 1, longest: 33, limit: 32 }];
     check(Case { strict, ..case("a burst above the limit", burst) });
