@@ -5,11 +5,13 @@
 //! however long the run. Pure: never asks for the time, and computes no figure.
 
 mod ports;
+mod visits;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use measure::{Histogram, Nanos};
 use method::Estimate;
+use method::watch::{Visit, WatchSpec};
 use page::Unit;
 use serde::Serialize;
 use trial::record::{FlowRecord, Outcome};
@@ -44,7 +46,7 @@ pub struct Progress {
     pub done: u64,
     /// Of those, invalid and failed.
     pub unusable: u64,
-    /// How many there should be, without repeats.
+    /// How many there should be, without repeats; of a watch, which has no end, none.
     pub expected: u64,
     /// What is left, in words.
     pub left: String,
@@ -131,6 +133,7 @@ pub struct Warning {
 #[derive(Debug)]
 pub struct Tracker {
     expected: Estimate,
+    watch: Option<WatchSpec>,
     lines: VecDeque<TrialLine>,
     starts: VecDeque<u64>,
     brackets: BTreeMap<String, Bracket>,
@@ -142,6 +145,7 @@ impl Tracker {
     /// Of a run, before its first trial.
     pub fn new(run: &RunMeta) -> Self {
         Self {
+            watch: run.watch.clone(),
             expected: run.studies.iter().map(|study| study.estimate(&run.topology)).sum(),
             lines: VecDeque::new(),
             starts: VecDeque::new(),
@@ -153,12 +157,8 @@ impl Tracker {
 
     /// Takes a trial; one that is tried again takes its former self's place.
     pub fn take(&mut self, ordinal: u64, trial: &Trial, record: &TrialRecord) {
-        let line = line(ordinal, trial, record);
-        if self.lines.contains(&line) {
+        if !self.put(line(ordinal, trial, record), record.started_unix_ns) {
             return;
-        }
-        while self.lines.back().is_some_and(|last| last.ordinal >= ordinal) {
-            self.lines.pop_back();
         }
         if let Outcome::Invalid { reasons } = &record.outcome {
             for reason in reasons {
@@ -169,8 +169,33 @@ impl Tracker {
             self.warn(reason.clone(), reason.clone());
         }
         self.bracket(ordinal, trial, record);
-        ports::take(&mut self.ports, ordinal, trial, record);
-        self.starts.push_back(record.started_unix_ns);
+        ports::take(&mut self.ports, ordinal + 1, ports::seen(trial, record));
+    }
+
+    /// Takes a watch's visit, which stands in the place of a trial.
+    pub fn visit(&mut self, ordinal: u64, visit: &Visit) {
+        let Some(watch) = self.watch.take() else { return };
+        let line = visits::line(ordinal, visit, &watch);
+        if line.is_some_and(|line| self.put(line, visit.at_unix_ns))
+            && let Some(seen) = visits::seen(visit, &watch)
+        {
+            if let Some(reason) = &seen.spoilt {
+                self.warn(reason_kind(reason), reason.clone());
+            }
+            ports::take(&mut self.ports, ordinal + 1, seen);
+        }
+        self.watch = Some(watch);
+    }
+
+    /// The newest line; whether it is one that was not known.
+    fn put(&mut self, line: TrialLine, began_unix_ns: u64) -> bool {
+        if self.lines.contains(&line) {
+            return false;
+        }
+        while self.lines.back().is_some_and(|last| last.ordinal >= line.ordinal) {
+            self.lines.pop_back();
+        }
+        self.starts.push_back(began_unix_ns);
         self.lines.push_back(line);
         for _ in MOST_SHOWN..self.lines.len() {
             self.lines.pop_front();
@@ -178,6 +203,7 @@ impl Tracker {
         for _ in PACE_OVER..self.starts.len() {
             self.starts.pop_front();
         }
+        true
     }
 
     /// The ordinal of the newest trial.
@@ -212,6 +238,9 @@ impl Tracker {
 
     fn left(&self, done: u64) -> String {
         let all = self.expected.trials;
+        if self.watch.is_some() {
+            return "it goes on until it is told to end".to_owned();
+        }
         if done >= all {
             return "more trials than were expected: repeats, or a search that takes longer".into();
         }

@@ -96,9 +96,12 @@ if (live) {
     colour(now.ports);
     byId("state").textContent = now.status;
     byId("state").className = "state " + now.status.split(",")[0].replace(" ", "-");
+    // A watch has no end to come nearer to.
+    const of = now.expected ? ` of ${now.expected} expected` : "";
+    byId("bar").hidden = !now.expected;
     byId("bar").max = Math.max(now.expected, now.done, 1);
     byId("bar").value = now.done;
-    byId("done").textContent = `${now.done} of ${now.expected} expected, ${now.unusable} not valid`;
+    byId("done").textContent = `${now.done}${of}, ${now.unusable} not valid`;
     byId("left").textContent = now.left;
     list("warnings", now.warnings.map((one) => `${one.trials} trials: ${one.reason}`));
     list("brackets", now.brackets.map((one) => `${one.of}: ${one.text}`));

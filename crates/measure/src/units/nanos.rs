@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::UnitError;
 use super::text::{Suffix, parse_scaled, serde_as_text};
 
-/// Nanoseconds. Written by people as `"3us"`, `"50ms"`, `"2s"`, `"5m"`, `"4h"`.
+/// Nanoseconds. Written by people as `"3us"`, `"50ms"`, `"2s"`, `"5m"`, `"4h"`, `"30d"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Nanos(pub u64);
 
@@ -22,12 +22,14 @@ const SUFFIXES: &[Suffix] = &[
     ("s", 1_000_000_000),
     ("m", 60_000_000_000),
     ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
     ("nsec", 1),
     ("usec", 1_000),
     ("msec", 1_000_000),
     ("sec", 1_000_000_000),
     ("min", 60_000_000_000),
     ("hour", 3_600_000_000_000),
+    ("day", 86_400_000_000_000),
 ];
 
 impl Nanos {
@@ -124,7 +126,7 @@ impl fmt::Display for Nanos {
 impl FromStr for Nanos {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        parse_scaled(text, "time", "ns, us, ms, s, m, h", SUFFIXES).map(Self)
+        parse_scaled(text, "time", "ns, us, ms, s, m, h, d", SUFFIXES).map(Self)
     }
 }
 

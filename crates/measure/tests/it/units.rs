@@ -51,7 +51,10 @@ fn texts_and_values() {
     assert_eq!(nanos("1.5 s"), Ok(1_500_000_000));
     assert_eq!(nanos("3µs"), Ok(3_000));
     assert_eq!(nanos("4h"), Ok(14_400_000_000_000));
-    assert_eq!(nanos("50"), Err("`` is not a unit of time; known are ns, us, ms, s, m, h".into()));
+    assert_eq!(
+        nanos("50"),
+        Err("`` is not a unit of time; known are ns, us, ms, s, m, h, d".into())
+    );
     assert_eq!(nanos("ms"), Err("`ms` does not start with a number".into()));
     for text in ["", ".5ms", "1.2.3s", "-1s", "999999999999h", "1e3s"] {
         assert!(nanos(text).is_err(), "{text}");
@@ -64,6 +67,7 @@ fn texts_and_values() {
         assert!(text.parse::<Rate>().is_err(), "{text} is octets to some");
     }
     assert_eq!(nanos("1min"), nanos("60s"));
+    assert_eq!(nanos("2d"), nanos("48h"));
     assert_eq!(nanos("90sec"), nanos("90s"));
     assert_eq!("64KiB".parse::<ByteCount>(), Ok(ByteCount(65_536)));
     assert_eq!("36MB".parse::<ByteCount>(), Ok(ByteCount(36_000_000)));

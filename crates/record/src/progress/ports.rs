@@ -37,26 +37,18 @@ pub enum PortState {
 /// By the port's name.
 pub type Ports = BTreeMap<String, PortLine>;
 
-/// Takes a trial's ports.
-pub fn take(ports: &mut Ports, ordinal: u64, trial: &Trial, record: &TrialRecord) {
-    let number = ordinal + 1;
-    let spoilt = match &record.outcome {
-        Outcome::Valid => None,
-        Outcome::Invalid { reasons } => {
-            Some(reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
-        }
-        Outcome::Failed { reason } => Some(reason.clone()),
-    };
-    let mut now: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for (at, flow) in trial.flows.iter().enumerate() {
-        let (lost, sent) = record.flows.get(at).map(missing).unwrap_or_default();
-        for end in [&flow.from, &flow.to] {
-            let counted = now.entry(end.to_string()).or_default();
-            *counted = (counted.0 + lost, counted.1 + sent);
-        }
-    }
-    for (port, (lost, sent)) in now {
-        let (state, said) = match (&spoilt, lost) {
+/// What a trial says of its ports.
+pub struct Seen {
+    /// By port: frames lost of frames sent, of all flows that end there.
+    pub ports: BTreeMap<String, (u64, u64)>,
+    /// Why it does not count.
+    pub spoilt: Option<String>,
+}
+
+/// Takes what the trial of that number says.
+pub fn take(ports: &mut Ports, number: u64, seen: Seen) {
+    for (port, (lost, sent)) in seen.ports {
+        let (state, said) = match (&seen.spoilt, lost) {
             (Some(why), _) => (PortState::Spoilt, format!("trial {number} does not count: {why}")),
             (None, 0) => (PortState::Whole, format!("nothing was missing in trial {number}")),
             (None, _) => {
@@ -66,6 +58,26 @@ pub fn take(ports: &mut Ports, ordinal: u64, trial: &Trial, record: &TrialRecord
         };
         ports.insert(port.clone(), PortLine { port, state, said });
     }
+}
+
+/// What a trial's record says.
+pub fn seen(trial: &Trial, record: &TrialRecord) -> Seen {
+    let spoilt = match &record.outcome {
+        Outcome::Valid => None,
+        Outcome::Invalid { reasons } => {
+            Some(reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
+        }
+        Outcome::Failed { reason } => Some(reason.clone()),
+    };
+    let mut ports: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (at, flow) in trial.flows.iter().enumerate() {
+        let (lost, sent) = record.flows.get(at).map(missing).unwrap_or_default();
+        for end in [&flow.from, &flow.to] {
+            let counted = ports.entry(end.to_string()).or_default();
+            *counted = (counted.0 + lost, counted.1 + sent);
+        }
+    }
+    Seen { ports, spoilt }
 }
 
 /// Frames of a flow that did not come, and those sent. What TCP sends again is no loss to whom it

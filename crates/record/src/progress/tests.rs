@@ -21,6 +21,7 @@ fn tracker(trials: u64) -> Tracker {
         brackets: BTreeMap::new(),
         warnings: BTreeMap::new(),
         ports: ports::Ports::new(),
+        watch: None,
     }
 }
 
@@ -159,4 +160,54 @@ fn a_port_is_as_its_newest_trial_left_it() {
     let (_, state, said) = &known(&tracker)[1];
     assert_eq!(*state, PortState::Spoilt);
     assert!(said.contains("trial 3 does not count: h2/eth1: the link went down or up"), "{said}");
+}
+
+#[test]
+fn a_watch_has_its_visits_in_the_place_of_trials() {
+    use method::watch::{Came, Counted, RoundTrips, WatchedWay, What};
+    use trial::Path;
+
+    let mut tracker = tracker(0);
+    let Pair { from, to } = pair();
+    let way = WatchedWay { from, to, path: Path::Device, device: Some("sw1".to_owned()) };
+    tracker.watch = Some(WatchSpec {
+        ways: vec![way],
+        groups: Vec::new(),
+        size: FrameSize::MIN,
+        echo: FrameRate(200.0),
+        frames: FrameRate(10_000.0),
+        load: Nanos::from_secs(1),
+        goodput: None,
+        link_share: 0.001,
+        processor_share: 0.01,
+        settings: measure::change::Settings::default(),
+    });
+    let counted = |lost| Some(Counted { sent: 100, lost, reordered: 0 });
+    let visit = |at_unix_ns, came, lost| Visit {
+        way: 0,
+        round: 0,
+        what: What::Frames,
+        at_unix_ns,
+        came,
+        rtt: Some(RoundTrips { p50_ns: 31_000.0, p99_ns: 40_000.0, n: 200 }),
+        there: counted(lost),
+        back: counted(0),
+        goodput: None,
+    };
+    tracker.visit(7, &visit(1, Came::Valid, 0));
+    tracker.visit(8, &visit(2, Came::Nothing, 100));
+    tracker.visit(8, &visit(2, Came::Nothing, 100));
+    tracker.visit(9, &visit(3, Came::Failed("gone".to_owned()), 0));
+    // None of its ways.
+    tracker.visit(10, &Visit { way: 1, ..visit(4, Came::Valid, 0) });
+    let now = tracker.progress("running", false, (3, 1));
+    assert_eq!(now.left, "it goes on until it is told to end");
+    let results: Vec<_> = now.trials.iter().map(|line| (line.outcome, &line.result[..])).collect();
+    let first =
+        "RTT p50 31.0 µs, p99 40.0 µs; lost 0 of 100 frames there; lost 0 of 100 frames back";
+    assert_eq!(results, [("valid", first), ("valid", "nothing came"), ("failed", "gone")]);
+    let medians: Vec<_> = now.trials.iter().map(|line| line.values.rtt_p50_ns).collect();
+    assert_eq!(medians, [Some(31_000), None, None]);
+    assert_eq!((now.ports.len(), now.ports[0].state), (2, PortState::Spoilt));
+    assert_eq!((now.warnings.len(), &now.warnings[0].reason[..]), (1, "gone"));
 }

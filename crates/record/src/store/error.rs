@@ -165,7 +165,7 @@ fn hint_for_sqlite(cause: &rusqlite::Error) -> &'static str {
     use rusqlite::ErrorCode;
     match cause.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
-            "free some space and use --resume: what was recorded is kept and readable"
+            "free some space and go on (`--resume`; a watch does by itself): what was recorded is kept"
         }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             "the file is no intact SQLite database: name another with --journal FILE"

@@ -122,6 +122,29 @@ impl Store {
         Ok(())
     }
 
+    /// A watch's (full id) visits from a place in the journal on, with their places, in the order
+    /// in which they were made; no more than the newest so many.
+    pub fn newest_visits(
+        &self,
+        run: &str,
+        from: u64,
+        most: u64,
+    ) -> Result<Vec<(u64, Visit)>, StoreError> {
+        let what = || format!("visits of watch {run}");
+        let sql = "SELECT id, visit FROM watch_visit WHERE run = ?1 AND id >= ?2
+                   ORDER BY id DESC LIMIT ?3";
+        let rows: Vec<(i64, String)> = self
+            .db
+            .prepare_cached(sql)
+            .and_then(|mut select| {
+                let values = params![run, from as i64, most as i64];
+                select.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .map_err(|e| self.read_error(what(), e))?;
+        let one = |(at, text): &(i64, String)| Ok((*at as u64, self.decode(&what(), text)?));
+        rows.iter().rev().map(one).collect()
+    }
+
     /// A watch's (full id) hours, by way and time; the days that are long past come first.
     pub fn hours(&self, run: &str) -> Result<Vec<Hour>, StoreError> {
         let sql = "SELECT hour FROM watch_hour WHERE run = ?1

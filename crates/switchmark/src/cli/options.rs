@@ -11,7 +11,7 @@ use serve::Listen;
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, hosts_name, testbed};
 use crate::request::given::Value as _;
-use crate::request::values::Duration;
+use crate::request::values::{Duration, HowLong};
 
 /// Of every verb that yields data.
 #[derive(Debug, Clone, Args)]
@@ -96,6 +96,11 @@ pub fn place(hosts: Option<&str>, testbed: Option<&str>) -> Result<Testbed, Conf
         Some(hosts) => testbed::from_argument("--hosts", &format!("{}{hosts}", hosts_name::PREFIX)),
         None => testbed::from_argument("--testbed", testbed.unwrap_or("")),
     }
+}
+
+/// How long something may go on that has no end of its own; seconds where no unit is given.
+pub fn length(text: &str) -> Result<Nanos, String> {
+    HowLong::typed(text).map_err(|(message, _)| message)
 }
 
 /// Seconds where no unit is given, as iperf3 and ping take them.

@@ -19,7 +19,7 @@ use record::store::WATCH;
 use record::{RunMeta, RunStatus, Store};
 use trial::{PortRef, Testbed as _, Topology};
 
-use super::options::{self, Beside, Data, duration};
+use super::options::{self, Beside, Data, duration, length};
 use super::privilege::prepare_shown;
 use super::session::{self, NewRun};
 use super::{Failure, Outcome, lone, output, preflight};
@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     margin: f64,
     /// End after so long [default: never]
-    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = length)]
     until: Option<Nanos>,
     /// Keep each visit for so many days, its hour's sums for ten times as long, and days for ever
     #[arg(long, value_name = "DAYS", default_value_t = 30)]

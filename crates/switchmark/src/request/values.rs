@@ -141,6 +141,28 @@ impl Value for Duration {
     }
 }
 
+/// How long a watch goes on: not a load phase, so that days are nothing unusual.
+#[derive(Debug, Clone)]
+pub struct HowLong;
+
+impl Value for HowLong {
+    type Is = Nanos;
+
+    fn read(text: &str) -> Result<Nanos, Misfit> {
+        let length: Nanos = unit(text, "\"8h\" or \"30d\"")?;
+        let range = Nanos::from_secs(1)..=Nanos::from_secs(3650 * 86_400);
+        if range.contains(&length) {
+            return Ok(length);
+        }
+        let message = format!("{length} is outside the range of a length, 1s…3650d");
+        Err((message, "leave it out for one that goes on".to_owned()))
+    }
+
+    fn typed(text: &str) -> Result<Nanos, Misfit> {
+        Self::read(&seconds(text))
+    }
+}
+
 /// Unlike a duration it may be nothing.
 #[derive(Debug, Clone)]
 pub struct Omit;

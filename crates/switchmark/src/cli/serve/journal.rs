@@ -11,6 +11,7 @@ use page::{Image, Picture};
 use record::exposition::Family;
 use record::progress::{Progress, Tracker};
 use record::report::picture;
+use record::store::WATCH;
 use record::{RunStatus, RunSummary, Store, StoreError};
 use serve::{Listing, Source, Testbed, Unavailable, Watch};
 
@@ -197,6 +198,11 @@ impl Watch for Follower {
             let from = tracker.newest().unwrap_or(0);
             for (at, trial, record) in self.store.newest_records(run, from, MOST_FOLLOWED)? {
                 tracker.take(at, &trial, &record);
+            }
+            if summary.verb == WATCH {
+                for (at, visit) in self.store.newest_visits(run, from, MOST_FOLLOWED)? {
+                    tracker.visit(at, &visit);
+                }
             }
             let counts = (summary.trials, summary.invalid + summary.failed);
             let ended = summary.status != RunStatus::Running;
