@@ -29,7 +29,7 @@ pub fn cargo_for(processor: Processor, args: &[&str]) -> Result<Command> {
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     let mut build = cargo(args);
     build.args(["--target", &target]);
-    // The compiler brings a linker and the C library along; what is in C, SQLite, is
+    // The compiler brings a linker and the C library along; what is in C, SQLite and ring, is
     // compiled by Debian's cross-compiler.
     let is_own = processor.name == own()?.name;
     // A program that may lie anywhere names each of its own addresses, in 24 octets, or in a bit so
