@@ -18,13 +18,15 @@ pub(crate) struct Guard {
     names: Vec<String>,
     /// Whether something may be done to runs.
     with_deeds: bool,
+    /// Whether they are had by TLS; if not, a proxy may still have them so.
+    is_secure: bool,
 }
 
 impl Guard {
     /// `localhost`, any address, and these.
-    pub(crate) fn new(own: &[String], with_deeds: bool) -> Self {
+    pub(crate) fn new(own: &[String], with_deeds: bool, is_secure: bool) -> Self {
         let own = own.iter().map(|name| name.to_ascii_lowercase());
-        Self { names: own.chain(["localhost".to_owned()]).collect(), with_deeds }
+        Self { names: own.chain(["localhost".to_owned()]).collect(), with_deeds, is_secure }
     }
 
     /// An address can't be turned elsewhere by a name server, as a name can (DNS rebinding).
@@ -57,7 +59,27 @@ impl Guard {
         if is_deed && !headers.contains_key(header::ORIGIN) {
             return Err(Refusal::Origin);
         }
-        same_site(own, headers, method == Method::GET || method == Method::HEAD)
+        self.same_site(own, headers, method == Method::GET || method == Method::HEAD)
+    }
+
+    /// A link that somebody follows may come from anywhere; nothing else may.
+    fn same_site(&self, own: &str, headers: &HeaderMap, reads: bool) -> Result<(), Refusal> {
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        if let Some(origin) = text("origin") {
+            let plain = origin.strip_prefix("http://").filter(|_| !self.is_secure);
+            let rest = plain.or_else(|| origin.strip_prefix("https://"));
+            if rest.is_none_or(|rest| !rest.eq_ignore_ascii_case(own)) {
+                return Err(Refusal::Origin);
+            }
+        }
+        let followed = reads
+            && text("sec-fetch-mode") == Some("navigate")
+            && text("sec-fetch-dest") == Some("document");
+        match text("sec-fetch-site") {
+            None | Some("same-origin" | "none") => Ok(()),
+            Some(_) if followed => Ok(()),
+            Some(_) => Err(Refusal::Origin),
+        }
     }
 }
 
@@ -65,25 +87,6 @@ impl Guard {
 fn is_deed(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts[..], ["", "runs", run, last] if is_run(run) && Deed::from_address(last).is_some())
-}
-
-/// A link that somebody follows may come from anywhere; nothing else may.
-fn same_site(own: &str, headers: &HeaderMap, reads: bool) -> Result<(), Refusal> {
-    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    if let Some(origin) = text("origin") {
-        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        if rest.is_none_or(|rest| !rest.eq_ignore_ascii_case(own)) {
-            return Err(Refusal::Origin);
-        }
-    }
-    let followed = reads
-        && text("sec-fetch-mode") == Some("navigate")
-        && text("sec-fetch-dest") == Some("document");
-    match text("sec-fetch-site") {
-        None | Some("same-origin" | "none") => Ok(()),
-        Some(_) if followed => Ok(()),
-        Some(_) => Err(Refusal::Origin),
-    }
 }
 
 /// What the browser is told of each answer.
@@ -160,7 +163,7 @@ mod tests {
             let name = axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap();
             headers.append(name, value.parse().unwrap());
         }
-        let guard = Guard::new(&["Lab-3".to_owned()], with_deeds);
+        let guard = Guard::new(&["Lab-3".to_owned()], with_deeds, false);
         guard.check(&method.parse().unwrap(), path, &headers)
     }
 
@@ -208,6 +211,24 @@ mod tests {
         assert_eq!(checked("POST", "/login", &followed), Err(Refusal::Origin));
         let framed = [followed[0], followed[1], followed[2], ("sec-fetch-dest", "iframe")];
         assert_eq!(checked("GET", "/", &framed), Err(Refusal::Origin));
+    }
+
+    #[test]
+    fn by_tls_only_pages_that_came_by_it_are_this_hosts_own() {
+        for (is_secure, origin, expect) in [
+            (false, "http://localhost:8377", Ok(())),
+            (false, "https://localhost:8377", Ok(())),
+            (true, "http://localhost:8377", Err(Refusal::Origin)),
+            (true, "https://localhost:8377", Ok(())),
+            (true, "https://localhost", Err(Refusal::Origin)),
+        ] {
+            let guard = Guard::new(&[], false, is_secure);
+            let mut headers = HeaderMap::new();
+            headers.insert("host", HeaderValue::from_static("localhost:8377"));
+            headers.insert("origin", HeaderValue::from_static(origin));
+            let found = guard.check(&Method::POST, "/login", &headers);
+            assert_eq!(found, expect, "{is_secure} {origin}");
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@
 
 mod deeds;
 mod guard;
+mod handshake;
+mod identity;
 mod list;
 mod listen;
 mod live;
@@ -21,11 +23,14 @@ mod source;
 mod stall;
 mod stream;
 mod token;
+mod validity;
 
 pub use deeds::{Deed, Deeds, Possible};
-pub use listen::{Listen, PORT};
+pub use identity::{Identity, NoIdentity};
+pub use listen::{Listen, PORT, Place};
 pub use options::{Limits, Options};
 pub use refusal::Refusal;
 pub use server::{ServeError, Server, Stopper};
 pub use source::{Kind, Listing, Source, Testbed, Unavailable, Watch};
 pub use token::{NoToken, Token};
+pub use validity::Validity;

@@ -40,11 +40,21 @@ impl Listen {
     }
 }
 
-impl fmt::Display for Listen {
+/// Where pages are had, and by what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Where it is listened.
+    pub listen: Listen,
+    /// Whether TLS is spoken there.
+    pub is_secure: bool,
+}
+
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => write!(f, "http://{address}/"),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        match &self.listen {
+            Listen::Tcp(address) if self.is_secure => write!(f, "https://{address}/"),
+            Listen::Tcp(address) => write!(f, "http://{address}/"),
+            Listen::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
@@ -105,7 +115,7 @@ impl Bound {
     }
 
     /// Where it is, with the port that the kernel chose where none was asked for.
-    pub(crate) fn place(&self) -> io::Result<Listen> {
+    pub(crate) fn listens_at(&self) -> io::Result<Listen> {
         match self {
             Self::Tcp(listener) => listener.local_addr().map(Listen::Tcp),
             Self::Unix(_, own) => Ok(Listen::Unix(own.0.clone())),
@@ -151,7 +161,11 @@ mod tests {
             ("unix:/run/s", "unix:/run/s", false),
         ] {
             let listen: Listen = text.parse().unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!((listen.to_string().as_str(), listen.is_open()), (shown, open), "{text}");
+            assert_eq!(listen.is_open(), open, "{text}");
+            let place = Place { listen, is_secure: false };
+            assert_eq!(place.to_string(), shown, "{text}");
+            let place = Place { is_secure: true, ..place };
+            assert_eq!(place.to_string(), shown.replace("http:", "https:"), "{text}");
         }
         for text in ["", "unix:", "localhost", "1.2.3:80", "a:b", "70000"] {
             assert!(text.parse::<Listen>().is_err(), "{text}");

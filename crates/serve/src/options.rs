@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::deeds::Deeds;
+use crate::identity::Identity;
 use crate::listen::Listen;
 use crate::token::Token;
 
@@ -14,6 +15,8 @@ use crate::token::Token;
 pub struct Options {
     /// Where.
     pub listen: Listen,
+    /// Who it is by TLS; without, it speaks plain HTTP.
+    pub identity: Option<Identity>,
     /// What whoever reads has to know; needed where others than this machine can.
     pub token: Option<Token>,
     /// Names of this host, beside its addresses and `localhost`.
@@ -29,7 +32,9 @@ pub struct Options {
 pub struct Limits {
     /// How many there may be at once.
     pub connections: usize,
-    /// Within this time a request's head has to be there, and a form.
+    /// How many of them may be in a TLS handshake: the others keep their places.
+    pub handshakes: usize,
+    /// Within this time a handshake has to be done, a request's head has to be there, and a form.
     pub request: Duration,
     /// So long a reader may read nothing of what it is sent.
     pub stalled: Duration,
@@ -39,6 +44,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 256,
+            handshakes: 64,
             request: Duration::from_secs(10),
             stalled: Duration::from_secs(20),
         }

@@ -34,7 +34,8 @@ refusals! {
     State "state" "It asks for something that can't be done to a run as it stands.";
     Malformed "malformed" "It is no request, or a part of it can't be read.";
     Oversized "oversized" "Its head or body is too large.";
-    Slow "slow" "Its head or body did not come in time.";
+    Slow "slow" "Its handshake, head or body did not come in time.";
+    Handshake "handshake" "It speaks no TLS where that is spoken, or the handshake came to nothing.";
     Unknown "unknown" "There is no such page or run.";
     Anonymous "anonymous" "It has no token, and one is needed.";
     Token "token" "Its token is wrong.";

@@ -55,6 +55,7 @@ pub(crate) struct App {
     deeds: Option<Arc<dyn Deeds>>,
     security: SecurityHeaders,
     style: String,
+    is_secure: bool,
     counts: Arc<Counts>,
     turns: Semaphore,
     patience: Duration,
@@ -88,7 +89,8 @@ impl From<Malformed> for Problem {
 
 impl App {
     pub(crate) fn new(source: Arc<dyn Source>, options: Options, counts: Arc<Counts>) -> Self {
-        let Options { token, names, deeds, limits, .. } = options;
+        let Options { identity, token, names, deeds, limits, .. } = options;
+        let is_secure = identity.is_some();
         // A report of nothing has the style and the script of all.
         let inline = Inline::of(&record::report::render(&[], 0).unwrap_or_default());
         Self {
@@ -99,11 +101,12 @@ impl App {
                 with_deeds: deeds.is_some(),
             },
             source,
-            guard: Guard::new(&names, deeds.is_some()),
+            guard: Guard::new(&names, deeds.is_some(), is_secure),
             token,
             deeds,
             security: SecurityHeaders::new(&inline),
             style: [&inline.style, UPLOT_STYLE, include_str!("../templates/serve.css")].join("\n"),
+            is_secure,
             counts,
             turns: Semaphore::new(AT_ONCE),
             patience: limits.request,
@@ -383,13 +386,13 @@ async fn log_in(State(app): Shared, request: Request) -> Response {
     };
     let form = std::str::from_utf8(&octets).ok().and_then(|text| Fields::parse(text).ok());
     if form.as_ref().and_then(|form| form.get("token")).is_some_and(|said| token.is(said)) {
-        return ([(header::SET_COOKIE, token.cookie())], to("/")).into_response();
+        return ([(header::SET_COOKIE, token.cookie(app.is_secure))], to("/")).into_response();
     }
     app.counts.refuse(Refusal::Token);
     sleep(WRONG).await;
     (StatusCode::FORBIDDEN, html(Frame::login(true))).into_response()
 }
 
-async fn log_out() -> Response {
-    ([(header::SET_COOKIE, Token::no_cookie())], to("/login")).into_response()
+async fn log_out(State(app): Shared) -> Response {
+    ([(header::SET_COOKIE, Token::no_cookie(app.is_secure))], to("/login")).into_response()
 }

@@ -19,13 +19,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::runtime;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
-use crate::listen::{Bound, Listen, Own};
+use crate::handshake::Handshakes;
+use crate::listen::{Bound, Listen, Own, Place};
 use crate::options::{Limits, Options};
 use crate::refusal::{Counts, Refusal};
 use crate::routes::{App, router};
@@ -45,7 +46,7 @@ pub enum ServeError {
     #[error("listen at {place}")]
     Listen {
         /// Where.
-        place: Listen,
+        place: Place,
         /// The kernel's answer.
         #[source]
         cause: io::Error,
@@ -54,13 +55,19 @@ pub enum ServeError {
     #[error("listen at {place}: others than this machine can reach it, and there is no token")]
     NoToken {
         /// Where.
-        place: Listen,
+        place: Place,
     },
     /// Other users of this machine can reach it, and nothing keeps them from doing something.
     #[error("listen at {place}: any user of this machine could stop runs, and there is no token")]
     AnyUser {
         /// Where.
-        place: Listen,
+        place: Place,
+    },
+    /// A socket is this user's alone, and browsers come to it by something else.
+    #[error("listen at {place}: there is no TLS at a socket")]
+    SecureSocket {
+        /// Where.
+        place: Place,
     },
     /// The runtime can't be started.
     #[error("start the server")]
@@ -87,6 +94,9 @@ impl ServeError {
             Self::AnyUser { .. } => Some(
                 "put a secret of 16 characters or more into a file and name it by --token-file; or listen at a socket: --listen unix:PATH",
             ),
+            Self::SecureSocket { .. } => Some(
+                "name an address by --listen; or leave out --tls-certificate and --tls-key: a proxy before the socket has its own",
+            ),
             Self::Runtime(_) => None,
         }
     }
@@ -96,7 +106,7 @@ impl ServeError {
 #[derive(Debug)]
 pub struct Server {
     bound: Bound,
-    place: Listen,
+    place: Place,
     options: Options,
     stop: watch::Sender<bool>,
     counts: Arc<Counts>,
@@ -128,23 +138,28 @@ impl Stopper {
 impl Server {
     /// Listens, where that may be.
     pub fn bind(options: Options) -> Result<Self, ServeError> {
-        let place = options.listen.clone();
-        if place.is_open() && options.token.is_none() {
+        let is_secure = options.identity.is_some();
+        let place = Place { listen: options.listen.clone(), is_secure };
+        let is_socket = matches!(place.listen, Listen::Unix(_));
+        if is_socket && is_secure {
+            return Err(ServeError::SecureSocket { place });
+        }
+        if place.listen.is_open() && options.token.is_none() {
             return Err(ServeError::NoToken { place });
         }
-        let is_own = matches!(place, Listen::Unix(_)) || options.token.is_some();
-        if options.deeds.is_some() && !is_own {
+        if options.deeds.is_some() && !is_socket && options.token.is_none() {
             return Err(ServeError::AnyUser { place });
         }
         let failed = |cause| ServeError::Listen { place: place.clone(), cause };
-        let bound = Bound::to(&place).map_err(failed)?;
-        let place = bound.place().map_err(failed)?;
+        let bound = Bound::to(&place.listen).map_err(failed)?;
+        let listen = bound.listens_at().map_err(failed)?;
+        let place = Place { listen, is_secure };
         let (stop, _) = watch::channel(false);
         Ok(Self { bound, place, options, stop, counts: Arc::default() })
     }
 
     /// Where: with the port that the kernel chose where none was asked for.
-    pub const fn place(&self) -> &Listen {
+    pub const fn place(&self) -> &Place {
         &self.place
     }
 
@@ -162,10 +177,13 @@ impl Server {
             .build()
             .map_err(ServeError::Runtime)?;
         let limits = options.limits;
+        let handshakes =
+            options.identity.as_ref().map(|identity| Arc::new(Handshakes::new(identity, &limits)));
         let app = App::new(source, options, Arc::clone(&counts));
         let acceptor = Acceptor {
             router: router(Arc::new(app)),
             free: Arc::new(Semaphore::new(limits.connections)),
+            handshakes,
             limits,
             counts,
             stop: stop.subscribe(),
@@ -180,6 +198,8 @@ impl Server {
 struct Acceptor {
     router: Router,
     free: Arc<Semaphore>,
+    /// Where TLS is spoken.
+    handshakes: Option<Arc<Handshakes>>,
     limits: Limits,
     counts: Arc<Counts>,
     stop: watch::Receiver<bool>,
@@ -192,18 +212,24 @@ enum Listener {
 }
 
 /// One that came in.
+enum Accepted {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// One by which HTTP is spoken.
 trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
 
 impl Listener {
-    async fn next(&self) -> io::Result<Box<dyn Connection>> {
+    async fn next(&self) -> io::Result<Accepted> {
         match self {
             Self::Tcp(listener) => {
                 let (connection, _) = listener.accept().await?;
                 connection.set_nodelay(true)?;
-                Ok(Box::new(connection))
+                Ok(Accepted::Tcp(connection))
             }
-            Self::Unix(listener, _) => Ok(Box::new(listener.accept().await?.0)),
+            Self::Unix(listener, _) => Ok(Accepted::Unix(listener.accept().await?.0)),
         }
     }
 }
@@ -230,20 +256,59 @@ impl Acceptor {
         Ok(())
     }
 
-    fn take(&self, connection: Box<dyn Connection>) {
+    fn take(&self, accepted: Accepted) {
         let counts = Arc::clone(&self.counts);
         let Ok(place) = Arc::clone(&self.free).try_acquire_owned() else {
             counts.refuse(Refusal::Full);
-            tokio::spawn(turn_away(connection));
+            // By TLS a word would take a handshake.
+            if self.handshakes.is_none() {
+                tokio::spawn(turn_away(accepted.plain()));
+            }
             return;
         };
-        let connection = StallDeadline::new(connection, self.limits.stalled, Arc::clone(&counts));
         let (router, limits, stop) = (self.router.clone(), self.limits, self.stop.clone());
+        let handshakes = self.handshakes.clone();
         tokio::spawn(async move {
             let _held = counts.connection();
-            answer(connection, router, limits, stop, &counts).await;
+            if let Some(connection) = accepted.ready(handshakes, stop.clone(), &counts).await {
+                let connection =
+                    StallDeadline::new(connection, limits.stalled, Arc::clone(&counts));
+                answer(connection, router, limits, stop, &counts).await;
+            }
             drop(place);
         });
+    }
+}
+
+impl Accepted {
+    fn plain(self) -> Box<dyn Connection> {
+        match self {
+            Self::Tcp(connection) => Box::new(connection),
+            Self::Unix(connection) => Box::new(connection),
+        }
+    }
+
+    /// As HTTP is spoken by it: once its handshake is done, where there is one. None where it came
+    /// to nothing, or the server ends.
+    async fn ready(
+        self,
+        handshakes: Option<Arc<Handshakes>>,
+        mut stop: watch::Receiver<bool>,
+        counts: &Counts,
+    ) -> Option<Box<dyn Connection>> {
+        let (handshakes, connection) = match (handshakes, self) {
+            (Some(handshakes), Self::Tcp(connection)) => (handshakes, connection),
+            (_, plain) => return Some(plain.plain()),
+        };
+        let ended = stop.wait_for(|ended| *ended);
+        match either(ended, handshakes.shake(connection)).await {
+            Either::Second(Ok(connection)) => Some(Box::new(connection?)),
+            Either::Second(Err(why)) => {
+                counts.refuse(why);
+                None
+            }
+            Either::First(_) => None,
+        }
     }
 }
 

@@ -90,6 +90,8 @@ impl<C: AsyncWrite + Unpin> AsyncWrite for StallDeadline<C> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
+        // By TLS there are last words, which a reader has to take too.
+        let answer = Pin::new(&mut self.inner).poll_shutdown(context);
+        self.judged(answer, context)
     }
 }

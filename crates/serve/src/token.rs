@@ -76,15 +76,20 @@ impl Token {
     }
 
     /// What a browser is given for the token: no script reads it, no other site sends it.
-    pub fn cookie(&self) -> String {
-        let session = &self.session;
-        format!("{COOKIE}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={KEPT}")
+    pub fn cookie(&self, is_secure: bool) -> String {
+        set(&self.session, KEPT, is_secure)
     }
 
     /// What takes it away.
-    pub fn no_cookie() -> String {
-        format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0")
+    pub fn no_cookie(is_secure: bool) -> String {
+        set("", 0, is_secure)
     }
+}
+
+/// What came by TLS goes back by nothing else.
+fn set(value: &str, kept: u32, is_secure: bool) -> String {
+    let secure = if is_secure { "; Secure" } else { "" };
+    format!("{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={kept}{secure}")
 }
 
 fn digest(text: &str) -> [u8; 32] {
@@ -108,7 +113,8 @@ mod tests {
         };
         assert!(with(header::AUTHORIZATION, "Bearer 0123456789abcdef"));
         assert!(!with(header::AUTHORIZATION, "Bearer 0123456789abcdee"));
-        let cookie = token.cookie();
+        let cookie = token.cookie(false);
+        assert!(!cookie.contains("Secure") && token.cookie(true).ends_with("; Secure"));
         let pair = cookie.split(';').next().unwrap();
         assert!(with(header::COOKIE, pair));
         assert!(!with(header::COOKIE, "switchmark="));

@@ -29,9 +29,16 @@ pub fn cargo_for(processor: Processor, args: &[&str]) -> Result<Command> {
     flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
     let mut build = cargo(args);
     build.args(["--target", &target]);
-    // The compiler brings a linker and the C library along; the one part in C, SQLite, is compiled
-    // by Debian's cross-compiler.
-    if processor.name != own()?.name {
+    // The compiler brings a linker and the C library along; what is in C, SQLite and ring, is
+    // compiled by Debian's cross-compiler.
+    let is_own = processor.name == own()?.name;
+    // A program that may lie anywhere names each of its own addresses, in 24 octets, or in a bit so
+    // (DT_RELR, which musl reads since 1.2.4). On aarch64 it lies where it was linked to.
+    if processor.name == "x86_64" {
+        let linker = if is_own { "-Wl,-z," } else { "-z" };
+        flags.push(format!("-Clink-arg={linker}pack-relative-relocs"));
+    }
+    if !is_own {
         flags.extend(["-Clinker=rust-lld", "-Clink-self-contained=yes"].map(str::to_owned));
         let tool = |kind: &str| format!("{kind}_{}", target.replace('-', "_"));
         build.env(tool("CC"), format!("{}-linux-gnu-gcc", processor.name));

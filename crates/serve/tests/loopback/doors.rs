@@ -82,7 +82,7 @@ fn no_other_address_without_a_token_and_no_port_twice() {
     };
     drop(Server::bind(with).expect("with a token it may"));
     let server = Running::new(ScriptedJournal::of(1));
-    let again = Options { listen: server.place.clone(), ..Options::default() };
+    let again = Options { listen: server.place.listen.clone(), ..Options::default() };
     let error = Server::bind(again).expect_err("it is taken");
     assert!(error.hint().is_some_and(|hint| hint.contains("--listen")), "{error}");
 }

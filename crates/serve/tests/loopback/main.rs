@@ -9,3 +9,4 @@ mod live;
 mod pages;
 mod strangers;
 mod talk;
+mod tls;

@@ -12,8 +12,8 @@ use record::exposition::Family;
 use record::progress::{Progress, TrialLine, Values};
 use record::{RunStatus, RunSummary};
 use serve::{
-    Kind, Limits, Listen, Listing, Options, Server, Source, Stopper, Testbed, Token, Unavailable,
-    Watch,
+    Kind, Limits, Listen, Listing, Options, Place, Server, Source, Stopper, Testbed, Token,
+    Unavailable, Watch,
 };
 
 /// A journal of runs called `run-0` and so on; the newest is under way.
@@ -135,7 +135,7 @@ impl Watch for Follows {
 
 /// A server that ends with it.
 pub struct Running {
-    pub place: Listen,
+    pub place: Place,
     pub stopper: Stopper,
     thread: Option<JoinHandle<()>>,
 }
@@ -145,6 +145,7 @@ pub const TOKEN: &str = "a-token-of-the-tests";
 pub fn limits() -> Limits {
     Limits {
         connections: 128,
+        handshakes: 16,
         request: Duration::from_millis(400),
         stalled: Duration::from_millis(400),
     }
@@ -153,13 +154,11 @@ pub fn limits() -> Limits {
 impl Running {
     pub fn with(source: ScriptedJournal, listen: Listen, token: bool, limits: Limits) -> Self {
         let token = token.then(|| Token::new(TOKEN).expect("a token"));
-        let options = Options {
-            listen,
-            token,
-            names: vec!["lab-3".to_owned()],
-            limits,
-            ..Options::default()
-        };
+        let names = vec!["lab-3".to_owned()];
+        Self::by(source, Options { listen, token, names, limits, ..Options::default() })
+    }
+
+    pub fn by(source: ScriptedJournal, options: Options) -> Self {
         let server = Server::bind(options).expect("a free port");
         let (place, stopper) = (server.place().clone(), server.stopper());
         let thread = std::thread::spawn(move || server.run(Arc::new(source)).expect("it serves"));
@@ -175,7 +174,7 @@ impl Running {
     }
 
     pub fn address(&self) -> SocketAddr {
-        match self.place {
+        match self.place.listen {
             Listen::Tcp(address) => address,
             Listen::Unix(_) => panic!("no address"),
         }

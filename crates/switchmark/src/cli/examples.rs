@@ -175,6 +175,10 @@ const EXAMPLES: &[Of] = &[
                 "switchmark serve --listen 192.0.2.7:8377 --token-file token",
                 "for others too, who have to know the token",
             ),
+            (
+                "switchmark serve --listen 0.0.0.0 --token-file token --tls-certificate lab.pem --tls-key lab.key",
+                "the same by TLS, with a certificate of one's own",
+            ),
         ],
     ),
     (

@@ -74,6 +74,7 @@ impl Measuring {
 
 /// The run's page in a browser while it lasts.
 #[derive(Debug, Clone, Args)]
+#[command(mut_group("Tls", |group| group.requires("serve")))]
 pub struct Beside {
     /// Show the run in a browser while it lasts, as `serve` does: an address and a port, a port of
     /// this machine, or unix:PATH [127.0.0.1:8377, where none is given]
@@ -88,6 +89,20 @@ pub struct Beside {
     /// A file with the token that readers of --serve have to know
     #[arg(long, value_name = "FILE", requires = "serve")]
     pub token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub tls: Tls,
+}
+
+/// Who the server is, where it speaks TLS.
+#[derive(Debug, Clone, Args)]
+pub struct Tls {
+    /// Serve by TLS (https://) with this certificate: a PEM file, with its issuers' behind it
+    #[arg(long, alias = "tls-cert", value_name = "FILE", requires = "tls_key")]
+    pub tls_certificate: Option<PathBuf>,
+    /// The certificate's private key: a PEM file without a passphrase, that not just anybody may
+    /// read
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    pub tls_key: Option<PathBuf>,
 }
 
 /// The testbed of `--hosts`, or else that of `--testbed`.

@@ -6,6 +6,7 @@
 mod beside;
 mod deeds;
 mod folder;
+mod identity;
 mod journal;
 mod metrics;
 mod monitoring;
@@ -15,10 +16,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::json;
 use serve::{Deeds, Listen, Options, Server, Token};
 
-use super::options::Data;
+use super::options::{Data, Tls};
 use super::{Failure, Outcome, output, signals};
 use crate::config::ConfigError;
 use crate::config::source::plain;
@@ -40,12 +42,14 @@ pub struct Args {
     /// machine can reach PLACE
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    tls: Tls,
     /// A name of this host by which browsers may ask for pages, beside its addresses and localhost;
     /// may be given again
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
     /// Print alert rules for Prometheus, or a dashboard for Grafana, and serve nothing
-    #[arg(long, value_name = "WHAT", conflicts_with_all = ["listen", "token_file", "name", "json", "allow_run"])]
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["listen", "token_file", "tls_certificate", "tls_key", "name", "json", "allow_run"])]
     print: Option<monitoring::Printed>,
     /// Let pages stop a run under way on this machine, and go on with one that broke off; wants a
     /// token, or a socket
@@ -68,13 +72,18 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         deeds = Some(Arc::new(RunDeeds::new(journals.clone())?));
     }
     let token = args.token_file.as_deref().map(token).transpose()?;
+    let identity = args.tls.identity()?;
+    let doubt = identity.as_ref().and_then(|own| args.tls.doubt(own, Timestamp::now()));
     let listen = args.listen.clone().unwrap_or_default();
     let names = args.name.clone();
-    let options = Options { listen, token, names, deeds, ..Options::default() };
+    let options = Options { listen, identity, token, names, deeds, ..Options::default() };
     let bound = bind(options)?;
     let stopper = bound.stopper();
     signals::ending(move || stopper.stop()).map_err(Failure::unusable)?;
     say(args, &bound, &path)?;
+    if let Some(doubt) = doubt.filter(|_| !args.data.quiet) {
+        tell(&doubt);
+    }
     bound.run(journals.source()).map_err(Failure::unusable)?;
     Ok(Outcome::Done)
 }
@@ -105,9 +114,10 @@ fn say(args: &Args, bound: &Server, path: &Path) -> Result<(), Failure> {
         speak::print_json(&json!({ "schema": schema, "verb": "serve", "listening": place }))?;
     }
     output::say(&args.data, &format!("{place} shows {}; Ctrl-C ends it\n", path.display()))?;
-    if bound.place().is_open() && !args.data.quiet {
+    let place = bound.place();
+    if place.listen.is_open() && !place.is_secure && !args.data.quiet {
         tell(
-            "warning: pages and the token cross the network as plain text; where others can listen, come by `ssh -L` or put a proxy with TLS before it\n",
+            "warning: pages and the token cross the network as plain text; where others can listen, name a certificate by --tls-certificate, or come by `ssh -L`\n",
         );
     }
     Ok(())

@@ -6,6 +6,7 @@ mod crowd;
 mod deeds;
 mod prometheus;
 mod shown;
+mod tls;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use serve::{Listen, Options, Server, Stopper};
+use jiff::Timestamp;
+use serve::{Listen, Options, Place, Server, Stopper};
 
 use super::journal::Journal;
 use super::{bind, token};
@@ -19,49 +20,53 @@ use crate::cli::options::Beside;
 const LAST_LOOK: Duration = Duration::from_millis(600);
 
 /// A place that is listened at, and nobody answers yet.
-pub struct Bound(Server);
+pub struct Bound {
+    server: Server,
+    doubt: Option<String>,
+}
 
 /// Pages are shown as long as it lives.
 pub struct Guard {
     stopper: Stopper,
-    place: Listen,
+    place: Place,
+    doubt: Option<String>,
     server: Option<JoinHandle<()>>,
 }
 
 impl Bound {
-    /// As the flags say; none where they don't ask for it.
+    /// As the flags say; none where they don't ask for it. Listens, and starts no thread: whoever
+    /// makes a lab may have to enter a namespace first, and would have another loopback there.
     pub fn asked(flags: &Beside) -> Result<Option<Self>, Failure> {
-        let listen = flags.serve.as_ref();
-        listen.map(|listen| Self::new(listen, flags.token_file.as_deref())).transpose()
-    }
-
-    /// Listens, and starts no thread: whoever makes a lab may have to enter a namespace first, and
-    /// would have another loopback there.
-    pub fn new(listen: &Listen, token_file: Option<&Path>) -> Result<Self, Failure> {
-        let token = token_file.map(token).transpose()?;
-        let options = Options { listen: listen.clone(), token, ..Options::default() };
-        bind(options).map(Self)
+        let Some(listen) = flags.serve.clone() else { return Ok(None) };
+        let token = flags.token_file.as_deref().map(token).transpose()?;
+        let identity = flags.tls.identity()?;
+        let doubt = identity.as_ref().and_then(|own| flags.tls.doubt(own, Timestamp::now()));
+        let server = bind(Options { listen, identity, token, ..Options::default() })?;
+        Ok(Some(Self { server, doubt }))
     }
 
     /// Answers from here on.
     pub fn begin(self, path: &Path) -> Result<Guard, Failure> {
         let journal = Arc::new(Journal::at(path));
-        let (stopper, place) = (self.0.stopper(), self.0.place().clone());
+        let Self { server, doubt } = self;
+        let (stopper, place) = (server.stopper(), server.place().clone());
         let thread = thread::Builder::new().name("serve".to_owned());
         let server = thread.spawn(move || {
             // What keeps pages from being shown is no reason to stop measuring.
-            let _ = self.0.run(journal);
+            let _ = server.run(journal);
         })?;
-        Ok(Guard { stopper, place, server: Some(server) })
+        Ok(Guard { stopper, place, doubt, server: Some(server) })
     }
 }
 
 impl Guard {
     /// For whoever looks: `http://127.0.0.1:8377/live`.
     pub fn in_words(&self) -> String {
-        match &self.place {
-            Listen::Tcp(_) => format!("{}live shows the run while it lasts\n", self.place),
-            Listen::Unix(_) => format!("{} shows the run while it lasts, at /live\n", self.place),
+        let Self { place, .. } = self;
+        let doubt = self.doubt.as_deref().unwrap_or_default();
+        match &place.listen {
+            Listen::Tcp(_) => format!("{doubt}{place}live shows the run while it lasts\n"),
+            Listen::Unix(_) => format!("{place} shows the run while it lasts, at /live\n"),
         }
     }
 }
