@@ -47,6 +47,11 @@ pub(crate) fn percent(share: f64) -> String {
     value(Unit::Ratio, share)
 }
 
+/// A probability as percent; one that rounds to certainty is not certain.
+pub(crate) fn probability(share: f64) -> String {
+    if share > 0.9995 { "over 99.9\u{a0}%".to_owned() } else { percent(share) }
+}
+
 /// A share of line rate as percent, to a tenth, and never 100.0 % of what is less.
 pub(crate) fn share_of_line(share: f64) -> String {
     if share < 0.1 {
@@ -260,6 +265,9 @@ mod tests {
         check(Unit::Nanoseconds, 310.0, "310 ns");
         check(Unit::Nanoseconds, -4_100.0, "−4.10 µs");
         check(Unit::Nanoseconds, 0.0, "0 ns");
+        let said =
+            [0.985, 0.9994, 0.9996, 1.0].map(|share| probability(share).replace('\u{a0}', " "));
+        assert_eq!(said, ["98.5 %", "99.9 %", "over 99.9 %", "over 99.9 %"]);
         check(Unit::FramesPerSecond, 1_488_095.24, "1,488,095 frames/s");
         check(Unit::FramesPerSecond, 0.0, "0 frames/s");
         check(Unit::BitsPerSecond, 1e9, "1.00 Gbit/s");

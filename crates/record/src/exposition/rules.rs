@@ -114,12 +114,13 @@ fn changes() -> Vec<Rule> {
     ]
 }
 
-/// A counter that was not there a while ago has counted too, where the watch was.
+/// A counter that was not there a while ago has counted too, where the watch was scraped before it:
+/// what a Prometheus finds when it first looks is no news.
 fn new_changes(which: &str) -> String {
     let (changes, info) = (&names::WATCH_CHANGES.name, &names::WATCH_INFO.name);
     let of = format!("{changes}{{{which}}}");
     format!(
-        "increase({of}[{NEW}]) > 0\nor\n(\n  {of}\n  unless\n  {of} offset {NEW}\n)\nand on (testbed)\n{info} offset {NEW}"
+        "increase({of}[{NEW}]) > 0\nor\n(\n  {of}\n  unless\n  {of} offset {NEW}\n)\nand\n(\n  count_over_time({of}[{NEW}])\n  < on (testbed) group_left ()\n  max by (testbed) (count_over_time({info}[{NEW}]))\n)"
     )
 }
 

@@ -134,9 +134,10 @@ pub fn span(time: Nanos) -> String {
 }
 
 fn scaled(value: f64, units: &[Scaled]) -> String {
+    // What three digits would make a thousand of is one of the next.
     let (divisor, name) = units
         .iter()
-        .find(|(scale, _)| value.abs() >= *scale)
+        .find(|(scale, _)| value.abs() >= *scale * 0.9995)
         .or(units.last())
         .copied()
         .unwrap_or((1.0, ""));
@@ -146,9 +147,9 @@ fn scaled(value: f64, units: &[Scaled]) -> String {
 /// Three significant digits, no exponent.
 fn significant(value: f64) -> String {
     let decimals = match value.abs() {
-        v if v >= 100.0 || v == 0.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
+        v if v >= 99.95 || v == 0.0 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
         v => (2 - v.log10().floor() as i32).clamp(2, 6) as usize,
     };
     format!("{value:.decimals$}")
@@ -195,6 +196,9 @@ mod tests {
     fn values_have_three_digits_and_a_fitting_unit() {
         assert_eq!(value(Unit::Nanoseconds, 31_812.0), "31.8 µs");
         assert_eq!(value(Unit::Nanoseconds, -412.0), "-412 ns");
+        assert_eq!(value(Unit::Bytes, 999_640.0), "1.00 MB");
+        assert_eq!(value(Unit::Bytes, 99_970.0), "100 kB");
+        assert_eq!(value(Unit::Ratio, 0.999_96), "100 %");
         assert_eq!(value(Unit::BitsPerSecond, 98.7e6), "98.7 Mbit/s");
         assert_eq!(value(Unit::FramesPerSecond, 1_488_095.2), "1,488,095 /s");
         assert_eq!(value(Unit::Ratio, 0.000_12), "0.0120 %");

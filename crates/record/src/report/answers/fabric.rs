@@ -40,7 +40,8 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
         .map_or_else(String::new, |ports| format!(" Of {ports} nothing is known."));
     let found = match (reading::text(figure, Key::Groups), percent(Key::ExcessSeen)) {
         (Some(names), _) => {
-            let confidence = percent(Key::GroupsConfidence).unwrap_or_default();
+            let confidence = figure.number(Key::GroupsConfidence).map(words::probability);
+            let confidence = confidence.unwrap_or_default();
             let between = percent(Key::WorstShare).map_or_else(String::new, |share| {
                 format!(" With all traffic between groups a port gets {share} of its rate.")
             });

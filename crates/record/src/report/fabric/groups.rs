@@ -51,7 +51,7 @@ fn picture(figure: &Figure, figures: &[Figure]) -> Option<Picture> {
         escape(&title),
     );
     let trials = figure.number(Key::Trials).unwrap_or(0.0);
-    let confidence = figure.number(Key::GroupsConfidence).map(words::percent);
+    let confidence = figure.number(Key::GroupsConfidence).map(words::probability);
     let caption = format!(
         "{title}, in the device's order; told from {trials} floods, all of it right with a confidence of {}.",
         confidence.unwrap_or_else(|| "nothing known".to_owned())
