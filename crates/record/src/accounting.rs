@@ -92,6 +92,11 @@ impl TrialAccount {
 /// So many reasons are told at once; the report has all.
 const MOST_REASONS: usize = 5;
 
+/// All gates that did not hold, with the trial's numbers.
+pub(crate) fn all_exactly(defects: &[Defect]) -> String {
+    defects.iter().map(exactly).collect::<Vec<_>>().join("; ")
+}
+
 /// The gate that did not hold, with the trial's numbers.
 pub(crate) fn exactly(defect: &Defect) -> String {
     match defect {

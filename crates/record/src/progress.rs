@@ -18,7 +18,7 @@ use trial::record::{FlowRecord, Outcome};
 use trial::{Flow, FlowKind, Role, Schedule, Trial, TrialRecord};
 
 pub use self::ports::{PortLine, PortState};
-use crate::accounting::exactly;
+use crate::accounting::{all_exactly, exactly};
 use crate::run::RunMeta;
 use crate::seconds::{Second, seconds};
 use crate::text::numbers;
@@ -174,17 +174,16 @@ impl Tracker {
 
     /// Takes a watch's visit, which stands in the place of a trial.
     pub fn visit(&mut self, ordinal: u64, visit: &Visit) {
-        let Some(watch) = self.watch.take() else { return };
-        let line = visits::line(ordinal, visit, &watch);
-        if line.is_some_and(|line| self.put(line, visit.at_unix_ns))
-            && let Some(seen) = visits::seen(visit, &watch)
-        {
-            if let Some(reason) = &seen.spoilt {
-                self.warn(reason_kind(reason), reason.clone());
-            }
-            ports::take(&mut self.ports, ordinal + 1, seen);
+        let Some(watch) = &self.watch else { return };
+        let (line, seen) = (visits::line(ordinal, visit, watch), visits::seen(visit, watch));
+        let (Some(line), Some(seen)) = (line, seen) else { return };
+        if !self.put(line, visit.at_unix_ns) {
+            return;
         }
-        self.watch = Some(watch);
+        if let Some(reason) = &seen.spoilt {
+            self.warn(reason_kind(reason), reason.clone());
+        }
+        ports::take(&mut self.ports, ordinal + 1, seen);
     }
 
     /// The newest line; whether it is one that was not known.
@@ -311,9 +310,7 @@ fn reason_kind(reason: &str) -> String {
 fn line(ordinal: u64, trial: &Trial, record: &TrialRecord) -> TrialLine {
     let (outcome, result) = match &record.outcome {
         Outcome::Valid => ("valid", result(trial, record)),
-        Outcome::Invalid { reasons } => {
-            ("invalid", reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
-        }
+        Outcome::Invalid { reasons } => ("invalid", all_exactly(reasons)),
         Outcome::Failed { reason } => ("failed", reason.clone()),
     };
     TrialLine {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use trial::record::{FlowRecord, Outcome};
 use trial::{Trial, TrialRecord};
 
-use crate::accounting::exactly;
+use crate::accounting::all_exactly;
 use crate::text::numbers;
 
 /// A port, as its newest trial left it.
@@ -38,7 +38,7 @@ pub enum PortState {
 pub type Ports = BTreeMap<String, PortLine>;
 
 /// What a trial says of its ports.
-pub struct Seen {
+pub struct TrialPorts {
     /// By port: frames lost of frames sent, of all flows that end there.
     pub ports: BTreeMap<String, (u64, u64)>,
     /// Why it does not count.
@@ -46,7 +46,7 @@ pub struct Seen {
 }
 
 /// Takes what the trial of that number says.
-pub fn take(ports: &mut Ports, number: u64, seen: Seen) {
+pub fn take(ports: &mut Ports, number: u64, seen: TrialPorts) {
     for (port, (lost, sent)) in seen.ports {
         let (state, said) = match (&seen.spoilt, lost) {
             (Some(why), _) => (PortState::Spoilt, format!("trial {number} does not count: {why}")),
@@ -61,12 +61,10 @@ pub fn take(ports: &mut Ports, number: u64, seen: Seen) {
 }
 
 /// What a trial's record says.
-pub fn seen(trial: &Trial, record: &TrialRecord) -> Seen {
+pub fn seen(trial: &Trial, record: &TrialRecord) -> TrialPorts {
     let spoilt = match &record.outcome {
         Outcome::Valid => None,
-        Outcome::Invalid { reasons } => {
-            Some(reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
-        }
+        Outcome::Invalid { reasons } => Some(all_exactly(reasons)),
         Outcome::Failed { reason } => Some(reason.clone()),
     };
     let mut ports: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -77,7 +75,7 @@ pub fn seen(trial: &Trial, record: &TrialRecord) -> Seen {
             *counted = (counted.0 + lost, counted.1 + sent);
         }
     }
-    Seen { ports, spoilt }
+    TrialPorts { ports, spoilt }
 }
 
 /// Frames of a flow that did not come, and those sent. What TCP sends again is no loss to whom it

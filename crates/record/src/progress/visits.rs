@@ -5,9 +5,9 @@
 use method::watch::{Came, Visit, WatchSpec, What};
 use page::Unit;
 
-use super::ports::Seen;
+use super::ports::TrialPorts;
 use super::{TrialLine, Values};
-use crate::accounting::exactly;
+use crate::accounting::all_exactly;
 use crate::text::numbers;
 
 /// A visit in a line; none of a way that the watch does not have.
@@ -39,21 +39,21 @@ pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine>
 }
 
 /// What it says of the ports of its way.
-pub fn seen(visit: &Visit, watch: &WatchSpec) -> Option<Seen> {
+pub fn seen(visit: &Visit, watch: &WatchSpec) -> Option<TrialPorts> {
     let way = watch.ways.get(visit.way)?;
     let counted = [visit.there, visit.back].into_iter().flatten();
     let (lost, sent) = counted.fold((0, 0), |(lost, sent), one| (lost + one.lost, sent + one.sent));
     // Where nothing came, something was lost, whatever was counted.
     let lost = if visit.came == Came::Nothing { lost.max(1) } else { lost };
     let ports = [&way.from, &way.to].map(|port| (port.to_string(), (lost, sent.max(lost))));
-    Some(Seen { ports: ports.into(), spoilt: spoilt(visit) })
+    Some(TrialPorts { ports: ports.into(), spoilt: spoilt(visit) })
 }
 
 /// Why it does not count.
 fn spoilt(visit: &Visit) -> Option<String> {
     match &visit.came {
         Came::Valid | Came::Nothing => None,
-        Came::Invalid(reasons) => Some(reasons.iter().map(exactly).collect::<Vec<_>>().join("; ")),
+        Came::Invalid(reasons) => Some(all_exactly(reasons)),
         Came::Failed(reason) => Some(reason.clone()),
     }
 }
