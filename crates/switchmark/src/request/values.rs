@@ -119,6 +119,19 @@ pub(super) fn seconds(text: &str) -> String {
     if bare { format!("{text}s") } else { text.to_owned() }
 }
 
+/// A time in a range, which is told in the units that people write.
+fn time_within(
+    time: Nanos,
+    range: &RangeInclusive<Nanos>,
+    told: &str,
+    hint: &str,
+) -> Result<Nanos, Misfit> {
+    if range.contains(&time) {
+        return Ok(time);
+    }
+    Err((format!("{time} is outside the range of {told}"), hint.to_owned()))
+}
+
 /// A load phase between 10 ms and a day.
 #[derive(Debug, Clone)]
 pub struct Duration;
@@ -127,13 +140,9 @@ impl Value for Duration {
     type Is = Nanos;
 
     fn read(text: &str) -> Result<Nanos, Misfit> {
-        let duration: Nanos = unit(text, "\"5s\" or \"300ms\"")?;
+        let time = unit(text, "\"5s\" or \"300ms\"")?;
         let range = Nanos::from_millis(10)..=Nanos::from_secs(86_400);
-        if range.contains(&duration) {
-            return Ok(duration);
-        }
-        let message = format!("{duration} is outside the range of a duration, 10ms…24h");
-        Err((message, "300 ms are a look, 60 s are RFC 2544's".to_owned()))
+        time_within(time, &range, "a duration, 10ms…24h", "300 ms are a look, 60 s are RFC 2544's")
     }
 
     fn typed(text: &str) -> Result<Nanos, Misfit> {
@@ -149,13 +158,9 @@ impl Value for HowLong {
     type Is = Nanos;
 
     fn read(text: &str) -> Result<Nanos, Misfit> {
-        let length: Nanos = unit(text, "\"8h\" or \"30d\"")?;
+        let time = unit(text, "\"8h\" or \"30d\"")?;
         let range = Nanos::from_secs(1)..=Nanos::from_secs(3650 * 86_400);
-        if range.contains(&length) {
-            return Ok(length);
-        }
-        let message = format!("{length} is outside the range of a length, 1s…3650d");
-        Err((message, "leave it out for one that goes on".to_owned()))
+        time_within(time, &range, "a length, 1s…3650d", "leave it out for one that goes on")
     }
 
     fn typed(text: &str) -> Result<Nanos, Misfit> {
