@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("record", &["page", "trial", "method", "measure"]),
     ("import", &["page", "measure"]),
     ("serve", &["record"]),
+    ("management", &[]),
     (
         "switchmark",
         &[
@@ -40,6 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "record",
             "import",
             "serve",
+            "management",
         ],
     ),
     ("xtask", &[]),

@@ -1,0 +1,140 @@
+//! What a device said of its ports at one moment, and what changed between two moments.
+//!
+//! Owns the wrap of narrow counters and the sight of a device that began anew. Never decides what a
+//! change means.
+
+use std::collections::BTreeMap;
+
+/// Counters of 32 bits wrap here (RFC 2578 §7.1.6).
+const WRAP: u64 = 1 << 32;
+
+/// What a device says of its ports.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Account {
+    /// By the device's own name of the port: `swp1`, `Ethernet4`, `ge-0/0/1`.
+    pub ports: BTreeMap<String, PortAccount>,
+    /// Hundredths of a second since the device's management came up, where it says so.
+    pub uptime_cs: Option<u32>,
+}
+
+/// One port's counters, by names such as `rx_packets`, `tx_dropped`, `rx_pause`; others as the user
+/// named them.
+pub type PortAccount = BTreeMap<String, Counter>;
+
+/// A counter as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// How far it had counted.
+    pub value: u64,
+    /// Whether it has 32 bits, and so begins anew every 4,294,967,296 frames.
+    pub narrow: bool,
+}
+
+impl Counter {
+    /// One that never wraps.
+    pub const fn wide(value: u64) -> Self {
+        Self { value, narrow: false }
+    }
+}
+
+/// What a device counted between two accounts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// By port and counter; only what both accounts have and what can be told apart.
+    pub ports: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Why something is not there.
+    pub doubts: Vec<Doubt>,
+}
+
+/// Why a change can't be told.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doubt {
+    /// The device's management began anew in between, and its counters with it.
+    Restarted,
+    /// A counter went back, and nothing says that it has 32 bits.
+    WentBack {
+        /// The device's name of the port.
+        port: String,
+        /// The counter.
+        counter: String,
+    },
+    /// A port of the earlier account is not in the later one.
+    Gone {
+        /// The device's name of the port.
+        port: String,
+    },
+}
+
+impl Account {
+    /// What changed since `before`. A narrow counter may have wrapped once: a trial that is long
+    /// enough for two wraps of it can't be told from a shorter one.
+    pub fn since(&self, before: &Self) -> Changes {
+        // Wraps after 497 days, and is told from a restart by nobody.
+        if let (Some(then), Some(now)) = (before.uptime_cs, self.uptime_cs)
+            && now < then
+        {
+            return Changes { ports: BTreeMap::new(), doubts: vec![Doubt::Restarted] };
+        }
+        let mut changes = Changes::default();
+        for (port, then) in &before.ports {
+            let Some(now) = self.ports.get(port) else {
+                changes.doubts.push(Doubt::Gone { port: port.clone() });
+                continue;
+            };
+            let counted = changes.ports.entry(port.clone()).or_default();
+            for (counter, then) in then {
+                let Some(now) = now.get(counter) else { continue };
+                if let Some(by) = now.since(*then) {
+                    counted.insert(counter.clone(), by);
+                } else {
+                    let (port, counter) = (port.clone(), counter.clone());
+                    changes.doubts.push(Doubt::WentBack { port, counter });
+                }
+            }
+        }
+        changes
+    }
+}
+
+impl Counter {
+    fn since(self, before: Self) -> Option<u64> {
+        let narrow = self.narrow && before.narrow && before.value < WRAP && self.value < WRAP;
+        let wrapped = || narrow.then(|| self.value + WRAP - before.value);
+        self.value.checked_sub(before.value).or_else(wrapped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(uptime_cs: Option<u32>, ports: &[(&str, u64, bool)]) -> Account {
+        let port = |&(name, value, narrow): &(&str, u64, bool)| {
+            let counters =
+                PortAccount::from([("rx_packets".to_owned(), Counter { value, narrow })]);
+            (name.to_owned(), counters)
+        };
+        Account { ports: ports.iter().map(port).collect(), uptime_cs }
+    }
+
+    #[test]
+    fn a_change_is_told_or_a_doubt() {
+        let went_back = Doubt::WentBack { port: "1".to_owned(), counter: "rx_packets".to_owned() };
+        let up = Some(100);
+        for (before, after, by, doubts) in [
+            ((up, 5, false), (up, 12, false), Some(7), vec![]),
+            ((None, 5, false), (None, 5, false), Some(0), vec![]),
+            ((up, WRAP - 3, true), (Some(200), 4, true), Some(7), vec![]),
+            ((up, WRAP - 3, false), (Some(200), 4, false), None, vec![went_back.clone()]),
+            ((None, WRAP + 3, true), (None, 4, true), None, vec![went_back]),
+            ((up, 5, true), (Some(50), 12, true), None, vec![Doubt::Restarted]),
+        ] {
+            let of = |(uptime, value, narrow)| account(uptime, &[("1", value, narrow)]);
+            let changes = of(after).since(&of(before));
+            let told = changes.ports.get("1").and_then(|port| port.get("rx_packets"));
+            assert_eq!((told.copied(), changes.doubts), (by, doubts), "{before:?} {after:?}");
+        }
+        let gone = account(None, &[]).since(&account(None, &[("1", 5, false)]));
+        assert_eq!(gone.doubts, [Doubt::Gone { port: "1".to_owned() }]);
+    }
+}
