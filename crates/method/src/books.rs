@@ -1,71 +1,170 @@
-//! Where lost frames went: the sequence numbers' count against the kernel's own counters.
+//! A trial's books: each frame that was lost, and the place where it died.
 //!
-//! Never decides whether a trial is valid; never guesses: what no counter explains is left over.
+//! Owns what a counter on the frames' way means, and the sums of what went into a place and came
+//! out of it. Never decides whether a trial is valid, and never guesses: what neither a counter nor
+//! a sum explains is left over.
 
-use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, sum};
+mod way;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED};
 use trial::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
 use trial::{Flow, FlowKind, Trial};
 
-/// The books of one flow of datagrams.
+/// The books of a trial's datagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reconciliation {
-    /// Frames the kernel took from the sender and the receiver never saw.
+pub struct Books {
+    /// How many flows they are of.
+    pub flows: usize,
+    /// Frames the kernel took from senders and receivers never saw.
     pub lost: u64,
-    /// Of these, dropped by counters on the device's side.
-    pub device: u64,
-    /// Dropped by counters on the tester's side.
-    pub tester: u64,
-    /// `lost - device - tester`; negative where counters moved for frames that were not the flow's.
+    /// Where frames died; none of them zero, and none at all where nothing was lost.
+    pub deaths: Vec<Death>,
+    /// `lost`, less all deaths; negative where counters moved for frames that were not the flows'.
     pub unexplained: i64,
-    /// Every counter behind it, none of them zero.
-    pub entries: Vec<Entry>,
+    /// Frames that a device says went on, or came, beyond what its hosts can have sent and lost:
+    /// its counters and theirs contradict each other.
+    pub contradicted: u64,
 }
 
-/// One counter's share.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// The port, as in the record.
-    pub place: String,
-    /// Whose it is.
-    pub side: Side,
-    /// The counter's name.
-    pub counter: String,
-    /// Frames attributed to it.
+/// Frames that died in one place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Death {
+    /// Where.
+    pub place: Place,
+    /// The counter that says so; without one, a sum of what came and what went on does.
+    pub counter: Option<String>,
+    /// How many.
     pub frames: u64,
 }
 
-/// Balances the trial's one datagram flow; `None` where it has none or several, or no record of it.
-///
-/// A frame that a veth's peer refuses is counted at both ends of the cable: it is put down to the
-/// end that refused it. A full receive queue of the device is so the device's loss, and a full
-/// backlog of the receiving host the tester's.
-pub fn reconcile(trial: &Trial, record: &TrialRecord) -> Option<Reconciliation> {
-    let (flow, seen) = only_datagrams(trial, record)?;
-    let mut entries = Vec::new();
-    sender_side(flow, record, &mut entries);
-    device_side(flow, record, &mut entries);
-    receiver_side(flow, seen, record, &mut entries);
-    entries.retain(|entry| entry.frames > 0);
-    let total = |side| entries.iter().filter(|e| e.side == side).map(|e| e.frames).sum::<u64>();
-    let lost = seen.received.lost(seen.sent);
-    let (device, tester) = (total(Side::Device), total(Side::Tester));
-    let unexplained = lost as i64 - device as i64 - tester as i64;
-    Some(Reconciliation { lost, device, tester, unexplained, entries })
+/// A place on the way of frames, in the order in which they come by. Ports are named as in records.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A sending host's queue or driver.
+    Sender(String),
+    /// The cable from a host to a device.
+    CableIn {
+        /// The host's port.
+        from: String,
+        /// The device's port.
+        to: String,
+    },
+    /// Where they came into a device.
+    Ingress(String),
+    /// Between a device's ports; its name.
+    Inside(String),
+    /// Where they were to leave a device.
+    Egress(String),
+    /// The cable from a device to a host.
+    CableOut {
+        /// The device's port.
+        from: String,
+        /// The host's port.
+        to: String,
+    },
+    /// A receiving host: its port, or its socket.
+    Receiver(String),
 }
 
-fn only_datagrams<'a>(
-    trial: &'a Trial,
-    record: &'a TrialRecord,
-) -> Option<(&'a Flow, &'a DatagramsRecord)> {
-    let mut flows = trial.flows.iter().enumerate();
-    let (at, flow) = flows.find(|(_, f)| matches!(f.kind, FlowKind::Datagrams(_)))?;
-    if flows.any(|(_, f)| matches!(f.kind, FlowKind::Datagrams(_))) {
+impl Place {
+    /// Whether it is the tester's own.
+    pub const fn is_tester(&self) -> bool {
+        matches!(self, Self::Sender(_) | Self::Receiver(_))
+    }
+
+    /// Whether it is in a device.
+    pub const fn is_device(&self) -> bool {
+        matches!(self, Self::Ingress(_) | Self::Inside(_) | Self::Egress(_))
+    }
+}
+
+/// As it stands in a table: `sw1/2, egress`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sender(port) => write!(f, "{port}, the sender"),
+            Self::CableIn { from, to } | Self::CableOut { from, to } => {
+                write!(f, "cable {from} → {to}")
+            }
+            Self::Ingress(port) => write!(f, "{port}, ingress"),
+            Self::Inside(device) => write!(f, "{device}, between its ports"),
+            Self::Egress(port) => write!(f, "{port}, egress"),
+            Self::Receiver(port) => write!(f, "{port}, the receiver"),
+        }
+    }
+}
+
+impl Books {
+    /// Frames that died in places of a kind.
+    pub fn died(&self, is: impl Fn(&Place) -> bool) -> u64 {
+        self.deaths.iter().filter(|death| is(&death.place)).map(|death| death.frames).sum()
+    }
+
+    /// Of these, those that the tester itself dropped.
+    pub fn tester(&self) -> u64 {
+        self.died(Place::is_tester)
+    }
+
+    /// Whether each lost frame is accounted for, and no more.
+    pub const fn closed(&self) -> bool {
+        self.unexplained == 0 && self.contradicted == 0
+    }
+}
+
+/// Balances a trial's datagrams; `None` where it has none, or no record of them.
+///
+/// A frame that a veth's peer refuses is counted at both ends of the cable: it is put down to the
+/// end that refused it. A full receive queue of a lab's device is so the device's loss, and a full
+/// backlog of the receiving host the tester's. A device that tells of itself has no such peer.
+pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
+    let flows = datagrams(trial, record);
+    if flows.is_empty() {
         return None;
     }
-    match record.flows.get(at)? {
-        FlowRecord::Datagrams(seen) => Some((flow, seen)),
-        _ => None,
+    let mut deaths = Vec::new();
+    let hosts = |end: fn(&Flow) -> &str| -> BTreeSet<&str> {
+        flows.iter().map(|(flow, _)| end(flow)).collect()
+    };
+    let receivers = hosts(|flow| &flow.to.host);
+    for sender in hosts(|flow| &flow.from.host) {
+        sender_side(sender, &receivers, record, &mut deaths);
     }
+    device_side(&receivers, record, &mut deaths);
+    for receiver in &receivers {
+        receiver_side(receiver, &flows, record, &mut deaths);
+    }
+    deaths.retain(|death| death.frames > 0);
+    let lost: u64 = flows.iter().map(|(_, seen)| seen.received.lost(seen.sent)).sum();
+    let named: u64 = deaths.iter().map(|death| death.frames).sum();
+    let left = lost.saturating_sub(named);
+    let sums = way::sums(trial, &flows, record, &deaths);
+    let by_sums: u64 = sums.iter().map(|death| death.frames).sum();
+    let contradicted = by_sums.saturating_sub(left);
+    if contradicted == 0 {
+        deaths.extend(sums);
+    }
+    deaths.sort();
+    let explained: u64 = deaths.iter().map(|death| death.frames).sum();
+    let unexplained = lost as i64 - explained as i64;
+    // What counters moved for then was nobody's whom the trial knows.
+    if lost == 0 {
+        deaths.clear();
+    }
+    Some(Books { flows: flows.len(), lost, deaths, unexplained, contradicted })
+}
+
+type Seen<'a> = Vec<(&'a Flow, &'a DatagramsRecord)>;
+
+fn datagrams<'a>(trial: &'a Trial, record: &'a TrialRecord) -> Seen<'a> {
+    let pairs = trial.flows.iter().zip(&record.flows);
+    let of = |(flow, record): (&'a Flow, &'a FlowRecord)| match (&flow.kind, record) {
+        (FlowKind::Datagrams(_), FlowRecord::Datagrams(seen)) => Some((flow, seen)),
+        _ => None,
+    };
+    pairs.filter_map(of).collect()
 }
 
 /// The tester's ports on a host, however many interfaces the flow's port spreads over.
@@ -77,63 +176,89 @@ fn ports_of<'a>(record: &'a TrialRecord, host: &'a str) -> impl Iterator<Item = 
 }
 
 fn device_ports(record: &TrialRecord) -> impl Iterator<Item = &PortCounters> {
-    record.ports.iter().filter(|p| p.side == Side::Device)
+    record.ports.iter().filter(|p| p.side != Side::Tester)
 }
 
 fn read(port: &PortCounters, counter: &str) -> u64 {
     port.counters.get(counter).copied().unwrap_or(0)
 }
 
-fn entry(place: &str, side: Side, counter: &str, frames: u64) -> Entry {
-    Entry { place: place.to_owned(), side, counter: counter.to_owned(), frames }
+fn refused_by<'a>(ports: impl Iterator<Item = &'a PortCounters>) -> u64 {
+    ports.map(|port| read(port, RX_DROPPED)).sum()
+}
+
+fn refused_by_hosts(hosts: &BTreeSet<&str>, record: &TrialRecord) -> u64 {
+    hosts.iter().map(|host| refused_by(ports_of(record, host))).sum()
+}
+
+fn death(place: Place, counter: &str, frames: u64) -> Death {
+    Death { place, counter: Some(counter.to_owned()), frames }
 }
 
 /// The sender's queue, and its driver's drops beyond those that the other end owns to.
-fn sender_side(flow: &Flow, record: &TrialRecord, entries: &mut Vec<Entry>) {
-    let mut refused: u64 = if device_ports(record).next().is_some() {
-        sum(&record.ports, Side::Device, RX_DROPPED)
-    } else {
-        ports_of(record, &flow.to.host).map(|p| read(p, RX_DROPPED)).sum()
+fn sender_side(
+    sender: &str,
+    receivers: &BTreeSet<&str>,
+    record: &TrialRecord,
+    deaths: &mut Vec<Death>,
+) {
+    let mut refused = match device_ports(record).next().map(|port| port.side) {
+        None => refused_by_hosts(receivers, record),
+        Some(Side::Device) => refused_by(device_ports(record)),
+        Some(Side::Tester | Side::Reported) => 0,
     };
-    for port in ports_of(record, &flow.from.host) {
-        let drops = read(port, QDISC_DROPS);
-        entries.push(entry(&port.place, Side::Tester, QDISC_DROPS, drops));
-        entries.push(less_refused(port, Side::Tester, &mut refused));
+    for port in ports_of(record, sender) {
+        let place = || Place::Sender(port.place.clone());
+        deaths.push(death(place(), QDISC_DROPS, read(port, QDISC_DROPS)));
+        deaths.push(death(place(), TX_DROPPED, less_refused(port, &mut refused)));
     }
 }
 
-fn device_side(flow: &Flow, record: &TrialRecord, entries: &mut Vec<Entry>) {
-    let mut refused = ports_of(record, &flow.to.host).map(|p| read(p, RX_DROPPED)).sum();
+fn device_side(receivers: &BTreeSet<&str>, record: &TrialRecord, deaths: &mut Vec<Death>) {
+    let mut refused = refused_by_hosts(receivers, record);
     for port in device_ports(record) {
-        for counter in [RX_DROPPED, RX_MISSED, QDISC_DROPS] {
-            entries.push(entry(&port.place, Side::Device, counter, read(port, counter)));
+        let ingress = || Place::Ingress(port.place.clone());
+        let egress = || Place::Egress(port.place.clone());
+        for counter in [RX_DROPPED, RX_MISSED] {
+            deaths.push(death(ingress(), counter, read(port, counter)));
         }
-        entries.push(less_refused(port, Side::Device, &mut refused));
+        deaths.extend(way::damaged(port));
+        deaths.push(death(egress(), QDISC_DROPS, read(port, QDISC_DROPS)));
+        let dropped = match port.side {
+            Side::Reported => read(port, TX_DROPPED),
+            Side::Device | Side::Tester => less_refused(port, &mut refused),
+        };
+        deaths.push(death(egress(), TX_DROPPED, dropped));
+        deaths.push(death(egress(), way::TX_ERRORS, read(port, way::TX_ERRORS)));
     }
 }
 
 /// A port's drops on the way out, less those that the cable's other end has counted.
-fn less_refused(port: &PortCounters, side: Side, refused: &mut u64) -> Entry {
+fn less_refused(port: &PortCounters, refused: &mut u64) -> u64 {
     let out = read(port, TX_DROPPED);
     let others = out.min(*refused);
     *refused -= others;
-    entry(&port.place, side, TX_DROPPED, out - others)
+    out - others
 }
 
-/// The receiver's NIC and backlog, then its socket, by the socket's own counter or the host's.
-fn receiver_side(
-    flow: &Flow,
-    seen: &DatagramsRecord,
-    record: &TrialRecord,
-    entries: &mut Vec<Entry>,
-) {
-    for port in ports_of(record, &flow.to.host) {
+/// The receiver's NIC and backlog, then its sockets, by their own counters or the host's.
+fn receiver_side(receiver: &str, flows: &Seen<'_>, record: &TrialRecord, deaths: &mut Vec<Death>) {
+    for port in ports_of(record, receiver) {
         for counter in [RX_DROPPED, RX_MISSED] {
-            entries.push(entry(&port.place, Side::Tester, counter, read(port, counter)));
+            deaths.push(death(Place::Receiver(port.place.clone()), counter, read(port, counter)));
         }
     }
-    let host = record.hosts.iter().find(|h| h.host == flow.to.host);
+    let mut sockets: BTreeMap<String, u64> = BTreeMap::new();
+    for (flow, seen) in flows.iter().filter(|(flow, _)| flow.to.host == receiver) {
+        *sockets.entry(flow.to.to_string()).or_default() += seen.socket_drops;
+    }
+    let host = record.hosts.iter().find(|host| host.host == receiver);
     let counted = HOST_LOSS.iter().filter_map(|name| host?.usage.counters.get(*name)).sum::<u64>();
-    let socket = seen.socket_drops.max(counted);
-    entries.push(entry(&flow.to.to_string(), Side::Tester, "socket_drops", socket));
+    let told: u64 = sockets.values().sum();
+    // What no socket owns to is the host's, at whichever of its ports.
+    if let Some(first) = sockets.values_mut().next() {
+        *first += counted.saturating_sub(told);
+    }
+    let drops = sockets.into_iter();
+    deaths.extend(drops.map(|(port, drops)| death(Place::Receiver(port), "socket_drops", drops)));
 }

@@ -4,11 +4,11 @@
 //! clock, and knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.
 
 pub mod acceptance;
+pub mod books;
 pub mod comparison;
 pub mod conformance;
 pub mod explain;
 pub mod prove;
-pub mod reconcile;
 pub mod search;
 pub mod study;
 pub mod verdict;
@@ -16,7 +16,6 @@ pub mod watch;
 
 pub use conformance::{Clause, conformance};
 pub use explain::{explain_size, line_rate_in_words};
-pub use reconcile::{Reconciliation, reconcile};
 pub use study::{
     Arrangement, Background, Between, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, Estimate,
     FabricSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile,

@@ -7,6 +7,7 @@
 pub mod acceptance;
 mod among;
 mod answers;
+mod books;
 mod buffer;
 mod campaign;
 mod caveats;
@@ -118,6 +119,14 @@ pub fn text(run: &ReportInput<'_>, screen: Screen) -> String {
         // Trials make pictures, and text has none.
         of_studies("", &ReportInput { records: &[], ..*run })
     };
+    let books = books::told("", run.records);
+    let sections: Vec<Section> = match books {
+        Some((said, section)) => {
+            answers.extend(said);
+            sections.into_iter().chain([section]).collect()
+        }
+        None => sections,
+    };
     text::told(&answers, &sections, run.figures, screen)
 }
 
@@ -148,6 +157,10 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
     } else {
         sections.extend(of_studies(&anchor, run));
         sections.extend(conformance::sections(&anchor, run));
+    }
+    if let Some((said, section)) = books::told(&anchor, run.records) {
+        answers.extend(said);
+        sections.push(section);
     }
     sections.extend(devices::section(&anchor, run.records));
     sections.extend(caveats::section(&anchor, run.figures));

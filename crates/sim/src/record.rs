@@ -42,15 +42,21 @@ impl Baseline {
             .map(|nic| PortCounters {
                 place: nic.place.to_string(),
                 side: Side::Tester,
+                cable: None,
                 counters: nic.counters(),
             })
             .collect();
         if nics.iter().any(crate::nic::Nic::is_at_network) {
             let edges = self.edges.iter().take(topology.hosts.len());
-            ports.extend((0..).map(Edge).zip(edges).map(|(edge, before)| PortCounters {
-                place: format!("{}/{}", profile.name, port_name(profile, edge)),
-                side: Side::Device,
-                counters: since(world.network.counts(edge), *before),
+            ports.extend((0..).map(Edge).zip(edges).map(|(edge, before)| {
+                let port = port_name(profile, edge);
+                let cable = topology.at_device(&profile.name, &port).map(|port| port.to_string());
+                PortCounters {
+                    place: format!("{}/{port}", profile.name),
+                    side: Side::Device,
+                    cable,
+                    counters: since(world.network.counts(edge), *before),
+                }
             }));
         }
         ports

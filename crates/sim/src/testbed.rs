@@ -96,7 +96,7 @@ impl VirtualTestbed {
             ports,
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
-            device: DeviceRecord { probe: None, deeds },
+            device: DeviceRecord { deeds, ..DeviceRecord::default() },
             unanswered: false,
         })
     }

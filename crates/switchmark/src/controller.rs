@@ -4,6 +4,7 @@
 //! and a model ([`Opened`]). Never sends or receives a probe itself, and never judges a figure:
 //! what makes a trial valid is `method`'s.
 
+mod accounts;
 mod assemble;
 mod clocks;
 mod command;

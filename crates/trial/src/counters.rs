@@ -1,5 +1,5 @@
 //! Names of kernel counters and what a movement of each means, once for validity and
-//! reconciliation.
+//! the books.
 //!
 //! Never reads a counter; unknown names mean nothing here.
 //!

@@ -51,6 +51,47 @@ pub struct DeviceRecord {
     /// The trial's events, as they were carried out.
     #[serde(default)]
     pub deeds: Vec<DeedRecord>,
+    /// How devices that were asked for their own counters answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<ReadingRecord>,
+}
+
+/// How a device was asked for its own counters, before the load and after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadingRecord {
+    /// Its name.
+    pub device: String,
+    /// From the load's end until its counters had caught up with the frames, or were given up.
+    pub waited: Nanos,
+    /// Why some of its counters are not among the record's.
+    pub doubts: Vec<ReadingDoubt>,
+}
+
+/// Why a device's counters are not a trial's.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "doubt", rename_all = "kebab-case")]
+pub enum ReadingDoubt {
+    /// It could not be read.
+    Unread {
+        /// In the words of whoever asked.
+        why: String,
+    },
+    /// It began anew in between, and its counters with it.
+    Restarted,
+    /// A counter went back, and nothing says that it has 32 bits.
+    WentBack {
+        /// The device's port, as in cables.
+        port: String,
+        /// The counter.
+        counter: String,
+    },
+    /// A port was there before the load and not after it.
+    Gone {
+        /// The device's port, as in cables.
+        port: String,
+    },
+    /// They were still moving when they were read for the last time.
+    Moving,
 }
 
 /// One event as it was.
@@ -60,6 +101,16 @@ pub struct DeedRecord {
     pub at: Nanos,
     /// How long the hook took; a device may come up later than it returns.
     pub took: Nanos,
+}
+
+impl FlowRecord {
+    /// Frames that its sender handed over, where it counted them.
+    pub const fn frames_sent(&self) -> Option<u64> {
+        match self {
+            Self::Datagrams(seen) => Some(seen.sent),
+            Self::Echo(_) | Self::Bulk(_) | Self::Exchange(_) | Self::Storage(_) => None,
+        }
+    }
 }
 
 impl TrialRecord {
@@ -310,19 +361,24 @@ pub struct PortCounters {
     pub place: String,
     /// Whose it is.
     pub side: Side,
+    /// Of a device's port: the host's port at the other end of its cable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cable: Option<String>,
     /// By the kernel's own names: `rx_packets`, `tx_packets`, `rx_dropped`, `tx_dropped`,
     /// `rx_missed_errors`, `qdisc_drops`, `carrier_changes`… Only what could be read; zeros kept.
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Whether a counter is the tester's or the device's.
+/// Whether a counter is the tester's or the device's, and who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// A host's.
     Tester,
-    /// The device's.
+    /// The device's, read by us: it is a part of this machine.
     Device,
+    /// The device's, as it tells of itself over its management path.
+    Reported,
 }
 
 /// How busy a host was while the load ran.

@@ -211,6 +211,15 @@ impl Topology {
         self.hosts.iter().find(|h| h.name == name)
     }
 
+    /// The host's port at the other end of the cable in a device's port.
+    pub fn at_device(&self, device: &str, port: &str) -> Option<PortRef> {
+        let ends_there = |end: &CableEnd| matches!(end, CableEnd::Device { device: d, port: p } if d == device && p == port);
+        self.hosts.iter().find_map(|host| {
+            let own = host.ports.iter().find(|own| ends_there(&own.cable))?;
+            Some(PortRef { host: host.name.clone(), port: own.name.clone() })
+        })
+    }
+
     /// Hosts that an agent runs on.
     pub fn agents(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.iperf3_port().is_none())

@@ -178,7 +178,7 @@ mod tests {
         let port = |place: &str, rx: u64, tx: u64| {
             let counters = [("rx_packets", rx), ("tx_packets", tx)];
             let counters = counters.map(|(name, by)| (name.to_owned(), by)).into();
-            PortCounters { place: place.to_owned(), side: Side::Tester, counters }
+            PortCounters { place: place.to_owned(), side: Side::Tester, cable: None, counters }
         };
         record.ports = vec![port("h1/eth1", 0, 1_000), port("h2/eth1", 1_000 + others, 0)];
         record

@@ -277,6 +277,7 @@ impl Script for Model {
         let ports = vec![PortCounters {
             place: "sw1/2".to_owned(),
             side: Side::Device,
+            cable: None,
             counters: BTreeMap::from([("qdisc_drops".to_owned(), dropped.sum())]),
         }];
         let dead = trial.subject.as_ref().is_some_and(|subject| self.dead.contains(subject));

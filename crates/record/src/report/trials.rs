@@ -4,7 +4,7 @@
 use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
 
-use method::reconcile::reconcile;
+use method::books::{self, Place};
 use trial::record::{FlowRecord, Outcome, PortCounters, Side};
 use trial::{Trial, TrialRecord};
 
@@ -98,11 +98,11 @@ fn frames_table(records: &Records) -> Option<Table> {
             sum.rejected += d.rejected.malformed + d.rejected.foreign;
         }
         if let (Some(sum), Some(books)) =
-            (sums.get_mut(&Who::of_trial(trial)), reconcile(trial, record))
+            (sums.get_mut(&Who::of_trial(trial)), books::balance(trial, record))
         {
             sum.reconciled += 1;
-            sum.by_device += books.device;
-            sum.by_tester += books.tester;
+            sum.by_device += books.died(Place::is_device);
+            sum.by_tester += books.tester();
             sum.unexplained += books.unexplained;
         }
     }

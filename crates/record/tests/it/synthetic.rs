@@ -249,6 +249,7 @@ pub fn datagram_record(
     let counters = |place: &str, side, pairs: &[(&str, u64)]| PortCounters {
         place: place.to_owned(),
         side,
+        cable: None,
         counters: pairs.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect(),
     };
     let name = if device { "eth1" } else { "cab1" };

@@ -2,7 +2,7 @@
 
 use device::Profile;
 use measure::{FrameMix, FrameRate, Nanos, Picos, Rate};
-use method::reconcile;
+use method::books;
 use sim::{HostModel, RESET_TIME, VirtualTestbed};
 use trial::Testbed as _;
 use trial::record::{Outcome, Side};
@@ -39,7 +39,7 @@ fn a_switch_forwards_line_rate_and_every_frame_is_accounted_for() {
             ] {
                 assert_eq!(sum(&record, side, name), seen.sent, "{side:?} {name}");
             }
-            assert_eq!(reconcile(&trial, &record).map(|books| books.unexplained), Some(0));
+            assert_eq!(books::balance(&trial, &record).map(|books| books.closed()), Some(true));
         }
     }
 }

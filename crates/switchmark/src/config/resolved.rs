@@ -10,6 +10,7 @@ use sim::VirtualTestbed;
 use trial::Testbed as _;
 use trial::topology::{Device, Host, IPERF3, PortRef, Topology};
 
+use super::accounts::Accounts;
 use super::container::{Container, Keeper};
 use super::hooks::Hooks;
 use super::written::Written;
@@ -75,6 +76,8 @@ pub struct HostsConfig {
     pub devices: Vec<Device>,
     /// What the user's commands can do to them.
     pub hooks: Hooks,
+    /// How they are asked for their own counters.
+    pub accounts: Accounts,
     /// How long every frame that arrives at a host waits there, added to the path; zero is nothing.
     pub delay: Nanos,
     /// What agents hold themselves to.

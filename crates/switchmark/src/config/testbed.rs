@@ -4,6 +4,7 @@
 //! still turn out to be unreachable.
 
 mod addresses;
+mod counters;
 mod devices;
 mod labs;
 mod limits;
@@ -142,7 +143,7 @@ pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigErr
         (None, Some(sim)) => alone(&file, "sim")
             .and_then(|()| sim.get_ref().resolve(base))
             .map(|config| Source::Virtual(Box::new(config))),
-        (None, None) => hosts_of(&file, source).map(Source::Hosts),
+        (None, None) => hosts_of(&file, source, base).map(Source::Hosts),
     };
     made.map(|source| Testbed { name: name.to_owned(), source })
         .map_err(|fault| source.locate(fault))
@@ -175,7 +176,7 @@ fn alone(file: &TestbedFile, table: &str) -> Result<(), Fault> {
     }
 }
 
-fn hosts_of(file: &TestbedFile, source: &SourceText) -> Result<HostsConfig, Fault> {
+fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<HostsConfig, Fault> {
     if file.host.len() < 2 {
         let length = source.text.len();
         let span = file.host.first().map_or(length..length, |h| h.name.span());
@@ -194,6 +195,7 @@ fn hosts_of(file: &TestbedFile, source: &SourceText) -> Result<HostsConfig, Faul
     cables_fit(file, &hosts)?;
     let devices = devices::devices(&file.device);
     let hooks = devices::hooks(&file.device)?;
+    let accounts = devices::accounts(&file.device, base)?;
     let limits = file.limits.as_ref().map(|limits| limits.get_ref().resolve()).transpose()?;
     let limits = limits.unwrap_or_default();
     let reach = |host: &HostFile| Ok((host.name.get_ref().clone(), reach_of(&host.reach)?));
@@ -211,6 +213,7 @@ fn hosts_of(file: &TestbedFile, source: &SourceText) -> Result<HostsConfig, Faul
         written,
         devices,
         hooks,
+        accounts,
         delay,
         limits,
     })

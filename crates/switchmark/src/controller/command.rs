@@ -19,6 +19,8 @@ use super::Stop;
 
 /// More output than this is cut off: it is a fact for a record, not a log.
 const OUTPUT_LIMIT: usize = 16 * 1024;
+/// More of a device's counters than this is cut off, and then no JSON any more.
+const ACCOUNT_LIMIT: usize = 8 << 20;
 /// How often a wait looks whether it is over.
 const GLANCE: Duration = Duration::from_millis(20);
 
@@ -76,18 +78,35 @@ pub fn run(
     run_to_end(shell, line, limit, stop)
 }
 
+/// Runs a program with its arguments, which no shell reads, and returns what it printed, all of it.
+pub fn print(words: &[String], limit: Nanos, stop: &Stop) -> Result<String, CommandError> {
+    let [program, arguments @ ..] = words else { return Ok(String::new()) };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    run_within(command, &words.join(" "), (limit, ACCOUNT_LIMIT), stop)
+}
+
 /// Runs a command whose standard input is set already, and returns what it wrote to its standard
 /// output, trimmed; `line` is what errors call it.
-#[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
 pub fn run_to_end(
     command: Command,
     line: &str,
     limit: Nanos,
     stop: &Stop,
 ) -> Result<String, CommandError> {
+    run_within(command, line, (limit, OUTPUT_LIMIT), stop)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
+fn run_within(
+    command: Command,
+    line: &str,
+    (limit, most): (Nanos, usize),
+    stop: &Stop,
+) -> Result<String, CommandError> {
     let mut child = start(command, line)?;
-    let output = child.stdout.take().map(Reader::of);
-    let errors = child.stderr.take().map(Reader::of);
+    let output = child.stdout.take().map(|pipe| Reader::of(pipe, most));
+    let errors = child.stderr.take().map(|pipe| Reader::of(pipe, OUTPUT_LIMIT));
     let begun = Instant::now();
     let end = loop {
         match child.try_wait() {
@@ -138,15 +157,15 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads on a thread of its own; beyond [`OUTPUT_LIMIT`] only so that the writer never waits.
-    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+    /// Reads on a thread of its own; beyond `most` octets only so that the writer never waits.
+    fn of(mut pipe: impl Read + Send + 'static, most: usize) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&text);
         let thread = thread::spawn(move || {
             let mut part = [0; 4096];
             while let Ok(octets @ 1..) = pipe.read(&mut part) {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = OUTPUT_LIMIT.saturating_sub(kept.len());
+                let room = most.saturating_sub(kept.len());
                 kept.extend_from_slice(&part[..octets.min(room)]);
             }
         });

@@ -19,6 +19,7 @@ use trial::topology::PortRef;
 use trial::{Flow, FlowKind, Offloads};
 use trial::{Topology, Trial, TrialRecord, validity};
 
+use super::accounts::Accounts;
 use super::assemble::{Sides, assemble};
 use super::clocks::{Allowances, Clocks};
 use super::delays::Delays;
@@ -56,6 +57,8 @@ pub struct Conduct<'a> {
     pub lab: Option<&'a Lab>,
     /// What can be done to the devices.
     pub subjects: &'a Subjects,
+    /// What devices say of their own ports.
+    pub accounts: &'a mut Accounts,
     /// What hosts add to the path.
     pub delays: &'a mut Delays,
     /// What is asked, and what hosts do of it.
@@ -92,15 +95,18 @@ impl<'a> Conduct<'a> {
         });
         let look = || lab.map(|lab| site::device_counters(lab, &devices)).transpose();
         let look_inside = || lab.map(|lab| models::look(lab, &devices)).transpose();
+        let account = self.accounts.before(self.topology, self.lanes.trial(), self.pool)?;
         let (device_before, models_before) = (look()?, look_inside()?);
         let (window, started_unix_ns) = self.start(&hosts)?;
         let (collected, deeds) = self.collect_with_events(&hosts, window)?;
         let (device_after, models_after) = (look()?, look_inside()?);
 
         let mut port_counters = host_counters(self.topology, &ports_in_use, &collected);
-        if let (Some(before), Some(after)) = (device_before, device_after) {
-            port_counters.extend(site::device_changes(&devices, &before, &after));
+        if let (Some(lab), Some(before), Some(after)) = (lab, device_before, device_after) {
+            port_counters.extend(site::device_changes(lab.plan(), &devices, &before, &after));
         }
+        let (accounts, readings) = self.accounts.after(account, &port_counters, self.pool)?;
+        port_counters.extend(accounts);
         if let (Some(before), Some(after)) = (models_before, models_after) {
             models::add_changes(&mut port_counters, &before, &after);
         }
@@ -127,7 +133,7 @@ impl<'a> Conduct<'a> {
             ports: port_counters,
             hosts: usage,
             start_spread,
-            device: DeviceRecord { probe: None, deeds },
+            device: DeviceRecord { probe: None, deeds, readings },
             unanswered: false,
         })
     }
@@ -360,7 +366,12 @@ fn host_counters(
                     *counters.entry(name.clone()).or_insert(0) += by;
                 }
             }
-            all.push(PortCounters { place: place.to_string(), side: Side::Tester, counters });
+            all.push(PortCounters {
+                place: place.to_string(),
+                side: Side::Tester,
+                cable: None,
+                counters,
+            });
         }
     }
     all

@@ -119,6 +119,7 @@ fn portless(hosts: &[Known]) -> HostsConfig {
         written: Written::default(),
         devices: Vec::new(),
         hooks: BTreeMap::new(),
+        accounts: BTreeMap::new(),
         delay: Nanos::ZERO,
         limits: crate::config::resolved::Limits::default(),
     }

@@ -101,6 +101,7 @@ pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after:
         ports.push(PortCounters {
             place: format!("{device}/emulator"),
             side: Side::Tester,
+            cable: None,
             counters: health(&change),
         });
     }

@@ -236,6 +236,7 @@ pub fn device_facts(
 
 /// The change of each device port's counters, under the plan's name of the port: `bridge/1`.
 pub fn device_changes(
+    plan: &LabPlan,
     devices: &[&DevicePlan],
     before: &DeviceSnapshot,
     after: &DeviceSnapshot,
@@ -255,11 +256,21 @@ pub fn device_changes(
             ports.push(PortCounters {
                 place: format!("{}/{}", device.name, port.name),
                 side: Side::Device,
+                cable: cabled_to(plan, &device.name, &port.name).map(|port| port.to_string()),
                 counters: now.since(then).counters,
             });
         }
     }
     ports
+}
+
+/// The host's port at the other end of a device port's cable.
+fn cabled_to(plan: &LabPlan, device: &str, port: &str) -> Option<PortRef> {
+    let ends_there = |end: &FarEnd| matches!(end, FarEnd::Device { device: d, port: p } if d == device && p == port);
+    plan.hosts.iter().find_map(|host| {
+        let own = host.ports.iter().find(|own| own.far_ends.iter().any(ends_there))?;
+        Some(PortRef { host: host.name.clone(), port: own.name.clone() })
+    })
 }
 
 /// Turns segmentation and receive offloads off on every device port, for the lab's whole life. A

@@ -14,6 +14,7 @@ use lab::{Lab, LabSpec};
 use measure::{Nanos, Rate};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
+use super::accounts::Accounts;
 use super::conduct::Conduct;
 use super::delays::Delays;
 use super::facts::Facts;
@@ -50,6 +51,7 @@ pub struct LiveTestbed {
     launching: Launching,
     facts: Facts,
     subjects: Subjects,
+    accounts: Accounts,
     addresses: OwnAddresses,
     delays: Delays,
     numbers: Numbers,
@@ -104,6 +106,7 @@ impl LiveTestbed {
         if let Source::Hosts(config) = &testbed.source {
             let what = format!("have every frame that arrives at a host wait for {}", config.delay);
             this.delays.put(&mut this.pool).map_err(Failed::to(what))?;
+            this.accounts = Accounts::open(&config.accounts, &this.topology, this.pool.stop())?;
         }
         this.gather_facts()?;
         Ok(this)
@@ -129,6 +132,7 @@ impl LiveTestbed {
             launching,
             facts: Facts::default(),
             subjects: Subjects::default(),
+            accounts: Accounts::default(),
             addresses: OwnAddresses::default(),
             delays: Delays::default(),
             numbers: Numbers::default(),
@@ -245,9 +249,11 @@ impl LiveTestbed {
         lead: Nanos,
     ) -> Result<TrialRecord, TrialError> {
         let (pool, topology, lab) = (&mut self.pool, &self.topology, self.lab.as_ref());
-        let (subjects, delays) = (&self.subjects, &mut self.delays);
-        let (rate, numbers) = (self.launching.limits().rate, &mut self.numbers);
-        Conduct { pool, topology, lab, subjects, delays, lanes, rate, numbers, lead }.run()
+        let (subjects, accounts) = (&self.subjects, &mut self.accounts);
+        let (delays, numbers) = (&mut self.delays, &mut self.numbers);
+        let rate = self.launching.limits().rate;
+        Conduct { pool, topology, lab, subjects, accounts, delays, lanes, rate, numbers, lead }
+            .run()
     }
 
     /// Another agent on every host whose agent lost touch in the trial before.

@@ -292,6 +292,7 @@ fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
         hosts: hosts.map(|host| Host { reach: reach(host).to_string(), ..host.clone() }).collect(),
         devices: Vec::new(),
         hooks: switchmark::config::hooks::Hooks::new(),
+        accounts: switchmark::config::accounts::Accounts::new(),
         delay,
         limits: resolved::Limits::default(),
     };

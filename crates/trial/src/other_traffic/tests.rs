@@ -94,7 +94,7 @@ fn port(place: &str, [rx, tx]: [(u64, u64); 2], more: &[(&str, u64)]) -> PortCou
     let own = [(RX_PACKETS, rx.0), (RX_BYTES, rx.1), (TX_PACKETS, tx.0), (TX_BYTES, tx.1)];
     let all = own.iter().chain(more);
     let counters = all.map(|(name, by)| ((*name).to_owned(), *by)).collect();
-    PortCounters { place: place.to_owned(), side: Side::Tester, counters }
+    PortCounters { place: place.to_owned(), side: Side::Tester, cable: None, counters }
 }
 
 /// So many frames of that size, FCS included, with their octets as the kernel counts them.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measure::FrameRate;
 
-use crate::reconcile::reconcile;
+use crate::books;
 use crate::study::{Row, Tried};
 use page::{Figure, Metric, Unit};
 use trial::Role;
@@ -100,8 +100,9 @@ pub(super) fn lossless_load(tried: &Tried) -> Option<FrameRate> {
 
 /// Frames lost that no counter of the tester's own explains: those that the path lost.
 pub(super) fn lost_on_path(tried: &Tried) -> u64 {
-    if let Some(books) = reconcile(&tried.trial, &tried.record) {
-        return books.lost.saturating_sub(books.tester);
+    let books = books::balance(&tried.trial, &tried.record);
+    if let Some(books) = books.filter(|books| books.flows == 1) {
+        return books.lost.saturating_sub(books.tester());
     }
     // Counters of ports don't tell several flows apart; all that the tester dropped is its own.
     let flows: Seen<'_> = tried.measured().collect();

@@ -5,12 +5,15 @@
 //! into one: it is the user's own line for `sh -c`.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use measure::{Nanos, name};
 use serde::Deserialize;
 use toml::Spanned;
 use trial::topology::{Device, DeviceKind};
 
+use super::counters::{self, CountersFile};
+use crate::config::accounts::Accounts;
 use crate::config::hooks::{DeviceHooks, Hooks, Ready, ReadyBy, VariantHook};
 use crate::config::source::Fault;
 use crate::config::subjects::AS_FOUND;
@@ -29,6 +32,9 @@ pub(super) struct DeviceFile {
     #[serde(default)]
     facts: BTreeMap<String, String>,
     reset: Option<Text>,
+    counters: Option<Spanned<CountersFile>>,
+    #[serde(default)]
+    ports: BTreeMap<String, String>,
     #[serde(default)]
     variant: Vec<VariantFile>,
 }
@@ -75,6 +81,18 @@ pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
             resettable: file.reset.is_some(),
         })
         .collect()
+}
+
+/// How they are asked for their own counters.
+pub(super) fn accounts(files: &[DeviceFile], folder: &Path) -> Result<Accounts, Fault> {
+    let mut accounts = Accounts::new();
+    for file in files {
+        if let Some(counters) = &file.counters {
+            let of_one = counters::resolve(counters, &file.ports, folder)?;
+            accounts.insert(file.name.get_ref().clone(), of_one);
+        }
+    }
+    Ok(accounts)
 }
 
 /// What the controller may do to them.

@@ -1,0 +1,160 @@
+//! What went into each place on the frames' way and did not come out of it: deaths that no counter
+//! names.
+//!
+//! Owns the differences among what SNMP agents and drivers count as received and as sent. Never
+//! reads a counter for more than it says: where a port has none of received or sent frames, there
+//! is no sum.
+
+use trial::counters::{QDISC_DROPS, RX_DROPPED, RX_MISSED, RX_PACKETS, TX_DROPPED, TX_PACKETS};
+use trial::record::{PortCounters, TrialRecord};
+use trial::{FlowKind, Trial};
+
+use super::{Death, Place, Seen, death, device_ports, read};
+
+/// Frames with a wrong FCS: they died on the cable (RFC 3635, dot3StatsFCSErrors).
+const CRC_ERRORS: &str = "rx_crc_errors";
+/// All that were not well received (RFC 2863, ifInErrors), those with a wrong FCS among them.
+const RX_ERRORS: &str = "rx_errors";
+/// Frames that could not be sent (RFC 2863, ifOutErrors).
+pub(super) const TX_ERRORS: &str = "tx_errors";
+
+/// Frames that reached a port damaged: by their FCS the cable's doing, else nobody's whom a counter
+/// names.
+pub(super) fn damaged(port: &PortCounters) -> Vec<Death> {
+    let (crc, errors) = (read(port, CRC_ERRORS), read(port, RX_ERRORS));
+    let cable = match &port.cable {
+        Some(from) => Place::CableIn { from: from.clone(), to: port.place.clone() },
+        None => Place::Ingress(port.place.clone()),
+    };
+    let others = errors.saturating_sub(crc);
+    vec![
+        death(cable, CRC_ERRORS, crc),
+        death(Place::Ingress(port.place.clone()), RX_ERRORS, others),
+    ]
+}
+
+/// One port of a device with its cable, in frames.
+struct Crossing<'a> {
+    port: &'a PortCounters,
+    host: &'a str,
+    /// What the host sent and did not drop itself; what came to it, with what it dropped itself.
+    sent: u64,
+    arrived: u64,
+    /// By the device's own count.
+    received: u64,
+    forwarded: u64,
+}
+
+impl Crossing<'_> {
+    /// What did not come in, of which the port says nothing.
+    fn missing_before(&self) -> u64 {
+        let named =
+            [RX_DROPPED, RX_MISSED, RX_ERRORS, CRC_ERRORS].map(|name| read(self.port, name));
+        let named = named[0] + named[1] + named[2].max(named[3]);
+        self.sent.saturating_sub(self.received).saturating_sub(named)
+    }
+
+    /// What came in, whether the port counts what it dropped there as received or not.
+    fn entered(&self) -> u64 {
+        let dropped = read(self.port, RX_DROPPED) + read(self.port, RX_MISSED);
+        self.received + self.sent.saturating_sub(self.received).min(dropped)
+    }
+
+    fn dropped_in(&self) -> u64 {
+        read(self.port, RX_DROPPED) + read(self.port, RX_MISSED)
+    }
+
+    fn dropped_out(&self) -> u64 {
+        [TX_DROPPED, QDISC_DROPS, TX_ERRORS].iter().map(|name| read(self.port, name)).sum()
+    }
+}
+
+/// Deaths that only sums tell of. Only where all flows are datagrams and every port in use has
+/// counted what it received and what it sent: other frames would be taken for theirs.
+pub(super) fn sums(
+    trial: &Trial,
+    flows: &Seen<'_>,
+    record: &TrialRecord,
+    named: &[Death],
+) -> Vec<Death> {
+    let all_datagrams = trial.flows.iter().all(|flow| matches!(flow.kind, FlowKind::Datagrams(_)));
+    let Some(crossings) = crossings(flows, record, named).filter(|_| all_datagrams) else {
+        return Vec::new();
+    };
+    let kept = total(&crossings, Crossing::entered)
+        - total(&crossings, Crossing::dropped_in)
+        - total(&crossings, |c| c.forwarded);
+    let dropped_out = total(&crossings, Crossing::dropped_out);
+    // RFC 2863 has agents count what was to be sent; most count what was. The one under which less
+    // is missing is this device's.
+    let to_be_sent = kept.abs() < (kept - dropped_out).abs();
+    let inside = if to_be_sent { kept } else { kept - dropped_out };
+    let mut deaths = Vec::new();
+    let mut add = |place: Place, frames: u64| {
+        if frames > 0 {
+            deaths.push(Death { place, counter: None, frames });
+        }
+    };
+    for crossing in &crossings {
+        let (host, port) = (crossing.host.to_owned(), crossing.port.place.clone());
+        let unsent = if to_be_sent { crossing.dropped_out() } else { 0 };
+        let gone = crossing.forwarded.saturating_sub(unsent).saturating_sub(crossing.arrived);
+        add(Place::CableIn { from: host.clone(), to: port.clone() }, crossing.missing_before());
+        add(Place::CableOut { from: port, to: host }, gone);
+    }
+    let name = |port: &PortCounters| {
+        port.place.split_once('/').map_or_else(|| port.place.clone(), |(name, _)| name.to_owned())
+    };
+    let mut names: Vec<String> = crossings.iter().map(|crossing| name(crossing.port)).collect();
+    names.dedup();
+    add(Place::Inside(names.join(" and ")), u64::try_from(inside).unwrap_or(0));
+    deaths
+}
+
+fn total<'a>(crossings: &[Crossing<'a>], value: impl Fn(&Crossing<'a>) -> u64) -> i64 {
+    crossings.iter().map(value).sum::<u64>() as i64
+}
+
+fn crossings<'a>(
+    flows: &Seen<'_>,
+    record: &'a TrialRecord,
+    named: &[Death],
+) -> Option<Vec<Crossing<'a>>> {
+    let mut crossings: Vec<Crossing<'_>> = Vec::new();
+    for port in device_ports(record) {
+        let Some(host) = port.cable.as_deref() else { continue };
+        let died = |is: &dyn Fn(&Place) -> bool| -> u64 {
+            named.iter().filter(|death| is(&death.place)).map(|death| death.frames).sum()
+        };
+        let from = flows.iter().filter(|(flow, _)| flow.from.to_string() == host);
+        let to = flows.iter().filter(|(flow, _)| flow.to.to_string() == host);
+        let sent: u64 = from.map(|(_, seen)| seen.sent).sum();
+        let came = to.map(|(_, seen)| {
+            let rejected = seen.rejected.malformed + seen.rejected.foreign;
+            seen.received.unique + seen.received.duplicated + rejected
+        });
+        let arrived = came.sum::<u64>()
+            + died(&|place| matches!(place, Place::Receiver(port) if port == host));
+        let in_use = flows
+            .iter()
+            .any(|(flow, _)| flow.from.to_string() == host || flow.to.to_string() == host);
+        if !in_use {
+            continue;
+        }
+        // A host's port that spreads over several cables has sent so much over all of them.
+        if crossings.iter().any(|crossing| crossing.host == host) {
+            return None;
+        }
+        let own = died(&|place| matches!(place, Place::Sender(port) if port == host));
+        let count = |name: &str| port.counters.get(name).copied();
+        crossings.push(Crossing {
+            port,
+            host,
+            sent: sent.saturating_sub(own),
+            arrived,
+            received: count(RX_PACKETS)?,
+            forwarded: count(TX_PACKETS)?,
+        });
+    }
+    Some(crossings)
+}

@@ -1,0 +1,183 @@
+//! Where lost frames died, place by place, by what devices and hosts counted of the same trials.
+//!
+//! Owns the words for places and counters. Never counts a frame itself: a trial's books do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use method::books::{self, Death, Place};
+use page::{Answer, Block, Cell, Section, Table};
+use trial::record::{ReadingDoubt, Side, TrialRecord};
+use trial::{Path, Trial};
+
+use super::subject::Who;
+use crate::words;
+
+/// So many doubts are told one by one.
+const MOST_DOUBTS: usize = 12;
+
+type Records = [(Trial, TrialRecord)];
+
+/// The books of all of a device's valid trials together.
+#[derive(Default)]
+struct Sum {
+    trials: u64,
+    sent: u64,
+    lost: u64,
+    deaths: BTreeMap<(Place, Option<String>), u64>,
+    unexplained: i64,
+    contradicted: u64,
+    /// Whether the device told of its own ports.
+    reported: bool,
+}
+
+/// What there is to say, and the table behind it; nothing where no device counted, or a lab's
+/// lost nothing.
+pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Section)> {
+    let sums = sums(records);
+    let doubts = doubts(records);
+    if sums.is_empty() && doubts.is_empty() {
+        return None;
+    }
+    let answers: Vec<Answer> =
+        sums.iter().map(|(who, sum)| Answer::new(sentence(who, sum))).collect();
+    let mut blocks: Vec<Block> =
+        sums.iter().filter_map(|(who, sum)| table(who, sum)).map(Block::Table).collect();
+    if !doubts.is_empty() {
+        let rows = doubts.into_iter().map(|((device, doubt), trials)| {
+            vec![Cell::text(device), Cell::text(doubt), Cell::number(words::count(trials))]
+        });
+        let caption = "What devices did not tell of trials: their books stay open.".to_owned();
+        let head = ["device", "what", "trials"];
+        blocks.push(Block::Table(Table::new(caption, head).with_rows(rows.take(MOST_DOUBTS))));
+    }
+    let heading = "Where lost frames died".to_owned();
+    Some((answers, Section { id: format!("{prefix}-books"), heading, blocks }))
+}
+
+fn sums(records: &Records) -> BTreeMap<Who, Sum> {
+    let mut sums: BTreeMap<Who, Sum> = BTreeMap::new();
+    let across = records
+        .iter()
+        .filter(|(trial, record)| trial.path == Path::Device && record.outcome.is_valid());
+    for (trial, record) in across {
+        let counted = record.ports.iter().any(|port| port.side != Side::Tester);
+        let Some(books) = books::balance(trial, record).filter(|_| counted) else { continue };
+        let sum = sums.entry(Who::of_trial(trial)).or_default();
+        sum.trials += 1;
+        sum.sent +=
+            record.flows.iter().filter_map(trial::record::FlowRecord::frames_sent).sum::<u64>();
+        sum.lost += books.lost;
+        sum.unexplained += books.unexplained;
+        sum.contradicted += books.contradicted;
+        sum.reported |= record.ports.iter().any(|port| port.side == Side::Reported);
+        for Death { place, counter, frames } in books.deaths {
+            *sum.deaths.entry((place, counter)).or_default() += frames;
+        }
+    }
+    sums.retain(|_, sum| sum.reported || sum.lost > 0);
+    sums
+}
+
+fn sentence(who: &Who, sum: &Sum) -> String {
+    let trials = match sum.trials {
+        1 => "one trial".to_owned(),
+        several => format!("{} trials", words::count(several)),
+    };
+    let by = format!("By the counters of {} and the hosts", who.in_words());
+    let sent = format!("{} frames sent in {trials}", words::count(sum.sent));
+    let off = sum.unexplained.unsigned_abs().max(sum.contradicted);
+    let others = format!("counters moved by {} for frames of others", words::count(off));
+    match (sum.lost, off) {
+        (0, 0) => return format!("{by}, none of {sent} was lost: they agree frame for frame."),
+        (0, _) => return format!("{by}, none of {sent} was lost; {others}."),
+        _ => {}
+    }
+    let most = sum.deaths.iter().max_by_key(|(_, frames)| **frames);
+    let most = most.map_or_else(String::new, |((place, counter), frames)| {
+        let how = counter.as_deref().map_or("missing".to_owned(), in_words);
+        let more = if sum.deaths.len() > 1 { ", the others below" } else { "" };
+        format!(": {} at {place} ({how}){more}", words::count(*frames))
+    });
+    let lost = format!("{by}, {} of {sent} were lost", words::count(sum.lost));
+    match sum.unexplained {
+        0 if sum.contradicted == 0 => format!("{lost}, and each is accounted for{most}."),
+        left if left > 0 && sum.contradicted == 0 => {
+            format!("{lost}, of which {} are not accounted for{most}.", words::count(off))
+        }
+        _ => format!("{lost}{most}; {others}."),
+    }
+}
+
+fn table(who: &Who, sum: &Sum) -> Option<Table> {
+    let share =
+        |frames: u64| format!("{:.1}\u{a0}%", 100.0 * frames as f64 / sum.lost.max(1) as f64);
+    let mut rows: Vec<Vec<Cell>> = sum
+        .deaths
+        .iter()
+        .map(|((place, counter), frames)| {
+            let how =
+                counter.as_deref().map_or_else(|| "more came in than went on".to_owned(), in_words);
+            vec![
+                Cell::text(place.to_string()),
+                Cell::text(how).with_note(counter.clone().unwrap_or_default()),
+                Cell::number(words::count(*frames)),
+                Cell::number(share(*frames)),
+            ]
+        })
+        .collect();
+    if sum.unexplained > 0 && !rows.is_empty() {
+        let left = sum.unexplained.unsigned_abs();
+        rows.push(vec![
+            Cell::text("not accounted for"),
+            Cell::text("no counter moved for them"),
+            Cell::number(words::count(left)),
+            Cell::number(share(left)),
+        ]);
+    }
+    let caption =
+        format!("Where the frames of {} died, in the order of their way.", who.in_words());
+    let head = ["where", "what says so", "frames", "of those lost"];
+    Table::new(caption, head).with_rows(rows).unless_empty()
+}
+
+/// What a counter counts.
+fn in_words(counter: &str) -> String {
+    match counter {
+        "rx_dropped" | "tx_dropped" => "discarded",
+        "qdisc_drops" => "dropped by its queue",
+        "rx_crc_errors" => "wrong FCS",
+        "rx_errors" | "tx_errors" => "errors",
+        "rx_missed_errors" => "no buffer",
+        "socket_drops" => "the socket was full",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// Each doubt once, with how many trials had it.
+fn doubts(records: &Records) -> BTreeMap<(String, String), u64> {
+    let mut said = BTreeMap::new();
+    for (_, record) in records {
+        for reading in &record.device.readings {
+            let each: BTreeSet<String> = reading.doubts.iter().map(doubt).collect();
+            for doubt in each {
+                *said.entry((reading.device.clone(), doubt)).or_default() += 1;
+            }
+        }
+    }
+    said
+}
+
+fn doubt(doubt: &ReadingDoubt) -> String {
+    match doubt {
+        ReadingDoubt::Unread { why } => format!("its counters could not be read: {why}"),
+        ReadingDoubt::Restarted => "it began anew, and its counters with it".to_owned(),
+        ReadingDoubt::WentBack { port, counter } => {
+            format!(
+                "{counter} of port {port} went back: it was cleared, or has 32 bits (bits = 32)"
+            )
+        }
+        ReadingDoubt::Gone { port } => format!("port {port} was there before and not after"),
+        ReadingDoubt::Moving => "its counters still moved when they were last read".to_owned(),
+    }
+}

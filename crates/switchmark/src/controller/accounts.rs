@@ -1,0 +1,318 @@
+//! What devices count of a trial by their own account, asked for before its load and after it.
+//!
+//! Owns the patience that their counters need, and which of a device's ports is whose cable's.
+//! Never asks while a load runs, and never makes a trial wait for a device that was told to be
+//! quick: what it did not say is a doubt.
+
+mod source;
+
+use std::collections::BTreeSet;
+
+use dataplane::clock;
+use management::{Account, Changes, Doubt};
+use measure::Nanos;
+use trial::counters::{RX_PACKETS, TX_PACKETS};
+use trial::record::{PortCounters, ReadingDoubt, ReadingRecord, Side};
+use trial::topology::{CableEnd, Host, PortRef};
+use trial::{Topology, Trial};
+
+use super::Stop;
+use super::pool::AgentPool;
+use super::trial_error::TrialError;
+use crate::config::accounts::{self as config, DeviceAccount};
+use crate::failed::Failed;
+use source::Source;
+
+/// Between two readings of counters that have not caught up.
+const AGAIN: Nanos = Nanos::from_millis(100);
+/// Counters that catch up within this are read at once.
+const AT_ONCE: Nanos = Nanos::from_millis(300);
+/// So many times as long as the longest that they took, they are waited for.
+const PATIENCE: u64 = 3;
+/// And at least so long.
+const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
+/// After so many trials it is known how long they take.
+const KNOWN_AFTER: u32 = 3;
+
+/// All devices that are asked.
+#[derive(Debug, Default)]
+pub struct Accounts(Vec<Asked>);
+
+/// One of them.
+#[derive(Debug)]
+struct Asked {
+    name: String,
+    sources: Vec<Source>,
+    cables: Vec<Cable>,
+    lag: Nanos,
+    /// The longest that its counters took to catch up, over how many trials.
+    seen: (Nanos, u32),
+}
+
+/// A port of a device in which a cable is.
+#[derive(Debug)]
+struct Cable {
+    /// What the file calls it.
+    port: String,
+    /// What the device calls it.
+    own: String,
+    host: PortRef,
+}
+
+/// What the devices of a trial said before its load.
+#[derive(Debug, Default)]
+pub struct Before(Vec<(usize, Result<Account, String>)>);
+
+impl Accounts {
+    /// Asks each for the first time, so that what is wrong is said before anything is measured.
+    pub fn open(
+        accounts: &config::Accounts,
+        topology: &Topology,
+        stop: &Stop,
+    ) -> Result<Self, Failed> {
+        let asked =
+            accounts.iter().map(|(name, account)| Asked::open(name, account, topology, stop));
+        asked.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// What the devices that a trial crosses have counted so far.
+    pub fn before(
+        &mut self,
+        topology: &Topology,
+        trial: &Trial,
+        pool: &AgentPool,
+    ) -> Result<Before, TrialError> {
+        let mut said = Vec::new();
+        for (at, asked) in self.0.iter_mut().enumerate() {
+            if !crosses(topology, trial, &asked.name) {
+                continue;
+            }
+            // What hosts sent to find each other is not to be taken for the load's.
+            pool.rest(asked.behind())?;
+            said.push((at, asked.read(pool.stop())));
+        }
+        Ok(Before(said))
+    }
+
+    /// What they counted since, once their counters have caught up with what the hosts counted.
+    pub fn after(
+        &mut self,
+        before: Before,
+        hosts: &[PortCounters],
+        pool: &AgentPool,
+    ) -> Result<(Vec<PortCounters>, Vec<ReadingRecord>), TrialError> {
+        let (mut ports, mut readings) = (Vec::new(), Vec::new());
+        for (at, before) in before.0 {
+            let asked = &mut self.0[at];
+            let unread = |why| ReadingRecord {
+                device: asked.name.clone(),
+                waited: Nanos::ZERO,
+                doubts: vec![ReadingDoubt::Unread { why }],
+            };
+            let before = match before {
+                Ok(before) => before,
+                Err(why) => {
+                    readings.push(unread(why));
+                    continue;
+                }
+            };
+            let (changes, reading) = asked.settled(&before, hosts, pool)?;
+            ports.extend(asked.ports(&changes));
+            readings.push(reading);
+        }
+        Ok((ports, readings))
+    }
+}
+
+impl Asked {
+    fn open(
+        name: &str,
+        account: &DeviceAccount,
+        topology: &Topology,
+        stop: &Stop,
+    ) -> Result<Self, Failed> {
+        let cables = topology.hosts.iter().flat_map(|host| cables(host, name, account)).collect();
+        let sources = account.sources.iter().map(Source::open).collect::<Result<_, _>>()?;
+        let mut asked = Self {
+            name: name.to_owned(),
+            sources,
+            cables,
+            lag: account.lag,
+            seen: (Nanos::ZERO, 0),
+        };
+        let deed = || format!("read the counters of device `{name}`");
+        let mut said = Account::default();
+        for source in &mut asked.sources {
+            let ports: Vec<String> = asked.cables.iter().map(|cable| cable.own.clone()).collect();
+            let hint = source.hint();
+            let read = source.read(&ports, stop);
+            merge(&mut said, read.map_err(|cause| Failed::because(deed(), cause).hinted(hint))?);
+        }
+        for cable in &asked.cables {
+            if !said.ports.contains_key(&cable.own) {
+                let known: Vec<&str> = said.ports.keys().take(24).map(String::as_str).collect();
+                let more = said.ports.len() - known.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let why = format!(
+                    "{}: it has no port `{}`, it has {}{more}",
+                    deed(),
+                    cable.own,
+                    known.join(", ")
+                );
+                let hint = format!(
+                    "say what the device calls it: ports = {{ \"{}\" = \"…\" }} in its [[device]] table",
+                    cable.port
+                );
+                return Err(Failed::new(why).hinted(hint));
+            }
+        }
+        Ok(asked)
+    }
+
+    /// How far its counters may be behind what was sent just now.
+    fn behind(&self) -> Nanos {
+        match self.seen {
+            (_, 0) => self.lag,
+            (most, _) if most <= AT_ONCE => Nanos::ZERO,
+            (most, _) => most,
+        }
+    }
+
+    /// How long they are waited for.
+    fn patience(&self) -> Nanos {
+        let (most, trials) = self.seen;
+        if trials < KNOWN_AFTER {
+            self.lag
+        } else {
+            self.lag.min((most * PATIENCE).max(LEAST_PATIENCE))
+        }
+    }
+
+    fn read(&mut self, stop: &Stop) -> Result<Account, String> {
+        let ports: Vec<String> = self.cables.iter().map(|cable| cable.own.clone()).collect();
+        let mut said = Account::default();
+        for source in &mut self.sources {
+            merge(
+                &mut said,
+                source.read(&ports, stop).map_err(|cause| crate::protocol::in_words(&*cause))?,
+            );
+        }
+        Ok(said)
+    }
+
+    /// Reads until the counters have caught up, or as long as there is patience and they move.
+    fn settled(
+        &mut self,
+        before: &Account,
+        hosts: &[PortCounters],
+        pool: &AgentPool,
+    ) -> Result<(Changes, ReadingRecord), TrialError> {
+        let (began, patience) = (clock::monotonic(), self.patience());
+        let mut last: Option<Changes> = None;
+        let mut doubts = Vec::new();
+        let mut waited;
+        loop {
+            let read = self.read(pool.stop());
+            waited = clock::monotonic().saturating_sub(began);
+            match read {
+                Ok(account) => {
+                    let changes = account.since(before);
+                    if self.caught_up(&changes, hosts) {
+                        self.seen = (self.seen.0.max(waited), self.seen.1 + 1);
+                        last = Some(changes);
+                        break;
+                    }
+                    let stands_still = last.as_ref() == Some(&changes);
+                    last = Some(changes);
+                    if waited >= patience && stands_still {
+                        break;
+                    }
+                    if waited >= patience * 2 {
+                        doubts.push(ReadingDoubt::Moving);
+                        break;
+                    }
+                }
+                Err(why) if waited >= patience => {
+                    doubts.push(ReadingDoubt::Unread { why });
+                    last = None;
+                    break;
+                }
+                Err(_) => {}
+            }
+            pool.rest(AGAIN)?;
+        }
+        let changes = last.unwrap_or_default();
+        doubts.extend(changes.doubts.iter().filter_map(|doubt| self.doubt(doubt)));
+        Ok((changes, ReadingRecord { device: self.name.clone(), waited, doubts }))
+    }
+
+    /// Whether every port has counted what its host did.
+    fn caught_up(&self, changes: &Changes, hosts: &[PortCounters]) -> bool {
+        let mut crossed = self.cables.iter().filter_map(|cable| {
+            let place = cable.host.to_string();
+            Some((cable, hosts.iter().find(|port| port.place == place)?))
+        });
+        crossed.all(|(cable, host)| {
+            let counted =
+                |name: &str| changes.ports.get(&cable.own).and_then(|port| port.get(name));
+            let of = |device: &str, own: &str| {
+                let host = host.counters.get(own).copied().unwrap_or(0);
+                counted(device).is_some_and(|by| *by >= host)
+            };
+            of(RX_PACKETS, TX_PACKETS) && of(TX_PACKETS, RX_PACKETS)
+        })
+    }
+
+    fn ports(&self, changes: &Changes) -> Vec<PortCounters> {
+        let of = |cable: &Cable| {
+            Some(PortCounters {
+                place: format!("{}/{}", self.name, cable.port),
+                side: Side::Reported,
+                cable: Some(cable.host.to_string()),
+                counters: changes.ports.get(&cable.own)?.clone(),
+            })
+        };
+        self.cables.iter().filter_map(of).collect()
+    }
+
+    /// By what the file calls the port; of a port without a cable nobody asked.
+    fn doubt(&self, doubt: &Doubt) -> Option<ReadingDoubt> {
+        let named = |own: &str| Some(self.cables.iter().find(|c| c.own == own)?.port.clone());
+        Some(match doubt {
+            Doubt::Restarted => ReadingDoubt::Restarted,
+            Doubt::WentBack { port, counter } => {
+                ReadingDoubt::WentBack { port: named(port)?, counter: counter.clone() }
+            }
+            Doubt::Gone { port } => ReadingDoubt::Gone { port: named(port)? },
+        })
+    }
+}
+
+fn cables(host: &Host, device: &str, account: &DeviceAccount) -> Vec<Cable> {
+    let cable = |own: &trial::topology::HostPort| match &own.cable {
+        CableEnd::Device { device: there, port } if there == device => Some(Cable {
+            port: port.clone(),
+            own: account.ports.get(port).unwrap_or(port).clone(),
+            host: PortRef { host: host.name.clone(), port: own.name.clone() },
+        }),
+        CableEnd::Device { .. } | CableEnd::Host(_) => None,
+    };
+    host.ports.iter().filter_map(cable).collect()
+}
+
+/// What several sources say of one port belongs together.
+fn merge(into: &mut Account, other: Account) {
+    into.uptime_cs = into.uptime_cs.or(other.uptime_cs);
+    for (port, counters) in other.ports {
+        into.ports.entry(port).or_default().extend(counters);
+    }
+}
+
+fn crosses(topology: &Topology, trial: &Trial, name: &str) -> bool {
+    let ends: BTreeSet<&PortRef> = trial.flows.iter().flat_map(|f| [&f.from, &f.to]).collect();
+    let leads = |end: &PortRef| {
+        let cable = topology.port(end).map(|port| &port.cable);
+        matches!(cable, Some(CableEnd::Device { device, .. }) if device == name)
+    };
+    ends.into_iter().any(leads)
+}
