@@ -7,7 +7,7 @@
 //!
 //! `rx_packets` and `tx_packets` are the sums of unicast, multicast and broadcast packets, which
 //! RFC 2863 counts apart; `rx_bytes` and `tx_bytes` count octets *with* framing, for Ethernet with
-//! header and FCS (RFC 3635 §3.2.4). Discards and errors have 32 bits in every device.
+//! header and FCS (RFC 3635). Discards and errors have 32 bits in every device.
 
 mod counters;
 mod error;
@@ -21,8 +21,9 @@ mod session;
 mod target;
 mod usm;
 
-pub use error::{Defect, Refusal, SnmpError};
+pub use error::{Defect, Refusal, SnmpError, Suspect};
 pub use message::{Answer, read_community, read_scoped};
 pub use neighbours::Neighbour;
 pub use reader::{Extra, Reader};
+pub use session::read_unsigned;
 pub use target::{Access, AuthProtocol, Cipher, Secret, Target};

@@ -36,8 +36,8 @@ pub enum SnmpError {
     },
     /// Not a word came.
     #[error(
-        "ask {address}: no answer within {timeout:?}, {tries} times{}",
-        if *.community { "; a wrong community is met with silence, too" } else { "" }
+        "ask {address}: no answer; {tries} requests, each waited for {timeout:?}{}",
+        .suspect.map(|suspect| format!("; {suspect}")).unwrap_or_default()
     )]
     Silence {
         /// The device.
@@ -46,8 +46,8 @@ pub enum SnmpError {
         timeout: Duration,
         /// How often it was asked.
         tries: u32,
-        /// Whether a wrong community would look the same (SNMPv2c).
-        community: bool,
+        /// Which credential would look the same if it were wrong.
+        suspect: Option<Suspect>,
     },
     /// The device answers, but not in time for what is to be read in all.
     #[error("read {address}: not done after {after:?}")]
@@ -173,6 +173,18 @@ pub enum SnmpError {
         /// What it is.
         kind: &'static str,
     },
+}
+
+/// A credential that a device need not refuse in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Suspect {
+    /// RFC 3584 §5.2.1: a message of an unknown community is dropped.
+    #[error("a wrong community is met with silence, too")]
+    Community,
+    /// The engine did answer, but not what is encrypted: a wrong key decrypts to no message, which
+    /// net-snmp drops.
+    #[error("it does tell its engine: a wrong password of privacy is met with silence, too")]
+    Privacy,
 }
 
 /// What a device objects to (the counters of RFC 3414 §5 that its reports name).

@@ -1,4 +1,4 @@
-//! Which ports a device has, and what each is called (RFC 2863 §3.1.1 and §6).
+//! Which ports a device has, and what each is called (RFC 2863 §3.1.5).
 //!
 //! Owns the way from a name to an ifIndex, which a device may deal out anew when it restarts. Never
 //! takes one port where a name fits two.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use async_snmp::{CommunityVersion, ErrorStatus, VarBind, message::CommunityMessage};
 use bytes::Bytes;
 
-use super::error::{Defect, Refusal, SnmpError};
+use super::error::{Defect, Refusal, SnmpError, Suspect};
 use super::message::{Answer, Ask, read_community, syntax};
 use super::target::{Access, Target};
 use super::usm::{Heard, Usm};
@@ -168,11 +168,21 @@ impl Session {
             Some(source) => SnmpError::Malformed { address, source },
             None if foreign > 0 => SnmpError::Foreign { address, answers: foreign },
             None => {
-                let (timeout, tries) = (self.target.timeout, self.tries());
-                let community = matches!(self.target.access, Access::V2c { .. });
-                SnmpError::Silence { address, timeout, tries, community }
+                let (timeout, tries, suspect) = (self.target.timeout, self.tries(), self.suspect());
+                SnmpError::Silence { address, timeout, tries, suspect }
             }
         })
+    }
+
+    fn suspect(&self) -> Option<Suspect> {
+        let told =
+            self.line.as_ref().and_then(|line| line.usm.as_ref()).is_some_and(|u| !u.is_lost());
+        match self.target.access {
+            Access::V2c { .. } => Some(Suspect::Community),
+            Access::V3 { ref privacy, .. } => {
+                (told && privacy.is_some()).then_some(Suspect::Privacy)
+            }
+        }
     }
 
     fn send(&self, question: Question<'_>, id: i32) -> Result<(), SnmpError> {
@@ -243,6 +253,21 @@ impl Session {
             Access::V3 { user, .. } => user.clone(),
         };
         SnmpError::Refused { address: self.address.clone(), user, why }
+    }
+}
+
+/// Any octets as an answer in SNMPv3 to a user without keys, of whichever engine.
+pub fn read_unsigned(octets: &[u8]) -> Result<Answer, Defect> {
+    let id = Usm::number(octets)?;
+    let mut usm = Usm::new("", None, None).map_err(syntax)?;
+    // The first message tells the engine.
+    usm.heard(octets, id, now())?;
+    match usm.heard(octets, id, now())? {
+        Some(Heard::Answer(answer)) => Ok(answer),
+        Some(Heard::Again(why) | Heard::Refused(why)) => {
+            Err(Defect::Kind(format!("a report ({why})")))
+        }
+        None => Err(Defect::Other("request")),
     }
 }
 

@@ -146,6 +146,11 @@ impl Usm {
         Ok(octets.into())
     }
 
+    /// The number of a message of any version 3.
+    pub fn number(octets: &[u8]) -> Result<i32, Defect> {
+        Ok(Envelope::read(octets)?.message.msg_id())
+    }
+
     /// What octets say that may be the device's; `None` where they answer another request.
     pub fn heard(&mut self, octets: &[u8], id: i32, now: Instant) -> Result<Option<Heard>, Defect> {
         let Envelope { message, params } = Envelope::read(octets)?;
@@ -176,7 +181,7 @@ impl Usm {
         if unit.pdu_type() == PduType::Report {
             return Ok(Some(reported(&unit, signed)));
         }
-        // RFC 3412 §7.2.10: an answer is at the level of its question.
+        // RFC 3412 §7.2: an answer is at the level of its question.
         if level != self.level {
             return Err(Defect::Other("level of security"));
         }
@@ -256,17 +261,145 @@ impl Engine {
 
 /// A message of the third version whose content was not looked at (RFC 3412 §7.2).
 #[derive(Debug)]
-pub(super) struct Envelope {
+struct Envelope {
     message: RawV3Message,
     params: UsmSecurityParams,
 }
 
 impl Envelope {
-    pub fn read(octets: &[u8]) -> Result<Self, Defect> {
+    fn read(octets: &[u8]) -> Result<Self, Defect> {
         let octets = Bytes::copy_from_slice(octets);
         let message = RawV3Message::decode(octets, tolerance()).map_err(syntax)?.value;
         let params = message.security_params().clone();
         let params = UsmSecurityParams::decode(params, tolerance()).map_err(syntax)?.value;
         Ok(Self { message, params })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "any instant will do")]
+mod tests {
+    use std::time::Duration;
+
+    use async_snmp::pdu::StandardPduType;
+    use async_snmp::v3::report_oids;
+    use async_snmp::{PduBody, Value, VarBind};
+
+    use super::*;
+
+    const ENGINE: &[u8] = b"\x80\x00\x1f\x88\x80test";
+
+    fn user(auth: &str, cipher: Cipher) -> Usm {
+        let secret = |text: &str| Secret::new(text.to_owned());
+        let auth = (AuthProtocol::Sha256, secret(auth));
+        let privacy = (cipher, secret("private-1"));
+        Usm::new("reader", Some(&auth), Some(&privacy)).expect("a user")
+    }
+
+    /// A user who knows the engine, as of now.
+    fn knows(mut usm: Usm, boots: u32, time_s: u32, now: Instant) -> Usm {
+        let params = UsmSecurityParams::new(ENGINE, boots, time_s, "").expect("an engine");
+        usm.engine = Some(Engine::new(&params, usm.keys.as_ref(), now).expect("an engine"));
+        usm
+    }
+
+    fn unit(pdu_type: StandardPduType, id: i32) -> Pdu {
+        let body = PduBody::Standard { pdu_type, error_status: 0, error_index: 0 };
+        let counter = VarBind::new(report_oids::not_in_time_windows(), Value::Counter32(1));
+        Pdu::from_raw_parts(id, body, vec![counter])
+    }
+
+    fn response(id: i32) -> Pdu {
+        unit(StandardPduType::Response, id)
+    }
+
+    #[test]
+    fn what_the_device_signs_and_encrypts_is_read() {
+        let now = Instant::now();
+        for cipher in [Cipher::Aes128, Cipher::Des, Cipher::Aes256Blumenthal] {
+            let device = knows(user("authentic-1", cipher), 5, 1000, now);
+            let mut reader = knows(user("authentic-1", cipher), 0, 0, now);
+            let octets = device.sealed(response(7), 7, now).expect("a message");
+            assert_eq!(reader.heard(&octets, 8, now), Ok(None));
+            let heard = reader.heard(&octets, 7, now).expect("an answer").expect("this one");
+            let Heard::Answer(answer) = heard else { panic!("{heard:?}") };
+            assert_eq!((answer.id, answer.bindings.len()), (7, 1), "{cipher:?}");
+        }
+    }
+
+    #[test]
+    fn an_octet_that_was_changed_is_no_answer() {
+        let now = Instant::now();
+        let device = knows(user("authentic-1", Cipher::Aes128), 5, 1000, now);
+        let octets = device.sealed(response(7), 7, now).expect("a message").to_vec();
+        for at in 0..octets.len() {
+            let mut reader = knows(user("authentic-1", Cipher::Aes128), 5, 1000, now);
+            let mut changed = octets.clone();
+            changed[at] ^= 0x20;
+            let heard = reader.heard(&changed, 7, now);
+            assert!(!matches!(heard, Ok(Some(Heard::Answer(_)))), "octet {at}: {heard:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_old_or_of_another_key_is_no_answer() {
+        let now = Instant::now();
+        let sealed = |boots, time_s| {
+            let device = knows(user("authentic-1", Cipher::Aes128), boots, time_s, now);
+            device.sealed(response(7), 7, now).expect("a message")
+        };
+        let reader = || {
+            let mut reader = knows(user("authentic-1", Cipher::Aes128), 5, 1000, now);
+            reader.heard(&sealed(5, 1000), 7, now).expect("a clock that is signed");
+            reader
+        };
+        for (boots, time_s, after_s, taken) in [
+            (5, 1000, 149, true),
+            (5, 1000, 151, false),
+            (5, 700, 0, false),
+            (4, 1000, 0, false),
+            (6, 0, 0, true),
+            (i32::MAX as u32, 1000, 0, false),
+        ] {
+            let later = now + Duration::from_secs(after_s);
+            let heard = reader().heard(&sealed(boots, time_s), 7, later);
+            let expected = if taken { heard.is_ok() } else { heard == Err(Defect::Window) };
+            assert!(expected, "{boots} {time_s} {after_s}: {heard:?}");
+        }
+        let mut other = knows(user("authentic-9", Cipher::Aes128), 5, 1000, now);
+        assert_eq!(other.heard(&sealed(5, 1000), 7, now), Err(Defect::Digest));
+    }
+
+    #[test]
+    fn only_a_signed_clock_is_taken() {
+        let now = Instant::now();
+        let report = unit(StandardPduType::Report, 7);
+        let signer = || {
+            let auth = (AuthProtocol::Sha256, Secret::new("authentic-1".to_owned()));
+            Usm::new("reader", Some(&auth), None).expect("a user")
+        };
+        let mut reader = knows(user("authentic-1", Cipher::Aes128), 0, 0, now);
+        let signed = knows(signer(), 5, 1000, now).sealed(report.clone(), 7, now);
+        let heard = reader.heard(&signed.expect("a report"), 7, now);
+        assert_eq!(heard, Ok(Some(Heard::Again(Refusal::Clock))));
+        assert_eq!(
+            reader.engine.as_ref().map(|e| (e.boots, e.time_s, e.signed)),
+            Some((5, 1000, true))
+        );
+
+        let open = knows(Usm::new("reader", None, None).expect("a user"), 9, 1, now);
+        let heard = reader.heard(&open.sealed(report, 7, now).expect("a report"), 7, now);
+        assert_eq!(heard, Ok(Some(Heard::Refused(Refusal::Clock))));
+        assert_eq!(reader.engine.as_ref().map(|e| (e.boots, e.time_s)), Some((5, 1000)));
+        let heard = reader.heard(&open.sealed(response(7), 7, now).expect("an answer"), 7, now);
+        assert_eq!(heard, Err(Defect::Other("level of security")));
+    }
+
+    #[test]
+    fn a_clock_never_passes_its_end() {
+        let now = Instant::now();
+        let reader = knows(user("authentic-1", Cipher::Aes128), 1, i32::MAX as u32, now);
+        let later = now + Duration::from_secs(1 << 40);
+        assert!(reader.sealed(response(1), 1, later).is_ok());
     }
 }

@@ -3,4 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "these tests wait for a device")]
 
+mod any_answer;
+mod responder;
+mod scripted;
 mod snmpd;
