@@ -37,6 +37,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("slurmd", "slurmd"),
     ("srun", "slurm-client"),
     ("shellcheck", "shellcheck"),
+    ("snmpd", "snmpd"),
     ("sshd", "openssh-server"),
     ("sockperf", "sockperf"),
     ("tcpdump", "tcpdump"),
