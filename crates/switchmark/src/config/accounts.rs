@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use management::json::Map;
+use management::snmp::{AuthProtocol, Cipher};
 use measure::Nanos;
 
 /// By device name; devices that are not asked are absent.
@@ -62,9 +63,9 @@ pub enum SnmpAccess {
         /// The user's name.
         name: String,
         /// The protocol and the passphrase that it authenticates with.
-        auth: Option<(String, Credentials)>,
+        auth: Option<(AuthProtocol, Credentials)>,
         /// The cipher and its passphrase.
-        privacy: Option<(String, Credentials)>,
+        privacy: Option<(Cipher, Credentials)>,
     },
 }
 

@@ -171,10 +171,11 @@ impl Asked {
 
     /// How far its counters may be behind what was sent just now.
     fn behind(&self) -> Nanos {
-        match self.seen {
-            (_, 0) => self.lag,
-            (most, _) if most <= AT_ONCE => Nanos::ZERO,
-            (most, _) => most,
+        let (most, trials) = self.seen;
+        match most {
+            _ if trials < KNOWN_AFTER => self.lag,
+            most if most <= AT_ONCE => Nanos::ZERO,
+            most => self.lag.min(most * 2),
         }
     }
 

@@ -3,108 +3,86 @@
 //! Owns the shape of these tables and every check on them. Never runs a command, asks a device or
 //! reads a secret.
 
+mod file;
+mod snmp;
+
 use std::collections::BTreeMap;
-use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
 use management::json::{Map, PathError, PortPath};
 use measure::{Nanos, name};
-use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserializer, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
 use crate::config::accounts::{AccountSource, DeviceAccount};
 use crate::config::source::Fault;
 use crate::config::typed::{self, Text};
+pub(super) use file::CountersFile;
+use file::SourceFile;
 
 /// A command that prints counters is given so long where the file says nothing.
 const PRINTED_WITHIN: Nanos = Nanos::from_secs(10);
 /// So far a command's counters may be behind, where the file says nothing: most programs ask the
 /// hardware when they are run.
 const COMMANDS_LAG: Nanos = Nanos::from_secs(3);
+/// So far an agent's: many ask the hardware every few seconds, and keep what it said.
+const AGENTS_LAG: Nanos = Nanos::from_secs(10);
 /// No device is further behind.
 const MOST_LAG: Nanos = Nanos::from_secs(120);
 
-/// One way of asking, or several: a table, or a list of them.
-#[derive(Debug)]
-pub(super) struct CountersFile(Vec<SourceFile>);
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SourceFile {
-    command: Option<Vec<Text>>,
-    port: Option<Text>,
-    #[serde(default)]
-    map: BTreeMap<String, Spanned<Paths>>,
-    bits: Option<Spanned<u32>>,
-    timeout: Option<Text>,
-    lag: Option<Text>,
-}
-
-/// A path, or several whose values are added up.
-#[derive(Debug)]
-struct Paths(Vec<String>);
-
-/// By hand, because an untagged enum loses the places of what is in it.
-struct OneOrMore<T>(&'static str, PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMore<T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.0)
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<T>, E> {
-        T::deserialize(text.into_deserializer()).map(|one| vec![one])
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<T>, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(|one| vec![one])
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Vec<T>, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(seq))
-    }
-}
-
-impl<'de> Deserialize<'de> for CountersFile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let either = OneOrMore("a table, or a list of tables", PhantomData);
-        deserializer.deserialize_any(either).map(Self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Paths {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let either = OneOrMore("a path, or a list of paths", PhantomData);
-        deserializer.deserialize_any(either).map(Self)
-    }
-}
+const HOW: &str =
+    "write counters = { command = [\"ssh\", \"sw1\", …], port = \"$[*].ifname\", map = { … } }";
 
 /// How a device is asked, and what it calls its ports.
 pub(super) fn resolve(
     counters: &Spanned<CountersFile>,
     ports: &BTreeMap<String, String>,
-    _folder: &Path,
+    folder: &Path,
 ) -> Result<DeviceAccount, Fault> {
     let files = &counters.get_ref().0;
-    let sources = files.iter().map(|file| source(file, counters.span()));
+    let sources = files.iter().map(|file| source(file, counters.span(), folder));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
-    let lags = files.iter().map(|file| lag(file.lag.as_ref())).collect::<Result<Vec<_>, _>>()?;
-    let lag = lags.into_iter().flatten().max().unwrap_or(COMMANDS_LAG);
+    let lags = files.iter().map(lag).collect::<Result<Vec<_>, _>>()?;
+    let lag = lags.into_iter().max().unwrap_or(COMMANDS_LAG);
     Ok(DeviceAccount { sources, ports: ports.clone(), lag })
 }
 
-fn source(file: &SourceFile, place: Range<usize>) -> Result<AccountSource, Fault> {
-    const HOW: &str =
-        "write counters = { command = [\"ssh\", \"sw1\", …], port = \"$[*].ifname\", map = { … } }";
-    let Some(words) = file.command.as_ref().filter(|words| !words.is_empty()) else {
-        return Err(Fault::new(place, "nothing says how the device is asked", HOW));
-    };
+fn source(file: &SourceFile, place: Range<usize>, folder: &Path) -> Result<AccountSource, Fault> {
+    match (&file.command, &file.snmp) {
+        (Some(words), None) => command(file, words, place),
+        (None, Some(address)) => {
+            snmp::source(file, address, timeout(file.timeout.as_ref())?, folder)
+        }
+        (None, None) => Err(Fault::new(place, "nothing says how the device is asked", HOW)),
+        (Some(_), Some(address)) => {
+            let message = "a device is asked by a command or by SNMP, not by both in one table";
+            Err(Fault::new(address.span(), message, "write two [[device.counters]] tables"))
+        }
+    }
+}
+
+fn timeout(text: Option<&Text>) -> Result<Option<Nanos>, Fault> {
+    text.map(|text| within(text, (Nanos::from_millis(100), MOST_LAG))).transpose()
+}
+
+fn command(file: &SourceFile, words: &[Text], place: Range<usize>) -> Result<AccountSource, Fault> {
+    let of_snmp = [
+        ("version", &file.version),
+        ("user", &file.user),
+        ("auth", &file.auth),
+        ("privacy", &file.privacy),
+    ];
+    let of_snmp = of_snmp.into_iter().find_map(|(key, given)| Some((key, given.as_ref()?.span())));
+    let credentials = file.credentials.as_ref().or(file.privacy_credentials.as_ref());
+    let oids = file.oids.values().next().map(|oid| ("oids", oid.span()));
+    let credentials = credentials.map(|given| ("credentials", given.span()));
+    if let Some((key, span)) = of_snmp.or(credentials).or(oids) {
+        let hint = "remove it, or name a device with snmp = \"…\" in a table of its own";
+        return Err(Fault::new(span, format!("a command has no `{key}`: SNMP has"), hint));
+    }
+    if words.is_empty() {
+        return Err(Fault::new(place, "the command is empty", HOW));
+    }
     if file.map.is_empty() {
         let message = "the command has no `map`: nothing says which counters its JSON holds";
         let hint = "add map = { rx_packets = \"$[*].stats64.rx.packets\", … }";
@@ -126,10 +104,7 @@ fn source(file: &SourceFile, place: Range<usize>) -> Result<AccountSource, Fault
         narrow: narrow(file.bits.as_ref())?,
     };
     let command = words.iter().map(|word| word.get_ref().clone()).collect();
-    let timeout = match &file.timeout {
-        Some(text) => within(text, (Nanos::from_millis(100), MOST_LAG))?,
-        None => PRINTED_WITHIN,
-    };
+    let timeout = timeout(file.timeout.as_ref())?.unwrap_or(PRINTED_WITHIN);
     Ok(AccountSource::Command { command, map, timeout })
 }
 
@@ -156,8 +131,9 @@ fn narrow(bits: Option<&Spanned<u32>>) -> Result<bool, Fault> {
     }
 }
 
-fn lag(text: Option<&Text>) -> Result<Option<Nanos>, Fault> {
-    text.map(|text| within(text, (Nanos::ZERO, MOST_LAG))).transpose()
+fn lag(file: &SourceFile) -> Result<Nanos, Fault> {
+    let usual = if file.snmp.is_some() { AGENTS_LAG } else { COMMANDS_LAG };
+    file.lag.as_ref().map_or(Ok(usual), |text| within(text, (Nanos::ZERO, MOST_LAG)))
 }
 
 fn within(text: &Text, (least, most): (Nanos, Nanos)) -> Result<Nanos, Fault> {

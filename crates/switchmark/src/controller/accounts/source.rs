@@ -7,11 +7,15 @@ use std::error::Error;
 
 use management::Account;
 use management::json::Map;
+use management::snmp::{Access, Extra, Reader, Secret, Target};
 use measure::Nanos;
 
-use crate::config::accounts::AccountSource;
+use crate::config::accounts::{AccountSource, Credentials, SnmpAccess, SnmpSource};
 use crate::controller::{Stop, command};
 use crate::failed::Failed;
+
+/// A request is sent again so often.
+const RETRIES: u32 = 2;
 
 type Cause = Box<dyn Error + Send + Sync>;
 
@@ -19,6 +23,7 @@ type Cause = Box<dyn Error + Send + Sync>;
 #[derive(Debug)]
 pub(super) enum Source {
     Command { words: Vec<String>, map: Map, timeout: Nanos },
+    Snmp { reader: Box<Reader>, asked: SnmpSource },
 }
 
 impl Source {
@@ -27,17 +32,21 @@ impl Source {
             AccountSource::Command { command, map, timeout } => {
                 Ok(Self::Command { words: command.clone(), map: map.clone(), timeout: *timeout })
             }
-            AccountSource::Snmp(_) => Err(Failed::new("no snmp yet")),
+            AccountSource::Snmp(asked) => {
+                let reader = Box::new(reader(asked)?);
+                Ok(Self::Snmp { reader, asked: asked.clone() })
+            }
         }
     }
 
     /// The counters of these ports, by the device's names, and perhaps of others.
-    pub(super) fn read(&mut self, _ports: &[String], stop: &Stop) -> Result<Account, Cause> {
+    pub(super) fn read(&mut self, ports: &[String], stop: &Stop) -> Result<Account, Cause> {
         match self {
             Self::Command { words, map, timeout } => {
                 let printed = command::print(words, *timeout, stop)?;
                 Ok(map.read(&printed).map_err(|cause| Failed::because(words.join(" "), cause))?)
             }
+            Self::Snmp { reader, .. } => Ok(reader.read_only(ports)?),
         }
     }
 
@@ -47,6 +56,52 @@ impl Source {
             Self::Command { words, .. } => {
                 format!("try it by hand: {}", words.join(" "))
             }
+            Self::Snmp { asked, .. } => by_hand(asked),
+        }
+    }
+}
+
+fn reader(asked: &SnmpSource) -> Result<Reader, Failed> {
+    let access = match &asked.access {
+        SnmpAccess::Community(community) => Access::V2c { community: secret(community)? },
+        SnmpAccess::User { name, auth, privacy } => Access::V3 {
+            user: name.clone(),
+            auth: auth.as_ref().map(|(how, at)| Ok((*how, secret(at)?))).transpose()?,
+            privacy: privacy.as_ref().map(|(how, at)| Ok((*how, secret(at)?))).transpose()?,
+        },
+    };
+    let target = Target {
+        address: asked.address.clone(),
+        access,
+        timeout: asked.timeout.as_duration(),
+        retries: RETRIES,
+    };
+    let extra =
+        |(counter, oid): (&String, &Vec<u32>)| Extra { counter: counter.clone(), oid: oid.clone() };
+    Ok(Reader::new(target, asked.oids.iter().map(extra).collect()))
+}
+
+/// Read from where it is, and told to nobody but the device.
+fn secret(at: &Credentials) -> Result<Secret, Failed> {
+    let text = match at {
+        Credentials::Env(name) => std::env::var(name).map_err(|cause| {
+            Failed::because(format!("read the credentials in ${name}"), cause)
+                .hinted(format!("set it where switchmark is started: export {name}=…"))
+        })?,
+        Credentials::File(path) => std::fs::read_to_string(path)
+            .map_err(Failed::to(format!("read the credentials in {}", path.display())))?,
+    };
+    Ok(Secret::new(text.lines().next().unwrap_or_default().to_owned()))
+}
+
+fn by_hand(asked: &SnmpSource) -> String {
+    let (address, tree) = (&asked.address, "IF-MIB::ifXTable");
+    match &asked.access {
+        SnmpAccess::Community(_) => {
+            format!("does it answer you? snmpwalk -v 2c -c COMMUNITY {address} {tree}")
+        }
+        SnmpAccess::User { name, .. } => {
+            format!("does it answer you? snmpwalk -v 3 -u {name} -l authPriv … {address} {tree}")
         }
     }
 }
