@@ -96,6 +96,16 @@ fn where_nothing_listens_is_told_at_once() {
 }
 
 #[test]
+fn a_name_of_two_addresses_is_asked_at_both() {
+    let device = Responder::of(&switch(10, 20));
+    let access = Access::V2c { community: Secret::new("x".to_owned()) };
+    // Often ::1 as well, where nothing listens.
+    let address = format!("localhost:{}", device.address.port());
+    let mut reader = Reader::new(Target { address, access, timeout: LONG, retries: 0 }, vec![]);
+    assert_eq!(rx(&reader.read().expect("an account"), "swp1"), Some(Counter::wide(10)));
+}
+
+#[test]
 fn an_answer_that_is_late_is_still_one() {
     let objects = switch(10, 20);
     let device = Responder::start(move |asked| {
@@ -220,6 +230,29 @@ fn counters_that_went_back_are_a_doubt() {
     let went_back = Doubt::WentBack { port: "swp1".to_owned(), counter: "rx_packets".to_owned() };
     assert_eq!(changes.doubts, [went_back]);
     assert_eq!(changes.ports["swp1"]["tx_packets"], 5);
+}
+
+#[test]
+fn octets_without_packets_are_no_count_of_packets() {
+    let octets = (6, Value::Counter64(64));
+    let at_first = [
+        &wide(3, 20)[3..],
+        &[(7, 0), (8, 0), (9, 0)].map(|(column, value)| (column, Value::Counter64(value))),
+        std::slice::from_ref(&octets),
+    ]
+    .concat();
+    let later = [wide(10, 20), vec![octets]].concat();
+    let before = Objects::default().with_port(1, "swp1", &at_first);
+    let after = Objects::default().with_port(1, "swp1", &later);
+    let mut reads = 0;
+    let device = Responder::start(move |asked| {
+        reads += usize::from(asked.objects.iter().any(|oid| oid.arcs().starts_with(UPTIME)));
+        if reads < 2 { before.answer(asked) } else { after.answer(asked) }
+    });
+    let mut reader = device.reader(LONG, 0);
+    let account = reader.read().expect("an account");
+    assert_eq!((rx(&account, "swp1"), account.ports["swp1"].len()), (None, 2), "{account:?}");
+    assert_eq!(rx(&reader.read().expect("an account"), "swp1"), Some(Counter::wide(10)));
 }
 
 #[test]
