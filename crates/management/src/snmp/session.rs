@@ -189,6 +189,11 @@ impl Session {
                 }
             }
         }
+        let usm = self.line.as_mut().and_then(|line| line.usm.as_mut());
+        if let (Some(Defect::Window), Some(usm)) = (&defect, usm) {
+            // A device whose clock went back is believed the next time that it is asked.
+            usm.forget_engine();
+        }
         let address = self.address.clone();
         Err(match defect {
             Some(source) => SnmpError::Malformed { address, source },
@@ -224,8 +229,8 @@ impl Session {
             }
             _ => Err(Defect::Other("version")),
         };
-        let malformed = |source| SnmpError::Malformed { address: self.address.clone(), source };
-        match line.socket.send(&octets.map_err(malformed)?) {
+        let unwritten = |source| SnmpError::Unwritten { address: self.address.clone(), source };
+        match line.socket.send(&octets.map_err(unwritten)?) {
             // An answer to the time before: the host said that nothing listens.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(self.closed()),
             sent => sent.map(drop).map_err(|source| self.socket("send to", source)),

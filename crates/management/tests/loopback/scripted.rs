@@ -347,6 +347,8 @@ fn columns_that_the_user_adds_are_counted() {
         device.reader_of(LONG, 0, vec![extra("ecn", &text)]).read().unwrap_err().to_string();
     assert!(error.contains("count ecn by 1.3.6.1.4.1.9.2.2"), "{error}");
     assert!(error.ends_with("it is of type octet_string"), "{error}");
+    let none = device.reader_of(LONG, 0, vec![extra("ecn", &[9, 9])]).read().unwrap_err();
+    assert!(matches!(none, SnmpError::Unwritten { .. }), "{none}");
 }
 
 #[test]
