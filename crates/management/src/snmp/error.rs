@@ -75,6 +75,15 @@ pub enum SnmpError {
         /// Why not.
         why: String,
     },
+    /// What is to be asked can't be written: an identifier that is none, or a user's name that is
+    /// too long.
+    #[error("write a question to {address}: {source}")]
+    Unwritten {
+        /// The device.
+        address: String,
+        /// What is wrong with it.
+        source: Defect,
+    },
     /// What came is not an answer in SNMP.
     #[error("read the answer of {address}: {source}")]
     Malformed {

@@ -208,9 +208,9 @@ impl Reader {
             }
         }
         // A counter that is missing now may be one that the device has lost for a moment.
-        let complete =
-            self.learnt.get(&port.index).is_none_or(|learnt| learnt.len() == taken.len());
-        if complete {
+        let learnt = self.learnt.get(&port.index);
+        let complete = learnt.is_none_or(|learnt| learnt.len() == taken.len());
+        if complete && !leave_out_contradictions(&mut account) {
             self.learnt.insert(port.index, taken);
         } else {
             self.learnt.remove(&port.index);
@@ -223,6 +223,20 @@ impl Reader {
         let had: BTreeSet<String> = had.cloned().collect();
         SnmpError::NoPackets { address, port, had: had.into_iter().collect() }
     }
+}
+
+/// Octets and not one packet: that is a counter that does not count yet, as net-snmp's received
+/// unicast packets for the first seconds after its start, or never does. Says whether it was so.
+fn leave_out_contradictions(port: &mut PortAccount) -> bool {
+    let mut any = false;
+    for (packets, bytes) in [("rx_packets", "rx_bytes"), ("tx_packets", "tx_bytes")] {
+        let value = |counter| port.get(counter).map(|counter| counter.value);
+        if value(packets) == Some(0) && value(bytes).is_some_and(|bytes| bytes > 0) {
+            port.remove(packets);
+            any = true;
+        }
+    }
+    any
 }
 
 fn counts_packets(port: &PortAccount) -> bool {

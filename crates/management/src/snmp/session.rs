@@ -27,6 +27,8 @@ pub(super) struct Session {
     target: Target,
     address: String,
     line: Option<Line>,
+    /// The addresses of its name that were not tried.
+    others: Vec<SocketAddr>,
     next_id: i32,
     until: Option<Instant>,
 }
@@ -36,6 +38,8 @@ struct Line {
     socket: UdpSocket,
     /// Where the community is not enough.
     usm: Option<Usm>,
+    /// Whether anything was heard over it.
+    heard: bool,
 }
 
 /// What the device said to a question.
@@ -61,7 +65,7 @@ impl Session {
         let address = target.socket_address();
         // Nobody who does not see the questions can guess their numbers.
         let next_id = RandomState::new().hash_one(0) as i32 & i32::MAX;
-        Self { target, address, line: None, next_id, until: None }
+        Self { target, address, line: None, others: Vec::new(), next_id, until: None }
     }
 
     /// The device, as it is called in errors.
@@ -91,7 +95,13 @@ impl Session {
             let lost =
                 self.line.as_ref().and_then(|line| line.usm.as_ref()).is_some_and(Usm::is_lost);
             let question = if lost { Question::Engine } else { Question::Objects(ask) };
-            match self.exchange(question)? {
+            let heard = match self.exchange(question) {
+                Err(SnmpError::Closed { .. } | SnmpError::Silence { .. }) if self.turn()? => {
+                    continue;
+                }
+                heard => heard?,
+            };
+            match heard {
                 Heard::Answer(answer) => break answer,
                 Heard::Again(_) if lost => {}
                 Heard::Again(why) if !objections.contains(&why) => {
@@ -118,6 +128,27 @@ impl Session {
         if self.line.is_some() {
             return Ok(());
         }
+        let nowhere = |source| SnmpError::Address { address: self.address.clone(), source };
+        let mut addresses = self.address.to_socket_addrs().map_err(nowhere)?;
+        let none = || io::Error::new(ErrorKind::NotFound, "the name has no address");
+        let first = addresses.next().ok_or_else(none).map_err(nowhere)?;
+        self.others = addresses.collect();
+        self.line = Some(self.line_to(first)?);
+        Ok(())
+    }
+
+    /// Whether there is another address to ask, where nothing was heard from this one: the agent of
+    /// a device with two may listen at one.
+    fn turn(&mut self) -> Result<bool, SnmpError> {
+        if self.others.is_empty() || self.line.as_ref().is_some_and(|line| line.heard) {
+            return Ok(false);
+        }
+        let next = self.others.remove(0);
+        self.line = Some(self.line_to(next)?);
+        Ok(true)
+    }
+
+    fn line_to(&self, peer: SocketAddr) -> Result<Line, SnmpError> {
         let usm = match &self.target.access {
             Access::V2c { .. } => None,
             Access::V3 { user, auth, privacy } => {
@@ -126,19 +157,14 @@ impl Session {
                 Some(usm.map_err(|why| SnmpError::Credentials { user, why })?)
             }
         };
-        let nowhere = |source| SnmpError::Address { address: self.address.clone(), source };
-        let mut addresses = self.address.to_socket_addrs().map_err(nowhere)?;
-        let none = || io::Error::new(ErrorKind::NotFound, "the name has no address");
-        let peer = addresses.next().ok_or_else(none).map_err(nowhere)?;
-        let socket = match peer {
-            SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)),
-            SocketAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)),
+        let any = match peer {
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
         };
-        let socket = socket.map_err(|source| self.socket("open a socket to", source))?;
         // The kernel drops what others send.
-        socket.connect(peer).map_err(|source| self.socket("open a socket to", source))?;
-        self.line = Some(Line { socket, usm });
-        Ok(())
+        let socket = UdpSocket::bind(any).and_then(|s| s.connect(peer).map(|()| s));
+        let socket = socket.map_err(|source| self.socket("open a socket to", source))?;
+        Ok(Line { socket, usm, heard: false })
     }
 
     /// Sends until an answer to this question comes. Every time is of the same number: an answer
@@ -162,6 +188,11 @@ impl Session {
                     Err(why) => defect = Some(why),
                 }
             }
+        }
+        let usm = self.line.as_mut().and_then(|line| line.usm.as_mut());
+        if let (Some(Defect::Window), Some(usm)) = (&defect, usm) {
+            // A device whose clock went back is believed the next time that it is asked.
+            usm.forget_engine();
         }
         let address = self.address.clone();
         Err(match defect {
@@ -198,8 +229,8 @@ impl Session {
             }
             _ => Err(Defect::Other("version")),
         };
-        let malformed = |source| SnmpError::Malformed { address: self.address.clone(), source };
-        match line.socket.send(&octets.map_err(malformed)?) {
+        let unwritten = |source| SnmpError::Unwritten { address: self.address.clone(), source };
+        match line.socket.send(&octets.map_err(unwritten)?) {
             // An answer to the time before: the host said that nothing listens.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(self.closed()),
             sent => sent.map(drop).map_err(|source| self.socket("send to", source)),
@@ -232,8 +263,11 @@ impl Session {
     }
 
     fn heard(&mut self, octets: &[u8], id: i32) -> Result<Option<Heard>, Defect> {
-        if let Some(usm) = self.line.as_mut().and_then(|line| line.usm.as_mut()) {
-            return usm.heard(octets, id, now());
+        if let Some(line) = &mut self.line {
+            line.heard = true;
+            if let Some(usm) = &mut line.usm {
+                return usm.heard(octets, id, now());
+            }
         }
         let answer: Answer = read_community(octets)?;
         Ok((answer.id == id).then_some(Heard::Answer(answer)))
@@ -286,4 +320,44 @@ fn named(status: ErrorStatus) -> &'static str {
 #[expect(clippy::disallowed_methods, reason = "waiting for a device that has a clock of its own")]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use async_snmp::pdu::StandardPduType;
+    use async_snmp::{DecodeConfig, Oid, Pdu, PduBody};
+
+    use super::super::target::Secret;
+    use super::*;
+
+    #[test]
+    fn where_one_address_is_closed_the_next_is_asked() {
+        let bound = || UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let closed = bound().local_addr().expect("an address");
+        let device = bound();
+        let open = device.local_addr().expect("an address");
+        let answers = std::thread::spawn(move || {
+            let mut buffer = [0; 2048];
+            let (length, from) = device.recv_from(&mut buffer).expect("a question");
+            let octets = Bytes::copy_from_slice(&buffer[..length]);
+            let asked = CommunityMessage::decode(octets, DecodeConfig::STRICT).expect("a question");
+            let (id, _, bindings) = asked.value.into_pdu().expect("a question").into_raw_parts();
+            let pdu_type = StandardPduType::Response;
+            let body = PduBody::Standard { pdu_type, error_status: 0, error_index: 0 };
+            let message = CommunityMessage::v2c("x", Pdu::from_raw_parts(id, body, bindings));
+            let octets = message.and_then(|message| message.encode()).expect("an answer");
+            device.send_to(&octets, from).expect("an answer is sent");
+        });
+        let access = Access::V2c { community: Secret::new("x".to_owned()) };
+        let (address, timeout) = (closed.to_string(), Duration::from_secs(5));
+        let mut session = Session::new(Target { address, access, timeout, retries: 0 });
+        session.connect().expect("a socket");
+        session.others = vec![open];
+        let reply = session.ask(&Ask::Get(vec![Oid::from_slice(&[1, 3, 6])])).expect("an answer");
+        assert!(matches!(reply, Reply::Bindings(bindings) if bindings.len() == 1));
+        answers.join().expect("a device that does not panic");
+        // From now on this is the device.
+        assert!(session.ask(&Ask::Get(vec![Oid::from_slice(&[1, 3, 6])])).is_err());
+        assert!(session.others.is_empty());
+    }
 }

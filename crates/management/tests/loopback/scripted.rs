@@ -11,7 +11,8 @@ use management::{Account, Counter, Doubt};
 
 use crate::responder::{Objects, Responder, Sent, answer, now};
 
-const SHORT: Duration = Duration::from_millis(60);
+/// Long enough for a device that answers at once on a busy machine.
+const SHORT: Duration = Duration::from_millis(500);
 /// Nothing waits so long.
 const LONG: Duration = Duration::from_secs(5);
 /// What comes in the place of the answer of this number.
@@ -78,7 +79,7 @@ fn silence_is_told_with_what_it_may_be() {
     );
     let words = error.to_string();
     assert!(
-        words.contains("no answer; 2 requests, each waited for 60ms; a wrong community"),
+        words.contains("no answer; 2 requests, each waited for 500ms; a wrong community"),
         "{words}"
     );
     assert_eq!(device.asked(), 2);
@@ -96,12 +97,22 @@ fn where_nothing_listens_is_told_at_once() {
 }
 
 #[test]
+fn a_name_of_two_addresses_is_asked_at_both() {
+    let device = Responder::of(&switch(10, 20));
+    let access = Access::V2c { community: Secret::new("x".to_owned()) };
+    // Often ::1 as well, where nothing listens.
+    let address = format!("localhost:{}", device.address.port());
+    let mut reader = Reader::new(Target { address, access, timeout: LONG, retries: 0 }, vec![]);
+    assert_eq!(rx(&reader.read().expect("an account"), "swp1"), Some(Counter::wide(10)));
+}
+
+#[test]
 fn an_answer_that_is_late_is_still_one() {
     let objects = switch(10, 20);
     let device = Responder::start(move |asked| {
         let mut sent = objects.answer(asked);
         // Only the walk's first question: the second time it is asked, the answer is on its way.
-        sent[0].after = Duration::from_millis(if asked.before == 0 { 100 } else { 0 });
+        sent[0].after = Duration::from_millis(if asked.before == 0 { 700 } else { 0 });
         sent
     });
     let account = device.reader(SHORT, 2).read().expect("an account");
@@ -223,6 +234,29 @@ fn counters_that_went_back_are_a_doubt() {
 }
 
 #[test]
+fn octets_without_packets_are_no_count_of_packets() {
+    let octets = (6, Value::Counter64(64));
+    let at_first = [
+        &wide(3, 20)[3..],
+        &[(7, 0), (8, 0), (9, 0)].map(|(column, value)| (column, Value::Counter64(value))),
+        std::slice::from_ref(&octets),
+    ]
+    .concat();
+    let later = [wide(10, 20), vec![octets]].concat();
+    let before = Objects::default().with_port(1, "swp1", &at_first);
+    let after = Objects::default().with_port(1, "swp1", &later);
+    let mut reads = 0;
+    let device = Responder::start(move |asked| {
+        reads += usize::from(asked.objects.iter().any(|oid| oid.arcs().starts_with(UPTIME)));
+        if reads < 2 { before.answer(asked) } else { after.answer(asked) }
+    });
+    let mut reader = device.reader(LONG, 0);
+    let account = reader.read().expect("an account");
+    assert_eq!((rx(&account, "swp1"), account.ports["swp1"].len()), (None, 2), "{account:?}");
+    assert_eq!(rx(&reader.read().expect("an account"), "swp1"), Some(Counter::wide(10)));
+}
+
+#[test]
 fn narrow_columns_stand_in_for_wide_ones_that_are_missing() {
     let count = |column, value| (column, Value::Counter32(value));
     let objects = Objects::default()
@@ -314,6 +348,8 @@ fn columns_that_the_user_adds_are_counted() {
         device.reader_of(LONG, 0, vec![extra("ecn", &text)]).read().unwrap_err().to_string();
     assert!(error.contains("count ecn by 1.3.6.1.4.1.9.2.2"), "{error}");
     assert!(error.ends_with("it is of type octet_string"), "{error}");
+    let none = device.reader_of(LONG, 0, vec![extra("ecn", &[9, 9])]).read().unwrap_err();
+    assert!(matches!(none, SnmpError::Unwritten { .. }), "{none}");
 }
 
 #[test]

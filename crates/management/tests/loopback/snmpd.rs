@@ -89,7 +89,7 @@ impl Device {
 
     fn reader(&self, access: Access) -> Reader {
         let address = format!("127.0.0.1:{}", self.udp_port);
-        let timeout = Duration::from_millis(500);
+        let timeout = Duration::from_secs(1);
         Reader::new(Target { address, access, timeout, retries: 1 }, Vec::new())
     }
 }
