@@ -6,6 +6,7 @@
 
 mod against_peers;
 mod agent;
+mod books;
 mod buffer_emulated;
 mod buffer_kernel;
 mod cli_lab;

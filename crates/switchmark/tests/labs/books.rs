@@ -1,0 +1,253 @@
+//! Where lost frames died: a switch that tells of itself, by commands and by Debian's snmpd, between
+//! two hosts in namespaces, and losses that the kernel makes at places which the test chooses.
+//!
+//! Owns the switch (a bridge), a cable that loses frames (another bridge, whose rules drop them) and
+//! the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
+
+use std::process::{Child, Command, Stdio};
+
+use measure::Nanos;
+use method::books::{self, Books, Place};
+use switchmark::config::testbed;
+use switchmark::controller::{LiveTestbed, Stop};
+use trial::Testbed as _;
+use trial::record::{Side, TrialRecord};
+use trial::{Backend, FlowKind, Gate, Schedule, Trial};
+
+use super::harness::spaces::{Spaces, call, ip, space};
+use super::harness::{Scratch, alone, datagrams, find, full, switchmark, trial, wait_for};
+
+const BY_COMMANDS: &str = r#"
+[[device.counters]]
+command = ["ip", "-n", "SWITCH", "-s", "-j", "link"]
+port = "$[*].ifname"
+lag = "0s"
+map = { rx_packets = "$[*].stats64.rx.packets", tx_packets = "$[*].stats64.tx.packets", rx_dropped = "$[*].stats64.rx.dropped", tx_dropped = "$[*].stats64.tx.dropped" }
+[[device.counters]]
+command = ["tc", "-n", "SWITCH", "-s", "-j", "qdisc"]
+port = "$[?@.root==true].dev"
+lag = "0s"
+map = { qdisc_drops = "$[?@.root==true].drops" }
+"#;
+
+const BY_SNMP: &str = r#"
+[[device.counters]]
+snmp = "198.18.9.2"
+credentials = { file = "community" }
+lag = "4s"
+"#;
+
+/// h1 – cable – switch – h2: `cable` is what stands where a patch cable would.
+struct Bench {
+    // Before the namespaces that its agents are in: fields are dropped in this order.
+    testbed: LiveTestbed,
+    _agent: Option<Agent>,
+    _spaces: Spaces,
+}
+
+fn bridge(name: &str, ports: [&str; 2]) {
+    let space = space(name);
+    ip(&["-n", &space, "link", "add", "br0", "type", "bridge", "mcast_snooping", "0"]);
+    for port in ports {
+        ip(&["-n", &space, "link", "set", port, "master", "br0", "up"]);
+    }
+    ip(&["-n", &space, "link", "set", "br0", "up"]);
+}
+
+fn quiet(name: &str) {
+    for scope in ["all", "default"] {
+        let key = format!("net.ipv6.conf.{scope}.disable_ipv6=1");
+        ip(&["netns", "exec", &space(name), "sysctl", "-qw", &key]);
+    }
+}
+
+fn join(from: (&str, &str), to: (&str, &str)) {
+    let (left, right) = (space(from.0), space(to.0));
+    let peer = ["type", "veth", "peer", "name", to.1, "netns", &right];
+    ip(&[&["link", "add", from.1, "netns", &left][..], &peer].concat());
+    ip(&["-n", &left, "link", "set", from.1, "up"]);
+    ip(&["-n", &right, "link", "set", to.1, "up"]);
+}
+
+impl Bench {
+    fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
+        let names = ["h1", "cable", "switch", "h2"];
+        let spaces = Spaces::new(&names);
+        for name in names {
+            quiet(name);
+        }
+        join(("h1", "eth1"), ("cable", "left"));
+        join(("cable", "right"), ("switch", "swp1"));
+        join(("switch", "swp2"), ("h2", "eth1"));
+        bridge("cable", ["left", "right"]);
+        bridge("switch", ["swp1", "swp2"]);
+        let mut text = "[[device]]\nname = \"sw1\"\nkind = \"switch\"\nports = { \"1\" = \"swp1\", \"2\" = \"swp2\" }\n".to_owned();
+        text += &counters.replace("SWITCH", &space("switch"));
+        for (number, host) in [(1, "h1"), (2, "h2")] {
+            let space = space(host);
+            ip(&["-n", &space, "address", "add", &format!("198.18.5.{number}/24"), "dev", "eth1"]);
+            text += &format!(
+                "[[host]]\nname = \"{host}\"\nreach = \"netns:{space}\"\n[[host.port]]\nname = \"eth1\"\n\
+                 address = \"198.18.5.{number}/24\"\ncable = \"sw1/{number}\"\n"
+            );
+        }
+        let agent = by_snmp.then(|| Agent::start(scratch));
+        let file = scratch.path("bench.toml");
+        std::fs::write(&file, text).expect("a testbed file");
+        let file = file.to_str().expect("text");
+        let resolved = testbed::from_argument("--testbed", file).expect("a testbed");
+        let testbed = LiveTestbed::open_with(&resolved, Stop::new(), switchmark());
+        Self { testbed: testbed.expect("it comes up"), _agent: agent, _spaces: spaces }
+    }
+
+    /// A trial of 64-octet frames from h1 to h2, and its books.
+    fn run(&mut self, load: Nanos) -> (TrialRecord, Books) {
+        let pair = self.testbed.topology().measured_pairs().remove(0);
+        let kind: FlowKind =
+            datagrams(64, Schedule::Paced(measure::FrameRate(20_000.0)), Backend::Udp);
+        let asked: Trial = trial(&pair, kind, load, Gate::Flood);
+        let record = self.testbed.run(&asked).expect("runs");
+        let books = books::balance(&asked, &record).expect("datagrams");
+        (record, books)
+    }
+}
+
+/// What is done to the path, and where frames die of it.
+struct Deed {
+    name: &'static str,
+    begin: fn(),
+    end: fn(),
+    place: Option<Place>,
+}
+
+fn tc(args: &[&str]) {
+    call("tc", &[&["-n", &space("switch")][..], args].concat());
+}
+
+fn rules(at: &str, text: &str) {
+    ip(&["netns", "exec", &space(at), "nft", text]);
+}
+
+fn no_rules(at: &str) {
+    rules(at, "flush ruleset");
+}
+
+fn deeds() -> Vec<Deed> {
+    const LOSSY: &str = "table bridge t { chain c { type filter hook forward priority 0; \
+                         numgen random mod 1000 < 20 drop; }; }";
+    vec![
+        Deed { name: "nothing", begin: || {}, end: || {}, place: None },
+        Deed {
+            name: "a token bucket at egress",
+            begin: || {
+                let bucket = ["tbf", "rate", "2mbit", "burst", "4k", "limit", "8k"];
+                tc(&[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
+            },
+            end: || tc(&["qdisc", "del", "dev", "swp2", "root"]),
+            place: Some(Place::Egress("sw1/2".to_owned())),
+        },
+        Deed {
+            name: "a lossy cable",
+            begin: || rules("cable", LOSSY),
+            end: || no_rules("cable"),
+            place: Some(Place::CableIn { from: "h1/eth1".to_owned(), to: "sw1/1".to_owned() }),
+        },
+        Deed {
+            name: "a switch that loses frames between its ports",
+            begin: || rules("switch", LOSSY),
+            end: || no_rules("switch"),
+            place: Some(Place::Inside("sw1".to_owned())),
+        },
+    ]
+}
+
+/// Of trials in turn under each deed: how many there were, and how many books did not close at the
+/// right place.
+fn put_right(bench: &mut Bench, deeds: &[Deed], rounds: usize) -> (usize, Vec<String>) {
+    let (mut trials, mut wrong) = (0, Vec::new());
+    for _ in 0..rounds {
+        for deed in deeds {
+            (deed.begin)();
+            let (record, books) = bench.run(Nanos::from_millis(300));
+            (deed.end)();
+            trials += 1;
+            let elsewhere = books.died(|place| Some(place) != deed.place.as_ref());
+            let told = books.lost == 0 || books.unexplained == 0;
+            let lost = (books.lost > 0) == deed.place.is_some();
+            if elsewhere > 0 || !told || !lost {
+                let ports = record.ports.iter().filter(|port| port.side == Side::Reported);
+                let ports: Vec<_> = ports.collect();
+                wrong.push(format!("{}: {books:?} {ports:?} {:?}", deed.name, record.device));
+            }
+        }
+    }
+    (trials, wrong)
+}
+
+#[test]
+fn each_lost_frame_is_put_where_it_died() {
+    let Some(_alone) = alone("each_lost_frame_is_put_where_it_died", &["ip", "tc", "nft"]) else {
+        return;
+    };
+    let scratch = Scratch::new("books");
+    let mut bench = Bench::new(&scratch, BY_COMMANDS, false);
+    let rounds = if full() { 50 } else { 4 };
+    let (trials, wrong) = put_right(&mut bench, &deeds(), rounds);
+    println!("{} of {trials} books are right", trials - wrong.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The agent's own counters are of links alone: it does not see a queue's drops, but that more came
+/// in than went on.
+#[test]
+fn an_agents_counters_tell_the_same() {
+    let programs = ["ip", "tc", "nft", "snmpd"];
+    let Some(_alone) = alone("an_agents_counters_tell_the_same", &programs) else { return };
+    let scratch = Scratch::new("books-snmp");
+    let mut bench = Bench::new(&scratch, BY_SNMP, true);
+    let mut deeds = deeds();
+    deeds[1].place = Some(Place::Inside("sw1".to_owned()));
+    if !full() {
+        deeds.truncate(3);
+        deeds.remove(0);
+    }
+    let rounds = if full() { 10 } else { 1 };
+    let (trials, wrong) = put_right(&mut bench, &deeds, rounds);
+    println!("{} of {trials} books are right", trials - wrong.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// snmpd in the switch's namespace, and the management cable to it; ended by its id when dropped.
+struct Agent(Child);
+
+impl Agent {
+    fn start(scratch: &Scratch) -> Self {
+        let (space, here) = (space("switch"), format!("smt{}", std::process::id()));
+        ip(&["link", "add", &here, "type", "veth", "peer", "name", "mgmt", "netns", &space]);
+        ip(&["address", "add", "198.18.9.1/24", "dev", &here]);
+        ip(&["link", "set", &here, "up"]);
+        ip(&["-n", &space, "address", "add", "198.18.9.2/24", "dev", "mgmt"]);
+        ip(&["-n", &space, "link", "set", "mgmt", "up"]);
+        let own = "rocommunity sesame 198.18.9.0/24\nagentaddress udp:198.18.9.2:161\n";
+        std::fs::write(scratch.path("snmpd.conf"), own).expect("writes");
+        std::fs::write(scratch.path("community"), "sesame\n").expect("writes");
+        let mut command = Command::new(find("ip").expect("looked for before"));
+        command.args(["netns", "exec", &space]).arg(find("snmpd").expect("looked for before"));
+        command.args(["-f", "-Lf", "snmpd.log", "-C", "-c", "snmpd.conf"]);
+        command.env("SNMP_PERSISTENT_DIR", scratch.path("state")).current_dir(scratch.folder());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let agent = Self(command.spawn().expect("it starts"));
+        wait_for("snmpd to listen", || {
+            let log = std::fs::read_to_string(scratch.path("snmpd.log")).unwrap_or_default();
+            log.contains("NET-SNMP version")
+        });
+        agent
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
