@@ -62,6 +62,11 @@ pub struct ReportInput<'a> {
     pub records: &'a [(Trial, TrialRecord)],
 }
 
+/// Where the frames died that devices lost, a sentence a device that counts.
+pub fn books(records: &[(Trial, TrialRecord)]) -> Vec<String> {
+    books::told("", records).into_iter().flat_map(|(said, _)| said).map(|said| said.text).collect()
+}
+
 /// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.
 pub fn render(runs: &[ReportInput<'_>], generated_unix_ns: u64) -> Result<String, ReportError> {
     let verbs: BTreeSet<&str> = runs.iter().map(|run| run.meta.verb.as_str()).collect();

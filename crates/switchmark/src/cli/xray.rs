@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             "state the ports' rates in the testbed file, or see what made the trials invalid";
         ConfigError::bare("write a data sheet: nothing told a rate", hint)
     })?;
-    let written = sheet.to_toml();
+    let written = said(&finished, &sheet.name) + &sheet.to_toml();
     output::say(data, &format!("\n{written}"))?;
     let mut runs = vec![finished];
     let mut near = true;
@@ -77,6 +77,21 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     output::write_report(data, &runs, args.measuring.report.as_deref())?;
     Ok(if near { outcome } else { Outcome::SomeInvalid })
+}
+
+/// What the device says of itself, and whether its books closed, as the sheet's first lines.
+fn said(run: &Finished, device: &str) -> String {
+    let mut out = String::new();
+    let own = run.meta.facts.get(device);
+    // A port's facts have its name before theirs, and only one of them is the device's own words.
+    let of_itself = |name: &str| !name.contains('.') || name.ends_with(".device_port");
+    for (name, value) in own.into_iter().flatten().filter(|(name, _)| of_itself(name)) {
+        let _ = writeln!(out, "# {name}: {}", value.replace(['\r', '\n'], " "));
+    }
+    for books in record::report::books(&run.records) {
+        let _ = writeln!(out, "# {books}");
+    }
+    out
 }
 
 fn request(testbed: Testbed) -> Request {

@@ -6,7 +6,7 @@
 
 mod source;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::clock;
 use management::{Account, Changes, Doubt};
@@ -16,11 +16,12 @@ use trial::record::{PortCounters, ReadingDoubt, ReadingRecord, Side};
 use trial::topology::{CableEnd, Host, PortRef};
 use trial::{Topology, Trial};
 
-use super::Stop;
 use super::pool::AgentPool;
 use super::trial_error::TrialError;
+use super::{Facts, Stop};
 use crate::config::accounts::{self as config, DeviceAccount};
 use crate::failed::Failed;
+use crate::protocol::HostFacts;
 use source::Source;
 
 /// Between two readings of counters that have not caught up.
@@ -31,6 +32,8 @@ const AT_ONCE: Nanos = Nanos::from_millis(300);
 const PATIENCE: u64 = 3;
 /// And at least so long.
 const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
+/// So many ports are named where one is not found.
+const NAMED: usize = 24;
 /// After so many trials it is known how long they take.
 const KNOWN_AFTER: u32 = 3;
 
@@ -56,6 +59,8 @@ struct Cable {
     port: String,
     /// What the device calls it.
     own: String,
+    /// Whether the file says so.
+    stated: bool,
     host: PortRef,
 }
 
@@ -65,14 +70,28 @@ pub struct Before(Vec<(usize, Result<Account, String>)>);
 
 impl Accounts {
     /// Asks each for the first time, so that what is wrong is said before anything is measured.
+    /// What devices say of themselves is put to the facts, which hold the hosts' already.
     pub fn open(
         accounts: &config::Accounts,
         topology: &Topology,
+        facts: &mut Facts,
         stop: &Stop,
     ) -> Result<Self, Failed> {
-        let asked =
-            accounts.iter().map(|(name, account)| Asked::open(name, account, topology, stop));
-        asked.collect::<Result<_, _>>().map(Self)
+        let mut all = Vec::new();
+        for (name, account) in accounts {
+            let mut asked = Asked::open(name, account, topology)?;
+            asked.find_ports(facts);
+            asked.first_reading(stop)?;
+            let host = asked.sources.iter_mut().flat_map(Source::facts).collect();
+            let ports = asked.cables.iter().map(|cable| {
+                let own = BTreeMap::from([("device_port".to_owned(), cable.own.clone())]);
+                (cable.port.clone(), own)
+            });
+            let ports = ports.collect();
+            facts.devices.insert(name.clone(), HostFacts { host, ports });
+            all.push(asked);
+        }
+        Ok(Self(all))
     }
 
     /// What the devices that a trial crosses have counted so far.
@@ -125,48 +144,46 @@ impl Accounts {
 }
 
 impl Asked {
-    fn open(
-        name: &str,
-        account: &DeviceAccount,
-        topology: &Topology,
-        stop: &Stop,
-    ) -> Result<Self, Failed> {
+    fn open(name: &str, account: &DeviceAccount, topology: &Topology) -> Result<Self, Failed> {
         let cables = topology.hosts.iter().flat_map(|host| cables(host, name, account)).collect();
         let sources = account.sources.iter().map(Source::open).collect::<Result<_, _>>()?;
-        let mut asked = Self {
-            name: name.to_owned(),
-            sources,
-            cables,
-            lag: account.lag,
-            seen: (Nanos::ZERO, 0),
-        };
-        let deed = || format!("read the counters of device `{name}`");
-        let mut said = Account::default();
-        for source in &mut asked.sources {
-            let ports: Vec<String> = asked.cables.iter().map(|cable| cable.own.clone()).collect();
-            let hint = source.hint();
-            let read = source.read(&ports, stop);
-            merge(&mut said, read.map_err(|cause| Failed::because(deed(), cause).hinted(hint))?);
-        }
-        for cable in &asked.cables {
-            if !said.ports.contains_key(&cable.own) {
-                let known: Vec<&str> = said.ports.keys().take(24).map(String::as_str).collect();
-                let more = said.ports.len() - known.len();
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let why = format!(
-                    "{}: it has no port `{}`, it has {}{more}",
-                    deed(),
-                    cable.own,
-                    known.join(", ")
-                );
-                let hint = format!(
-                    "say what the device calls it: ports = {{ \"{}\" = \"…\" }} in its [[device]] table",
-                    cable.port
-                );
-                return Err(Failed::new(why).hinted(hint));
+        let (name, lag) = (name.to_owned(), account.lag);
+        Ok(Self { name, sources, cables, lag, seen: (Nanos::ZERO, 0) })
+    }
+
+    /// By LLDP, where the file does not say: the neighbour with the address of a host's port.
+    fn find_ports(&mut self, facts: &Facts) {
+        let neighbours: Vec<_> = self.sources.iter_mut().flat_map(Source::neighbours).collect();
+        for cable in self.cables.iter_mut().filter(|cable| !cable.stated) {
+            let host = facts.hosts.get(&cable.host.host);
+            let port = host.and_then(|host| host.ports.get(&cable.host.port));
+            let Some(mac) = port.and_then(|port| port.get("mac")) else { continue };
+            let at = neighbours.iter().find(|near| near.remote_port.eq_ignore_ascii_case(mac));
+            if let Some(near) = at {
+                cable.own.clone_from(&near.port);
             }
         }
-        Ok(asked)
+    }
+
+    fn first_reading(&mut self, stop: &Stop) -> Result<(), Failed> {
+        let deed = format!("read the counters of device `{}`", self.name);
+        let ports: Vec<String> = self.cables.iter().map(|cable| cable.own.clone()).collect();
+        let mut said = Account::default();
+        for source in &mut self.sources {
+            let hint = source.hint();
+            let read = source.read(&ports, stop);
+            merge(&mut said, read.map_err(|cause| Failed::because(&deed, cause).hinted(hint))?);
+        }
+        let unknown = self.cables.iter().find(|cable| !said.ports.contains_key(&cable.own));
+        let Some(Cable { port, own, .. }) = unknown else { return Ok(()) };
+        let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
+        let more = said.ports.len() - known.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let why = format!("{deed}: it has no port `{own}`, it has {}{more}", known.join(", "));
+        let hint = format!(
+            "say what the device calls it: ports = {{ \"{port}\" = \"…\" }} in its [[device]] table"
+        );
+        Err(Failed::new(why).hinted(hint))
     }
 
     /// How far its counters may be behind what was sent just now.
@@ -294,6 +311,7 @@ fn cables(host: &Host, device: &str, account: &DeviceAccount) -> Vec<Cable> {
         CableEnd::Device { device: there, port } if there == device => Some(Cable {
             port: port.clone(),
             own: account.ports.get(port).unwrap_or(port).clone(),
+            stated: account.ports.contains_key(port),
             host: PortRef { host: host.name.clone(), port: own.name.clone() },
         }),
         CableEnd::Device { .. } | CableEnd::Host(_) => None,

@@ -16,7 +16,7 @@ pub struct Facts {
     pub shared_machine: bool,
     /// By host name.
     pub hosts: BTreeMap<String, HostFacts>,
-    /// By device name, of devices that are this machine's own.
+    /// By device name, of devices that are this machine's own, or tell of themselves.
     pub devices: BTreeMap<String, HostFacts>,
 }
 

@@ -106,9 +106,12 @@ impl LiveTestbed {
         if let Source::Hosts(config) = &testbed.source {
             let what = format!("have every frame that arrives at a host wait for {}", config.delay);
             this.delays.put(&mut this.pool).map_err(Failed::to(what))?;
-            this.accounts = Accounts::open(&config.accounts, &this.topology, this.pool.stop())?;
         }
         this.gather_facts()?;
+        if let Source::Hosts(config) = &testbed.source {
+            let (topology, facts) = (&this.topology, &mut this.facts);
+            this.accounts = Accounts::open(&config.accounts, topology, facts, this.pool.stop())?;
+        }
         Ok(this)
     }
 

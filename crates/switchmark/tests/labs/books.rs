@@ -1,9 +1,10 @@
-//! Where lost frames died: a switch that tells of itself, by commands and by Debian's snmpd, between
-//! two hosts in namespaces, and losses that the kernel makes at places which the test chooses.
+//! Where lost frames died: a switch that tells of itself, by commands and by Debian's snmpd,
+//! between two hosts in namespaces, and losses that the kernel makes where the test wants them.
 //!
-//! Owns the switch (a bridge), a cable that loses frames (another bridge, whose rules drop them) and
-//! the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
+//! Owns the switch (a bridge), a cable that loses frames (another bridge, whose rules drop them)
+//! and the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
 
+use std::fmt::Write as _;
 use std::process::{Child, Command, Stdio};
 
 use measure::Nanos;
@@ -86,7 +87,8 @@ impl Bench {
         for (number, host) in [(1, "h1"), (2, "h2")] {
             let space = space(host);
             ip(&["-n", &space, "address", "add", &format!("198.18.5.{number}/24"), "dev", "eth1"]);
-            text += &format!(
+            let _ = write!(
+                text,
                 "[[host]]\nname = \"{host}\"\nreach = \"netns:{space}\"\n[[host.port]]\nname = \"eth1\"\n\
                  address = \"198.18.5.{number}/24\"\ncable = \"sw1/{number}\"\n"
             );

@@ -3,11 +3,12 @@
 //! Owns what is kept between two readings. Never reads an answer itself: the room `management`
 //! does.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 
 use management::Account;
 use management::json::Map;
-use management::snmp::{Access, Extra, Reader, Secret, Target};
+use management::snmp::{Access, Extra, Neighbour, Reader, Secret, Target};
 use measure::Nanos;
 
 use crate::config::accounts::{AccountSource, Credentials, SnmpAccess, SnmpSource};
@@ -47,6 +48,22 @@ impl Source {
                 Ok(map.read(&printed).map_err(|cause| Failed::because(words.join(" "), cause))?)
             }
             Self::Snmp { reader, .. } => Ok(reader.read_only(ports)?),
+        }
+    }
+
+    /// What the device says of itself; nothing where it can't.
+    pub(super) fn facts(&mut self) -> BTreeMap<String, String> {
+        match self {
+            Self::Command { .. } => BTreeMap::new(),
+            Self::Snmp { reader, .. } => reader.facts().unwrap_or_default(),
+        }
+    }
+
+    /// Who is at the other end of its cables; nobody where it does not say.
+    pub(super) fn neighbours(&mut self) -> Vec<Neighbour> {
+        match self {
+            Self::Command { .. } => Vec::new(),
+            Self::Snmp { reader, .. } => reader.neighbours().unwrap_or_default(),
         }
     }
 
