@@ -14,8 +14,9 @@ use trial::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord
 use trial::{Flow, FlowKind, Trial};
 
 /// Hosts and devices speak beside a load: sums may be of more frames than were lost by one part in
-/// so many.
+/// so many, or by a few.
 const OTHERS: u64 = 100;
+const FEW: u64 = 8;
 
 /// The books of a trial's datagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +148,7 @@ pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
     let sums = way::sums(trial, &flows, record, &deaths);
     let by_sums: u64 = sums.iter().map(|death| death.frames).sum();
     let contradicted = by_sums.saturating_sub(left);
-    if contradicted <= left / OTHERS {
+    if contradicted <= (left / OTHERS).max(FEW.min(left / 2)) {
         deaths.extend(less(sums, contradicted));
     }
     deaths.sort();
@@ -160,11 +161,16 @@ pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
     Some(Books { flows: flows.len(), lost, deaths, unexplained, contradicted })
 }
 
-/// The same deaths, less so many frames of the largest of them.
-fn less(mut deaths: Vec<Death>, frames: u64) -> Vec<Death> {
-    if let Some(most) = deaths.iter_mut().max_by_key(|death| death.frames) {
-        most.frames = most.frames.saturating_sub(frames);
+/// The same deaths, less so many frames: of the smallest first, because what others said beside the
+/// load is little.
+fn less(mut deaths: Vec<Death>, mut frames: u64) -> Vec<Death> {
+    deaths.sort_by_key(|death| death.frames);
+    for death in &mut deaths {
+        let off = death.frames.min(frames);
+        death.frames -= off;
+        frames -= off;
     }
+    deaths.retain(|death| death.frames > 0);
     deaths
 }
 

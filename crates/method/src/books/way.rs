@@ -6,7 +6,7 @@
 //! is no sum.
 
 use trial::counters::{QDISC_DROPS, RX_DROPPED, RX_MISSED, RX_PACKETS, TX_DROPPED, TX_PACKETS};
-use trial::record::{PortCounters, TrialRecord};
+use trial::record::{PortCounters, Side, TrialRecord};
 use trial::{FlowKind, Trial};
 
 use super::{Death, Place, Seen, death, device_ports, read};
@@ -135,6 +135,12 @@ fn crossings<'a>(
         });
         let arrived = came.sum::<u64>()
             + died(&|place| matches!(place, Place::Receiver(port) if port == host));
+        // What a host says beside the load, to be found and the like, crosses the device too.
+        let own = |name: &str| {
+            let port = record.ports.iter().find(|p| p.side == Side::Tester && p.place == host);
+            port.map_or(0, |port| read(port, name))
+        };
+        let (sent, arrived) = (sent.max(own(TX_PACKETS)), arrived.max(own(RX_PACKETS)));
         let in_use = flows
             .iter()
             .any(|(flow, _)| flow.from.to_string() == host || flow.to.to_string() == host);
@@ -145,12 +151,12 @@ fn crossings<'a>(
         if crossings.iter().any(|crossing| crossing.host == host) {
             return None;
         }
-        let own = died(&|place| matches!(place, Place::Sender(port) if port == host));
+        let unsent = died(&|place| matches!(place, Place::Sender(port) if port == host));
         let count = |name: &str| port.counters.get(name).copied();
         crossings.push(Crossing {
             port,
             host,
-            sent: sent.saturating_sub(own),
+            sent: sent.saturating_sub(unsent),
             arrived,
             received: count(RX_PACKETS)?,
             forwarded: count(TX_PACKETS)?,

@@ -441,6 +441,108 @@ fn every_lost_frame_is_put_down_to_somebody() {
     }
 }
 
+/// A switch that tells of itself: what it received of h1 and sent to h2, and what it dropped.
+fn told(
+    [received, sent]: [u64; 2],
+    ingress: &[(&str, u64)],
+    egress: &[(&str, u64)],
+) -> Vec<PortCounters> {
+    let port = |place: &str, cable: &str, [rx, tx]: [u64; 2], more: &[(&str, u64)]| {
+        let more = more.iter().map(|(name, by)| ((*name).to_owned(), *by));
+        let crossing = [("rx_packets".to_owned(), rx), ("tx_packets".to_owned(), tx)];
+        PortCounters {
+            place: place.to_owned(),
+            side: Side::Reported,
+            cable: Some(cable.to_owned()),
+            counters: crossing.into_iter().chain(more).collect(),
+        }
+    };
+    vec![
+        port("sw1/1", "h1/eth1", [received, 0], ingress),
+        port("sw1/2", "h2/eth1", [0, sent], egress),
+    ]
+}
+
+#[test]
+fn what_no_counter_names_is_told_by_sums() {
+    // Of 10,000 frames 9,900 came. What the switch says, what the hosts' ports say, where they died.
+    let none: &[(&str, u64)] = &[];
+    for (ports, hosts, deaths, contradicted) in [
+        (told([10_000, 10_000], none, none), none, "cable sw1/2 → h2/eth1: 100", 0),
+        (told([10_000, 9_900], none, none), none, "sw1, between its ports: 100", 0),
+        (told([9_900, 9_900], none, none), none, "cable h1/eth1 → sw1/1: 100", 0),
+        (
+            told([9_960, 9_900], &[("rx_crc_errors", 30), ("rx_errors", 30)], none),
+            none,
+            "cable h1/eth1 → sw1/1: 10, cable h1/eth1 → sw1/1: 30 by rx_crc_errors, sw1, between its ports: 60",
+            0,
+        ),
+        // Dropped and counted as received, or not.
+        (
+            told([10_000, 9_900], &[("rx_dropped", 100)], none),
+            none,
+            "sw1/1, ingress: 100 by rx_dropped",
+            0,
+        ),
+        (
+            told([9_900, 9_900], &[("rx_dropped", 100)], none),
+            none,
+            "sw1/1, ingress: 100 by rx_dropped",
+            0,
+        ),
+        // Dropped and counted as sent (RFC 2863), or not.
+        (
+            told([10_000, 9_900], none, &[("tx_dropped", 100)]),
+            none,
+            "sw1/2, egress: 100 by tx_dropped",
+            0,
+        ),
+        (
+            told([10_000, 10_000], none, &[("tx_dropped", 100)]),
+            none,
+            "sw1/2, egress: 100 by tx_dropped",
+            0,
+        ),
+        // The hosts looked for each other beside the load, and their own counters say so.
+        (
+            told([10_002, 9_902], none, none),
+            &[("tx_packets", 10_002), ("rx_packets", 9_902)],
+            "sw1, between its ports: 100",
+            0,
+        ),
+        // Three more frames than the hosts know of.
+        (
+            told([10_000, 9_903], none, none),
+            none,
+            "sw1, between its ports: 97, cable sw1/2 → h2/eth1: 3",
+            0,
+        ),
+        (told([10_003, 9_900], none, none), none, "sw1, between its ports: 100", 3),
+        // Counters that see something else altogether place nothing.
+        (told([10_000, 0], none, none), none, "", 9_900),
+        (told([0, 0], none, none), none, "", 9_900),
+    ] {
+        let mut all = ports;
+        for (place, name) in [("h1/eth1", "tx_packets"), ("h2/eth1", "rx_packets")] {
+            let own: Vec<_> = hosts.iter().filter(|(of, _)| *of == name).copied().collect();
+            all.push(port(place, &own));
+        }
+        let record = TrialRecord {
+            outcome: Outcome::Valid,
+            flows: vec![FlowRecord::Datagrams(lossy())],
+            ports: all,
+            ..TrialRecord::failed(0, String::new())
+        };
+        let books = books::balance(&trial(paced(), Gate::Flood), &record).expect("one flow");
+        let death = |death: &books::Death| {
+            let by = death.counter.as_deref().map_or(String::new(), |name| format!(" by {name}"));
+            format!("{}: {}{by}", death.place, death.frames)
+        };
+        let told: Vec<String> = books.deaths.iter().map(death).collect();
+        assert_eq!((told.join(", ").as_str(), books.contradicted), (deaths, contradicted));
+    }
+}
+
 #[test]
 fn unread_counters_map() {
     // A port without counters explains nothing and breaks nothing.
