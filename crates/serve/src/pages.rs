@@ -35,6 +35,7 @@ struct List<'a> {
 
 struct Row<'a> {
     id: &'a str,
+    began_unix_ns: u64,
     began: String,
     verb: &'a str,
     testbed: &'a str,
@@ -169,6 +170,7 @@ fn row(run: &RunSummary, with_deeds: bool) -> Row<'_> {
     };
     Row {
         id: &run.id,
+        began_unix_ns: run.created_unix_ns,
         began: began(run.created_unix_ns),
         verb: &run.verb,
         testbed: &run.testbed,

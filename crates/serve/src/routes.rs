@@ -14,7 +14,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use http_body_util::{BodyExt as _, Limited};
-use record::{RunStatus, exposition};
+use record::{RunStatus, RunSummary, exposition};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
@@ -258,7 +258,7 @@ async fn report(State(app): Shared, Path(run): Path<String>) -> Response {
 }
 
 /// The run of that id.
-async fn known(app: &App, run: &str) -> Result<record::RunSummary, Problem> {
+async fn known(app: &App, run: &str) -> Result<RunSummary, Problem> {
     let run = run_of(run)?;
     let found = app.ask(move |source| {
         let found = source.runs()?.runs.into_iter().find(|known| known.id == run);
@@ -326,8 +326,16 @@ async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Response {
     let made = async {
         let asked = fields(query.as_deref())?;
         let mut picked: Vec<&str> = asked.all("run").collect();
-        // Ids begin with the time.
-        picked.sort_unstable();
+        if let [one, other] = picked[..] {
+            // Where one is missing, the comparison says so.
+            let runs = (known(&app, one).await, known(&app, other).await);
+            if let (Ok(one), Ok(other)) = runs {
+                let age = |run: &RunSummary| (run.created_unix_ns, run.id.clone());
+                if age(&one) > age(&other) {
+                    picked.reverse();
+                }
+            }
+        }
         let one = |name, at: usize| asked.get(name).or_else(|| picked.get(at).copied());
         let [reference, subject] = [one("reference", 0), one("subject", 1)];
         let (Some(reference), Some(subject), true) = (reference, subject, picked.len() <= 2) else {

@@ -7,13 +7,15 @@ const byId = (id) => document.getElementById(id);
 // The list: which runs are picked, also on other pages of it.
 const picks = byId("picks");
 if (picks) {
-  const key = "switchmark-picks", status = byId("picked");
+  // Each by when it began and its id, so that they sort: an id alone has the second, no more.
+  const key = "switchmark-picked", status = byId("picked");
+  const own = (box) => `${box.dataset.began} ${box.value}`, id = (pick) => pick.split(" ")[1];
   let chosen = [];
   try { chosen = JSON.parse(sessionStorage.getItem(key)) || []; } catch { chosen = []; }
   const boxes = [...picks.querySelectorAll("input[type=checkbox]")];
   const show = () => {
-    for (const box of boxes) box.checked = chosen.includes(box.value);
-    const said = chosen.length === 2 ? [...chosen].sort() : chosen;
+    for (const box of boxes) box.checked = chosen.includes(own(box));
+    const said = [...chosen].sort().map(id);
     status.textContent = chosen.length === 2
       ? `${said[1]} will be compared with ${said[0]}.`
       : chosen.length === 1 ? `${said[0]} is picked: pick one more.`
@@ -21,14 +23,14 @@ if (picks) {
     try { sessionStorage.setItem(key, JSON.stringify(chosen)); } catch { /* this page alone, then */ }
   };
   for (const box of boxes) box.addEventListener("change", () => {
-    chosen = chosen.filter((run) => run !== box.value);
-    if (box.checked) chosen = [...chosen, box.value].slice(-2);
+    chosen = chosen.filter((pick) => pick !== own(box));
+    if (box.checked) chosen = [...chosen, own(box)].slice(-2);
     show();
   });
   picks.addEventListener("submit", (event) => {
     event.preventDefault();
     if (chosen.length !== 2) { status.textContent = "Two runs are needed: pick one more."; return; }
-    const query = new URLSearchParams(chosen.map((run) => ["run", run]));
+    const query = new URLSearchParams(chosen.map((pick) => ["run", id(pick)]));
     location.assign("/compare?" + query);
   });
   show();

@@ -90,6 +90,9 @@ fn added_loss() -> String {
     format!("({device})\n- (\n  ({})\n  or\n  ({device}) * 0\n)", share("direct"))
 }
 
+const WHOSE_DOING: &str = "Path: {{ $labels.path }}. Whose doing: {{ $labels.whose }}\
+    {{ if eq $labels.whose \"hosts\" }}, not the device's{{ end }}.";
+
 fn changes() -> Vec<Rule> {
     let rtt = Quantity::ALL.into_iter().filter(|quantity| quantity.family() == Family::Rtt);
     let rtt: Vec<&str> = rtt.map(Quantity::as_str).collect();
@@ -101,7 +104,7 @@ fn changes() -> Vec<Rule> {
             hold: None,
             severity: "warning",
             summary: "RTT ({{ $labels.quantity }}) from {{ $labels.from }} to {{ $labels.to }} of {{ $labels.testbed }} went {{ $labels.direction }}",
-            description: "Path: {{ $labels.path }}. Whose doing: {{ $labels.whose }}; `hosts` is not the device's.",
+            description: WHOSE_DOING,
         },
         Rule {
             alert: "SwitchmarkChanged",
@@ -109,7 +112,7 @@ fn changes() -> Vec<Rule> {
             hold: None,
             severity: "info",
             summary: "{{ $labels.quantity }} from {{ $labels.from }} to {{ $labels.to }} of {{ $labels.testbed }} went {{ $labels.direction }}",
-            description: "Path: {{ $labels.path }}. Whose doing: {{ $labels.whose }}; `hosts` is not the device's.",
+            description: WHOSE_DOING,
         },
     ]
 }

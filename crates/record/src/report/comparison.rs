@@ -145,6 +145,11 @@ fn percent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
 
+/// As it stands on an axis.
+fn tick(percent: f64) -> String {
+    words::trimmed(percent, 3).replace('-', "−")
+}
+
 fn table(compared: &Compared) -> Table {
     let title =
         format!("{} compared with {}, figure by figure", compared.subject, compared.reference);
@@ -166,13 +171,14 @@ fn table_of(compared: &Compared, title: String, rows: &[Row]) -> Table {
         "ratio",
         "interval",
         "difference",
+        // Before what is behind it: a table may be wider than its page.
+        "decision",
         "its interval",
         "confidence",
         "blocks",
         "margin",
         "p, corrected",
         "Cliff's delta",
-        "decision",
     ];
     Table::new(title, columns)
         .page_only(&["p, corrected", "Cliff's delta"])
@@ -228,6 +234,7 @@ fn cells(row: &Row) -> Vec<Cell> {
         ratio,
         interval,
         Cell::number(signed(own.difference.value)),
+        decision(row),
         between(plain.low, plain.high, &signed),
         Cell::number(confidence),
         Cell::number(match own.blocks {
@@ -236,8 +243,7 @@ fn cells(row: &Row) -> Vec<Cell> {
         }),
         Cell::number(sentence::margin(row)),
         Cell::number(format!("{:.4}", own.p_adjusted)),
-        Cell::number(format!("{:.2}", own.dominance)),
-        decision(row),
+        Cell::number(format!("{:.2}", own.dominance).replace('-', "−")),
     ]
 }
 
@@ -302,7 +308,6 @@ fn axis_label(compared: &Compared) -> String {
 
 fn distributions(compared: &Compared, row: &Row, base: f64) -> Picture {
     let sides = sides(compared, row);
-    let write = |value: f64| words::trimmed(value, 3);
     let series = |(name, colour, values): Drawn<'_>| {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -321,7 +326,7 @@ fn distributions(compared: &Compared, row: &Row, base: f64) -> Picture {
     };
     let plot = Plot {
         title: format!("{}: distribution over blocks", row.label()),
-        x: Axis::over(&axis_label(compared), Scale::Linear, relative(&sides, base), write),
+        x: Axis::over(&axis_label(compared), Scale::Linear, relative(&sides, base), tick),
         y: Axis::exact("share of blocks", [1.0].into_iter(), |v| words::trimmed(v, 2)),
         series: sides.into_iter().map(series).collect(),
     };
@@ -351,11 +356,10 @@ fn order(compared: &Compared, row: &Row, base: f64) -> Picture {
             })
             .collect(),
     };
-    let write = |value: f64| words::trimmed(value, 3);
     let plot = Plot {
         title: format!("{}: blocks in the order they ran", row.label()),
         x: Axis::names("block", &names),
-        y: Axis::over(&axis_label(compared), Scale::Linear, relative(&sides, base), write),
+        y: Axis::over(&axis_label(compared), Scale::Linear, relative(&sides, base), tick),
         series: sides.into_iter().map(series).collect(),
     };
     let caption = "The blocks in the order they ran: a drift shows as a slope.";

@@ -40,8 +40,11 @@ fn a_report_is_shown_as_it_is_and_a_page_that_fails_is_said() {
 
 #[test]
 fn two_are_compared_the_older_one_as_the_reference() {
-    let server = Running::new(ScriptedJournal::of(3));
+    // The tenth's id sorts before the second's.
+    let server = Running::new(ScriptedJournal::of(11));
     for (query, expect) in [
+        ("run=run-10&run=run-2", "run-10 against run-2"),
+        ("run=run-2&run=run-10", "run-10 against run-2"),
         ("run=run-2&run=run-1", "run-2 against run-1"),
         ("run=run-1&run=run-2", "run-2 against run-1"),
         ("reference=run-2&subject=run-1", "run-1 against run-2"),

@@ -16,6 +16,7 @@ use super::Stop;
 use super::launching::{Launching, useless};
 use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
+use super::program::own_file;
 use super::readiness::Proof;
 use super::testbed::LiveTestbed;
 use crate::config::resolved::{HostsConfig, Reach};
@@ -53,8 +54,7 @@ impl Surroundings {
     /// Looks around. `mark` keeps other people's frames out; `patient` waits for switches that run
     /// a spanning tree where a port that has a link heard nobody.
     pub fn of(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
-        let program =
-            std::env::current_exe().map_err(Failed::to("find this program's own file"))?;
+        let program = own_file()?;
         let config = portless(hosts);
         let mut launching = Launching::of_hosts(&program, &config);
         let mut topology = config.topology("hosts");

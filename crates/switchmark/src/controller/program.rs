@@ -8,6 +8,16 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::failed::Failed;
+
+/// This program's own file. Where it was replaced while it ran, as by an upgrade, the one that runs
+/// still: agents of another version would not be understood.
+pub fn own_file() -> Result<PathBuf, Failed> {
+    let file = std::env::current_exe().map_err(Failed::to("find this program's own file"))?;
+    let running = || PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    Ok(if file.exists() { file } else { running() })
+}
+
 /// This program, as agents are started from it.
 #[derive(Debug)]
 pub struct Program {

@@ -24,6 +24,7 @@ use super::lost_hosts::{self, LostHosts, Partial};
 use super::numbers::Numbers;
 use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
+use super::program::own_file;
 use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
@@ -66,9 +67,7 @@ impl LiveTestbed {
     /// Builds the lab where one is asked for, and starts an agent on every host. Call it from a
     /// thread that lives as long as the testbed: agents die with the thread that started them.
     pub fn open(testbed: &resolved::Testbed, stop: Stop) -> Result<Self, Failed> {
-        let program =
-            std::env::current_exe().map_err(Failed::to("find this program's own file"))?;
-        Self::open_with(testbed, stop, &program)
+        Self::open_with(testbed, stop, &own_file()?)
     }
 
     /// As [`Self::open`], with the agents' program stated.

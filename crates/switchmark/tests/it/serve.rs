@@ -5,6 +5,7 @@ mod beside;
 mod crowd;
 mod deeds;
 mod prometheus;
+mod reader;
 mod shown;
 mod tls;
 
@@ -17,7 +18,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::program::browser::{self, SCREENS, browse_at, screens, seen};
-use crate::program::{Scratch, switchmark, wait_for};
+use crate::program::{Scratch, switchmark};
 use shown::Shown;
 
 fn command(scratch: &Scratch, args: &[&str]) -> Command {
@@ -261,37 +262,6 @@ fn pages_fit_either_screen_and_no_console_complains() {
             "{page}"
         );
     }
-}
-
-#[test]
-fn a_run_is_watched_to_its_end_in_a_browser() {
-    if !browser::is_there("a_run_is_watched_to_its_end_in_a_browser") {
-        return;
-    }
-    let scratch = Scratch::new("serve-live");
-    two_runs(&scratch);
-    let server = Server::new(&scratch, &[]);
-    let asked = ["forwarding", "--testbed", "sim:teg-s16g", "--search", "rfc2544", "--size"];
-    let more = ["64,128,256,512,1518", "-t", "1s", "--blocks", "3", "--journal", "j.db", "-q"];
-    let mut measuring = command(&scratch, &[&asked[..], &more].concat());
-    let mut measuring =
-        measuring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
-    let mut run = None;
-    wait_for("the run to be listed", || {
-        let (_, list) = server.get("/?study=forwarding");
-        let id = list.split("name=\"run\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-        run = id.map(str::to_owned);
-        run.is_some()
-    });
-    let run = run.expect("it is listed");
-    let page = format!("{}/runs/{run}/live", server.address);
-    let (document, console) = browse_at(&page, &scratch);
-    assert!(measuring.wait().expect("it ends").success());
-    assert!(console.is_empty(), "{console:?}");
-    assert!(document.contains("data-ended=\"yes\""), "{document}");
-    assert!(document.contains("id=\"state\">done<"), "{document}");
-    assert!(document.contains("no loss up to "), "{document}");
-    assert!(document.matches("<tr").count() > 20, "{document}");
 }
 
 #[test]

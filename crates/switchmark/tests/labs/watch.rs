@@ -76,7 +76,11 @@ impl Bench {
 
     /// A watch that uses whatever there is, and shows itself.
     fn watch(&self, args: &[&str]) -> Watching {
-        let child = Command::new(switchmark())
+        self.watch_by(switchmark(), args)
+    }
+
+    fn watch_by(&self, program: &Path, args: &[&str]) -> Watching {
+        let child = Command::new(program)
             .args(["watch", "bed.toml", "--journal", "j.db", "--link-share", "100", "-t", "100ms"])
             .args(["--cpu-share", "10000", "--no-goodput", "--seed", "7"])
             // Hosts and device share this machine: no more than leaves it time to rest.
@@ -183,6 +187,23 @@ impl Watching {
         let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGINT);
         let said = self.said();
         (self.child.wait().expect("it ends").code(), said)
+    }
+
+    /// So many of its agents get that signal.
+    fn end_agents(&self, number: usize, by: Signal) {
+        let parent = self.child.id().to_string();
+        let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+        let agents = processes.filter_map(|process| {
+            let stat = std::fs::read_to_string(process.path().join("stat")).ok()?;
+            // proc(5): `pid (comm) state ppid …`.
+            let is_own = stat.rsplit_once(") ")?.1.split(' ').nth(1) == Some(&parent);
+            is_own.then(|| process.file_name().to_str()?.parse().ok())?
+        });
+        let agents: Vec<i32> = agents.take(number).collect();
+        assert_eq!(agents.len(), number, "a host each");
+        for pid in agents {
+            kill(Pid::from_raw(pid), by).expect("sent");
+        }
     }
 
     fn kill(&mut self) {
@@ -326,6 +347,41 @@ fn a_watch_that_is_killed_goes_on() {
     assert_eq!(now["outages"], Value::Array(Vec::new()));
     let rtt = now["ways"][0]["rtt_p50_ns"].as_f64().expect("round trips");
     assert!(rtt > 0.0 && now["ways"][0]["sent"].as_u64() > Some(0), "{now}");
+}
+
+#[test]
+fn a_host_that_goes_away_is_a_gap_and_no_outage() {
+    let Some(_alone) = alone("a_host_that_goes_away_is_a_gap_and_no_outage", &[]) else { return };
+    let scratch = Scratch::new("watch-away");
+    let mut bench = Bench::new(&scratch, LabDevice::Bridge);
+    // A program that is replaced while it runs, as by an upgrade.
+    let program = scratch.path("upgraded");
+    std::fs::copy(switchmark(), &program).expect("copied");
+    let mut watch = bench.watch_by(&program, &[]);
+    watch.wait_for_visits(3);
+    std::fs::remove_file(&program).expect("removed");
+    watch.end_agents(1, Signal::SIGKILL);
+    let before = watch.visits();
+    watch.wait_for_visits(before + 3);
+    let (code, said) = watch.end();
+    assert_eq!(code, Some(0), "{said}");
+    let gaps = |now: &Value| now["gaps"].as_array().expect("gaps").clone();
+    let now = watch.report().expect("a watch");
+    let first = gaps(&now);
+    assert_eq!((first.len(), &first[0]["cause"]), (1, &Value::from("agents")), "{now}");
+    assert!(first[0]["detail"].as_str().is_some_and(|why| why.contains(" ended")), "{now}");
+    // One that never comes back is waited for as long as it was asked for, and no longer.
+    let mut watch = bench.watch(&["--for", "20s"]);
+    watch.wait_for_visits(watch.visits() + 1);
+    bench.sleepers.iter_mut().for_each(|sleeper| sleeper.kill().expect("it is there"));
+    watch.end_agents(2, Signal::SIGTERM);
+    wait_for("its end", || watch.child.try_wait().expect("it can be asked").is_some());
+    let said = watch.said();
+    let asked = said.matches("asked for again after").count();
+    assert!((1..=4).contains(&asked), "{said}");
+    let now = watch.report().expect("a watch");
+    assert_eq!(gaps(&now).last().expect("gaps")["cause"], "agents", "{now}");
+    assert_eq!(now["outages"], Value::Array(Vec::new()));
 }
 
 #[test]

@@ -8,9 +8,8 @@ use std::fmt::Write as _;
 use method::comparison::{Compared, Row};
 use page::{Axis, Image, Picture, Scale};
 
-use super::percent;
+use super::{percent, tick};
 use crate::svg::{escape, shorten};
-use crate::words;
 
 const WIDTH: f64 = 640.0;
 /// Where names end and the plot begins.
@@ -28,9 +27,7 @@ pub(super) fn picture(compared: &Compared, rows: &[&Row]) -> Picture {
         let own = &row.comparison;
         [own.interval.low, own.interval.high, own.value, 1.0 + own.margin, 1.0 / (1.0 + own.margin)]
     });
-    let x = Axis::over("", Scale::Linear, ends.map(percent).chain([0.0]), |value| {
-        words::trimmed(value, 3).replace('-', "−")
-    });
+    let x = Axis::over("", Scale::Linear, ends.map(percent).chain([0.0]), tick);
     let bottom = TOP + ROW * rows.len() as f64;
     let title = format!("{} against {}: all ratios", compared.subject, compared.reference);
     let mut out = format!(

@@ -6,7 +6,7 @@ use page::{
 };
 
 use super::Watched;
-use super::sentence::{by, named, of_gap, whose};
+use super::sentence::{by, named, whose, why};
 use crate::text::numbers;
 use crate::words;
 
@@ -195,7 +195,7 @@ fn gaps(watched: &Watched) -> Table {
         News::Gap(gap) => Some(vec![
             Cell::text(words::moment(gap.from_unix_ns)),
             Cell::number(numbers::span(gap.lasted())),
-            Cell::text(of_gap(gap)),
+            Cell::text(why(gap)),
         ]),
         _ => None,
     };

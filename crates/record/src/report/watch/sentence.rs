@@ -149,18 +149,25 @@ pub fn of_outage(spec: &WatchSpec, outage: &Outage) -> String {
     }
 }
 
-/// `Nothing was watched for 3 min: the machine slept`
+/// `Nothing was watched from … to …, 3 min: the machine slept.`
 pub fn of_gap(gap: &Gap) -> String {
-    let detail = gap.detail.as_ref().map_or_else(String::new, |detail| format!(" ({detail})"));
     let (from, to) = (words::moment(gap.from_unix_ns), words::moment(gap.to_unix_ns));
+    let (lasted, why) = (numbers::span(gap.lasted()), why(gap));
+    match gap.cause {
+        Cause::ClockStep => format!("The machine's clock was set from {from} to {to}."),
+        _ => format!("Nothing was watched from {from} to {to}, {lasted}: {why}."),
+    }
+}
+
+/// `hosts' agents could not be had (reach host `h1`: …)`
+pub fn why(gap: &Gap) -> String {
     let why = match gap.cause {
         Cause::ClockStep => {
-            return format!("The machine's clock was set from {from} to {to}{detail}.");
+            return format!("the machine's clock was set to {}", words::moment(gap.to_unix_ns));
         }
         Cause::Suspended => "the machine slept",
         Cause::Agents => "hosts' agents could not be had",
         Cause::Stopped => "the watch did not run",
     };
-    let lasted = numbers::span(gap.lasted());
-    format!("Nothing was watched from {from} to {to}, {lasted}: {why}{detail}.")
+    gap.detail.as_ref().map_or_else(|| why.to_owned(), |detail| format!("{why} ({detail})"))
 }

@@ -60,6 +60,13 @@ struct State<'w> {
     left_out: u64,
     /// Why the last trial that failed did, until one is valid.
     failing: Option<String>,
+    /// Why there is no testbed.
+    lost: String,
+    /// How long hosts are waited for next: as before until a trial succeeded, so that hosts whose
+    /// agents start and end at once are not asked for every two seconds.
+    pause: Nanos,
+    /// When it shall end, by the clock since boot.
+    end: Option<u64>,
     hour: u64,
     day: u64,
     alive: u64,
@@ -92,7 +99,6 @@ impl Going<'_> {
         (long, keep, since): (Option<Nanos>, u32, Option<u64>),
     ) -> Result<(), Failure> {
         let reading = clock.read();
-        let end = long.map(|long| reading.since_boot.saturating_add(long.0));
         let mut state = State {
             opened: Some(opened),
             watcher,
@@ -104,6 +110,9 @@ impl Going<'_> {
             visits: 0,
             left_out: 0,
             failing: None,
+            lost: String::new(),
+            pause: FIRST_PAUSE,
+            end: long.map(|long| reading.since_boot.saturating_add(long.0)),
             hour: reading.since_boot,
             day: 0,
             alive: 0,
@@ -113,15 +122,14 @@ impl Going<'_> {
             let gap = Gap { cause: Cause::Stopped, from_unix_ns, to_unix_ns, detail: None };
             self.note(&mut state, &News::Gap(gap), false)?;
         }
-        while !self.stop.asked() && end.is_none_or(|end| state.clock.read().since_boot < end) {
+        while !self.is_over(&state) {
             self.look(&mut state)?;
             self.tidy(&mut state, keep)?;
             let turn = state.watcher.next_turn();
             let way = state.watcher.spec().ways[turn.way].clone();
             let free = state.budget.free_at(&way);
-            self.wait(&mut state, free, end);
-            let over = end.is_some_and(|end| state.clock.read().since_boot >= end);
-            if self.stop.asked() || over {
+            self.wait(&mut state, free);
+            if self.is_over(&state) {
                 break;
             }
             self.visit(&mut state, turn, &way)?;
@@ -130,8 +138,12 @@ impl Going<'_> {
         Ok(())
     }
 
-    fn wait(&self, state: &mut State<'_>, until: u64, end: Option<u64>) {
-        let State { clock, log, alive, visits, left_out, .. } = state;
+    fn is_over(&self, state: &State<'_>) -> bool {
+        self.stop.asked() || state.end.is_some_and(|end| state.clock.read().since_boot >= end)
+    }
+
+    fn wait(&self, state: &mut State<'_>, until: u64) {
+        let State { clock, log, alive, visits, left_out, end, .. } = state;
         let reading = clock.read();
         let left = end.map_or(u64::MAX, |end| end.saturating_sub(reading.since_boot));
         let until = until.min(reading.awake.saturating_add(left));
@@ -191,7 +203,8 @@ impl Going<'_> {
             // What was asked for by name will never be there.
             Err(error @ TestbedError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
-                state.log.warn(&format!("{}; they are asked for again", in_words(&error)));
+                state.lost = in_words(&error);
+                state.log.warn(&format!("{}; they are asked for again", state.lost));
                 state.opened = None;
                 return Ok(());
             }
@@ -219,6 +232,9 @@ impl Going<'_> {
             Came::Valid => state.failing = None,
             _ => {}
         }
+        if !matches!(visit.came, Came::Failed(_)) {
+            state.pause = FIRST_PAUSE;
+        }
         let news = state.watcher.take(&visit);
         self.store.keep_visit(&self.meta.id, (&visit, &trips), &news)?;
         for one in news {
@@ -230,13 +246,11 @@ impl Going<'_> {
     /// Another testbed in the place of one that was lost; waits before it is asked for again.
     fn reach_again(&self, state: &mut State<'_>) -> Result<(), Failure> {
         let lost = state.clock.read();
-        let mut pause = FIRST_PAUSE;
-        let mut why = String::new();
-        while state.opened.is_none() && !self.stop.asked() {
-            let until = state.clock.read().awake.saturating_add(pause.0);
-            self.wait(state, until, None);
-            pause = (pause * 2_u64).min(LONGEST_PAUSE);
-            if self.stop.asked() {
+        while state.opened.is_none() {
+            let until = state.clock.read().awake.saturating_add(state.pause.0);
+            self.wait(state, until);
+            state.pause = (state.pause * 2_u64).min(LONGEST_PAUSE);
+            if self.is_over(state) {
                 break;
             }
             let opened = Opened::open(self.place, self.stop.clone(), self.meta.seed);
@@ -248,17 +262,17 @@ impl Going<'_> {
                 Ok(opened) => state.opened = Some(opened),
                 Err(failed) => {
                     let now = in_words(&failed);
-                    if now != why {
+                    if now != state.lost {
                         state.log.warn(&format!(
                             "{now}; asked for again after {} and more",
-                            numbers::span(pause)
+                            numbers::span(state.pause)
                         ));
                     }
-                    why = now;
+                    state.lost = now;
                 }
             }
         }
-        let detail = (!why.is_empty()).then_some(why);
+        let detail = Some(state.lost.clone());
         let (from_unix_ns, to_unix_ns) = (lost.unix, state.clock.read().unix);
         let gap = Gap { cause: Cause::Agents, from_unix_ns, to_unix_ns, detail };
         self.note(state, &News::Gap(gap), true)

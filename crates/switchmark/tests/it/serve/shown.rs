@@ -60,7 +60,8 @@ fn pass(mut stream: TcpStream, server: &str, own: &str) {
     let asked = asked.replace("Connection: keep-alive", "Connection: close");
     let _ = far.write_all(asked.as_bytes());
     let (answer, mut rest) = head(&mut far);
-    let forbids = ["content-security-policy", "x-frame-options", "cross-origin"];
+    let answer = answer.replace("frame-ancestors 'none'", "frame-ancestors 'self'");
+    let forbids = ["x-frame-options", "cross-origin"];
     let kept = answer.split_inclusive("\r\n").filter(|l| !forbids.iter().any(|f| l.starts_with(f)));
     let _ = stream.write_all(kept.collect::<String>().as_bytes());
     let mut piece = vec![0; 1 << 16];
