@@ -465,7 +465,7 @@ fn told(
 
 #[test]
 fn what_no_counter_names_is_told_by_sums() {
-    // Of 10,000 frames 9,900 came. What the switch says, what the hosts' ports say, where they died.
+    // Of 10,000 frames 9,900 came. What the switch says, what hosts say, and where they died.
     let none: &[(&str, u64)] = &[];
     for (ports, hosts, deaths, contradicted) in [
         (told([10_000, 10_000], none, none), none, "cable sw1/2 → h2/eth1: 100", 0),
