@@ -23,6 +23,8 @@ const FEW: u64 = 8;
 pub struct Books {
     /// How many flows they are of.
     pub flows: usize,
+    /// Whether other flows ran beside them: counters of ports don't tell whose frames they counted.
+    pub mixed: bool,
     /// Frames the kernel took from senders and receivers never saw.
     pub lost: u64,
     /// Where frames died; none of them zero, and none at all where nothing was lost.
@@ -158,7 +160,8 @@ pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
     if lost == 0 {
         deaths.clear();
     }
-    Some(Books { flows: flows.len(), lost, deaths, unexplained, contradicted })
+    let mixed = flows.len() < trial.flows.len();
+    Some(Books { flows: flows.len(), mixed, lost, deaths, unexplained, contradicted })
 }
 
 /// The same deaths, less so many frames: of the smallest first, because what others said beside the

@@ -4,6 +4,7 @@
 //! "default", and never knows where its trials run: the same request, seed, topology and records
 //! give the same trials in the same order, which is what makes a journal a resume.
 
+mod accounts;
 mod between;
 mod buffer;
 mod burst;

@@ -107,6 +107,7 @@ caveats! {
     TableNotShown "table-not-shown" "Frames to stations were lost, or flooded, in a way that a full address table does not explain. Look for what else loses frames.";
     LackOfFit "lack-of-fit" "What was measured contradicts the model by more than repetitions explain: the interval is widened by it, and the figure is not the device's.";
     Confounded "confounded" "What was measured can't tell the model's parameters apart: each is known only as its interval. More outputs overfilled at once narrow it.";
+    BooksOpen "books-open" "The device's own counters and the hosts' do not account for every frame lost: `frames_lost` were lost, and the places of `frames_accounted` are known. The table of where lost frames died says more.";
     OtherTraffic "other-traffic" "Frames that were not the trial's crossed a tester's port; `other_traffic_frames_per_s` says how many. Keep other hosts off, and measure again.";
     ShortFlood "short-flood" "A flood ended well before its time: the device's queues and caches may not have filled.";
     Irregular "irregular" "Not even the lowest load that a trial resolves passed: there is no lower bound, only an upper end (RFC 9971 §5.4.2).";

@@ -213,6 +213,9 @@ keys! {
     Agrees "agrees" "Whether what is left holds zero.";
     BufferedBytes "buffered_bytes" "Octets that a buffer held at the load found.";
     OtherTraffic "other_traffic_frames_per_s" "How many of others' frames a second there were at most.";
+    FramesLost "frames_lost" "Frames lost in the trials behind it, where the device told of its own counters.";
+    FramesAccounted "frames_accounted" "Of those, frames whose place of death counters or sums tell.";
+    FramesLostInDevice "frames_lost_in_device" "Of those, frames that died in the device.";
     WhatIfCopied "what_if_copied" "Of what would be: whether writes are copied.";
     WhatIfIoDepth "what_if_iodepth" "Of what would be: the queue depth.";
     WhatIfRtt "what_if_rtt_ns" "Of what would be: the network's round trip.";

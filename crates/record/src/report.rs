@@ -64,7 +64,7 @@ pub struct ReportInput<'a> {
 
 /// Where the frames died that devices lost, a sentence a device that counts.
 pub fn books(records: &[(Trial, TrialRecord)]) -> Vec<String> {
-    books::told("", records).into_iter().flat_map(|(said, _)| said).map(|said| said.text).collect()
+    books::sentences(records)
 }
 
 /// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.
@@ -124,7 +124,8 @@ pub fn text(run: &ReportInput<'_>, screen: Screen) -> String {
         // Trials make pictures, and text has none.
         of_studies("", &ReportInput { records: &[], ..*run })
     };
-    let books = books::told("", run.records);
+    // Of a lab's own devices the page has it.
+    let books = books::told("", run.records).filter(|(said, _)| !said.is_empty());
     let sections: Vec<Section> = match books {
         Some((said, section)) => {
             answers.extend(said);

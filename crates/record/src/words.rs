@@ -188,6 +188,11 @@ fn scale_for(unit: Unit, value: f64) -> Scaled {
         Unit::Ratio => return (0.01, "%"),
         Unit::Count | Unit::Flag => return (1.0, ""),
     };
+    fitting(table, value)
+}
+
+/// The unit in which a value is a small number.
+pub(crate) fn fitting(table: &[Scaled], value: f64) -> Scaled {
     // 999.6 ns is to be written as 1.00 µs, not as 1000 ns.
     let magnitude = value.abs() * 1.0005;
     *table.iter().find(|(from, _)| magnitude >= *from).unwrap_or(&table[table.len() - 1])
@@ -226,7 +231,8 @@ fn join(number: &str, suffix: &str) -> String {
     if suffix.is_empty() { number.to_owned() } else { format!("{number}\u{a0}{suffix}") }
 }
 
-fn group(text: &str) -> String {
+/// Digits in groups of three; what is behind the point stays.
+pub(crate) fn group(text: &str) -> String {
     let (minus, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').map_or((digits, ""), |(w, f)| (w, f));
     let mut grouped = String::new();

@@ -406,6 +406,7 @@ const fn doubts(caveat: Caveat) -> bool {
             | Caveat::TableNotShown
             | Caveat::LackOfFit
             | Caveat::Confounded
+            | Caveat::BooksOpen
             | Caveat::OtherTraffic
             | Caveat::Irregular
             | Caveat::LossNotByLoad

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 
+use super::accounts::Accounts;
 use super::consistency::Witness;
 use crate::verdict;
 use page::{Caveat, Figure, Key};
@@ -25,8 +26,10 @@ const HELD_UP: Nanos = Nanos::from_millis(50);
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
     /// Of each trial the last try's, which is the one that counts.
-    doubts: BTreeMap<Asked, Doubt>,
+    said: BTreeMap<Asked, Doubt>,
     witnesses: Vec<Witness>,
+    /// By device and frame size.
+    accounts: BTreeMap<(Option<Subject>, Option<u64>), Accounts>,
 }
 
 /// One trial, whichever try.
@@ -53,7 +56,7 @@ impl Doubts {
     /// decide whose the figure is, those of the direct cable; of its frame size where it has one.
     pub(super) fn mark(&self, figures: &mut [Figure]) {
         for figure in figures {
-            let said = self.doubts.iter().filter(|(asked, doubt)| concerns(asked, doubt, figure));
+            let said = self.said.iter().filter(|(asked, doubt)| concerns(asked, doubt, figure));
             let said: Vec<&Doubt> = said.map(|(_, doubt)| doubt).collect();
             let others = said.iter().filter_map(|doubt| doubt.others).max_by(f64::total_cmp);
             if let Some(rate) = others {
@@ -68,12 +71,22 @@ impl Doubts {
             if said.iter().any(|doubt| doubt.short_flood) {
                 add(figure, Caveat::ShortFlood);
             }
+            let accounts = self.accounts.iter().filter(|((subject, size), _)| {
+                is_of(subject.as_ref(), *size, figure) && !figure.is_bypass()
+            });
+            if let Some(all) = accounts.map(|(_, accounts)| *accounts).reduce(Accounts::with) {
+                all.mark(figure);
+            }
         }
     }
 
     /// Takes a trial's record in.
     pub(super) fn hear(&mut self, trial: &Trial, record: &TrialRecord) {
         self.witnesses.extend(Witness::of(trial, record));
+        if let Some(own) = Accounts::of(trial, record) {
+            let all = self.accounts.entry((trial.subject.clone(), frame_size(trial))).or_default();
+            *all = all.with(own);
+        }
         let asked = Asked {
             label: trial.label.clone(),
             block: trial.block,
@@ -86,20 +99,24 @@ impl Doubts {
             short_flood: is_short_flood(trial, record),
         };
         if doubt.others.is_some() || doubt.short_flood {
-            self.doubts.insert(asked, doubt);
+            self.said.insert(asked, doubt);
         } else {
-            self.doubts.remove(&asked);
+            self.said.remove(&asked);
         }
     }
 }
 
 fn concerns(asked: &Asked, doubt: &Doubt, figure: &Figure) -> bool {
-    let same_subject = asked.subject.as_ref().is_none_or(|subject| {
+    is_of(asked.subject.as_ref(), doubt.frame_size, figure)
+}
+
+fn is_of(subject: Option<&Subject>, frame_size: Option<u64>, figure: &Figure) -> bool {
+    let same_subject = subject.is_none_or(|subject| {
         figure.text(Key::Device) == Some(&subject.device)
             && figure.text(Key::Variant) == subject.variant.as_deref()
     });
     let size = figure.integer(Key::FrameSizeSent).or_else(|| figure.integer(Key::FrameSize));
-    let same_size = doubt.frame_size.zip(size).is_none_or(|(trials, figures)| trials == figures);
+    let same_size = frame_size.zip(size).is_none_or(|(trials, figures)| trials == figures);
     same_subject && same_size
 }
 
@@ -245,10 +262,10 @@ mod tests {
     fn only_the_last_try_counts() {
         let mut seen = Doubts::default();
         seen.hear(&trial(None), &flooded(&trial(None), 500));
-        assert_eq!(seen.doubts.len(), 1);
+        assert_eq!(seen.said.len(), 1);
         let again = Trial { attempt: 1, ..trial(None) };
         let record = TrialRecord::failed(0, "it did not run".to_owned());
         seen.hear(&again, &record);
-        assert!(seen.doubts.is_empty());
+        assert!(seen.said.is_empty());
     }
 }

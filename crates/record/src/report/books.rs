@@ -2,6 +2,8 @@
 //!
 //! Owns the words for places and counters. Never counts a frame itself: a trial's books do.
 
+mod way;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use method::books::{self, Death, Place};
@@ -30,19 +32,27 @@ struct Sum {
     reported: bool,
 }
 
-/// What there is to say, and the table behind it; nothing where no device counted, or a lab's
-/// lost nothing.
+/// What there is to say of devices that told of themselves, and of each device that lost something
+/// where its frames died; nothing where no device counted.
 pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Section)> {
     let sums = sums(records);
     let doubts = doubts(records);
     if sums.is_empty() && doubts.is_empty() {
         return None;
     }
-    let answers: Vec<Answer> =
-        sums.iter().map(|(who, sum)| Answer::new(sentence(who, sum))).collect();
-    let mut blocks: Vec<Block> =
-        sums.iter().filter_map(|(who, sum)| table(who, sum)).map(Block::Table).collect();
-    if !doubts.is_empty() {
+    let (mut answers, mut blocks) = (Vec::new(), Vec::new());
+    for (who, sum) in &sums {
+        // A lab's losses are no news: its devices are what a study drove them to.
+        if sum.reported {
+            answers.push(Answer::new(sentence(who, sum)));
+        } else {
+            blocks.push(Block::Paragraph(sentence(who, sum)));
+        }
+        blocks.extend(of_one(who, sum));
+    }
+    if let Some(((device, doubt), trials)) = doubts.iter().max_by_key(|(_, trials)| **trials) {
+        let trials = in_trials(*trials);
+        answers.push(Answer::new(format!("The books of {device} stay open in {trials}: {doubt}.")));
         let rows = doubts.into_iter().map(|((device, doubt), trials)| {
             vec![Cell::text(device), Cell::text(doubt), Cell::number(words::count(trials))]
         });
@@ -54,6 +64,19 @@ pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Sect
     Some((answers, Section { id: format!("{prefix}-books"), heading, blocks }))
 }
 
+/// A sentence a device.
+pub(super) fn sentences(records: &Records) -> Vec<String> {
+    sums(records).iter().map(|(who, sum)| sentence(who, sum)).collect()
+}
+
+/// The picture and the table of a device that lost something.
+fn of_one(who: &Who, sum: &Sum) -> Vec<Block> {
+    let Some(table) = table(who, sum) else { return Vec::new() };
+    let deaths = sum.deaths.iter().map(|((place, _), frames)| (place, *frames));
+    let picture = way::picture(&who.in_words(), deaths);
+    vec![Block::Pictures(vec![picture]), Block::Table(table)]
+}
+
 fn sums(records: &Records) -> BTreeMap<Who, Sum> {
     let mut sums: BTreeMap<Who, Sum> = BTreeMap::new();
     let across = records
@@ -61,7 +84,10 @@ fn sums(records: &Records) -> BTreeMap<Who, Sum> {
         .filter(|(trial, record)| trial.path == Path::Device && record.outcome.is_valid());
     for (trial, record) in across {
         let counted = record.ports.iter().any(|port| port.side != Side::Tester);
-        let Some(books) = books::balance(trial, record).filter(|_| counted) else { continue };
+        let Some(books) = books::balance(trial, record).filter(|books| counted && !books.mixed)
+        else {
+            continue;
+        };
         let sum = sums.entry(Who::of_trial(trial)).or_default();
         sum.trials += 1;
         sum.sent +=
@@ -79,10 +105,7 @@ fn sums(records: &Records) -> BTreeMap<Who, Sum> {
 }
 
 fn sentence(who: &Who, sum: &Sum) -> String {
-    let trials = match sum.trials {
-        1 => "one trial".to_owned(),
-        several => format!("{} trials", words::count(several)),
-    };
+    let trials = in_trials(sum.trials);
     let by = format!("By the counters of {} and the hosts", who.in_words());
     let sent = format!("{} frames sent in {trials}", words::count(sum.sent));
     let off = sum.unexplained.unsigned_abs().max(sum.contradicted);
@@ -106,6 +129,10 @@ fn sentence(who: &Who, sum: &Sum) -> String {
         }
         _ => format!("{lost}{most}; {others}."),
     }
+}
+
+fn in_trials(trials: u64) -> String {
+    if trials == 1 { "one trial".to_owned() } else { format!("{} trials", words::count(trials)) }
 }
 
 fn table(who: &Who, sum: &Sum) -> Option<Table> {

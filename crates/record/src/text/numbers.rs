@@ -5,7 +5,7 @@
 use measure::Nanos;
 use page::Unit;
 
-use crate::words::{BIT_RATES, BYTES, Scaled, TIMES};
+use crate::words::{BIT_RATES, BYTES, Scaled, TIMES, fitting, group};
 
 /// A value in its unit.
 pub fn value(unit: Unit, value: f64) -> String {
@@ -32,16 +32,8 @@ pub fn interval(unit: Unit, low: f64, high: f64) -> String {
 
 /// A whole number in groups of three: `1,488,095`.
 pub fn grouped(value: f64) -> String {
-    let rounded = value.round();
-    let digits = format!("{:.0}", rounded.abs());
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if rounded < 0.0 { format!("-{out}") } else { out }
+    // Adding zero takes the sign of a negative one.
+    group(&format!("{:.0}", value.round() + 0.0))
 }
 
 /// Three digits and a suffix, where room matters more than the last digit: `1.23 M`, `50 k`.
@@ -134,13 +126,7 @@ pub fn span(time: Nanos) -> String {
 }
 
 fn scaled(value: f64, units: &[Scaled]) -> String {
-    // What three digits would make a thousand of is one of the next.
-    let (divisor, name) = units
-        .iter()
-        .find(|(scale, _)| value.abs() >= *scale * 0.9995)
-        .or(units.last())
-        .copied()
-        .unwrap_or((1.0, ""));
+    let (divisor, name) = fitting(units, value);
     format!("{} {name}", significant(value / divisor))
 }
 

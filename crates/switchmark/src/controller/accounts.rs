@@ -22,6 +22,7 @@ use super::{Facts, Stop};
 use crate::config::accounts::{self as config, DeviceAccount};
 use crate::failed::Failed;
 use crate::protocol::HostFacts;
+use crate::speak::speak;
 use source::Source;
 
 /// Between two readings of counters that have not caught up.
@@ -32,6 +33,8 @@ const AT_ONCE: Nanos = Nanos::from_millis(300);
 const PATIENCE: u64 = 3;
 /// And at least so long.
 const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
+/// A wait of a few seconds is said.
+const WORTH_SAYING: Nanos = Nanos::from_secs(2);
 /// So many ports are named where one is not found.
 const NAMED: usize = 24;
 /// After so many trials it is known how long they take.
@@ -82,6 +85,12 @@ impl Accounts {
             let mut asked = Asked::open(name, account, topology)?;
             asked.find_ports(facts);
             asked.first_reading(stop)?;
+            if asked.lag >= WORTH_SAYING {
+                speak(&format!(
+                    "device `{name}`: its counters may be {} behind the frames (lag), so its first {KNOWN_AFTER} trials wait for them",
+                    asked.lag
+                ));
+            }
             let host = asked.sources.iter_mut().flat_map(Source::facts).collect();
             let ports = asked.cables.iter().map(|cable| {
                 let own = BTreeMap::from([("device_port".to_owned(), cable.own.clone())]);

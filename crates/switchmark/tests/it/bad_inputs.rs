@@ -200,6 +200,33 @@ const PLANS: &[(&str, &str, &str)] = &[
     ("hosts.toml", "storage", "numjobs = 4"),
 ];
 
+/// Of a device in a testbed file.
+const COUNTERS: &[&str] = &[
+    "counters = 1",
+    "counters = {}",
+    "counters = { command = [] }",
+    "counters = { command = \"ip -j link\" }",
+    "counters = { command = [\"ip\"] }",
+    "counters = { command = [\"ip\"], map = { rx_packets = \"stats\" } }",
+    "counters = { command = [\"ip\"], map = { rx_packets = \"$.stats\" } }",
+    "counters = { command = [\"ip\"], map = { \"rx packets\" = \"$[*].rx\" } }",
+    "counters = { command = [\"ip\"], map = { rx_packets = \"$[*].rx\" }, bits = 16 }",
+    "counters = { command = [\"ip\"], map = { rx_packets = \"$[*].rx\" }, lag = \"1h\" }",
+    "counters = { command = [\"ip\"], map = { rx_packets = \"$[*].rx\" }, user = \"me\" }",
+    "counters = { command = [\"ip\"], map = { rx_packets = \"$[*].rx\" }, snmp = \"sw1\" }",
+    "counters = { snmp = \"sw1\" }",
+    "counters = { snmp = \"sw 1\", credentials = { env = \"X\" } }",
+    "counters = { snmp = \"sw1\", credentials = { secret = \"public\" } }",
+    "counters = { snmp = \"sw1\", credentials = {} }",
+    "counters = { snmp = \"sw1\", credentials = { env = \"X\" }, version = \"1\" }",
+    "counters = { snmp = \"sw1\", credentials = { env = \"X\" }, auth = \"sha\" }",
+    "counters = { snmp = \"sw1\", version = \"3\" }",
+    "counters = { snmp = \"sw1\", version = \"3\", user = \"me\", auth = \"sha\" }",
+    "counters = { snmp = \"sw1\", version = \"3\", user = \"me\", auth = \"rot13\", credentials = { env = \"X\" } }",
+    "counters = { snmp = \"sw1\", version = \"3\", user = \"me\", privacy = \"aes\", credentials = { env = \"X\" } }",
+    "counters = { snmp = \"sw1\", credentials = { env = \"X\" }, oids = { tail_drops = \"1.3.six\" } }",
+];
+
 /// Behind a study of latency.
 const CAMPAIGNS: &[&str] = &[
     "[campaign]\nblocks = 10\n",
@@ -264,6 +291,11 @@ fn bad_input_is_answered_as_recorded() {
     for written in plans.chain(CAMPAIGNS.iter().map(|rest| plan(LAB, "latency", rest))) {
         files.write("bad.toml", &written);
         let _ = writeln!(text, "{written}\n{}", files.told("run DIR/bad.toml"));
+    }
+    for counters in COUNTERS {
+        files.write("bad.toml", &format!("{HOSTS}{counters}\n"));
+        let told = files.told("latency --testbed DIR/bad.toml");
+        let _ = writeln!(text, "{counters}\n{told}");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/bad_inputs.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {

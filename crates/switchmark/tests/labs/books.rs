@@ -5,6 +5,7 @@
 //! and the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use measure::Nanos;
@@ -12,7 +13,7 @@ use method::books::{self, Books, Place};
 use switchmark::config::testbed;
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::Testbed as _;
-use trial::record::{Side, TrialRecord};
+use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Backend, FlowKind, Gate, Schedule, Trial};
 
 use super::harness::spaces::{Spaces, call, ip, space};
@@ -39,11 +40,17 @@ lag = "4s"
 "#;
 
 /// h1 – cable – switch – h2: `cable` is what stands where a patch cable would.
-struct Bench {
-    // Before the namespaces that its agents are in: fields are dropped in this order.
-    testbed: LiveTestbed,
+struct Wires {
+    file: PathBuf,
     _agent: Option<Agent>,
     _spaces: Spaces,
+}
+
+/// The same, with its hosts' agents.
+struct Bench {
+    // Before the namespaces that they are in: fields are dropped in this order.
+    testbed: LiveTestbed,
+    _wires: Wires,
 }
 
 fn bridge(name: &str, ports: [&str; 2]) {
@@ -70,7 +77,7 @@ fn join(from: (&str, &str), to: (&str, &str)) {
     ip(&["-n", &right, "link", "set", to.1, "up"]);
 }
 
-impl Bench {
+impl Wires {
     fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
         let names = ["h1", "cable", "switch", "h2"];
         let spaces = Spaces::new(&names);
@@ -96,10 +103,17 @@ impl Bench {
         let agent = by_snmp.then(|| Agent::start(scratch));
         let file = scratch.path("bench.toml");
         std::fs::write(&file, text).expect("a testbed file");
-        let file = file.to_str().expect("text");
+        Self { file, _agent: agent, _spaces: spaces }
+    }
+}
+
+impl Bench {
+    fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
+        let wires = Wires::new(scratch, counters, by_snmp);
+        let file = wires.file.to_str().expect("text");
         let resolved = testbed::from_argument("--testbed", file).expect("a testbed");
         let testbed = LiveTestbed::open_with(&resolved, Stop::new(), switchmark());
-        Self { testbed: testbed.expect("it comes up"), _agent: agent, _spaces: spaces }
+        Self { testbed: testbed.expect("it comes up"), _wires: wires }
     }
 
     /// A trial of 64-octet frames from h1 to h2, and its books.
@@ -217,6 +231,131 @@ fn an_agents_counters_tell_the_same() {
     let (trials, wrong) = put_right(&mut bench, &deeds, rounds);
     println!("{} of {trials} books are right", trials - wrong.len());
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// As its user runs it, without a direct cable: the switch's own counters say whose the limit is,
+/// and what it is asked with is told to nobody.
+#[test]
+fn the_program_says_where_frames_died_and_keeps_its_secret() {
+    const TEST: &str = "the_program_says_where_frames_died_and_keeps_its_secret";
+    let Some(_alone) = alone(TEST, &["ip", "tc", "snmpd"]) else { return };
+    let scratch = Scratch::new("books-program");
+    let by_tc = &BY_COMMANDS[BY_COMMANDS.rfind("[[device").expect("two of them")..];
+    let counters =
+        BY_SNMP.replace("{ file = \"community\" }", "{ env = \"SMT_COMMUNITY\" }") + by_tc;
+    let wires = Wires::new(&scratch, &counters, true);
+    let bucket = ["tbf", "rate", "20mbit", "burst", "20k", "limit", "30k"];
+    tc(&[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
+    let args = ["--flood", "--size", "512", "-t", "0.3", "--blocks", "2", "--journal", "j.db"];
+    let run = |more: &[&str], community: &str| {
+        let mut command = Command::new(switchmark());
+        command.arg("forwarding").args(args).args(more).arg("--testbed").arg(&wires.file);
+        command.env("SMT_COMMUNITY", community).current_dir(scratch.folder());
+        command.stdin(Stdio::null()).output().expect("it starts")
+    };
+    let told = run(&["--report", "page.html"], "sesame");
+    let [said, errors] = [&told.stdout, &told.stderr].map(|out| String::from_utf8_lossy(out));
+    assert!(told.status.success(), "{said}{errors}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = "were lost, and each is accounted for";
+    assert!(said.contains(sentence) && said.contains("at sw1/2, egress"), "{said}");
+    assert!(said.contains("device Forwarding rate?"), "{said}");
+    let page = std::fs::read_to_string(scratch.path("page.html")).expect("a page");
+    assert!(page.contains("Where lost frames died") && page.contains("sysDescr"));
+    let journal = std::fs::read(scratch.path("j.db")).expect("a journal");
+    let journal = String::from_utf8_lossy(&journal);
+    for text in [said.as_str(), &errors, &page, &journal] {
+        assert!(!text.contains("sesame"));
+    }
+    let refused = run(&[], "wrong-word");
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && errors.contains("community"), "{errors}");
+    assert!(!errors.contains("wrong-word"), "{errors}");
+}
+
+/// A device that tells of itself as its script says: what it printed for each reading in turn, the
+/// last for ever. Frames cross the switch as they should, whatever it says.
+fn by_script(scratch: &Scratch, printed: &[&str]) -> String {
+    for (number, text) in printed.iter().enumerate() {
+        std::fs::write(scratch.path(&format!("said-{number}")), text).expect("writes");
+    }
+    let script = "n=$(cat at 2>/dev/null || echo 0); echo $((n + 1)) > at; \
+                  test -e said-$n || n=LAST; cat said-$n";
+    let script = script.replace("LAST", &(printed.len() - 1).to_string());
+    let folder = scratch.folder().display();
+    format!(
+        "[[device.counters]]\ncommand = [\"sh\", \"-c\", \"cd {folder}; {script}\"]\nport = \"$[*].p\"\n\
+         timeout = \"1s\"\nlag = \"200ms\"\nmap = {{ rx_packets = \"$[*].rx\", tx_packets = \"$[*].tx\" }}\n"
+    )
+}
+
+/// What a device says wrong is a doubt, and no frame is put down to it.
+#[test]
+fn a_device_that_tells_nonsense_is_doubted() {
+    let programs = ["ip", "sh"];
+    let Some(_alone) = alone("a_device_that_tells_nonsense_is_doubted", &programs) else { return };
+    let rest = r#"[{"p":"swp1","rx":100,"tx":7},{"p":"swp2","rx":7,"tx":100}]"#;
+    let full_64 = r#"[{"p":"swp1","rx":90000,"tx":7},{"p":"swp2","rx":7,"tx":90000}]"#;
+    let gone = r#"[{"p":"swp1","rx":90000,"tx":7}]"#;
+    let unread = |why: &str| ReadingDoubt::Unread { why: why.to_owned() };
+    let back = |port: &str, counter: &str| ReadingDoubt::WentBack {
+        port: port.to_owned(),
+        counter: counter.to_owned(),
+    };
+    // The readings are: at the start, before the load, and after it.
+    for (name, printed, doubts) in [
+        (
+            "counters that begin anew",
+            [rest, full_64, rest],
+            vec![back("1", "rx_packets"), back("2", "tx_packets")],
+        ),
+        (
+            "a port that is gone",
+            [rest, rest, gone],
+            vec![ReadingDoubt::Gone { port: "2".to_owned() }],
+        ),
+        ("a constant", [rest, rest, rest], vec![]),
+        ("no JSON after the load", [rest, rest, "overloaded"], vec![unread("no JSON")]),
+        ("no JSON before it", [rest, "overloaded", rest], vec![unread("no JSON")]),
+    ] {
+        let scratch = Scratch::new("books-nonsense");
+        let mut bench = Bench::new(&scratch, &by_script(&scratch, &printed), false);
+        let (record, books) = bench.run(Nanos::from_millis(200));
+        assert_eq!((books.lost, books.deaths.len()), (0, 0), "{name}: {books:?}");
+        let said = &record.device.readings[0].doubts;
+        let alike = |(said, told): (&ReadingDoubt, &ReadingDoubt)| match (said, told) {
+            (ReadingDoubt::Unread { why }, ReadingDoubt::Unread { why: part }) => {
+                why.contains(part)
+            }
+            (said, told) => said == told,
+        };
+        assert_eq!(said.len(), doubts.len(), "{name}: {said:?}");
+        assert!(said.iter().zip(&doubts).all(alike), "{name}: {said:?}");
+    }
+}
+
+/// A switch that is slow to answer, or never does, is waited for before and after the load, and
+/// makes the load itself no longer.
+#[test]
+fn a_slow_device_does_not_stretch_the_load() {
+    let programs = ["ip", "sh"];
+    let Some(_alone) = alone("a_slow_device_does_not_stretch_the_load", &programs) else { return };
+    let scratch = Scratch::new("books-slow");
+    let rest = r#"[{"p":"swp1","rx":100,"tx":7},{"p":"swp2","rx":7,"tx":100}]"#;
+    let slow = by_script(&scratch, &[rest]).replace("cd ", "sleep 0.3; cd ");
+    let mut bench = Bench::new(&scratch, &slow, false);
+    for _ in 0..if full() { 30 } else { 3 } {
+        let (record, _) = bench.run(Nanos::from_millis(200));
+        let seen = super::harness::datagrams_of(&record);
+        // 4,000 frames at 20,000 a second; a sender that was held up may have sent the last later.
+        assert!(seen.sent <= 4_001, "{seen:?}");
+        assert!(
+            seen.sending < Nanos::from_millis(200) + Nanos::from_millis(150),
+            "{:?}",
+            seen.sending
+        );
+        assert!(record.device.readings[0].waited >= Nanos::from_millis(300));
+    }
 }
 
 /// snmpd in the switch's namespace, and the management cable to it; ended by its id when dropped.
