@@ -38,8 +38,8 @@ pub(crate) const fn in_doubt(judged: Verdict) -> Verdict {
     }
 }
 
-/// What is known where no direct cable stands beside a device, and the device's own counters and the
-/// hosts' account for each frame that was lost: it died in the device. No cable could tell more.
+/// What is known where no direct cable stands beside a device, and the device's own counters and
+/// the hosts' account for each frame that was lost: it died in the device. No cable tells more.
 pub(crate) const fn accounted(judged: Verdict) -> Verdict {
     match judged {
         Verdict::Undetermined => Verdict::DeviceLimited,

@@ -17,7 +17,7 @@ use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Backend, FlowKind, Gate, Schedule, Trial};
 
 use super::harness::spaces::{Spaces, call, ip, space};
-use super::harness::{Scratch, alone, datagrams, find, full, switchmark, trial, wait_for};
+use super::harness::{Scratch, alone, datagrams, find, full, json, switchmark, trial, wait_for};
 
 const BY_COMMANDS: &str = r#"
 [[device.counters]]
@@ -355,6 +355,50 @@ fn a_slow_device_does_not_stretch_the_load() {
             seen.sending
         );
         assert!(record.device.readings[0].waited >= Nanos::from_millis(300));
+    }
+}
+
+/// A/A: runs with the switch asked and without. Asking must change no figure.
+#[test]
+fn asking_changes_no_figure() {
+    if !full() {
+        eprintln!("skipped: asking_changes_no_figure takes minutes of a quiet machine");
+        return;
+    }
+    let programs = ["ip", "tc", "snmpd"];
+    let Some(_alone) = alone("asking_changes_no_figure", &programs) else { return };
+    let scratch = Scratch::new("books-same");
+    let wires = Wires::new(&scratch, BY_SNMP, true);
+    let asked = std::fs::read_to_string(&wires.file).expect("a testbed file");
+    let counters = asked.find("[[device.counters]]").expect("they are there");
+    let hosts = asked.find("[[host]]").expect("they are there");
+    let unasked = [&asked[..counters], &asked[hosts..]].concat();
+    std::fs::write(scratch.path("unasked.toml"), unasked).expect("writes");
+    let bucket = ["tbf", "rate", "50mbit", "burst", "20k", "limit", "30k"];
+    tc(&[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
+    let program = |args: &[&str]| {
+        let mut command = Command::new(switchmark());
+        command.args(args).args(["--json", "--journal", "j.db"]).current_dir(scratch.folder());
+        json(&command.stdin(Stdio::null()).output().expect("it starts"))
+    };
+    let flood = ["forwarding", "--flood", "-t", "1", "--size", "512,1518", "--blocks", "10"];
+    let latency = ["latency", "--protocol", "udp", "-t", "0.5", "--size", "64", "--blocks", "20"];
+    for (study, of, sure) in [(&flood, "received", true), (&latency, "rtt p50", false)] {
+        let [plain, read] = ["unasked.toml", "bench.toml"].map(|file| {
+            let run = program(&[&study[..], &["-q", "--seed", "1", "--testbed", file]].concat());
+            run["run"].as_str().expect("an id").to_owned()
+        });
+        let compared = program(&["compare", &plain, &read, "--margin", "1%"]);
+        println!("{}", compared["sentence"].as_str().unwrap_or_default());
+        let rows = compared["differences"].as_array().expect("rows").iter();
+        let decisions: Vec<&str> = rows
+            .filter(|row| row["of"] == of)
+            .filter_map(|row| row["where"]["decision"].as_str())
+            .collect();
+        assert!(!decisions.is_empty(), "{compared}");
+        let right =
+            |decision: &&str| *decision == "equivalent" || (!sure && *decision != "different");
+        assert!(decisions.iter().all(right), "{of}: {decisions:?}");
     }
 }
 
