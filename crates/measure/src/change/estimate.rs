@@ -19,6 +19,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// 1988).
 const WITHIN: f64 = 5.0;
 
+/// How much less likely an outlier's value is by its own law than one beside the level is by its.
+const OUTLYING: f64 = 20.0;
+
 /// So many deviations from its side's median a repetition counts at most.
 const WINSORISED: f64 = 2.5;
 
@@ -114,13 +117,19 @@ impl Sides {
         })
     }
 
-    /// By split: the squares of what each repetition is off from its side's level, outliers brought
-    /// in.
+    /// By split: the squares of what each repetition is off from its side's level, none of them
+    /// more than an outlier's. Where outliers are many one of them says little of where it belongs:
+    /// its share's logarithm is what it can say (a normal law contaminated by a wide one, Huber,
+    /// Ann. Math. Stat. 35, 1964).
     fn costs(&self, values: &[f64]) -> Vec<f64> {
         let far = WINSORISED * self.deviation;
-        let low = self.before.min(self.after) - far;
-        let high = self.before.max(self.after) + far;
-        let off = |value: &f64, level: f64| (value.clamp(low, high) - level).powi(2);
+        let outlies =
+            |value: &&f64| (*value - self.before).abs() > far && (*value - self.after).abs() > far;
+        let outliers = values.iter().filter(outlies).count().max(1);
+        let says = (OUTLYING * values.len() as f64 / outliers as f64).ln();
+        // Where nothing varies nothing is an outlier.
+        let most = if self.deviation > 0.0 { self.unit() * says } else { f64::INFINITY };
+        let off = |value: &f64, level: f64| (value - level).powi(2).min(most);
         let mut cost: f64 = values.iter().map(|value| off(value, self.after)).sum();
         let mut costs = vec![cost];
         for value in values {

@@ -5,6 +5,8 @@ mod series;
 
 use measure::change::{Amount, Change, Detector, Direction, Refused, Repetition, Season, Settings};
 use proptest::prelude::*;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
 use series::{Made, REPETITIONS, Step, series};
 
 /// The detector's constants were chosen on series with the seeds 0 to 199.
@@ -79,7 +81,7 @@ fn quiet_without_a_step_and_soon_with_one() {
         let all = tally(made, SEEDS..SEEDS + count);
         println!("{made:?}, seeds from {SEEDS}: {all:?}");
         assert!(all.false_alarms <= all.series, "{all:?}");
-        // One false alarm brings others now and then: 8 of 300 series had more than one.
+        // One false alarm brings others now and then: 9 of 300 series had more than one.
         assert!(all.more_than_one * 20 <= all.series.max(20), "{all:?}");
         assert!(f64::from(all.seen) >= 0.95 * f64::from(all.series) - 1.0, "{all:?}");
         if full() {
@@ -132,6 +134,42 @@ fn a_series_that_never_varies_steps_once() {
             assert!((change.value - step).abs() < 1e-9, "{change:?}");
             assert_eq!(change.direction == Direction::Up, step > 1.0);
         }
+    }
+}
+
+/// As a watch in a lab on a busy machine has it: 0.05 ms, one in five many times that, and then 2 ms
+/// more. What was far off just before the change is no part of it.
+#[test]
+fn a_large_jump_is_told_as_large_as_it_is() {
+    let (mut seen, mut covers, mut near, mut when, mut widths) = (0, 0, 0, 0, 0);
+    for seed in 0..400 {
+        let mut chance = Pcg64Mcg::seed_from_u64(SEEDS + seed);
+        let first = 45 + (seed as usize % 20);
+        let values: Vec<Repetition> = (0..first + 40)
+            .map(|at| {
+                let noise: f64 = chance.random_range(-0.15..0.15);
+                let far =
+                    if chance.random_bool(0.2) { chance.random_range(2.0..20.0) } else { 1.0 };
+                let own = 0.05 * noise.exp() * far;
+                Repetition::Level(if at < first { own } else { own + 2.0 })
+            })
+            .collect();
+        let settings = Settings { season: Season::None, ..Settings::default() };
+        let Some(change) = taken(settings, &values, 12).into_iter().next() else { continue };
+        seen += 1;
+        let truth = 2.05 / 0.05;
+        covers += u32::from((change.interval.low..=change.interval.high).contains(&truth));
+        near += u32::from((change.value / truth).ln().abs() < 0.3);
+        let moments = change.earliest.repetition..=change.latest.repetition;
+        when += u32::from(moments.contains(&(first as u64)));
+        widths += moments.end() - moments.start() + 1;
+    }
+    let width = widths as f64 / f64::from(seen);
+    println!("of {seen}: amount {covers}, near {near}, moment {when} within {width:.1}");
+    assert!(width < 4.0, "{width}");
+    assert!(seen >= 390, "{seen}");
+    for told in [covers, near, when] {
+        assert!(f64::from(told) >= 0.93 * f64::from(seen), "{covers} {near} {when} of {seen}");
     }
 }
 
