@@ -137,8 +137,8 @@ fn a_series_that_never_varies_steps_once() {
     }
 }
 
-/// As a watch in a lab on a busy machine has it: 0.05 ms, one in five many times that, and then 2 ms
-/// more. What was far off just before the change is no part of it.
+/// As a watch in a lab on a busy machine has it: 0.05 ms, one in five many times that, and then
+/// 2 ms more. What was far off just before the change is no part of it.
 #[test]
 fn a_large_jump_is_told_as_large_as_it_is() {
     let (mut seen, mut covers, mut near, mut when, mut widths) = (0, 0, 0, 0, 0);
