@@ -5,7 +5,7 @@ mod series;
 
 use measure::change::{Amount, Change, Detector, Direction, Refused, Repetition, Season, Settings};
 use proptest::prelude::*;
-use rand::{RngExt as _, SeedableRng as _};
+use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use series::{Made, REPETITIONS, Step, series};
 
