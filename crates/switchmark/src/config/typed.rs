@@ -57,6 +57,11 @@ fn explain(error: &toml::de::Error, source: &SourceText) -> Fault {
             format!("add `{key} = …` to this table"),
         );
     }
+    if message.starts_with("invalid type") && message.contains("expected a sequence") {
+        let message = message.lines().next().unwrap_or_default();
+        let message = message.replace("expected a sequence", "expected a list");
+        return Fault::new(span, message, "write it in brackets: [\"first\", \"second\"]");
+    }
     if message.starts_with("invalid type") {
         return Fault::new(
             span,
