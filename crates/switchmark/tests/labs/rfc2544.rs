@@ -91,8 +91,13 @@ fn the_suite_finds_what_a_limited_bridge_is() {
     for reset in of(&figures, "reset_time") {
         if let Some(outage) = reset["value"].as_f64() {
             println!("reset {} {:.0} ms", reset["where"]["estimate"], outage / 1e6);
-            // The lab holds its ports down for half a second, and brings them up after.
-            assert!((0.49e9..2e9).contains(&outage), "an outage of {outage} ns");
+            // The lab holds its ports down for half a second, and brings them up after. What a busy
+            // machine lost without a reset is taken off the value, and stands in its interval.
+            let end = |name: &str| reset[name].as_f64().unwrap_or(outage);
+            assert!(
+                end("low") <= 2e9 && end("high") >= 0.49e9,
+                "an outage of {outage} ns: {reset}"
+            );
         }
     }
 }
