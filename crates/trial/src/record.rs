@@ -92,6 +92,11 @@ pub enum ReadingDoubt {
     },
     /// They were still moving when they were read for the last time.
     Moving,
+    /// Nothing tells which of the device's ports it is.
+    Untold {
+        /// The port, as in cables.
+        port: String,
+    },
 }
 
 /// One event as it was.

@@ -5,8 +5,9 @@
 //! reads a counter for more than it says: where a port has none of received or sent frames, there
 //! is no sum.
 
+use measure::Nanos;
 use trial::counters::{QDISC_DROPS, RX_DROPPED, RX_MISSED, RX_PACKETS, TX_DROPPED, TX_PACKETS};
-use trial::record::{PortCounters, Side, TrialRecord};
+use trial::record::{DatagramsRecord, PortCounters, Side, TrialRecord};
 use trial::{FlowKind, Trial};
 
 use super::{Death, Place, Seen, death, device_ports, read};
@@ -17,6 +18,9 @@ const CRC_ERRORS: &str = "rx_crc_errors";
 const RX_ERRORS: &str = "rx_errors";
 /// Frames that could not be sent (RFC 2863, ifOutErrors).
 pub(super) const TX_ERRORS: &str = "tx_errors";
+
+/// Frames that came so shortly before a receiver closed were perhaps not the last.
+const NEARLY: Nanos = Nanos::from_millis(20);
 
 /// Frames that reached a port damaged: by their FCS the cable's doing, else nobody's whom a counter
 /// names.
@@ -90,8 +94,11 @@ pub(super) fn sums(
     let to_be_sent = kept.abs() < (kept - dropped_out).abs();
     let inside = if to_be_sent { kept } else { kept - dropped_out };
     let mut deaths = Vec::new();
+    let still_coming = still_coming(trial, flows);
     let mut add = |place: Place, frames: u64| {
-        if frames > 0 {
+        // What came after the receiver had closed died nowhere.
+        let untold = still_coming && matches!(place, Place::CableOut { .. });
+        if frames > 0 && !untold {
             deaths.push(Death { place, counter: None, frames });
         }
     };
@@ -109,6 +116,17 @@ pub(super) fn sums(
     names.dedup();
     add(Place::Inside(names.join(" and ")), u64::try_from(inside).unwrap_or(0));
     deaths
+}
+
+/// Whether frames still came, or may have, when receivers closed: a sender was held up, or a queue
+/// was not empty yet.
+fn still_coming(trial: &Trial, flows: &Seen<'_>) -> bool {
+    let phases = trial.phases;
+    let open = (phases.load + phases.residual).saturating_sub(NEARLY);
+    let near = |seen: &DatagramsRecord| {
+        seen.receiving >= open || seen.overran > phases.residual.saturating_sub(NEARLY)
+    };
+    flows.iter().any(|(_, seen)| near(seen))
 }
 
 fn total<'a>(crossings: &[Crossing<'a>], value: impl Fn(&Crossing<'a>) -> u64) -> i64 {

@@ -205,6 +205,9 @@ fn doubt(doubt: &ReadingDoubt) -> String {
             )
         }
         ReadingDoubt::Gone { port } => format!("port {port} was there before and not after"),
+        ReadingDoubt::Untold { port } => {
+            format!("nothing told which of its ports {port} is: say it, by ports = …")
+        }
         ReadingDoubt::Moving => "its counters still moved when they were last read".to_owned(),
     }
 }

@@ -21,9 +21,9 @@ use super::trial_error::TrialError;
 use super::{Facts, Stop};
 use crate::config::accounts::{self as config, DeviceAccount};
 use crate::failed::Failed;
-use crate::protocol::HostFacts;
+use crate::protocol::{HostFacts, in_words};
 use crate::speak::speak;
-use source::Source;
+use source::{Cause, Source};
 
 /// Between two readings of counters that have not caught up.
 const AGAIN: Nanos = Nanos::from_millis(100);
@@ -37,6 +37,10 @@ const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
 const WORTH_SAYING: Nanos = Nanos::from_secs(2);
 /// So many ports are named where one is not found.
 const NAMED: usize = 24;
+/// By so many frames a port's count may be off its host's: what they say beside a load.
+const FEW: u64 = 8;
+/// And of so many a host's frames tell its port.
+const ENOUGH: u64 = 100;
 /// After so many trials it is known how long they take.
 const KNOWN_AFTER: u32 = 3;
 
@@ -60,10 +64,8 @@ struct Asked {
 struct Cable {
     /// What the file calls it.
     port: String,
-    /// What the device calls it.
-    own: String,
-    /// Whether the file says so.
-    stated: bool,
+    /// What the device calls it; nothing until frames have told.
+    own: Option<String>,
     host: PortRef,
 }
 
@@ -93,8 +95,8 @@ impl Accounts {
             }
             let host = asked.sources.iter_mut().flat_map(Source::facts).collect();
             let ports = asked.cables.iter().map(|cable| {
-                let own = BTreeMap::from([("device_port".to_owned(), cable.own.clone())]);
-                (cable.port.clone(), own)
+                let own = cable.own.iter().map(|own| ("device_port".to_owned(), own.clone()));
+                (cable.port.clone(), own.collect())
             });
             let ports = ports.collect();
             facts.devices.insert(name.clone(), HostFacts { host, ports });
@@ -117,7 +119,7 @@ impl Accounts {
             }
             // What hosts sent to find each other is not to be taken for the load's.
             pool.rest(asked.behind())?;
-            said.push((at, asked.read(pool.stop())));
+            said.push((at, asked.read(pool.stop()).map_err(|(_, why)| in_words(&*why))));
         }
         Ok(Before(said))
     }
@@ -163,36 +165,80 @@ impl Asked {
     /// By LLDP, where the file does not say: the neighbour with the address of a host's port.
     fn find_ports(&mut self, facts: &Facts) {
         let neighbours: Vec<_> = self.sources.iter_mut().flat_map(Source::neighbours).collect();
-        for cable in self.cables.iter_mut().filter(|cable| !cable.stated) {
+        for cable in self.cables.iter_mut().filter(|cable| cable.own.is_none()) {
             let host = facts.hosts.get(&cable.host.host);
             let port = host.and_then(|host| host.ports.get(&cable.host.port));
             let Some(mac) = port.and_then(|port| port.get("mac")) else { continue };
             let at = neighbours.iter().find(|near| near.remote_port.eq_ignore_ascii_case(mac));
             if let Some(near) = at {
-                cable.own.clone_from(&near.port);
+                cable.own = Some(near.port.clone());
             }
         }
     }
 
+    /// A port that is called in cables as the device calls it needs no more words. Which another
+    /// one is, its frames will tell.
     fn first_reading(&mut self, stop: &Stop) -> Result<(), Failed> {
         let deed = format!("read the counters of device `{}`", self.name);
-        let ports: Vec<String> = self.cables.iter().map(|cable| cable.own.clone()).collect();
-        let mut said = Account::default();
-        for source in &mut self.sources {
-            let hint = source.hint();
-            let read = source.read(&ports, stop);
-            merge(&mut said, read.map_err(|cause| Failed::because(&deed, cause).hinted(hint))?);
+        let said = self.read(stop).map_err(|(hint, why)| Failed::because(&deed, why).hinted(hint));
+        let said = said?;
+        for cable in self.cables.iter_mut().filter(|cable| cable.own.is_none()) {
+            cable.own = said.ports.contains_key(&cable.port).then(|| cable.port.clone());
         }
-        let unknown = self.cables.iter().find(|cable| !said.ports.contains_key(&cable.own));
-        let Some(Cable { port, own, .. }) = unknown else { return Ok(()) };
-        let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
-        let more = said.ports.len() - known.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let why = format!("{deed}: it has no port `{own}`, it has {}{more}", known.join(", "));
-        let hint = format!(
-            "say what the device calls it: ports = {{ \"{port}\" = \"…\" }} in its [[device]] table"
-        );
-        Err(Failed::new(why).hinted(hint))
+        let stated = self.cables.iter().filter_map(|cable| Some((cable, cable.own.as_ref()?)));
+        let mut missing = stated.filter(|(_, own)| !said.ports.contains_key(*own));
+        if let Some((Cable { port, .. }, own)) = missing.next() {
+            let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
+            let more = said.ports.len() - known.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let why = format!("{deed}: it has no port `{own}`, it has {}{more}", known.join(", "));
+            let hint = format!(
+                "say what the device calls it: ports = {{ \"{port}\" = \"…\" }} in its [[device]] table"
+            );
+            return Err(Failed::new(why).hinted(hint));
+        }
+        drop(missing);
+        let untold: Vec<&str> = self.untold().map(|cable| cable.port.as_str()).collect();
+        if !untold.is_empty() {
+            let (name, ports) = (&self.name, untold.join(", "));
+            speak(&format!(
+                "device `{name}`: which of its ports is {ports}, the frames of the first trials over it tell (ports = …)"
+            ));
+        }
+        Ok(())
+    }
+
+    fn untold(&self) -> impl Iterator<Item = &Cable> {
+        self.cables.iter().filter(|cable| cable.own.is_none())
+    }
+
+    /// A cable's port is the one that counted what the cable's host did, both ways, if only one
+    /// did.
+    fn learn_ports(&mut self, changes: &Changes, hosts: &[PortCounters]) {
+        let taken: BTreeSet<String> = self.cables.iter().filter_map(|c| c.own.clone()).collect();
+        for cable in self.cables.iter_mut().filter(|cable| cable.own.is_none()) {
+            let place = cable.host.to_string();
+            let Some(host) = hosts.iter().find(|port| port.place == place) else { continue };
+            let of = |counters: &BTreeMap<String, u64>, name| counters.get(name).copied();
+            let [Some(sent), Some(came)] = [TX_PACKETS, RX_PACKETS].map(|n| of(&host.counters, n))
+            else {
+                continue;
+            };
+            let near =
+                |counted: Option<u64>, by: u64| counted.is_some_and(|c| c.abs_diff(by) <= FEW);
+            let mut alike = changes.ports.iter().filter(|(own, counters)| {
+                near(of(counters, RX_PACKETS), sent)
+                    && near(of(counters, TX_PACKETS), came)
+                    && !taken.contains(*own)
+            });
+            let (one, other) = (alike.next(), alike.next());
+            if let (Some((own, _)), None) = (one, other)
+                && sent + came >= ENOUGH
+            {
+                speak(&format!("device `{}`: port {} is its {own}", self.name, cable.port));
+                cable.own = Some(own.clone());
+            }
+        }
     }
 
     /// How far its counters may be behind what was sent just now.
@@ -215,14 +261,15 @@ impl Asked {
         }
     }
 
-    fn read(&mut self, stop: &Stop) -> Result<Account, String> {
-        let ports: Vec<String> = self.cables.iter().map(|cable| cable.own.clone()).collect();
+    /// Of its cables' ports, or of all while some are not known; else why not, behind what to do.
+    fn read(&mut self, stop: &Stop) -> Result<Account, (String, Cause)> {
+        let known = self.cables.iter().filter_map(|cable| cable.own.clone()).collect::<Vec<_>>();
+        let all = known.len() < self.cables.len();
         let mut said = Account::default();
         for source in &mut self.sources {
-            merge(
-                &mut said,
-                source.read(&ports, stop).map_err(|cause| crate::protocol::in_words(&*cause))?,
-            );
+            let hint = source.hint();
+            let read = source.read(&known, all, stop).map_err(|cause| (hint, cause));
+            merge(&mut said, read?);
         }
         Ok(said)
     }
@@ -244,6 +291,7 @@ impl Asked {
             match read {
                 Ok(account) => {
                     let changes = account.since(before);
+                    self.learn_ports(&changes, hosts);
                     if self.caught_up(&changes, hosts) {
                         self.seen = (self.seen.0.max(waited), self.seen.1 + 1);
                         last = Some(changes);
@@ -259,8 +307,8 @@ impl Asked {
                         break;
                     }
                 }
-                Err(why) if waited >= patience => {
-                    doubts.push(ReadingDoubt::Unread { why });
+                Err((_, why)) if waited >= patience => {
+                    doubts.push(ReadingDoubt::Unread { why: in_words(&*why) });
                     last = None;
                     break;
                 }
@@ -270,6 +318,9 @@ impl Asked {
         }
         let changes = last.unwrap_or_default();
         doubts.extend(changes.doubts.iter().filter_map(|doubt| self.doubt(doubt)));
+        let used = |cable: &&Cable| hosts.iter().any(|port| port.place == cable.host.to_string());
+        let untold = self.untold().filter(used).map(|cable| cable.port.clone());
+        doubts.extend(untold.map(|port| ReadingDoubt::Untold { port }));
         Ok((changes, ReadingRecord { device: self.name.clone(), waited, doubts }))
     }
 
@@ -280,8 +331,8 @@ impl Asked {
             Some((cable, hosts.iter().find(|port| port.place == place)?))
         });
         crossed.all(|(cable, host)| {
-            let counted =
-                |name: &str| changes.ports.get(&cable.own).and_then(|port| port.get(name));
+            let counters = cable.own.as_ref().and_then(|own| changes.ports.get(own));
+            let counted = |name: &str| counters.and_then(|port| port.get(name));
             let of = |device: &str, own: &str| {
                 let host = host.counters.get(own).copied().unwrap_or(0);
                 counted(device).is_some_and(|by| *by >= host)
@@ -296,7 +347,7 @@ impl Asked {
                 place: format!("{}/{}", self.name, cable.port),
                 side: Side::Reported,
                 cable: Some(cable.host.to_string()),
-                counters: changes.ports.get(&cable.own)?.clone(),
+                counters: changes.ports.get(cable.own.as_ref()?)?.clone(),
             })
         };
         self.cables.iter().filter_map(of).collect()
@@ -304,7 +355,9 @@ impl Asked {
 
     /// By what the file calls the port; of a port without a cable nobody asked.
     fn doubt(&self, doubt: &Doubt) -> Option<ReadingDoubt> {
-        let named = |own: &str| Some(self.cables.iter().find(|c| c.own == own)?.port.clone());
+        let named = |own: &str| {
+            Some(self.cables.iter().find(|c| c.own.as_deref() == Some(own))?.port.clone())
+        };
         Some(match doubt {
             Doubt::Restarted => ReadingDoubt::Restarted,
             Doubt::WentBack { port, counter } => {
@@ -319,8 +372,7 @@ fn cables(host: &Host, device: &str, account: &DeviceAccount) -> Vec<Cable> {
     let cable = |own: &trial::topology::HostPort| match &own.cable {
         CableEnd::Device { device: there, port } if there == device => Some(Cable {
             port: port.clone(),
-            own: account.ports.get(port).unwrap_or(port).clone(),
-            stated: account.ports.contains_key(port),
+            own: account.ports.get(port).cloned(),
             host: PortRef { host: host.name.clone(), port: own.name.clone() },
         }),
         CableEnd::Device { .. } | CableEnd::Host(_) => None,

@@ -14,13 +14,13 @@ use crate::words;
 
 /// What stands at each place: its middle, the label's and the count's baseline, and its name.
 const PLACES: [(f64, f64, f64, &str); 7] = [
-    (76.0, 44.0, 62.0, "sent"),
+    (76.0, 44.0, 62.0, "lost in them"),
     (193.0, 40.0, 78.0, "cable"),
     (297.0, 44.0, 62.0, "ingress"),
     (380.0, 44.0, 62.0, "between"),
     (463.0, 44.0, 62.0, "egress"),
     (567.0, 40.0, 78.0, "cable"),
-    (684.0, 44.0, 62.0, "received"),
+    (684.0, 44.0, 62.0, "lost in them"),
 ];
 
 /// Which of the places it is.
@@ -54,7 +54,7 @@ pub(super) fn picture<'a>(device: &str, deaths: impl Iterator<Item = (&'a Place,
     for (from, to) in [(136, 250), (510, 624)] {
         let _ = write!(out, r#"<path class="cable" d="M{from} 48H{to}"/>"#);
     }
-    for (x, name) in [(76, "hosts"), (380, device), (684, "hosts")] {
+    for (x, name) in [(76, "senders"), (380, device), (684, "receivers")] {
         let _ = write!(
             out,
             r#"<text class="name" x="{x}" y="18" text-anchor="middle">{}</text>"#,

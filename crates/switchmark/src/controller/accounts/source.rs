@@ -18,7 +18,7 @@ use crate::failed::Failed;
 /// A request is sent again so often.
 const RETRIES: u32 = 2;
 
-type Cause = Box<dyn Error + Send + Sync>;
+pub(super) type Cause = Box<dyn Error + Send + Sync>;
 
 /// It.
 #[derive(Debug)]
@@ -40,14 +40,24 @@ impl Source {
         }
     }
 
-    /// The counters of these ports, by the device's names, and perhaps of others.
-    pub(super) fn read(&mut self, ports: &[String], stop: &Stop) -> Result<Account, Cause> {
+    /// The counters of these ports, by the device's names, and of `all` others where asked.
+    pub(super) fn read(
+        &mut self,
+        ports: &[String],
+        all: bool,
+        stop: &Stop,
+    ) -> Result<Account, Cause> {
         match self {
             Self::Command { words, map, timeout } => {
                 let printed = command::print(words, *timeout, stop)?;
                 Ok(map.read(&printed).map_err(|cause| Failed::because(words.join(" "), cause))?)
             }
-            Self::Snmp { reader, .. } => Ok(reader.read_only(ports)?),
+            Self::Snmp { reader, .. } => {
+                let mut said = if all { reader.read()? } else { Account::default() };
+                let named = reader.read_only(ports)?;
+                said.ports.extend(named.ports);
+                Ok(Account { uptime_cs: named.uptime_cs, ..said })
+            }
         }
     }
 
