@@ -19,6 +19,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// 1988).
 const WITHIN: f64 = 5.0;
 
+/// Costs that differ by less are the same.
+const ROUNDING: f64 = 1e-6;
+
 /// How much less likely an outlier's value is by its own law than one beside the level is by its.
 const OUTLYING: f64 = 20.0;
 
@@ -47,7 +50,9 @@ pub fn split(values: &[f64], direction: Direction, most: usize) -> Option<Split>
     for _ in 0..2 {
         let sides = Sides::of(values, best)?;
         let costs = sides.costs(values);
-        best = firsts.clone().min_by(|a, b| costs[*a].total_cmp(&costs[*b]))?;
+        let least = firsts.clone().map(|at| costs[at]).min_by(f64::total_cmp)?;
+        // Of splits that are as likely the earliest: rounding is not to choose.
+        best = firsts.clone().find(|at| costs[*at] <= least + ROUNDING * sides.unit())?;
         let is_within = |at: &usize| costs[*at] - costs[best] <= WITHIN * sides.unit();
         found = Some(Split {
             first: best,

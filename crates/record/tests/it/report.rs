@@ -65,7 +65,8 @@ fn a_whole_run_is_shown() {
     // Three protocols with two plots each, two of forwarding, one of gaps for each of three sizes,
     // four of all streams over time, and of each stream in two trials.
     assert_eq!(count(&html, r#"<svg class="plot""#), 3 * 2 + 2 + 3 + 4 + 2 * 4);
-    assert_eq!(count(&html, r#"<svg class="testbed""#), 1);
+    // The testbed, and the way on which frames were lost.
+    assert_eq!(count(&html, r#"<svg class="testbed""#), 2);
     assert_eq!(
         count(&html, r#"class="verdict "#),
         6,
