@@ -52,16 +52,14 @@ struct Crossing<'a> {
 impl Crossing<'_> {
     /// What did not come in, of which the port says nothing.
     fn missing_before(&self) -> u64 {
-        let named =
-            [RX_DROPPED, RX_MISSED, RX_ERRORS, CRC_ERRORS].map(|name| read(self.port, name));
-        let named = named[0] + named[1] + named[2].max(named[3]);
+        let damaged = read(self.port, RX_ERRORS).max(read(self.port, CRC_ERRORS));
+        let named = self.dropped_in() + damaged;
         self.sent.saturating_sub(self.received).saturating_sub(named)
     }
 
     /// What came in, whether the port counts what it dropped there as received or not.
     fn entered(&self) -> u64 {
-        let dropped = read(self.port, RX_DROPPED) + read(self.port, RX_MISSED);
-        self.received + self.sent.saturating_sub(self.received).min(dropped)
+        self.received + self.sent.saturating_sub(self.received).min(self.dropped_in())
     }
 
     fn dropped_in(&self) -> u64 {

@@ -29,7 +29,10 @@ impl Accounts {
     pub(super) fn of(trial: &Trial, record: &TrialRecord) -> Option<Self> {
         let told = record.ports.iter().any(|port| port.side == Side::Reported);
         let counts = record.outcome == Outcome::Valid && trial.path == Path::Device;
-        let books = books::balance(trial, record).filter(|books| told && counts && !books.mixed)?;
+        if !told || !counts {
+            return None;
+        }
+        let books = books::balance(trial, record).filter(|books| !books.mixed)?;
         Some(Self {
             lost: books.lost,
             accounted: books.died(|_| true),

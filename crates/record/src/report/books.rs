@@ -83,9 +83,10 @@ fn sums(records: &Records) -> BTreeMap<Who, Sum> {
         .iter()
         .filter(|(trial, record)| trial.path == Path::Device && record.outcome.is_valid());
     for (trial, record) in across {
-        let counted = record.ports.iter().any(|port| port.side != Side::Tester);
-        let Some(books) = books::balance(trial, record).filter(|books| counted && !books.mixed)
-        else {
+        if record.ports.iter().all(|port| port.side == Side::Tester) {
+            continue;
+        }
+        let Some(books) = books::balance(trial, record).filter(|books| !books.mixed) else {
             continue;
         };
         let sum = sums.entry(Who::of_trial(trial)).or_default();

@@ -18,7 +18,7 @@ pub type Accounts = BTreeMap<String, DeviceAccount>;
 pub struct DeviceAccount {
     /// In the file's order; what several say of one port is put together.
     pub sources: Vec<AccountSource>,
-    /// By the port's name in cables, the device's own name of it; absent where they are the same.
+    /// By the port's name in cables, the device's own name of it, where the file says it.
     pub ports: BTreeMap<String, String>,
     /// How far its counters may be behind its frames.
     pub lag: Nanos,

@@ -164,6 +164,9 @@ impl Asked {
 
     /// By LLDP, where the file does not say: the neighbour with the address of a host's port.
     fn find_ports(&mut self, facts: &Facts) {
+        if self.untold().next().is_none() {
+            return;
+        }
         let neighbours: Vec<_> = self.sources.iter_mut().flat_map(Source::neighbours).collect();
         for cable in self.cables.iter_mut().filter(|cable| cable.own.is_none()) {
             let host = facts.hosts.get(&cable.host.host);
