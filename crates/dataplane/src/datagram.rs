@@ -35,7 +35,7 @@ pub use sender::Sender;
 pub(crate) use way::Way;
 
 use measure::reading::Rejected;
-use measure::sequence::SequenceCounts;
+use measure::sequence::{Conversation, SequenceCounts};
 use measure::{FrameMix, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 use trial::topology::AddressBlock;
@@ -101,6 +101,9 @@ impl Default for Spread {
     }
 }
 
+/// Conversations that a receiver tells apart, at most.
+pub const MOST_CONVERSATIONS: u32 = 4096;
+
 /// What a receiver saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReceiverReport {
@@ -112,6 +115,9 @@ pub struct ReceiverReport {
     pub delays: Option<Histogram>,
     /// By sequence number.
     pub received: SequenceCounts,
+    /// What came of each conversation, where they are told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conversations: Vec<Conversation>,
     /// What else came in. Learning frames of the flow itself are neither received nor rejected.
     pub rejected: Rejected,
     /// From first to last accepted arrival, duplicates among them, by the kernel's stamps.
@@ -173,6 +179,10 @@ pub struct Traffic {
     pub relieves_sender: bool,
     /// How long after the window's start the sender begins: senders that share a load take turns.
     pub phase: Nanos,
+    /// How many conversations the receiver tells apart: number n is one of the n modulo so many; 0
+    /// where it tells none apart.
+    #[serde(default)]
+    pub conversations: u32,
     /// Added to the time that every frame carries: by how much the receiver's clock is ahead of the
     /// sender's, at least. `xdp-live` can't, and stamps by its own clock.
     pub receiver_ahead_ns: i64,

@@ -4,7 +4,11 @@
 //! duplicate never hides a loss: unique arrivals are counted apart, over the whole trial and not a
 //! window. Never decides what a loss means.
 
+mod conversation;
+
 use serde::{Deserialize, Serialize};
+
+pub use conversation::{Conversation, Gap, MOST_GAPS, repeats_after};
 
 /// What the receiver saw of one flow. `lost` needs the sender's count and is therefore a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -92,6 +96,13 @@ impl SequenceTracker {
     pub fn counts(&self) -> SequenceCounts {
         let highest = self.next_expected.checked_sub(1);
         SequenceCounts { highest, last_missing: self.last_missing(), ..self.counts }
+    }
+
+    /// What came of each of `count` conversations so far; of none, nothing.
+    pub fn conversations(&self, count: u32) -> Vec<Conversation> {
+        Conversation::each(count, self.next_expected, |number| {
+            self.seen[(number / 64) as usize] & (1 << (number % 64)) != 0
+        })
     }
 
     /// Backwards from the highest number seen to the first clear bit.

@@ -5,6 +5,7 @@
 
 use device::{Frame, Mac};
 use measure::reading::Rejected;
+use measure::sequence::SequenceTracker;
 use measure::{Nanos, Picos};
 use trial::record::{Clocks, DatagramsRecord, Delays};
 use trial::{Datagrams, Destination, Schedule};
@@ -105,6 +106,9 @@ struct Arriving {
     to: u32,
     closed: Picos,
     received: Sequences,
+    /// Of a load on schedule whose conversations are told apart, each number; and how many there
+    /// are.
+    apart: Option<Box<(SequenceTracker, u32)>>,
     first: Option<Picos>,
     last: Picos,
     gaps: Durations,
@@ -135,6 +139,13 @@ impl Load {
                 turns(Turns::falling(start, load, (from, to), after))
             }
         };
+        let apart = match &pace {
+            Pace::Turns { turns, .. } if asked.conversations => {
+                let numbers = SequenceTracker::new(turns.turns.total());
+                Some(Box::new((numbers, asked.told_apart())))
+            }
+            Pace::Turns { .. } | Pace::Greedy { .. } => None,
+        };
         let everybody = asked.destination == Destination::Broadcast;
         let lane = if everybody { lane.towards(Mac::BROADCAST) } else { lane };
         let departing = Departing {
@@ -156,6 +167,7 @@ impl Load {
             to,
             closed: window.closed,
             received: Sequences::default(),
+            apart,
             first: None,
             last: Picos::ZERO,
             gaps: Durations::new(),
@@ -250,6 +262,9 @@ impl Load {
         if at >= load.closed || !load.received.arrive(probe.number) {
             return;
         }
+        if let Some(apart) = &mut load.apart {
+            apart.0.arrive(probe.number);
+        }
         if load.first.is_none() {
             load.first = Some(at);
         } else {
@@ -274,6 +289,9 @@ impl Load {
             receiver: "simulated".to_owned(),
             receiver_reason: reason.to_owned(),
             received: arriving.received.counts(),
+            conversations: arriving
+                .apart
+                .map_or_else(Vec::new, |apart| apart.0.conversations(apart.1)),
             rejected: Rejected::default(),
             sending: span(departing.first, departing.last),
             receiving: span(arriving.first.unwrap_or(arriving.last), arriving.last),

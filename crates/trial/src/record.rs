@@ -9,7 +9,7 @@ mod storage;
 use std::collections::BTreeMap;
 
 use measure::reading::{Rejected, Segment, Stamps};
-use measure::sequence::SequenceCounts;
+use measure::sequence::{Conversation, SequenceCounts};
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -211,6 +211,7 @@ impl DatagramsRecord {
             receiver: "none".to_owned(),
             receiver_reason: "one of the hosts is gone".to_owned(),
             received: SequenceCounts::default(),
+            conversations: Vec::new(),
             rejected: Rejected::default(),
             sending: Nanos::ZERO,
             receiving: Nanos::ZERO,
@@ -272,6 +273,9 @@ pub struct DatagramsRecord {
     pub receiver_reason: String,
     /// What came, by sequence number.
     pub received: SequenceCounts,
+    /// What came of each conversation, where they are told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conversations: Vec<Conversation>,
     /// What else came in.
     pub rejected: Rejected,
     /// From first to last departure, at the sender.

@@ -4,12 +4,12 @@
 //! Owns their memory, all of it taken at once, and the arithmetic of what fits into which frame.
 //! Never sends.
 
+use measure::sequence::repeats_after;
 use measure::{FrameMix, Nanos};
 use wire::{Probe, UdpEndpoints, UdpFrame};
 
 use super::batch::SLOTS;
 use super::layout::{layout, payload_octets};
-use super::spread::least_common_multiple;
 use super::{Traffic, Way, learning};
 use crate::{End, FlowError};
 
@@ -47,7 +47,7 @@ impl Frames {
     pub(super) fn whole(spec: &End<Traffic>, way: &Way) -> Result<Self, FlowError> {
         let first = way.endpoints();
         let sizes = spec.flow.frames.pattern().len() as u64;
-        let count = slots(least_common_multiple(sizes, spec.flow.spread.period()), spec)?;
+        let count = slots(repeats_after([sizes, spec.flow.spread.period()]), spec)?;
         let frame = |number: u64| {
             let hop = way.hop(number);
             let ends = UdpEndpoints {

@@ -179,6 +179,7 @@ mod tests {
             cpu: None,
             relieves_sender: false,
             phase: Nanos::ZERO,
+            conversations: 0,
             receiver_ahead_ns: 0,
         };
         End {

@@ -11,7 +11,8 @@ use std::thread;
 use super::intake::{self, Intake};
 use super::tally::Tally;
 use super::{
-    Addressee, ReceiverReport, Reception, Traffic, frames, interface, learning, ports, stations,
+    Addressee, MOST_CONVERSATIONS, ReceiverReport, Reception, Traffic, frames, interface, learning,
+    ports, stations,
 };
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
@@ -44,6 +45,7 @@ impl Receiver {
         frames::check(spec.local.is_ipv6(), spec.flow.vlan, &spec.flow.frames)?;
         spec.flow.spread.check(spec.local)?;
         intake::check_versions(spec.local, spec.peer())?;
+        check_conversations(spec.flow.conversations)?;
         let reserved = ports::reserve_each(spec.local, spec.flow.spread.destination_ports)?;
         let port = reserved[0]
             .local_addr()
@@ -91,6 +93,15 @@ impl Receiver {
         let drops = intake.close(&mut tally)?;
         Ok(tally.report(self.backend.as_str(), self.reason, drops))
     }
+}
+
+/// Refuses more than a report has room for.
+fn check_conversations(count: u32) -> Result<(), FlowError> {
+    if count <= MOST_CONVERSATIONS {
+        return Ok(());
+    }
+    let words = format!("tell {count} conversations apart: at most {MOST_CONVERSATIONS} can be");
+    Err(FlowError::Unsuitable(words))
 }
 
 type Chosen = (Input, Reception, String);

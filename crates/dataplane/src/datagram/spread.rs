@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use measure::sequence::repeats_after;
 use trial::topology::AddressBlock;
 use wire::MacAddr;
 
@@ -26,7 +27,7 @@ impl Spread {
             Addressee::NextHop | Addressee::Everybody => 1,
             Addressee::Stations(stations) => u64::from(stations.count.max(1)),
         };
-        least_common_multiple(self.conversations(), stations)
+        repeats_after([self.conversations(), stations])
     }
 
     /// To whom frame `number` is addressed on the link.
@@ -41,15 +42,13 @@ impl Spread {
     /// Frames until the addresses and ports of IP repeat.
     pub(crate) fn conversations(&self) -> u64 {
         let addresses = |range: Option<AddressBlock>| range.map_or(1, |range| range.count);
-        [
+        let counts = [
             self.source_ports,
             self.destination_ports,
             addresses(self.sources),
             addresses(self.destinations),
-        ]
-        .into_iter()
-        .map(|count| u64::from(count.max(1)))
-        .fold(1, least_common_multiple)
+        ];
+        repeats_after(counts.map(u64::from))
     }
 
     /// From where frame `number` comes, the first one from `base`.
@@ -109,15 +108,6 @@ fn place(base: SocketAddr, ports: u16, range: Option<AddressBlock>, number: u64)
     let address = range.map_or(base.ip(), |range| range.at(number));
     let offset = (number % u64::from(ports.max(1))) as u16;
     SocketAddr::new(address, base.port().wrapping_add(offset))
-}
-
-/// The smallest number that both divide; neither is zero.
-pub(super) fn least_common_multiple(a: u64, b: u64) -> u64 {
-    let (mut divisor, mut rest) = (a, b);
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    a / divisor * b
 }
 
 fn unsuitable(what: &str) -> FlowError {

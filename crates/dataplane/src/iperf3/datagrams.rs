@@ -272,6 +272,7 @@ fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
         receiver: BACKEND.to_owned(),
         receiver_reason: reason("receives, and tells losses by gaps in the numbers"),
         received: SequenceCounts { unique, highest, ..SequenceCounts::default() },
+        conversations: Vec::new(),
         rejected: Rejected::default(),
         sending: sent.last.saturating_sub(sent.first.unwrap_or(sent.last)),
         // It does not tell when the first and the last came.
@@ -296,6 +297,7 @@ fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> 
         receiver: "udp".to_owned(),
         receiver_reason: reason("sends"),
         received: got.counts,
+        conversations: Vec::new(),
         rejected: got.rejected,
         sending: elapsed,
         receiving: got.last.saturating_sub(got.first.unwrap_or(got.last)),

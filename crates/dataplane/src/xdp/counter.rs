@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use measure::Nanos;
 use measure::reading::Rejected;
-use measure::sequence::SequenceCounts;
+use measure::sequence::{Conversation, SequenceCounts};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{MsgFlags, recv};
@@ -49,6 +49,7 @@ pub(crate) struct Counter {
     tallies: OwnedFd,
     reserved: UdpSocket,
     identity: Identity,
+    conversations: u32,
     cpu: Option<usize>,
     /// Given up before the program, whose pollers these are.
     _placed: Option<Placed>,
@@ -100,6 +101,7 @@ impl Counter {
             tallies,
             reserved,
             identity: spec.identity,
+            conversations: spec.flow.conversations,
             cpu: spec.flow.cpu,
         };
         Ok((counter, how))
@@ -141,11 +143,20 @@ impl Counter {
                 last_missing: highest
                     .and_then(|h| last_missing(self.numbers.all(), h, tally.unique)),
             },
+            conversations: self.conversations(highest),
             rejected,
             receiving: Nanos(flow.last.load(Relaxed))
                 .saturating_sub(Nanos(flow.first.load(Relaxed))),
             arrivals: buckets::histogram(&tally.arrivals),
             socket_drops: 0,
+        })
+    }
+
+    fn conversations(&self, highest: Option<u64>) -> Vec<Conversation> {
+        let numbers = self.numbers.all();
+        Conversation::each(self.conversations, highest.map_or(0, |highest| highest + 1), |number| {
+            let word = numbers.get((number / 64) as usize);
+            word.is_some_and(|word| word.load(Relaxed) & (1 << (number % 64)) != 0)
         })
     }
 

@@ -14,6 +14,8 @@ use trial::{Backend, Reception};
 
 pub const IDENTITY: Identity = Identity { token: 0x5eed_0003, flow: 1 };
 pub const LIMIT: u64 = 20_000_000;
+/// Told apart by number, whatever the headers say.
+const CONVERSATIONS: u32 = 3;
 
 /// One flow at a time: two processors are few.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -110,6 +112,7 @@ pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> dataplane
         cpu: None,
         relieves_sender: false,
         phase: Nanos::ZERO,
+        conversations: CONVERSATIONS,
         receiver_ahead_ns: 0,
     };
     dataplane::End { local: from.address, remote, identity: IDENTITY, flow }
@@ -191,6 +194,9 @@ pub fn check_conserved(ran: &Ran, flow: &Flow) {
     assert_eq!(sent.sent, ran.tx.counters["tx_packets"], "sent is what left");
     assert_eq!(ran.rx.counters["rx_packets"], sent.sent, "a cable loses nothing");
     check_octets(ran, flow);
+    let each = got.conversations.iter();
+    assert_eq!(each.clone().count(), CONVERSATIONS as usize);
+    assert_eq!(each.map(|own| own.received).sum::<u64>(), got.received.unique);
     let lost = got.received.lost(sent.sent);
     assert_eq!(lost, got.socket_drops, "what is lost, the receiver dropped");
     assert_eq!(got.received.duplicated + got.received.beyond_limit, 0);

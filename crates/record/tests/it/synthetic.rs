@@ -236,6 +236,7 @@ pub fn datagram_record(
         offered: sent,
         sent,
         received: SequenceCounts { unique, ..SequenceCounts::default() },
+        conversations: Vec::new(),
         rejected: Rejected { malformed: 0, foreign: 3 },
         sending: trial.phases.load,
         receiving: trial.phases.load,

@@ -119,6 +119,7 @@ fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord 
         receiver_reason: receiver.backend_reason,
         delays: receiver.delays.map(|histogram| Delays { clocks: Clocks::Same, histogram }),
         received: receiver.received,
+        conversations: receiver.conversations,
         rejected: receiver.rejected,
         sending: sender.sending,
         receiving: receiver.receiving,
@@ -256,6 +257,7 @@ mod tests {
 
     fn receiver() -> SideReport {
         SideReport::Receiver(ReceiverReport {
+            conversations: Vec::new(),
             backend: "udp".into(),
             backend_reason: "asked for".into(),
             delays: None,

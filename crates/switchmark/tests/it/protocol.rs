@@ -86,6 +86,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
         cpu: (port % 3 == 0).then_some(limit as usize % 7),
         relieves_sender: port % 5 == 0,
         phase: Nanos(limit),
+        conversations: u32::from(port),
         receiver_ahead_ns: -i64::from(port),
     })
 }

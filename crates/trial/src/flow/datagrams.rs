@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use measure::sequence::repeats_after;
 use measure::{FrameMix, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,9 @@ pub struct Datagrams {
     /// To whom they are addressed on the link.
     #[serde(default, skip_serializing_if = "Destination::is_receiver")]
     pub destination: Destination,
+    /// Whether what came of each of its conversations is told apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub conversations: bool,
     /// Whether only its counts are read.
     #[serde(skip)]
     pub counts_only: CountsOnly,
@@ -172,6 +176,12 @@ pub struct Spread {
 impl Spread {
     /// One conversation.
     pub const NONE: Self = Self { source_ports: 1, destination_ports: 1, addresses: 1 };
+
+    /// How many conversations these are: frame i is of number i modulo so many.
+    pub fn conversations(self) -> u64 {
+        let counts = [self.source_ports, self.destination_ports, self.addresses];
+        repeats_after(counts.map(u64::from))
+    }
 }
 
 impl Default for Spread {
@@ -181,6 +191,12 @@ impl Default for Spread {
 }
 
 impl Datagrams {
+    /// How many conversations are told apart; 0 where none are.
+    pub fn told_apart(&self) -> u32 {
+        let all = self.headers.spread.conversations();
+        if self.conversations { u32::try_from(all).unwrap_or(u32::MAX) } else { 0 }
+    }
+
     /// Frames of one kind, plain UDP over IPv4, counted by what the testbed finds best.
     pub fn plain(
         frames: impl Into<FrameMix>,
@@ -197,6 +213,7 @@ impl Datagrams {
             senders: 1,
             headers: Headers::default(),
             destination: Destination::default(),
+            conversations: false,
             counts_only: CountsOnly::default(),
         }
     }

@@ -1,0 +1,130 @@
+//! What came of each of the conversations that one flow goes round through: which of its frames
+//! never came, and in which runs.
+//!
+//! Owns the numbering: of so many conversations, number n is one of the n modulo so many. Never
+//! decides what a run means, and knows no clock: at a constant rate a number is a moment.
+
+use serde::{Deserialize, Serialize};
+
+/// Runs that are remembered of each conversation; of more the longest are.
+pub const MOST_GAPS: usize = 16;
+
+/// What a receiver saw of one conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Conversation {
+    /// Distinct frames of its own that came.
+    pub received: u64,
+    /// The last of its numbers that came; `None` where none did.
+    pub last: Option<u64>,
+    /// Runs of its own frames that never came though a later one did, in order.
+    pub gaps: Vec<Gap>,
+}
+
+/// A run of a conversation's frames that never came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Gap {
+    /// The first one's number, of the whole flow.
+    pub first: u64,
+    /// How many of the conversation's own.
+    pub frames: u64,
+}
+
+/// After how many numbers all repeats that uses value i modulo each of these counts at number i.
+pub fn repeats_after(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().map(|count| count.max(1)).fold(1, |all, count| {
+        let (mut divisor, mut rest) = (all, count);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        (all / divisor).saturating_mul(count)
+    })
+}
+
+impl Conversation {
+    /// Each of `count` conversations, told by which numbers below `end` came.
+    pub fn each(count: u32, end: u64, came: impl Fn(u64) -> bool) -> Vec<Self> {
+        let mut all = vec![(Self::default(), 0u64); count as usize];
+        let stride = u64::from(count.max(1));
+        for number in 0..if all.is_empty() { 0 } else { end } {
+            let (conversation, missing) = &mut all[(number % stride) as usize];
+            if !came(number) {
+                *missing += 1;
+                continue;
+            }
+            if *missing > 0 {
+                let gap = Gap { first: number - *missing * stride, frames: *missing };
+                conversation.remember(gap);
+                *missing = 0;
+            }
+            conversation.received += 1;
+            conversation.last = Some(number);
+        }
+        all.into_iter().map(|(conversation, _)| conversation).collect()
+    }
+
+    /// Of more than are remembered the shortest is forgotten, the latest of equals.
+    fn remember(&mut self, gap: Gap) {
+        if self.gaps.len() == MOST_GAPS {
+            let shortest = (0..MOST_GAPS).rev().min_by_key(|at| self.gaps[*at].frames);
+            match shortest {
+                Some(at) if self.gaps[at].frames < gap.frames => drop(self.gaps.remove(at)),
+                _ => return,
+            }
+        }
+        self.gaps.push(gap);
+    }
+
+    /// Frames of `sent` that were its own, it being the conversation `at` of `count`.
+    pub const fn sent((at, count): (u32, u32), sent: u64) -> u64 {
+        sent.saturating_sub(at as u64).div_ceil(count as u64)
+    }
+
+    /// Its own frames of `sent` after the last that came.
+    pub fn tail(&self, (at, count): (u32, u32), sent: u64) -> Option<Gap> {
+        let first = self.last.map_or(u64::from(at), |last| last + u64::from(count));
+        let frames = sent.saturating_sub(first).div_ceil(u64::from(count));
+        (frames > 0).then_some(Gap { first, frames })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_repeat_when_all_of_them_do() {
+        for (counts, expected) in
+            [([1, 1, 0], 1), ([16, 1, 1], 16), ([4, 6, 1], 12), ([2, 3, 5], 30)]
+        {
+            assert_eq!(repeats_after(counts), expected, "{counts:?}");
+        }
+        assert_eq!(repeats_after([u64::MAX, u64::MAX - 1]), u64::MAX);
+    }
+
+    #[test]
+    fn each_conversation_has_its_own_runs() {
+        // Of three, the second loses 4 and 7, the third its first and all from 8 on.
+        let lost = [2, 4, 7, 8, 11];
+        let all = Conversation::each(3, 13, |number| !lost.contains(&number));
+        assert_eq!(all[0], Conversation { received: 5, last: Some(12), gaps: Vec::new() });
+        let gaps = vec![Gap { first: 4, frames: 2 }];
+        assert_eq!(all[1], Conversation { received: 2, last: Some(10), gaps });
+        let gaps = vec![Gap { first: 2, frames: 1 }];
+        assert_eq!(all[2], Conversation { received: 1, last: Some(5), gaps });
+        let own = |at| Conversation::sent((at, 3), 13);
+        assert_eq!([own(0), own(1), own(2)], [5, 4, 4]);
+        assert_eq!(all[2].tail((2, 3), 13), Some(Gap { first: 8, frames: 2 }));
+        assert_eq!(all[0].tail((0, 3), 13), None);
+        assert_eq!(Conversation::default().tail((1, 3), 5), Some(Gap { first: 1, frames: 2 }));
+    }
+
+    #[test]
+    fn the_longest_runs_are_remembered() {
+        // Every second frame is missing, and once a hundred.
+        let came = |number: u64| number % 2 == 1 && !(500..600).contains(&number);
+        let all = Conversation::each(1, 2_000, came);
+        assert_eq!(all[0].gaps.len(), MOST_GAPS);
+        assert!(all[0].gaps.contains(&Gap { first: 500, frames: 101 }), "{:?}", all[0].gaps);
+        assert!(all[0].gaps.is_sorted());
+    }
+}
