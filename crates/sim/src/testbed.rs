@@ -116,7 +116,7 @@ impl VirtualTestbed {
         trial: &Trial,
         world: &mut World,
         window: Window,
-    ) -> Result<Vec<DeedRecord>, Interrupted> {
+    ) -> Result<Vec<DeedRecord>, Mishap> {
         let mut deeds = Vec::new();
         let stop = self.stop.as_deref();
         for event in &trial.events {
@@ -125,7 +125,11 @@ impl VirtualTestbed {
                 break;
             }
             world.run(at, stop)?;
-            match event.deed {
+            match &event.deed {
+                Deed::Do { .. } | Deed::Undo { .. } => {
+                    let reason = format!("{}: the model has no such deed", event.deed);
+                    return Err(Unfit::Trial(reason).into());
+                }
                 Deed::Reset => {
                     world.reset(true);
                     world.run((at + RESET_TIME.into()).min(window.closed), stop)?;

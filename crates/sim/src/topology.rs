@@ -49,6 +49,7 @@ pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
         ]),
         variants: Vec::new(),
         resettable: true,
+        deeds: Vec::new(),
     };
     Topology {
         name: name.to_owned(),

@@ -171,6 +171,18 @@ pub struct Device {
     /// Whether the testbed has a hook to reset it.
     #[serde(default)]
     pub resettable: bool,
+    /// What else can be done to it while a load runs; see [`crate::Deed`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deeds: Vec<KnownDeed>,
+}
+
+/// Something that the testbed can do to a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownDeed {
+    /// `link-down`
+    pub name: String,
+    /// Whether there is a way back by command.
+    pub undo: bool,
 }
 
 /// How a device forwards.

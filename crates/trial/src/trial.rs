@@ -3,6 +3,8 @@
 
 mod by_hand;
 
+use std::fmt;
+
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +73,7 @@ pub struct Subject {
 }
 
 /// Something done to the subject during a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// After the load's start.
     pub at: Nanos,
@@ -80,11 +82,32 @@ pub struct Event {
 }
 
 /// What can be done to a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deed {
     /// It is reset by the testbed's hook (RFC 6201).
     Reset,
+    /// One of the deeds that the testbed knows of it is done: [`crate::topology::KnownDeed`].
+    Do {
+        /// The deed's name.
+        name: String,
+    },
+    /// The deed is undone.
+    Undo {
+        /// The deed's name.
+        name: String,
+    },
+}
+
+impl fmt::Display for Deed {
+    /// `reset`, `link-down`, `undo link-down`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reset => f.write_str("reset"),
+            Self::Do { name } => f.write_str(name),
+            Self::Undo { name } => write!(f, "undo {name}"),
+        }
+    }
 }
 
 /// Which way a trial's measured flows go.
@@ -171,4 +194,20 @@ pub enum Gate {
     /// A flood: the tester is meant to be at its limit, so its own loss makes the figure a lower
     /// bound instead.
     Flood,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reset_is_written_as_it_always_was() {
+        let check = |deed: Deed, json: &str| {
+            assert_eq!(serde_json::to_string(&deed).expect("plain values"), json);
+            assert_eq!(serde_json::from_str::<Deed>(json).expect("our own"), deed);
+        };
+        check(Deed::Reset, r#""reset""#);
+        check(Deed::Do { name: "link-down".to_owned() }, r#"{"do":{"name":"link-down"}}"#);
+        check(Deed::Undo { name: "link-down".to_owned() }, r#"{"undo":{"name":"link-down"}}"#);
+    }
 }

@@ -63,6 +63,7 @@ fn topology(devices: &[&str], cable: bool) -> Topology {
         facts: BTreeMap::new(),
         variants: Vec::new(),
         resettable: false,
+        deeds: Vec::new(),
     };
     Topology {
         name: "scripted".to_owned(),

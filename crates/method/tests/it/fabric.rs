@@ -119,6 +119,7 @@ fn topology(ports: usize, bypass: bool) -> Topology {
         facts: BTreeMap::new(),
         variants: Vec::new(),
         resettable: false,
+        deeds: Vec::new(),
     };
     // Not in the order of the device's ports: the study puts them there.
     let hosts = (0..ports).rev().map(host).collect();

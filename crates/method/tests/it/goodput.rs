@@ -34,6 +34,7 @@ fn topology(known: bool) -> Topology {
         facts: BTreeMap::new(),
         variants: Vec::new(),
         resettable: false,
+        deeds: Vec::new(),
     };
     let hosts = vec![host(1), host(2)];
     Topology { name: "scripted".to_owned(), hosts, devices: vec![device], another_time: None }

@@ -124,6 +124,7 @@ pub fn bench(devices: &[&str], bypass: bool) -> Topology {
         facts: BTreeMap::new(),
         variants: vec!["plain".to_owned(), "fast".to_owned()],
         resettable: false,
+        deeds: Vec::new(),
     };
     Topology {
         name: "model".to_owned(),

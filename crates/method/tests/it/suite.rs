@@ -253,7 +253,7 @@ fn a_reset_is_told_by_losses_and_by_the_gap() {
     assert_eq!(controls.count(), 4);
     let resets = model.asked.iter().filter(|t| !t.events.is_empty());
     for trial in resets.clone() {
-        assert_eq!((trial.events[0].deed, trial.path), (Deed::Reset, Path::Device));
+        assert_eq!((&trial.events[0].deed, trial.path), (&Deed::Reset, Path::Device));
         assert!(trial.events[0].at < trial.phases.load && trial.subject.is_some());
     }
     assert_eq!(resets.count(), 3);

@@ -4,7 +4,6 @@
 use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
 
-use trial::Deed;
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
@@ -64,9 +63,6 @@ fn deeds(records: &[(Trial, TrialRecord)]) -> Option<Table> {
     let mut rows = Vec::new();
     for (trial, record) in records {
         for (at, event) in trial.events.iter().enumerate() {
-            let deed = match event.deed {
-                Deed::Reset => "reset",
-            };
             let (began, took) = match record.device.deeds.get(at) {
                 Some(done) => (time(done.at), time(done.took)),
                 None => ("not carried out".to_owned(), "–".to_owned()),
@@ -74,7 +70,7 @@ fn deeds(records: &[(Trial, TrialRecord)]) -> Option<Table> {
             rows.push(vec![
                 Cell::text(&trial.label),
                 Cell::text(Who::of_trial(trial).name()),
-                Cell::text(deed),
+                Cell::text(event.deed.to_string()),
                 Cell::number(time(event.at)),
                 Cell::number(began),
                 Cell::number(took),

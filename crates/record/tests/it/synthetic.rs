@@ -80,6 +80,7 @@ pub fn topology() -> Topology {
             facts: BTreeMap::from([("model".to_owned(), "synthetic".to_owned())]),
             variants: Vec::new(),
             resettable: false,
+            deeds: Vec::new(),
         }],
         another_time: None,
     }

@@ -159,6 +159,7 @@ fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
         facts: BTreeMap::new(),
         variants: Vec::new(),
         resettable: false,
+        deeds: Vec::new(),
     };
     RunMeta {
         id: lone::run_id(now),

@@ -81,6 +81,7 @@ mod tests {
             facts: BTreeMap::new(),
             variants: vec!["v1".to_owned(), "v2".to_owned()],
             resettable: false,
+            deeds: Vec::new(),
         };
         let name = "a testbed".to_owned();
         let topology =

@@ -168,6 +168,7 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
     Some(Device {
         variants: lab.variants(&subject.name),
         resettable: true,
+        deeds: Vec::new(),
         name: subject.name.clone(),
         kind: match first.kind {
             lab::DeviceKind::Switch => DeviceKind::Switch,

@@ -200,8 +200,14 @@ pub fn carry_out(
         }
         let Some(subject) = &trial.subject else { continue };
         let begun = clock::monotonic();
-        match event.deed {
+        match &event.deed {
             Deed::Reset => subjects.reset(&subject.device, lab, stop)?,
+            Deed::Do { .. } | Deed::Undo { .. } => {
+                let (deed, device) = (&event.deed, &subject.device);
+                return Err(Failed::new(format!(
+                    "{deed} of device `{device}`: the testbed has no such deed"
+                )));
+            }
         }
         let took = clock::monotonic().saturating_sub(begun);
         deeds.push(DeedRecord { at: begun.saturating_sub(window.start), took });

@@ -218,6 +218,7 @@ fn topology(rates: &[f64]) -> Topology {
         facts: BTreeMap::new(),
         variants: Vec::new(),
         resettable: false,
+        deeds: Vec::new(),
     };
     let hosts = rates.iter().enumerate().map(host).collect();
     Topology { name: "arithmetic".to_owned(), hosts, devices: vec![device], another_time: None }

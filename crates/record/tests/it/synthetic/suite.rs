@@ -54,6 +54,7 @@ pub fn meta(id: &str) -> RunMeta {
         kind: DeviceKind::Router,
         variants: vec!["gro-off".to_owned()],
         resettable: true,
+        deeds: Vec::new(),
         ..router
     };
     meta.topology.devices.push(router);

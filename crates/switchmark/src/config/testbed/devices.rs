@@ -79,6 +79,7 @@ pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
             facts: file.facts.clone(),
             variants: file.variant.iter().map(|v| v.name.get_ref().clone()).collect(),
             resettable: file.reset.is_some(),
+            deeds: Vec::new(),
         })
         .collect()
 }
