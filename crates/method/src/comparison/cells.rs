@@ -40,6 +40,8 @@ pub const fn better(metric: Metric) -> Option<Better> {
         | Metric::LossRatio
         | Metric::RecoveryTime
         | Metric::ResetTime
+        | Metric::Outage
+        | Metric::AllBack
         | Metric::RetransmitsPerGigabyte
         | Metric::GoodputVariation
         | Metric::IoLatency => Some(Better::Less),
@@ -52,7 +54,7 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
 /// are never part of a case either.
-const NOT_THE_CASE: [Key; 32] = [
+const NOT_THE_CASE: [Key; 35] = [
     Key::Study,
     Key::From,
     Key::To,
@@ -84,6 +86,9 @@ const NOT_THE_CASE: [Key; 32] = [
     Key::File,
     Key::Position,
     Key::Contradiction,
+    Key::FramesLost,
+    Key::FramesAccounted,
+    Key::FramesLostInDevice,
     Key::Cell,
 ];
 

@@ -167,6 +167,19 @@ fn nothing_in_common_is_said() {
     assert!(compared.rows.is_empty() && !compared.attribution.is_given());
 }
 
+/// A device that was asked for its counters is compared with itself unasked.
+#[test]
+fn where_lost_frames_died_is_no_part_of_the_case() {
+    let ours = blocks(8, &[("sw", 10_000.0)], Some(8_000.0));
+    let mut theirs = ours.clone();
+    for (at, figure) in theirs.iter_mut().flatten().enumerate() {
+        for key in [Key::FramesLost, Key::FramesAccounted, Key::FramesLostInDevice] {
+            figure.set(key, at as u64);
+        }
+    }
+    assert_eq!(two_runs(&ours, &theirs).rows.len(), 1);
+}
+
 /// A bridge beside a device 1,166 times slower: two sizes, the median and p99 of each.
 fn bridge_and_a_slow_device(count: usize) -> Compared {
     let slow = 5_200.0 * 1_166.0;
