@@ -18,7 +18,7 @@ pub use conformance::{Clause, conformance};
 pub use explain::{explain_size, line_rate_in_words};
 pub use study::{
     Arrangement, Background, Between, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, Estimate,
-    FabricSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile,
-    Recabling, SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudySpec, SwitchTest,
-    SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec,
+    FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load,
+    Nodes, Profile, Recabling, SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudySpec,
+    SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec,
 };

@@ -14,9 +14,11 @@ mod consistency;
 mod doubts;
 mod estimate;
 pub mod fabric;
+pub mod failover;
 pub mod imported;
 pub mod latency;
 mod line_share;
+mod outage;
 pub mod pattern;
 mod problem;
 pub mod rate;
@@ -46,6 +48,7 @@ pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
 pub use estimate::Estimate;
 pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
+pub use failover::FailoverSpec;
 pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
 pub use pattern::Pattern;
@@ -126,6 +129,8 @@ studies! {
     Storage(Box<StorageSpec>) "storage";
     /// TCP each way and both ways: how much payload, and who was the limit?
     Tcp(TcpSpec) "tcp";
+    /// How long flows are interrupted by what is done to the device or its paths.
+    Failover(FailoverSpec) "failover";
     /// What another tool measured: no trial at all.
     Imported(ImportedSpec) "imported";
     /// Other studies in combinations of factors' levels, in blocks.

@@ -213,6 +213,9 @@ keys! {
     Agrees "agrees" "Whether what is left holds zero.";
     BufferedBytes "buffered_bytes" "Octets that a buffer held at the load found.";
     OtherTraffic "other_traffic_frames_per_s" "How many of others' frames a second there were at most.";
+    Deed "deed" "What was done to the device meanwhile; `nothing` in the trials beside it.";
+    DeedTook "deed_took_ns" "How long what did it took, at most.";
+    Phase "phase" "Of an outage: `failure`, from the deed on; `restoration`, from when it was undone.";
     FramesLost "frames_lost" "Frames lost in the trials behind it, where the device told of its own counters.";
     FramesAccounted "frames_accounted" "Of those, frames whose place of death counters or sums tell.";
     FramesLostInDevice "frames_lost_in_device" "Of those, frames that died in the device.";

@@ -96,6 +96,15 @@ metrics! {
     Iops "iops" [OperationsPerSecond] "reads and writes of a storage a second, by `operation`; with an `estimate`, the value that follows from latency and queue depth";
     IoLatency "io_latency" [Nanoseconds] "how long an operation takes, from submission to completion; `latency`: `completion` where the tool gives quantiles of that part only; `part`: how much of it is the `client`'s, the `network`'s, the `storage node`'s, the `disk`'s, and the `rest`";
     IoLatencyAdded "io_latency_added" [Nanoseconds] "how much longer an operation takes through the device than over the direct cable, block by block; `estimate`: `predicted from the round trips`, `observed less predicted` (with `agrees`: its interval holds zero)";
+    Outage "outage" [Nanoseconds] "how long flows were interrupted by a `deed`, or by its being undone, as `phase` says ([failover](../methods/failover.md)); `statistic`: `longest` and `median` of the flows that were";
+    FirstLost "first_lost" [Nanoseconds] "from the beginning of a deed, or of its end, to when the first frame lost was due";
+    AllBack "all_back" [Nanoseconds] "from the same moment to when the last flow that had been interrupted was back";
+    FlowsAffected "flows_affected" [Ratio] "share of the flows that were interrupted";
+    FlowsGone "flows_gone" [Count] "flows that were interrupted and not back by the trial's end";
+    FlowsSilent "flows_silent" [Count] "flows of which not one frame came in a whole trial";
+    LostFrames "lost_frames" [Count] "frames of a trial that never came";
+    ReorderedFrames "reordered_frames" [Count] "frames of a trial that came behind a later one, of all flows together (RFC 4737)";
+    DuplicatedFrames "duplicated_frames" [Count] "frames of a trial that came again";
     NetworkShare "network_share" [Ratio] "the share of an operation's time that is spent in round trips ([storage](../methods/storage.md))";
 }
 

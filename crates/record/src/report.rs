@@ -16,6 +16,7 @@ mod conditions;
 mod conformance;
 mod devices;
 mod fabric;
+mod failover;
 mod forwarding;
 mod frames;
 mod html;
@@ -200,9 +201,12 @@ fn left_out(records: &[(Trial, TrialRecord)]) -> Option<String> {
 }
 
 /// Those that share no metric with others: the switching study's are of many ports at once, the
-/// storage study's of a job, the tcp study's round trips are its own connections'.
+/// storage study's of a job, the tcp study's round trips are its own connections', the failover
+/// study's are of what was done.
 fn alone(figures: &[Figure]) -> Vec<Figure> {
-    let shares = |f: &Figure| f.is_of("switching") || f.is_of("storage") || f.is_of("tcp");
+    let shares = |f: &Figure| {
+        ["switching", "storage", "tcp", "failover"].into_iter().any(|study| f.is_of(study))
+    };
     figures.iter().filter(|f| !shares(f)).cloned().collect()
 }
 
@@ -211,6 +215,7 @@ fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     let mut sections = Vec::new();
     let figures = alone(&reading::of_studies(run.figures));
     let records = storage::other_trials(switching::other_trials(run));
+    let records = failover::other_trials(records);
     let records = tcp::other_trials(&run.meta.studies, records);
     let others = ReportInput { figures: &figures, records: &records, ..*run };
     sections.extend(latency::section(anchor, &figures, &records));
@@ -219,6 +224,7 @@ fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     sections.extend(buffer::depth::section(anchor, &figures));
     sections.extend(fabric::section(anchor, &figures));
     sections.extend(tcp::section(anchor, run.figures, run.records));
+    sections.extend(failover::section(anchor, run.figures, run.records));
     sections.extend(switching::section(anchor, run.figures));
     sections.extend(storage::section(anchor, run.figures));
     sections.extend(streams::section(anchor, &figures, &records));

@@ -52,7 +52,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::request::given::Unreadable;
-use crate::request::{Fabric, Forwarding, Latency, Storage, Switching, Tcp};
+use crate::request::{Fabric, Failover, Forwarding, Latency, Storage, Switching, Tcp};
 use crate::speak::{self, tell};
 use crate::terminal::screen::{self, Colour};
 pub use doctor::{
@@ -92,6 +92,8 @@ enum Verb {
     Forwarding(Box<study::Args<Forwarding>>),
     /// TCP each way and both ways at once: how much payload, and who was the limit?
     Tcp(Box<study::Args<Tcp>>),
+    /// How long flows are interrupted when a link, path or router fails, and as it comes back
+    Failover(Box<study::Args<Failover>>),
     /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
     Fabric(Box<study::Args<Fabric>>),
     /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
@@ -218,6 +220,7 @@ where
         Verb::Latency(args) => study::run(&args),
         Verb::Forwarding(args) => study::run(&args),
         Verb::Tcp(args) => study::run(&args),
+        Verb::Failover(args) => study::run(&args),
         Verb::Fabric(args) => study::run(&args),
         Verb::Switching(args) => study::run(&args),
         Verb::Buffer(args) => buffer::run(&args),

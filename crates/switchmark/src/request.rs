@@ -7,6 +7,7 @@
 pub mod buffer;
 pub mod depth;
 pub mod fabric;
+pub mod failover;
 pub mod forwarding;
 pub mod given;
 pub mod latency;
@@ -22,6 +23,7 @@ use crate::config::source::Fault;
 pub use buffer::Buffer;
 pub use depth::Depth;
 pub use fabric::Fabric;
+pub use failover::Failover;
 pub use forwarding::Forwarding;
 use given::Given;
 pub use latency::Latency;
@@ -115,6 +117,7 @@ mod tests {
             untrue_defaults::<Latency>(),
             untrue_defaults::<Forwarding>(),
             untrue_defaults::<Tcp>(),
+            untrue_defaults::<Failover>(),
             untrue_defaults::<Fabric>(),
             untrue_defaults::<Switching>(),
             untrue_defaults::<Buffer>(),

@@ -109,6 +109,22 @@ pub enum SpecProblem {
         /// The test.
         test: &'static str,
     },
+    /// There is a cable and no device.
+    #[error("do something to a device on testbed `{testbed}`: it has none")]
+    NoDeviceToFail {
+        /// The topology's name.
+        testbed: String,
+    },
+    /// A deed that the testbed does not know, or none at all.
+    #[error("{} device `{device}`", deed.as_ref().map_or("do anything to".to_owned(), |deed| format!("do `{deed}` to")))]
+    NoDeed {
+        /// As asked for.
+        deed: Option<String>,
+        /// The device's name.
+        device: String,
+        /// Those that it knows.
+        known: Vec<String>,
+    },
     /// A list that must name something is empty.
     #[error("nothing to do: no {what}")]
     Nothing {
@@ -164,6 +180,15 @@ impl SpecProblem {
                 "this device has no variants: name the device alone".to_owned()
             }
             Self::NoVariant { known, .. } => format!("it has {}", known.join(", ")),
+            Self::NoDeviceToFail { .. } => {
+                "name a testbed with a device, such as lab:bridge".to_owned()
+            }
+            Self::NoDeed { known, .. } if known.is_empty() => {
+                "give the device a [[device.deed]] in the testbed file: a name, a command that does \
+                 it, and one that undoes it"
+                    .to_owned()
+            }
+            Self::NoDeed { known, .. } => format!("the testbed knows {}", known.join(", ")),
             Self::Twice { .. } => "name each device and variant once".to_owned(),
             Self::TooFewHosts { needed, .. } => format!(
                 "the load beside TCP needs a host of its own: give the testbed {needed} hosts \

@@ -4,6 +4,7 @@
 mod buffer;
 mod fabric;
 mod fabric_structure;
+mod failover;
 mod forwarding;
 mod futile;
 mod goodput;

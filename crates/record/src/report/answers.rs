@@ -24,12 +24,14 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let switching = super::switching::answers(figures);
     let storage = super::storage::answers(figures);
     let tcp = super::tcp::answers(figures);
+    let failover = super::failover::answers(figures);
     let figures = &super::alone(figures)[..];
     let mut all = fabric::nonblocking(figures);
     all.extend(fabric::groups(figures));
     all.extend(forwarding::throughput(figures));
     all.extend(forwarding::flood(figures));
     all.extend(tcp);
+    all.extend(failover);
     all.extend(switching);
     all.extend(super::buffer::answers(figures));
     all.extend(super::buffer::depth::answers(figures));

@@ -58,6 +58,19 @@ const EXAMPLES: &[Of] = &[
         ],
     ),
     (
+        "failover",
+        &[
+            (
+                "switchmark failover --testbed rack.toml --deed uplink-1-down --flows 64",
+                "64 flows, and how long each is interrupted",
+            ),
+            (
+                "switchmark failover --testbed lab:bridge --away 200ms",
+                "in a lab of this machine, where the outage is known",
+            ),
+        ],
+    ),
+    (
         "fabric",
         &[
             ("switchmark fabric --testbed rack.toml", "is it non-blocking, whichever ports talk?"),

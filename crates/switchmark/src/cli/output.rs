@@ -173,6 +173,9 @@ fn sizes(study: &StudySpec, topology: &Topology) -> Vec<String> {
         StudySpec::Switching(spec) => {
             spec.frames.iter().map(|size| explain_size(*size, spec.link_rate)).collect()
         }
+        StudySpec::Failover(spec) => {
+            vec![explain_size(spec.frame_size, topology.link_rate())]
+        }
         StudySpec::Fabric(_)
         | StudySpec::Buffer(_)
         | StudySpec::Depth(_)

@@ -205,6 +205,11 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
         | StudySpec::Storage(_)
         | StudySpec::Tcp(_)
         | StudySpec::Imported(_) => Ok(()),
+        StudySpec::Failover(spec) => {
+            let headers = Headers { spread: spec.spread, ..Headers::default() };
+            addresses_fit(headers, testbed)?;
+            size_fits(spec.frame_size, testbed)
+        }
         StudySpec::Campaign(spec) => spec.studies.iter().try_for_each(|one| fits(one, testbed)),
         StudySpec::Buffer(spec) => size_fits(spec.background_size, testbed),
         StudySpec::Switching(spec) => {

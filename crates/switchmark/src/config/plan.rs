@@ -17,7 +17,8 @@ use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
 use super::{lab_name, sim_name, testbed};
 use crate::request::{
-    Buffer, Depth, Fabric, Forwarding, Latency, Storage, StudyRequest as _, Switching, Tcp,
+    Buffer, Depth, Fabric, Failover, Forwarding, Latency, Storage, StudyRequest as _, Switching,
+    Tcp,
 };
 use campaign::CampaignFile;
 
@@ -57,6 +58,7 @@ enum StudyFile {
     Depth(Box<Depth>),
     Storage(Box<Storage>),
     Tcp(Box<Tcp>),
+    Failover(Box<Failover>),
 }
 
 /// Reads and resolves a plan file, and the testbed file that it names.
@@ -147,6 +149,7 @@ fn study_of(file: &StudyFile, testbed: &Testbed, base: &Path) -> Result<StudySpe
         StudyFile::Switching(request) => request.resolve(testbed),
         StudyFile::Depth(request) => request.resolve(testbed),
         StudyFile::Tcp(request) => request.resolve(testbed),
+        StudyFile::Failover(request) => request.resolve(testbed),
         StudyFile::Storage(request) => {
             let mut request = request.clone();
             request.found_from(base);

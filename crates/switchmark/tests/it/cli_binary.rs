@@ -27,6 +27,7 @@ fn help_names_every_verb() {
         "latency",
         "forwarding",
         "tcp",
+        "failover",
         "fabric",
         "switching",
         "buffer",
@@ -51,12 +52,13 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 23] = [
+    let verbs: [&[&str]; 24] = [
         &["demo"],
         &["run"],
         &["latency"],
         &["forwarding"],
         &["tcp"],
+        &["failover"],
         &["fabric"],
         &["switching"],
         &["buffer"],

@@ -110,7 +110,7 @@ pub(super) fn lost_on_path(tried: &Tried) -> u64 {
 }
 
 /// Whether the tester itself dropped something, so that a loss may be its own.
-pub(super) fn tester_dropped(tried: &Tried) -> bool {
+pub(in crate::study) fn tester_dropped(tried: &Tried) -> bool {
     own_drops(tried).next().is_some()
 }
 

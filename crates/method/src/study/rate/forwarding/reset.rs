@@ -5,13 +5,13 @@
 //! Never resets a device that the testbed has no hook for, never calls one back that did not come,
 //! and never takes the tester's own gaps for an outage.
 
-use measure::quantile::median;
 use measure::{FrameRate, Nanos};
 
 use super::ForwardingTest;
 use super::rig::{ByDirection, CONTROL, Cell, Notes, Offer, Rig, each_way, set_direction};
+use crate::study::outage::{self, Outage, Resolution};
 use crate::study::rows::Row;
-use crate::verdict::{Evidence, Setting, Standing};
+use crate::verdict::Evidence;
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
@@ -21,19 +21,12 @@ const TEST: ForwardingTest = ForwardingTest::Reset;
 const TOLD: (Metric, Unit) = (Metric::ResetTime, Unit::Nanoseconds);
 
 /// Resets of each cell; fewer where the study has fewer blocks.
-pub(super) const REPEATS: u32 = 3;
+pub(super) const REPEATS: u32 = outage::REPEATS;
 
 /// How often such trials are made beside so many resets.
 pub(super) const fn controls(resets: u32) -> u32 {
     resets + 1
 }
-
-/// An outage is shown where each trial with a reset has more than so many times what any without
-/// one had: of three resets and four controls all three come out highest once in 35 by chance
-/// alone.
-const BEYOND: f64 = 2.0;
-/// The same of fewer resets.
-const FAR_BEYOND: f64 = 10.0;
 
 /// Frames that a device at its limit has inside when it goes down: they are lost too, and as many
 /// come late when it is back.
@@ -135,39 +128,10 @@ fn interrupt(
     Ok(())
 }
 
-/// What the device was away for, of one estimate.
-#[derive(Debug, PartialEq)]
-enum Outage {
-    /// So long each time beyond what the tester alone typically shows; in any one trial that may
-    /// have been its longest (`shorter` by so much), or nothing (`longer`).
-    Shown { each: Vec<f64>, shorter: f64, longer: f64 },
-    /// No longer than so, if at all.
-    AtMost(f64),
-    /// Nothing to tell it by, or no control.
-    Untold,
-}
-
-impl Outage {
-    fn of(resets: &[f64], controls: &[f64]) -> Self {
-        let most = |values: &[f64]| values.iter().copied().max_by(f64::total_cmp);
-        let (Some(longest), Some(own)) = (most(resets), most(controls)) else {
-            return Self::Untold;
-        };
-        let clear = if resets.len() >= REPEATS as usize { BEYOND } else { FAR_BEYOND };
-        if resets.iter().all(|one| *one > clear * own) {
-            let typical = median(controls).unwrap_or(own);
-            let each = resets.iter().map(|one| one - typical).collect();
-            Self::Shown { each, shorter: own - typical, longer: typical }
-        } else {
-            Self::AtMost(longest)
-        }
-    }
-}
-
 fn of_direction(
     rig: &Rig<'_, '_>,
     mut row: Row,
-    of: (Cell, FrameRate),
+    (cell, rate): (Cell, FrameRate),
     (resets, controls): (&[Option<Told>], &[Option<Told>]),
 ) -> [Figure; 2] {
     row.n = resets.len() as u64;
@@ -184,7 +148,8 @@ fn of_direction(
         let outage = Outage::of(&values(&told), &values(&controls));
         let mut row = row.clone();
         row.set(Key::Estimate, estimate);
-        outage.figure(rig, of, row)
+        let resolution = Resolution { spacing: 1e9 / rate.0, inside: INSIDE };
+        outage.figure(row, TOLD.0, rig.session.ways.setting(cell.way), resolution)
     };
     let (mut loss, gap) = (figure("loss", |told| told.loss), figure("gap", |told| Some(told.gap)));
     // What waited in the device was lost too, and of a load at its limit that may be much.
@@ -194,34 +159,6 @@ fn of_direction(
         loss.caveats.sort();
     }
     [loss, gap]
-}
-
-impl Outage {
-    fn figure(&self, rig: &Rig<'_, '_>, (cell, rate): (Cell, FrameRate), mut row: Row) -> Figure {
-        // Where no frame was due nothing was seen.
-        let spacing = 1e9 / rate.0;
-        let (metric, unit) = TOLD;
-        // No cable is reset: what a device does without a reset is the control.
-        let setting = Setting { standing: Standing::Beside, ..rig.session.ways.setting(cell.way) };
-        let sight = |seen| Evidence::Sight { seen, in_control: Some(false) }.verdict(setting);
-        match self {
-            Self::Shown { each, shorter, longer } => {
-                row.verdict = sight(true);
-                let mut figure = row.over_blocks(metric, unit, each);
-                figure.low = figure.low.map(|low| low - shorter - (1.0 + INSIDE) * spacing);
-                figure.high = figure.high.map(|high| high + longer + spacing);
-                figure
-            }
-            Self::AtMost(longest) => {
-                row.verdict = sight(false);
-                row.caveats.insert(Caveat::NotResolved);
-                let mut figure = row.single(metric, unit, None);
-                figure.high = Some(longest + spacing);
-                figure
-            }
-            Self::Untold => row.single(metric, unit, None),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -259,31 +196,5 @@ mod tests {
         assert_eq!(loss(80_000, 80_000), None);
         let gap = Told::of(&seen(80_000, 80_000), RATE).map(|told| told.gap);
         assert!(gap.is_some_and(|gap| (gap / 5e8 - 1.0).abs() < 0.002));
-    }
-
-    #[test]
-    fn the_testers_own_gaps_are_no_outage() {
-        let own = [150e3, 95e3, 400e3, 210e3];
-        for (resets, controls, expected) in [
-            (&[218e3, 95e3, 1_091e3][..], &own[..], Outage::AtMost(1_091e3)),
-            (
-                &[900e3, 850e3, 1_000e3],
-                &own,
-                Outage::Shown { each: vec![720e3, 670e3, 820e3], shorter: 220e3, longer: 180e3 },
-            ),
-            // One control in which the tester lost the processor moves the interval, not the value.
-            (
-                &[500e6, 500e6, 500e6],
-                &[0.0, 62e6, 0.0, 0.0],
-                Outage::Shown { each: vec![500e6; 3], shorter: 62e6, longer: 0.0 },
-            ),
-            // Of one or two, further off.
-            (&[900e3, 850e3], &own, Outage::AtMost(900e3)),
-            (&[0.0, 0.0, 0.0], &[0.0; 4], Outage::AtMost(0.0)),
-            (&[900e3, 850e3, 1_000e3], &[], Outage::Untold),
-            (&[], &own, Outage::Untold),
-        ] {
-            assert_eq!(Outage::of(resets, controls), expected, "{resets:?}");
-        }
     }
 }

@@ -1,0 +1,277 @@
+//! One deed on one way: what each trial of it says of its flows.
+//!
+//! Owns when a number was due, and which of a flow's losses belong to the deed and which to its
+//! being undone. Never sees another trial, so that it never says what is the tester's own.
+
+use measure::quantile::median;
+use measure::sequence::Conversation;
+
+use super::FailoverSpec;
+use crate::study::rate::counts::tester_dropped;
+use crate::study::rows::Direction;
+use crate::study::session::Tried;
+use page::Caveat;
+use trial::Deed;
+use trial::record::DatagramsRecord;
+
+/// By how much a sender may fall short and still have kept its load.
+const SHORT: f64 = 0.001;
+
+/// What follows a deed, or its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// From the deed on.
+    Failure,
+    /// From the moment on at which it was undone.
+    Restoration,
+}
+
+impl Phase {
+    /// As figures write it.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Failure => "failure",
+            Self::Restoration => "restoration",
+        }
+    }
+}
+
+/// What one flow lost in a phase. Times are nanoseconds from the load's start, by the numbers of
+/// its frames: the sender's clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Hit {
+    /// Frames of the longest run that never came.
+    pub(super) longest: u64,
+    /// All frames of runs that began in this phase.
+    pub(super) lost: u64,
+    /// When the first frame lost was due.
+    pub(super) begins: f64,
+    /// When the frame after the longest run was due; none where nothing came any more.
+    pub(super) ends: Option<f64>,
+}
+
+/// What one trial did to all flows of a direction.
+#[derive(Debug, Clone)]
+pub(super) struct Impact {
+    direction: Option<Direction>,
+    /// When the deed began, and when its end did, as they were or would have been.
+    pub(super) at: [f64; 2],
+    /// How long the deed's command took.
+    pub(super) took: Option<f64>,
+    /// Each flow's, by phase.
+    pub(super) hits: Vec<[Option<Hit>; 2]>,
+    /// Flows of which not one frame came.
+    pub(super) silent: u64,
+    /// Frames of all flows.
+    pub(super) reordered: u64,
+    pub(super) duplicated: u64,
+    pub(super) lost: u64,
+    /// The longest gap between any arrivals, where the sender could not send for so long: its own
+    /// link was down, and numbers no longer tell the time.
+    pub(super) stalled: Option<f64>,
+}
+
+impl Impact {
+    /// The longest interruption of any flow, in nanoseconds.
+    pub(super) fn longest(&self, phase: Phase, spacing: f64) -> f64 {
+        let runs = self.of(phase).map(|hit| hit.longest as f64 * spacing);
+        let stalled = self.stalled.filter(|_| phase == Phase::Failure);
+        runs.chain(stalled).fold(0.0, f64::max)
+    }
+
+    /// The middle one of the flows that were interrupted for longer than so many frames.
+    pub(super) fn typical(&self, phase: Phase, own: u64, spacing: f64) -> Option<f64> {
+        let hits = self.beyond(phase, own).map(|hit| hit.longest as f64 * spacing);
+        median(&hits.collect::<Vec<f64>>())
+    }
+
+    /// The share of flows that were.
+    pub(super) fn affected(&self, phase: Phase, own: u64) -> f64 {
+        self.beyond(phase, own).count() as f64 / self.hits.len().max(1) as f64
+    }
+
+    /// From the phase's beginning to the first frame lost of any such flow.
+    pub(super) fn first_lost(&self, phase: Phase, own: u64) -> Option<f64> {
+        let begins = self.beyond(phase, own).map(|hit| hit.begins);
+        begins.min_by(f64::total_cmp).map(|at| at - self.at[phase as usize])
+    }
+
+    /// From the phase's beginning until the last of such flows was back.
+    pub(super) fn all_back(&self, phase: Phase, own: u64) -> Option<f64> {
+        let ends: Option<Vec<f64>> = self.beyond(phase, own).map(|hit| hit.ends).collect();
+        let last = ends?.into_iter().max_by(f64::total_cmp)?;
+        Some(last - self.at[phase as usize])
+    }
+
+    /// Flows that were interrupted in a phase and never came back.
+    pub(super) fn gone(&self, phase: Phase, own: u64) -> u64 {
+        self.beyond(phase, own).filter(|hit| hit.ends.is_none()).count() as u64
+    }
+
+    /// Whether such flows came back only as the deed was undone.
+    pub(super) fn waited_for_the_end(&self, own: u64) -> bool {
+        let undone = self.at[Phase::Restoration as usize];
+        self.beyond(Phase::Failure, own).any(|hit| hit.ends.is_some_and(|ends| ends >= undone))
+    }
+
+    /// The longest run of any flow in a phase.
+    pub(super) fn run(&self, phase: Phase) -> u64 {
+        self.of(phase).map(|hit| hit.longest).max().unwrap_or(0)
+    }
+
+    fn of(&self, phase: Phase) -> impl Iterator<Item = &Hit> {
+        self.hits.iter().filter_map(move |hits| hits[phase as usize].as_ref())
+    }
+
+    fn beyond(&self, phase: Phase, own: u64) -> impl Iterator<Item = &Hit> {
+        self.of(phase).filter(move |hit| hit.longest > own)
+    }
+}
+
+/// All trials of a deed on a way.
+#[derive(Debug, Default)]
+pub(super) struct CellData {
+    impacts: Vec<Impact>,
+    /// Trials repeated, given up, or in which the tester itself lost something.
+    pub(super) troubles: Vec<Caveat>,
+}
+
+impl CellData {
+    /// Those of one direction, in the blocks' order.
+    pub(super) fn of(&self, direction: Option<Direction>) -> Vec<&Impact> {
+        self.impacts.iter().filter(|impact| impact.direction == direction).collect()
+    }
+
+    /// Keeps what matters of a block's trial.
+    pub(super) fn take(&mut self, tried: &Tried, spec: &FailoverSpec) {
+        if tried.repeated() {
+            self.troubles.push(Caveat::RepeatedTrials);
+        }
+        let flows: Vec<&DatagramsRecord> = tried.measured().collect();
+        let count = spec.flows() as usize;
+        let told_apart = flows.iter().all(|seen| seen.conversations.len() == count);
+        if tried.valid().is_none() || flows.is_empty() || !told_apart {
+            self.troubles.push(Caveat::NoValidTrial);
+            return;
+        }
+        if tester_dropped(tried) {
+            self.troubles.push(Caveat::TesterDrops);
+        }
+        let both = [Some(Direction::Forward), Some(Direction::Reverse)];
+        let directions = if flows.len() == 2 { &both[..] } else { &[None] };
+        for (seen, direction) in flows.iter().zip(directions) {
+            self.impacts.push(impact(tried, seen, *direction, spec));
+        }
+    }
+}
+
+fn impact(
+    tried: &Tried,
+    seen: &DatagramsRecord,
+    direction: Option<Direction>,
+    spec: &FailoverSpec,
+) -> Impact {
+    let events = tried.trial.events.iter().zip(&tried.record.device.deeds);
+    let when = |is: fn(&Deed) -> bool, planned: measure::Nanos| {
+        let done = events.clone().find(|(event, _)| is(&event.deed));
+        done.map_or(planned, |(_, done)| done.at).0 as f64
+    };
+    let begun = when(|deed| matches!(deed, Deed::Do { .. }), spec.before);
+    let undone = when(|deed| matches!(deed, Deed::Undo { .. }), spec.before + spec.away);
+    let took = events.clone().next().map(|(_, done)| done.took.0 as f64);
+    let short = seen.offered.saturating_sub(seen.sent) as f64 > SHORT * seen.offered as f64;
+    let count = seen.conversations.len() as u32;
+    let spacing = 1e9 / spec.load_rate().0;
+    let hits = (0..).zip(&seen.conversations).map(|(at, conversation)| {
+        hits(conversation, ((at, count), seen.sent), spacing, [begun, undone])
+    });
+    let silent = seen.conversations.iter().filter(|own| own.received == 0).count() as u64;
+    Impact {
+        direction,
+        at: [begun, undone],
+        took,
+        hits: hits.collect(),
+        silent,
+        reordered: seen.received.reordered,
+        duplicated: seen.received.duplicated,
+        lost: seen.received.lost(seen.sent),
+        stalled: short.then(|| seen.arrivals.max().0 as f64),
+    }
+}
+
+/// A run belongs to the deed where it was not over by then and began before the deed was undone;
+/// what began later belongs to that. Of a flow of which nothing ever came nobody can say when it
+/// was interrupted.
+fn hits(
+    conversation: &Conversation,
+    (place, sent): ((u32, u32), u64),
+    spacing: f64,
+    [begun, undone]: [f64; 2],
+) -> [Option<Hit>; 2] {
+    let mut hits = [None; 2];
+    if conversation.received == 0 {
+        return hits;
+    }
+    let stride = u64::from(place.1);
+    let due = |number: u64| number as f64 * spacing;
+    let gaps = conversation.gaps.iter().map(|gap| (gap, true));
+    let tail = conversation.tail(place, sent);
+    for (gap, over) in gaps.chain(tail.iter().map(|gap| (gap, false))) {
+        let (begins, ends) = (due(gap.first), due(gap.first + gap.frames * stride));
+        let phase = match (begins < undone, ends > begun) {
+            (_, false) => continue,
+            (true, true) => Phase::Failure,
+            (false, true) => Phase::Restoration,
+        };
+        let ends = over.then_some(ends);
+        let new = Hit { longest: gap.frames, lost: gap.frames, begins, ends };
+        hits[phase as usize] = Some(match hits[phase as usize] {
+            None => new,
+            Some(old) => {
+                let longer = if new.longest > old.longest { new } else { old };
+                Hit { lost: old.lost + new.lost, begins: old.begins.min(begins), ..longer }
+            }
+        });
+    }
+    hits
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::sequence::Gap;
+
+    use super::*;
+
+    /// One flow of a thousand frames a second; the deed after 100 ms, undone after 300.
+    fn of(gaps: &[(u64, u64)], last: u64) -> [Option<Hit>; 2] {
+        let gaps: Vec<Gap> = gaps.iter().map(|&(first, frames)| Gap { first, frames }).collect();
+        let received = last + 1 - gaps.iter().map(|gap| gap.frames).sum::<u64>();
+        let own = Conversation { received, last: Some(last), gaps };
+        hits(&own, ((0, 1), 500), 1e6, [100e6, 300e6])
+    }
+
+    #[test]
+    fn a_loss_belongs_to_what_came_before_it() {
+        let hit = |longest, lost, begins: f64, ends: Option<f64>| {
+            let (begins, ends) = (begins * 1e6, ends.map(|ends| ends * 1e6));
+            Some(Hit { longest, lost, begins, ends })
+        };
+        for (gaps, last, expected) in [
+            // Before the deed: nobody's.
+            (&[(20, 30)][..], 499, [None, None]),
+            (&[(101, 50)], 499, [hit(50, 50, 101.0, Some(151.0)), None]),
+            // Two, the longer of which is the interruption.
+            (&[(101, 5), (110, 50)], 499, [hit(50, 55, 101.0, Some(160.0)), None]),
+            // Under way as the deed came, and over as it was undone.
+            (&[(99, 202)], 499, [hit(202, 202, 99.0, Some(301.0)), None]),
+            (&[(310, 4)], 499, [None, hit(4, 4, 310.0, Some(314.0))]),
+            // Never back.
+            (&[], 150, [hit(349, 349, 151.0, None), None]),
+            (&[], 399, [None, hit(100, 100, 400.0, None)]),
+        ] {
+            assert_eq!(of(gaps, last), expected, "{gaps:?} {last}");
+        }
+        let silent = hits(&Conversation::default(), ((0, 1), 500), 1e6, [100e6, 300e6]);
+        assert_eq!(silent, [None, None]);
+    }
+}

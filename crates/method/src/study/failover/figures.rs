@@ -1,0 +1,205 @@
+//! From trials to the failover study's figures: how long flows were interrupted, how many, what
+//! was lost, and whether all came back.
+//!
+//! Owns what is taken for the deed's doing: more than any trial shows in which nothing is done.
+//! Pure.
+
+use std::collections::BTreeMap;
+
+use super::cell::{CellData, Impact, Phase};
+use super::{FailoverSpec, Way, Ways};
+use crate::study::outage::{Outage, Resolution};
+use crate::study::rows::{Direction, Row, set_direction};
+use crate::verdict::{Evidence, Setting, Standing};
+use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::topology::KnownDeed;
+
+/// By way and deed; of none, what is seen when nothing is done.
+pub(super) type Data = BTreeMap<(Way, Option<String>), CellData>;
+
+/// Every figure of the study, way by way and deed by deed, after what is seen when nothing is done.
+pub(super) fn all(
+    spec: &FailoverSpec,
+    data: &Data,
+    deeds: &BTreeMap<Way, Vec<KnownDeed>>,
+    ways: &Ways,
+) -> Vec<Figure> {
+    let empty = CellData::default();
+    let mut figures = Vec::new();
+    for (way, deeds) in deeds {
+        let cell = |deed: Option<&KnownDeed>| {
+            data.get(&(*way, deed.map(|deed| deed.name.clone()))).unwrap_or(&empty)
+        };
+        let names = std::iter::once(None).chain(deeds.iter().map(Some));
+        for deed in names {
+            for direction in directions(spec) {
+                let own = cell(deed).of(direction);
+                let control = cell(None).of(direction);
+                let troubles = &cell(deed).troubles;
+                let case = Case { spec, ways, way: *way, deed, direction, own, control, troubles };
+                figures.extend(case.figures());
+            }
+        }
+    }
+    figures
+}
+
+fn directions(spec: &FailoverSpec) -> Vec<Option<Direction>> {
+    if spec.bidirectional {
+        vec![Some(Direction::Forward), Some(Direction::Reverse)]
+    } else {
+        vec![None]
+    }
+}
+
+/// One deed on one way, one direction of it.
+struct Case<'a> {
+    spec: &'a FailoverSpec,
+    ways: &'a Ways,
+    way: Way,
+    /// None where nothing is done.
+    deed: Option<&'a KnownDeed>,
+    direction: Option<Direction>,
+    own: Vec<&'a Impact>,
+    control: Vec<&'a Impact>,
+    troubles: &'a [Caveat],
+}
+
+impl Case<'_> {
+    fn figures(&self) -> Vec<Figure> {
+        let mut row = self.row();
+        let mut figures = Vec::new();
+        if let Some(deed) = self.deed {
+            figures.extend(self.phase(&row, Phase::Failure));
+            if deed.undo {
+                figures.extend(self.phase(&row, Phase::Restoration));
+            }
+            row.verdict = self.sight();
+        }
+        figures.extend(self.counts(&row));
+        figures
+    }
+
+    fn row(&self) -> Row {
+        let mut row = Row::of(self.ways, self.way, self.spec.profile);
+        // A deed has its control beside it, and no cable.
+        row.caveats.remove(&Caveat::NoBypass);
+        set_direction(&mut row, self.direction);
+        let deed = self.deed.map_or(FailoverSpec::NOTHING, |deed| &deed.name);
+        row.set(Key::Deed, deed);
+        row.set(Key::Flows, self.spec.flows());
+        row.set(Key::FrameSize, u64::from(self.spec.frame_size.octets()));
+        row.set(Key::LoadRate, self.spec.load_rate().0);
+        if let Some(took) = self.own.iter().filter_map(|one| one.took).max_by(f64::total_cmp) {
+            row.set(Key::DeedTook, took);
+        }
+        row.caveats.extend(self.troubles);
+        row.n = self.own.len() as u64;
+        row
+    }
+
+    /// Between two frames of one flow, nanoseconds.
+    fn spacing(&self) -> f64 {
+        1e9 / self.spec.rate.0
+    }
+
+    /// The longest run of lost frames that a flow has when nothing is done.
+    fn own_run(&self, phase: Phase) -> u64 {
+        self.control.iter().map(|one| one.run(phase)).max().unwrap_or(0)
+    }
+
+    /// Whether something was seen that no trial without the deed shows.
+    fn sight(&self) -> page::Verdict {
+        let setting = Setting { standing: Standing::Beside, ..self.ways.setting(self.way) };
+        let beyond = |phase| {
+            let own = self.own_run(phase);
+            self.own.iter().all(|one| one.affected(phase, own) > 0.0)
+        };
+        let seen = !self.own.is_empty() && beyond(Phase::Failure);
+        let in_control = (!self.control.is_empty()).then_some(false);
+        Evidence::Sight { seen, in_control }.verdict(setting)
+    }
+
+    /// How long flows were interrupted, and from when to when.
+    fn phase(&self, row: &Row, phase: Phase) -> Vec<Figure> {
+        let own_run = self.own_run(phase);
+        let mut row = row.clone();
+        row.set(Key::Phase, phase.as_str());
+        let gone = self.own.iter().any(|one| one.gone(phase, own_run) > 0);
+        row.caveats.extend(gone.then_some(Caveat::NotRecovered));
+        let waited =
+            phase == Phase::Failure && self.own.iter().any(|one| one.waited_for_the_end(own_run));
+        row.caveats.extend(waited.then_some(Caveat::UntilUndone));
+        let spacing = self.spacing();
+        let longest = |all: &[&Impact]| -> Vec<f64> {
+            all.iter().map(|one| one.longest(phase, spacing)).collect()
+        };
+        let (own, control) = (longest(&self.own), longest(&self.control));
+        let outage = Outage::of(&own, &control);
+        let setting = self.ways.setting(self.way);
+        let resolution = Resolution { spacing, inside: 0.0 };
+        let mut figure = outage.figure(row.clone(), Metric::Outage, setting, resolution);
+        figure.set(Key::Statistic, "longest");
+        if gone {
+            // Nobody saw its end.
+            let least = own.iter().copied().min_by(f64::total_cmp);
+            (figure.value, figure.high) = (None, None);
+            figure.low = least.map(|least| least - spacing);
+        }
+        row.verdict = figure.verdict;
+        let mut figures = vec![figure];
+        if !matches!(outage, Outage::Shown { .. }) {
+            return figures;
+        }
+        figures.extend(self.moments(&row, phase, own_run));
+        figures
+    }
+
+    /// Of flows that were interrupted: for how long the middle one was, from when to when, and how
+    /// many they were.
+    fn moments(&self, row: &Row, phase: Phase, own_run: u64) -> Vec<Figure> {
+        let spacing = self.spacing();
+        let values = |of: &dyn Fn(&Impact) -> Option<f64>| -> Vec<f64> {
+            self.own.iter().filter_map(|one| of(one)).collect()
+        };
+        let time = |metric, values: &[f64]| {
+            let mut figure = row.over_blocks(metric, Unit::Nanoseconds, values);
+            figure.low = figure.low.map(|low| low - spacing);
+            figure.high = figure.high.map(|high| high + spacing);
+            figure
+        };
+        let mut figures = Vec::new();
+        let gone = self.own.iter().any(|one| one.gone(phase, own_run) > 0);
+        if !gone {
+            let middle = values(&|one| one.typical(phase, own_run, spacing));
+            let mut middle = time(Metric::Outage, &middle);
+            middle.set(Key::Statistic, "median");
+            figures.push(middle);
+        }
+        let first = values(&|one| one.first_lost(phase, own_run));
+        figures.push(time(Metric::FirstLost, &first));
+        if !gone {
+            let back = values(&|one| one.all_back(phase, own_run));
+            figures.push(time(Metric::AllBack, &back));
+        }
+        let affected = values(&|one| Some(one.affected(phase, own_run)));
+        figures.push(row.over_blocks(Metric::FlowsAffected, Unit::Ratio, &affected));
+        let gone = values(&|one| Some(one.gone(phase, own_run) as f64));
+        figures.push(row.over_blocks(Metric::FlowsGone, Unit::Count, &gone));
+        figures
+    }
+
+    /// What became of the frames of a whole trial.
+    fn counts(&self, row: &Row) -> Vec<Figure> {
+        let count = |metric, value: fn(&Impact) -> u64| {
+            let values: Vec<f64> = self.own.iter().map(|one| value(one) as f64).collect();
+            row.over_blocks(metric, Unit::Count, &values)
+        };
+        vec![
+            count(Metric::LostFrames, |one| one.lost),
+            count(Metric::ReorderedFrames, |one| one.reordered),
+            count(Metric::DuplicatedFrames, |one| one.duplicated),
+            count(Metric::FlowsSilent, |one| one.silent),
+        ]
+    }
+}

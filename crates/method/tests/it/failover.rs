@@ -1,0 +1,235 @@
+//! The failover study on a testbed whose trials are scripted: which frames are lost follows from
+//! what was done, and each figure has to tell that.
+
+use std::collections::BTreeMap;
+
+use measure::sequence::{Conversation, SequenceTracker};
+use measure::{Histogram, Nanos};
+use method::{FailoverSpec, SpecProblem, StudySpec};
+use page::{Caveat, Figure, Key, Metric, Verdict};
+use scripted::{Scripted, judged, one_way};
+use trial::record::{DatagramsRecord, DeedRecord, DeviceRecord, FlowRecord};
+use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, KnownDeed};
+use trial::{Deed, FlowKind, Schedule, Topology, Trial, TrialRecord};
+
+/// Two hosts at a router to which two things can be done, one of which nothing undoes.
+fn topology() -> Topology {
+    let host = |number: usize| Host {
+        name: format!("h{number}"),
+        reach: "local".to_owned(),
+        ports: vec![HostPort {
+            name: "eth1".to_owned(),
+            interfaces: vec!["eth1".to_owned()],
+            address: format!("198.18.0.{number}").parse().expect("an address"),
+            address6: None,
+            blocks: Vec::new(),
+            cable: CableEnd::Device { device: "core".to_owned(), port: number.to_string() },
+            rate: None,
+        }],
+    };
+    let deed = |name: &str, undo| KnownDeed { name: name.to_owned(), undo };
+    let device = Device {
+        name: "core".to_owned(),
+        kind: DeviceKind::Router,
+        port_rate: None,
+        port_queue: None,
+        facts: BTreeMap::new(),
+        variants: Vec::new(),
+        resettable: false,
+        deeds: vec![deed("link-down", true), deed("kill", false)],
+    };
+    let hosts = vec![host(1), host(2)];
+    Topology { name: "scripted".to_owned(), hosts, devices: vec![device], another_time: None }
+}
+
+/// Which flow's frame is lost, by its number and when it is due, the moment of the deed and that of
+/// its end; all in milliseconds.
+type Loses = fn(Lost) -> bool;
+
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    deed: Option<&'static str>,
+    flow: u64,
+    at: f64,
+    done: f64,
+    undone: f64,
+    block: u32,
+}
+
+/// By how much a command takes effect later than it is begun.
+const LATE: Nanos = Nanos::from_millis(3);
+
+fn record(trial: &Trial, loses: Loses) -> TrialRecord {
+    let deed = trial.events.iter().find_map(|event| match &event.deed {
+        Deed::Do { name } if name == "link-down" => Some("link-down"),
+        Deed::Do { .. } => Some("kill"),
+        _ => None,
+    });
+    let took = Nanos::from_millis(7);
+    let deeds: Vec<DeedRecord> =
+        trial.events.iter().map(|event| DeedRecord { at: event.at + LATE, took }).collect();
+    let moment = |at: usize, planned: u64| {
+        deeds.get(at).map_or(planned as f64, |deed| deed.at.as_secs_f64() * 1e3)
+    };
+    let (done, undone) = (moment(0, 500), moment(1, 2_500));
+    let flow = |flow: &trial::Flow| {
+        let FlowKind::Datagrams(asked) = &flow.kind else { panic!("datagrams are asked for") };
+        let Schedule::Paced(rate) = asked.schedule else { panic!("they are paced") };
+        assert!(asked.conversations, "flows are told apart");
+        let count = asked.told_apart();
+        let sent = (rate.0 * trial.phases.load.as_secs_f64()).round() as u64;
+        let came = |number: u64| {
+            let at = number as f64 / rate.0 * 1e3;
+            let flow = number % u64::from(count);
+            !loses(Lost { deed, flow, at, done, undone, block: trial.block })
+        };
+        let mut tracker = SequenceTracker::new(sent);
+        (0..sent).filter(|number| came(*number)).for_each(|number| {
+            tracker.arrive(number);
+        });
+        let received = tracker.counts();
+        let whole = one_way(trial.phases.load, sent, received.unique);
+        FlowRecord::Datagrams(DatagramsRecord {
+            received,
+            conversations: Conversation::each(count, sent, came),
+            arrivals: Histogram::new(),
+            ..whole
+        })
+    };
+    let flows = trial.flows.iter().map(flow).collect();
+    let device = DeviceRecord { deeds, ..DeviceRecord::default() };
+    TrialRecord { device, ..judged(trial, flows) }
+}
+
+fn run(spec: &FailoverSpec, loses: Loses) -> Vec<Figure> {
+    let mut bed =
+        Scripted::new(topology(), move |_: usize, trial: &Trial| Ok(record(trial, loses)));
+    StudySpec::Failover(spec.clone()).run(&mut bed, 3).expect("every trial runs")
+}
+
+fn spec(deed: &str) -> FailoverSpec {
+    FailoverSpec { deeds: vec![deed.to_owned()], blocks: 6, ..FailoverSpec::quick() }
+}
+
+fn one<'a>(figures: &'a [Figure], metric: Metric, conditions: &[(Key, &str)]) -> &'a Figure {
+    let fits = |f: &&Figure| {
+        f.metric == metric && conditions.iter().all(|(key, is)| f.text(key) == Some(is))
+    };
+    let mut found = figures.iter().filter(fits);
+    let figure = found.next().unwrap_or_else(|| panic!("no {metric:?} {conditions:?}"));
+    assert!(found.next().is_none(), "one {metric:?} {conditions:?}");
+    figure
+}
+
+const FAILURE: (Key, &str) = (Key::Phase, "failure");
+const RESTORATION: (Key, &str) = (Key::Phase, "restoration");
+const LONGEST: (Key, &str) = (Key::Statistic, "longest");
+const MEDIAN: (Key, &str) = (Key::Statistic, "median");
+
+/// Whether a figure's interval holds a number of milliseconds, and is no wider than some.
+#[track_caller]
+fn holds(figure: &Figure, ms: f64, wide: f64) {
+    let (low, high) = (figure.low.expect("low") / 1e6, figure.high.expect("high") / 1e6);
+    assert!(low <= ms && ms <= high && high - low <= wide, "{ms} in {low}…{high}: {figure:#?}");
+}
+
+#[test]
+fn half_the_flows_are_away_and_the_other_half_is_not() {
+    // Even flows for 50 ms from 2 ms after the deed; odd ones never. Back without a loss.
+    let figures = run(&spec("link-down"), |l: Lost| {
+        let away = l.done + 2.0 + (l.flow as f64)..l.done + 52.0 + (l.flow as f64);
+        l.deed.is_some() && l.flow.is_multiple_of(2) && away.contains(&l.at)
+    });
+    let outage = one(&figures, Metric::Outage, &[FAILURE, LONGEST]);
+    holds(outage, 50.0, 2.1);
+    assert_eq!(outage.verdict, Verdict::DeviceLimited, "{outage:#?}");
+    assert!(!outage.caveats.contains(&Caveat::NoBypass), "its control is beside it");
+    holds(one(&figures, Metric::Outage, &[FAILURE, MEDIAN]), 50.0, 2.1);
+    holds(one(&figures, Metric::FirstLost, &[FAILURE]), 2.0, 2.1);
+    holds(one(&figures, Metric::AllBack, &[FAILURE]), 66.0, 2.1);
+    assert_eq!(one(&figures, Metric::FlowsAffected, &[FAILURE]).value, Some(0.5));
+    let back = one(&figures, Metric::Outage, &[RESTORATION]);
+    assert_eq!((back.value, back.high, back.verdict), (None, Some(1e6), Verdict::TesterLimited));
+    let lost = one(&figures, Metric::LostFrames, &[(Key::Deed, "link-down")]);
+    assert!(lost.value.is_some_and(|frames| (frames - 400.0).abs() <= 8.0), "{lost:#?}");
+    assert_eq!(one(&figures, Metric::LostFrames, &[(Key::Deed, "nothing")]).value, Some(0.0));
+}
+
+#[test]
+fn there_is_no_way_around_and_the_way_back_costs_too() {
+    // All are away until it is undone, and 200 ms at another time afterwards.
+    let figures = run(&spec("link-down"), |l: Lost| {
+        let (down, again) = (l.done..l.undone, l.undone + 300.0..l.undone + 500.0);
+        l.deed.is_some() && (down.contains(&l.at) || again.contains(&l.at))
+    });
+    let outage = one(&figures, Metric::Outage, &[FAILURE, LONGEST]);
+    holds(outage, 2_000.0, 2.1);
+    assert!(outage.caveats.contains(&Caveat::UntilUndone), "{outage:#?}");
+    let back = one(&figures, Metric::Outage, &[RESTORATION, LONGEST]);
+    holds(back, 200.0, 2.1);
+    assert!(!back.caveats.contains(&Caveat::UntilUndone), "{back:#?}");
+    holds(one(&figures, Metric::FirstLost, &[RESTORATION]), 300.0, 2.1);
+}
+
+#[test]
+fn what_never_comes_back_has_no_outage_but_a_bound() {
+    let figures = run(&spec("kill"), |l: Lost| l.deed.is_some() && l.flow == 3 && l.at > l.done);
+    let outage = one(&figures, Metric::Outage, &[FAILURE, LONGEST]);
+    assert_eq!((outage.value, outage.high), (None, None), "{outage:#?}");
+    assert!(outage.low.is_some_and(|low| (low / 1e6 - 3_997.0).abs() < 3.0), "{outage:#?}");
+    assert!(outage.caveats.contains(&Caveat::NotRecovered), "{outage:#?}");
+    assert_eq!(one(&figures, Metric::FlowsGone, &[FAILURE]).value, Some(1.0));
+    let restorations = figures.iter().filter(|f| f.text(Key::Phase) == Some("restoration"));
+    assert_eq!(restorations.count(), 0, "nothing undoes it");
+}
+
+/// A tester that is held up for 5 ms in any trial, and a deed that changes nothing.
+#[test]
+fn the_testers_own_gaps_are_no_outage() {
+    let figures = run(&spec("link-down"), |l: Lost| {
+        let held = 700.0 + f64::from(l.block);
+        (held..held + 5.0).contains(&l.at)
+    });
+    let outage = one(&figures, Metric::Outage, &[FAILURE]);
+    assert_eq!((outage.value, outage.verdict), (None, Verdict::TesterLimited), "{outage:#?}");
+    assert!(outage.high.is_some_and(|high| high <= 7e6), "{outage:#?}");
+}
+
+#[test]
+fn a_path_that_carries_nothing_is_seen_without_any_deed() {
+    let figures = run(&spec("kill"), |l: Lost| l.flow % 8 == 5);
+    for deed in ["nothing", "kill"] {
+        assert_eq!(one(&figures, Metric::FlowsSilent, &[(Key::Deed, deed)]).value, Some(2.0));
+    }
+    let outage = one(&figures, Metric::Outage, &[FAILURE]);
+    assert_eq!((outage.value, outage.low), (None, None), "it was away before: {outage:#?}");
+}
+
+#[test]
+fn a_deed_has_its_control_in_every_block() {
+    let spec = FailoverSpec { blocks: 3, ..FailoverSpec::quick() };
+    let mut bed = Scripted::new(topology(), |_: usize, trial: &Trial| Ok(record(trial, |_| false)));
+    spec.run(&mut bed, 7).expect("every trial runs");
+    for block in 0..3 {
+        let mut labels: Vec<&str> =
+            bed.asked.iter().filter(|t| t.block == block).map(|t| &*t.label).collect();
+        labels.sort_unstable();
+        assert_eq!(labels, ["failover kill", "failover link-down", "failover nothing"]);
+    }
+    assert_eq!(spec.estimate(&topology()).trials, 9);
+    let kill = bed.asked.iter().find(|trial| trial.label.ends_with("kill")).expect("one");
+    assert_eq!(kill.events.len(), 1, "nothing undoes it");
+}
+
+#[test]
+fn what_the_testbed_does_not_know_is_refused() {
+    let check = |spec: FailoverSpec, topology: &Topology| spec.check(topology);
+    assert_eq!(check(FailoverSpec::quick(), &topology()), Ok(()));
+    let unknown = check(spec("reboot"), &topology()).expect_err("nobody knows it");
+    assert_eq!(unknown.hint(), "the testbed knows link-down, kill");
+    let mut bare = topology();
+    bare.devices[0].deeds.clear();
+    let none = check(FailoverSpec::quick(), &bare).expect_err("there is none");
+    assert!(matches!(none, SpecProblem::NoDeed { deed: None, .. }), "{none}");
+    assert!(none.hint().contains("[[device.deed]]"), "{}", none.hint());
+}

@@ -1,0 +1,354 @@
+//! The failover study on the page: for how long flows were interrupted by what was done, and by its
+//! being undone; what became of the frames; and how many flows were down over time. Computes
+//! nothing but sums.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use measure::sequence::Conversation;
+use method::FailoverSpec;
+use page::{
+    Answer, Axis, Block, Caveat, Cell, Figure, Image, Key, Metric, Picture, Plot, Point, Reply,
+    Scale, Section, Series, Table,
+};
+use trial::record::{DatagramsRecord, FlowRecord};
+use trial::{Deed, FlowKind, Schedule, Trial, TrialRecord};
+
+use super::reading;
+use super::stated::stated;
+use super::subject::{self, Who};
+use crate::words;
+
+/// What tells one case from another.
+const CASE: [Key; 5] = [Key::Device, Key::Variant, Key::Deed, Key::Direction, Key::Phase];
+/// No more pictures than these.
+const MOST_PICTURES: usize = 12;
+
+/// All trials of other studies.
+pub(super) fn other_trials(
+    records: Cow<'_, [(Trial, TrialRecord)]>,
+) -> Cow<'_, [(Trial, TrialRecord)]> {
+    if records.iter().any(|(trial, _)| is_own(trial)) {
+        return records.iter().filter(|(trial, _)| !is_own(trial)).cloned().collect();
+    }
+    records
+}
+
+/// A trial does not name its study, but its label begins as this one's do.
+fn is_own(trial: &Trial) -> bool {
+    trial.label.split(' ').next() == Some(FailoverSpec::LABEL)
+}
+
+/// All figures of one phase of a deed, or what became of its frames.
+struct Case<'a>(Vec<&'a Figure>);
+
+impl<'a> Case<'a> {
+    fn get(&self, metric: Metric) -> Option<&'a Figure> {
+        self.0.iter().copied().find(|figure| figure.metric == metric)
+    }
+
+    fn outage(&self, statistic: &str) -> Option<&'a Figure> {
+        let of =
+            |f: &&Figure| f.metric == Metric::Outage && f.text(Key::Statistic) == Some(statistic);
+        self.0.iter().copied().find(of)
+    }
+
+    fn cell(&self, metric: Metric) -> Cell {
+        self.get(metric).map_or_else(Cell::default, Cell::value)
+    }
+
+    fn deed(&self) -> &'a str {
+        self.0[0].text(Key::Deed).unwrap_or_default()
+    }
+
+    fn phase(&self) -> Option<&'a str> {
+        self.0[0].text(Key::Phase)
+    }
+
+    fn who(&self) -> Who {
+        Who::of_figure(self.0[0])
+    }
+
+    fn has(&self, caveat: Caveat) -> bool {
+        self.0.iter().any(|figure| figure.caveats.contains(&caveat))
+    }
+
+    /// `8 of 16 flows`; of several trials the middle one's.
+    fn flows(&self) -> Option<String> {
+        let all = self.0[0].number(Key::Flows)?;
+        let share = self.get(Metric::FlowsAffected)?.value?;
+        let several = if all > 1.0 { "s" } else { "" };
+        Some(format!(
+            "{} of {} flow{several}",
+            words::trimmed(share * all, 1),
+            words::count(all as u64)
+        ))
+    }
+}
+
+fn own(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
+    figures.iter().filter(|f| f.is_of("failover") && !reading::is_of_campaign(f))
+}
+
+/// In order of appearance, as the study gives them.
+fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
+    reading::alike(own(figures), &CASE).into_iter().map(Case).collect()
+}
+
+/// The section; `None` where the study was not asked for.
+pub(super) fn section(
+    prefix: &str,
+    figures: &[Figure],
+    records: &[(Trial, TrialRecord)],
+) -> Option<Section> {
+    let cases = cases(figures);
+    if cases.is_empty() {
+        return None;
+    }
+    let mut blocks: Vec<Block> = outages(&cases).into_iter().map(Block::Table).collect();
+    blocks.extend(over_time(records));
+    blocks.push(Block::Table(frames(&cases)));
+    let heading = "Failover".to_owned();
+    Some(Section { id: format!("{prefix}-failover"), heading, blocks })
+}
+
+/// `link-1-down`, or `undo link-1-down`.
+fn which(case: &Case<'_>) -> Cell {
+    match case.phase() {
+        Some("restoration") => Cell::text(format!("undo {}", case.deed())),
+        _ => Cell::text(case.deed()),
+    }
+}
+
+fn outages(cases: &[Case<'_>]) -> Option<Table> {
+    let row = |case: &Case<'_>| {
+        let flows = case.flows().map_or(Cell::Missing, Cell::text);
+        vec![
+            which(case),
+            subject::cell(case.0[0]),
+            Cell::value_or_missing(case.outage("longest")),
+            Cell::value_or_missing(case.outage("median")),
+            flows,
+            case.cell(Metric::FirstLost),
+            case.cell(Metric::AllBack),
+            Cell::samples(&[case.0[0]]),
+            Cell::limit(&case.0),
+        ]
+    };
+    let head = [
+        "what was done",
+        "device",
+        "longest outage",
+        "median",
+        "interrupted",
+        "first lost after",
+        "all back after",
+        "trials",
+        "limited by",
+    ];
+    let note = "Longest and median: over the flows that were interrupted, each by its longest run \
+                of lost frames at a constant rate (RFC 6412: loss-derived, by flow). First lost, all \
+                back: from the moment at which it was done. The value is over the trials.";
+    Table::new("For how long flows were interrupted", head)
+        .sparing(&["trials", "median"])
+        .with_note(note)
+        .with_rows(cases.iter().filter(|case| case.phase().is_some()).map(row))
+        .unless_empty()
+}
+
+/// What became of frames, with what is lost when nothing is done first.
+fn frames(cases: &[Case<'_>]) -> Table {
+    let row = |case: &Case<'_>| {
+        vec![
+            which(case),
+            subject::cell(case.0[0]),
+            case.cell(Metric::LostFrames),
+            case.cell(Metric::ReorderedFrames),
+            case.cell(Metric::DuplicatedFrames),
+            case.cell(Metric::FlowsSilent),
+            Cell::samples(&[case.0[0]]),
+        ]
+    };
+    let head =
+        ["what was done", "device", "lost", "reordered", "duplicated", "silent flows", "trials"];
+    let note = "Frames of a whole trial, all flows together. A silent flow is one of which not one \
+                frame came: a path that carries nothing.";
+    Table::new("What became of the frames", head)
+        .sparing(&["trials"])
+        .with_note(note)
+        .with_rows(cases.iter().filter(|case| case.phase().is_none()).map(row))
+}
+
+/// One for each deed, with what undoing it did; one more where flows are silent when nothing is
+/// done.
+pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
+    let cases = cases(figures);
+    let several = cases.iter().map(Case::who).collect::<BTreeSet<Who>>().len() > 1;
+    let mut all = Vec::new();
+    for case in &cases {
+        let silent = case.get(Metric::FlowsSilent).filter(|_| case.deed() == FailoverSpec::NOTHING);
+        if let Some(figure) = silent.filter(|f| f.value.is_some_and(|flows| flows > 0.0)) {
+            all.push(silence(case, figure));
+        }
+        if case.phase() == Some("failure")
+            && let Some(longest) = case.outage("longest")
+        {
+            let back = cases.iter().find(|other| is_undoing(other, case));
+            all.push(failure(case, longest, back, several));
+        }
+    }
+    all
+}
+
+/// Whether a case is of a failure's end.
+fn is_undoing(other: &Case<'_>, of: &Case<'_>) -> bool {
+    let direction = |case: &Case<'_>| reading::direction(case.0[0]);
+    other.phase() == Some("restoration")
+        && (other.deed(), other.who(), direction(other)) == (of.deed(), of.who(), direction(of))
+}
+
+fn silence(case: &Case<'_>, figure: &Figure) -> Answer {
+    let flows = figure.number(Key::Flows).map_or(0, |flows| flows as u64);
+    let silent = words::trimmed(figure.value.unwrap_or(0.0), 1);
+    let text = format!(
+        "{}: of {silent} of {} flows not one frame arrives, though nothing was done: a path or a \
+         member of a bundle carries nothing.",
+        reading::hosts(case.0[0]),
+        words::count(flows)
+    );
+    stated(text, figure).to("All flows arrive?", Reply::No)
+}
+
+fn failure(case: &Case<'_>, longest: &Figure, back: Option<&Case<'_>>, several: bool) -> Answer {
+    let on = if several { format!(" on {}", case.who().in_words()) } else { String::new() };
+    let direction = reading::direction(longest).map_or_else(String::new, |way| format!(", {way}"));
+    let subject = format!("`{}`{on}{direction}", case.deed());
+    let mut text = match (longest.value, longest.high) {
+        (Some(_), _) => interrupted(case, longest, &subject),
+        (None, None) if longest.low.is_some() => {
+            let least = longest.low.map_or_else(String::new, words::time);
+            format!(
+                "{subject} interrupts flows that do not come back within the trial: for at least {least}."
+            )
+        }
+        (None, Some(most)) => {
+            format!("{subject} interrupts no flow, or none for longer than {}.", words::time(most))
+        }
+        (None, None) => format!("No figure for {subject}: no trial was valid."),
+    };
+    if case.has(Caveat::UntilUndone) {
+        text.push_str(" They came back only as it was undone: there is no way around.");
+    }
+    if let Some(back) = back {
+        text.push_str(&undone(back));
+    }
+    stated(text, longest).asked("Failover?")
+}
+
+fn interrupted(case: &Case<'_>, longest: &Figure, subject: &str) -> String {
+    let flows = case.flows().unwrap_or_else(|| "flows".to_owned());
+    let median = case.outage("median").and_then(|f| f.value);
+    let half = median.map_or_else(String::new, |median| {
+        format!(", the median of them for {}", words::time(median))
+    });
+    let first = case.get(Metric::FirstLost).and_then(|f| f.value).map_or_else(String::new, |at| {
+        format!("; the first frame is lost {} after it was begun", words::time(at.max(0.0)))
+    });
+    format!(
+        "{subject} interrupts {flows}, for {} at the longest{half}{first}.",
+        words::with_interval(longest)
+    )
+}
+
+/// ` Undone, it interrupts no flow for longer than 1.00 ms.`
+fn undone(case: &Case<'_>) -> String {
+    let Some(longest) = case.outage("longest") else { return String::new() };
+    match (longest.value, longest.high) {
+        (Some(_), _) => {
+            let flows = case.flows().unwrap_or_else(|| "flows".to_owned());
+            format!(" Undoing it interrupts {flows} again, for {}.", words::with_interval(longest))
+        }
+        (None, Some(most)) => {
+            format!(" Undoing it interrupts none, or none for longer than {}.", words::time(most))
+        }
+        (None, None) => String::new(),
+    }
+}
+
+/// How many flows were down, from one moment to the next, in the first valid trial of each deed.
+fn over_time(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
+    let mut seen = BTreeSet::new();
+    let mut pictures = Vec::new();
+    for (trial, record) in records {
+        let usable = is_own(trial) && !trial.events.is_empty() && record.outcome.is_valid();
+        let key = (trial.label.clone(), Who::of_trial(trial));
+        if !usable || pictures.len() == MOST_PICTURES || !seen.insert(key) {
+            continue;
+        }
+        pictures.extend(picture(trial, record));
+    }
+    if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
+}
+
+fn picture(trial: &Trial, record: &TrialRecord) -> Option<Picture> {
+    let mut series = Vec::new();
+    let mut most: f64 = 1.0;
+    for (flow, done) in trial.flows.iter().zip(&record.flows) {
+        let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) = (&flow.kind, done) else {
+            return None;
+        };
+        let Schedule::Paced(rate) = asked.schedule else { return None };
+        let line = down(seen, 1.0 / rate.0);
+        most = line.iter().map(|(_, flows)| *flows).fold(most, f64::max);
+        let name = format!("{} → {}", flow.from.host, flow.to.host);
+        let (colour, points) = (Some(series.len()), Vec::new());
+        series.push(Series { name, colour, dashed: false, points, line });
+    }
+    let events = trial.events.iter().zip(&record.device.deeds);
+    for (event, done) in events {
+        let at = done.at.as_secs_f64();
+        let text = format!("{} at {} s", event.deed, words::trimmed(at, 3));
+        let point = Point { x: at, y: 0.0, whisker: None, text };
+        let name = match &event.deed {
+            Deed::Undo { .. } => "undone".to_owned(),
+            other => other.to_string(),
+        };
+        let line = vec![(at, 0.0), (at, most)];
+        series.push(Series { name, colour: None, dashed: true, points: vec![point], line });
+    }
+    let end = trial.phases.load.as_secs_f64();
+    let x = Axis::exact("seconds since the load began", [0.0, end].into_iter(), |v| {
+        words::trimmed(v, 3)
+    });
+    let y = Axis::over("flows interrupted", Scale::Linear, [0.0, most].into_iter(), |v| {
+        words::trimmed(v, 1)
+    });
+    let who = Who::of_trial(trial).name();
+    let title = format!("Flows interrupted over time: {}, {who}", trial.label);
+    let caption = format!("{title}. The first valid trial; dashed, what was done and when.");
+    Some(Picture { image: Image::Plot(Plot { title, x, y, series }), caption })
+}
+
+/// The number of flows of which frames were missing, as steps. A single frame is no interruption.
+fn down(seen: &DatagramsRecord, spacing: f64) -> Vec<(f64, f64)> {
+    let count = seen.conversations.len() as u32;
+    let at = |number: u64| number as f64 * spacing;
+    let mut changes: Vec<(f64, f64)> = Vec::new();
+    for (place, conversation) in (0..).zip(&seen.conversations) {
+        let tail = Conversation::tail(conversation, (place, count), seen.sent);
+        for gap in conversation.gaps.iter().chain(&tail).filter(|gap| gap.frames > 1) {
+            changes.push((at(gap.first), 1.0));
+            changes.push((at(gap.first + gap.frames * u64::from(count)), -1.0));
+        }
+    }
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut line = vec![(0.0, 0.0)];
+    let mut flows = 0.0;
+    for (moment, by) in changes {
+        line.push((moment, flows));
+        flows += by;
+        line.push((moment, flows));
+    }
+    line.push((at(seen.sent), flows));
+    line
+}

@@ -1,0 +1,133 @@
+//! What is asked of a failover study.
+//!
+//! Owns its options. What they leave open is the profile's, or the testbed's: which deeds there
+//! are.
+
+use measure::{FrameRate, FrameSize};
+use method::{Between, FailoverSpec, Profile, StudySpec};
+use serde::Deserialize;
+use trial::{Headers, PortRef, Spread};
+
+use super::given::{Given, choice, set, value, values};
+use super::values::{Blocks, Duration, counts};
+use super::{StudyRequest, strict};
+use crate::config::fit;
+use crate::config::resolved::Testbed;
+use crate::config::source::Fault;
+use crate::config::subjects;
+
+counts! {
+    Flows(u16, 1..=4096, "flows", "some dozens show which share of them takes a path, some hundreds how evenly");
+}
+
+/// What tells flows apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlowsBy {
+    /// Their source ports.
+    #[default]
+    SourcePorts,
+    /// Their destination ports.
+    DestinationPorts,
+    /// Both their addresses.
+    Addresses,
+}
+
+choice! { FlowsBy:
+    SourcePorts "source-ports" "Each flow has a source port of its own";
+    DestinationPorts "destination-ports" "Each flow has a destination port of its own";
+    Addresses "addresses" "Each flow has addresses of its own, out of the blocks behind the ports";
+}
+
+/// Flags of `failover`, keys of `[study.failover]`.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Failover {
+    /// What is done to the device, by the names that the testbed gives it [default: each in turn]
+    #[arg(long = "deed", value_name = "LIST", value_delimiter = ',')]
+    #[serde(rename = "deed")]
+    pub deeds: Vec<Given<String>>,
+    /// Steady flows, each told apart by its headers, 1…4096 [default: 16]
+    #[arg(long, value_name = "N")]
+    pub flows: Option<Given<Flows>>,
+    /// What tells them apart: source-ports, destination-ports or addresses [default: source-ports]
+    #[arg(long, value_name = "WHAT")]
+    pub flows_by: Option<Given<FlowsBy>>,
+    /// Frames a second of each flow: an outage is known to one gap [default: 1kpps]
+    #[arg(long, value_name = "R")]
+    pub rate: Option<Given<FrameRate>>,
+    /// Frame size, in octets with FCS [default: 64]
+    #[arg(long, value_name = "N")]
+    pub size: Option<Given<FrameSize>>,
+    /// As many flows the other way at once
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub bidir: Option<Given<bool>>,
+    /// From the load's start to the deed [default: 500ms; strict 2s]
+    #[arg(long, value_name = "S")]
+    pub before: Option<Given<Duration>>,
+    /// From the deed until it is undone [default: 2s; strict 10s]
+    #[arg(long, value_name = "S")]
+    pub away: Option<Given<Duration>>,
+    /// From then to the load's end [default: 2s; strict 10s]
+    #[arg(long, value_name = "S")]
+    pub after: Option<Given<Duration>>,
+    /// The first end [default: the first host]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub from: Option<Given<PortRef>>,
+    /// The second end [default: the next host]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub to: Option<Given<PortRef>>,
+    /// Repeats of everything, in random order [default: 10]
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<Given<Blocks>>,
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    pub devices: Vec<Given<String>>,
+    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    pub variants: Vec<Given<String>>,
+    /// Length of the phases around each trial [default: quick]
+    #[arg(long)]
+    pub profile: Option<Given<Profile>>,
+}
+
+impl StudyRequest for Failover {
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let strict = strict(&self.profile);
+        let mut spec = if strict { FailoverSpec::strict() } else { FailoverSpec::quick() };
+        spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.between = Between::one_pair(value(&self.from), value(&self.to));
+        spec.deeds = values(&self.deeds);
+        set(&mut spec.rate, &self.rate);
+        set(&mut spec.frame_size, &self.size);
+        set(&mut spec.before, &self.before);
+        set(&mut spec.away, &self.away);
+        set(&mut spec.after, &self.after);
+        set(&mut spec.blocks, &self.blocks);
+        set(&mut spec.bidirectional, &self.bidir);
+        if let Some(size) = &self.size {
+            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
+        }
+        spec.spread = self.spread(spec.spread, testbed)?;
+        Ok(StudySpec::Failover(spec))
+    }
+}
+
+impl Failover {
+    fn spread(&self, usual: Spread, testbed: &Testbed) -> Result<Spread, Fault> {
+        let mut flows = usual.source_ports;
+        set(&mut flows, &self.flows);
+        Ok(match value(&self.flows_by).unwrap_or_default() {
+            FlowsBy::SourcePorts => Spread { source_ports: flows, ..Spread::NONE },
+            FlowsBy::DestinationPorts => Spread { destination_ports: flows, ..Spread::NONE },
+            FlowsBy::Addresses => {
+                let spread = Spread { addresses: flows, ..Spread::NONE };
+                let headers = Headers { spread, ..Headers::default() };
+                let fits = fit::addresses_fit(headers, testbed);
+                match (&self.flows_by, fits) {
+                    (Some(by), Err(misfit)) => return Err(by.fault(misfit)),
+                    _ => spread,
+                }
+            }
+        })
+    }
+}
