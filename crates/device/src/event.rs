@@ -67,4 +67,8 @@ pub enum Cause {
     Reset,
     /// The host's cable is broken that way.
     Broken,
+    /// The port that it came by, or was to leave by, has no link.
+    LinkDown,
+    /// The port that it was to leave by was made a black hole.
+    Blackholed,
 }

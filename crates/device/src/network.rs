@@ -17,6 +17,7 @@ mod packets;
 mod parts;
 mod paths;
 mod pause;
+mod ports;
 mod queue;
 mod reset;
 mod router;

@@ -20,7 +20,7 @@ use crate::namespace::Namespace;
 use crate::plan::{CablePlan, DevicePlan, LabPlan, NodePlan, SubjectPlan};
 use crate::router_ports::addresses;
 use crate::spec::{EmulatedSpec, LabSpec};
-use crate::subject_state::{CHECKSUM, State};
+use crate::subject_state::{CHECKSUM, Disturbed, State};
 use crate::sysctl;
 use crate::vm::{Cable, Image, Machine};
 
@@ -43,6 +43,7 @@ pub struct Lab {
     /// The same by host and interface.
     pub(crate) hosts_taking: Mutex<BTreeMap<(String, String), Guard>>,
     pub(crate) states: Mutex<BTreeMap<String, State>>,
+    pub(crate) disturbed: Mutex<Disturbed>,
     machines: BTreeMap<String, Machine>,
     emulations: BTreeMap<String, Emulation>,
     namespaces: BTreeMap<String, Namespace>,
@@ -69,6 +70,7 @@ impl Lab {
             taking: Mutex::default(),
             hosts_taking: Mutex::default(),
             states: Mutex::default(),
+            disturbed: Mutex::default(),
             machines: BTreeMap::new(),
             emulations: BTreeMap::new(),
             namespaces,

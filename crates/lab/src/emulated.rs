@@ -19,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use device::PortAddress;
+use device::{Edge, PortAddress};
 use measure::Nanos;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -53,6 +53,21 @@ pub struct Emulation {
     processor: Option<usize>,
 }
 
+/// What may be done to a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PortOrder {
+    /// Its link comes up, or goes down with what is on it.
+    Link {
+        /// Up.
+        up: bool,
+    },
+    /// What leaves by it is lost, or not any more.
+    Blackhole {
+        /// Lost.
+        on: bool,
+    },
+}
+
 /// What the thread is asked, and what it answers.
 #[derive(Debug, Default)]
 struct Orders {
@@ -67,6 +82,8 @@ struct Asked {
     end: bool,
     reset: bool,
     longer: Option<Nanos>,
+    /// What is to be done to ports; it stays here until it is done.
+    ports: Vec<(Edge, PortOrder)>,
     read: bool,
     reading: Option<EmulatorReading>,
 }
@@ -118,6 +135,18 @@ impl Emulation {
     /// Forgets what was learned and drops what is inside.
     pub(crate) fn reset(&self) -> Result<(), LabError> {
         self.ask(|asked| asked.reset = true)
+    }
+
+    /// Does something to a port, and returns when it is done.
+    pub(crate) fn change_port(&self, edge: Edge, order: PortOrder) -> Result<(), LabError> {
+        self.ask(|asked| asked.ports.push((edge, order)))?;
+        let asked = unpoisoned(&self.orders.asked);
+        let waited = self
+            .orders
+            .answered
+            .wait_timeout_while(asked, ANSWERING, |asked| !asked.ports.is_empty());
+        let (asked, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        if asked.ports.is_empty() { Ok(()) } else { Err(self.silent()) }
     }
 
     /// From now on every frame arrives so much later than the profile says: as if all cables had

@@ -79,12 +79,7 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
             kernel.set_master(index, *bridge)?;
         }
         if let Some(limit) = plan.limit {
-            let PortLimit { rate, burst, queue, overhead, shaper } = limit;
-            let bucket = TokenBucket { rate, burst, limit: queue, overhead };
-            match shaper {
-                Shaper::Tbf => kernel.set_tbf(index, &bucket)?,
-                Shaper::Htb => kernel.set_htb(index, &bucket)?,
-            }
+            hold_to(kernel, index, limit)?;
         }
         if let Some(address) = plan.address {
             add_address(kernel, index, address, families)?;
@@ -98,6 +93,20 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
         kernel.set_up(bridge)?;
     }
     add_routes(kernel, &node.routes, mtu)
+}
+
+/// Holds what a link sends to a rate, in place of what its outermost queue was.
+pub(crate) fn hold_to(
+    kernel: &mut Netlink,
+    index: u32,
+    limit: PortLimit,
+) -> Result<(), NetlinkError> {
+    let PortLimit { rate, burst, queue, overhead, shaper } = limit;
+    let bucket = TokenBucket { rate, burst, limit: queue, overhead };
+    match shaper {
+        Shaper::Tbf => kernel.set_tbf(index, &bucket),
+        Shaper::Htb => kernel.set_htb(index, &bucket),
+    }
 }
 
 /// Lets a router forward IPv6. Done last: a link that forwards joins the group of all routers and

@@ -9,6 +9,7 @@
 //! sysctl or link outside its own namespaces, and knows nothing of studies.
 
 mod build;
+mod deeds;
 mod drops;
 mod emulated;
 mod equipment;
@@ -41,4 +42,5 @@ pub use spec::{
     BridgesSpec, DEFAULT_MTU, Drops, EmulatedSpec, LabDevice, LabSpec, MAX_DEVICES, MAX_GROUPS,
     MAX_HOSTS, Policer, RandomLoss, SpecError, VmRole, VmSpec,
 };
+pub use subject_state::PortDeed;
 pub use variant::with_own_sysfs;

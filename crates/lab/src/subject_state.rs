@@ -1,4 +1,7 @@
-//! The variants there are, and what a device was put into. Data only: `variant` does it.
+//! The variants there are, and what a device was put into; what can be done to its ports, and what
+//! is. Data only: `variant` and `deeds` do it.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use netlink::PreviousFeatures;
 
@@ -56,4 +59,36 @@ pub(crate) struct State {
     /// By node and port: features to restore.
     pub(crate) features: Vec<(String, String, PreviousFeatures)>,
     pub(crate) guards: Vec<Guard>,
+}
+
+/// What can be done to a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PortDeed {
+    /// Both ends of its cable lose the carrier.
+    LinkDown,
+    /// The carrier stays, and every frame is dropped that would leave by it.
+    Blackhole,
+}
+
+impl PortDeed {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::LinkDown, Self::Blackhole];
+
+    /// `link-down`, `blackhole`
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LinkDown => "link-down",
+            Self::Blackhole => "blackhole",
+        }
+    }
+}
+
+/// A device's port, as node and interface.
+pub(crate) type Port = (String, String);
+
+/// What is done to ports now, and what their queues dropped that are no longer there.
+#[derive(Debug, Default)]
+pub(crate) struct Disturbed {
+    pub(crate) now: BTreeSet<(PortDeed, Port)>,
+    pub(crate) dropped: BTreeMap<Port, u64>,
 }

@@ -26,7 +26,7 @@ pub use link::{Link, LinkStats};
 pub use netdev::{Napi, Netdev, XdpFeatures};
 pub use nic::{Coalescing, Nic, Pause, Rings};
 pub use offload::{Offloads, PreviousFeatures};
-pub use qdisc::{Qdisc, QdiscHandle, QdiscStats, TokenBucket};
+pub use qdisc::{BLACKHOLE, Qdisc, QdiscHandle, QdiscStats, TokenBucket};
 pub use route::{NextHop, Route};
 
 use conversation::Conversation;

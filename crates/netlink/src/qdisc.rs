@@ -1,7 +1,7 @@
 //! Queues: limiting a link's rate, and the kernel's count of what each queue passed and dropped.
 //!
 //! Owns RTM_*QDISC. The token bucket filter is written byte for byte, because the packet crate has
-//! no type for it. Never removes a queue: it goes with its link.
+//! no type for it. Never removes a queue but a black hole: any other goes with its link.
 
 use measure::{ByteCount, Rate};
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
@@ -88,6 +88,21 @@ impl Netlink {
         self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
     }
 
+    /// Makes a link's outermost queue, in place of what was there, one that drops every frame. The
+    /// link keeps its carrier.
+    pub fn set_blackhole(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let context = Context { deed: "make a black hole of", object: &index };
+        let request = RouteNetlinkMessage::NewQueueDiscipline(blackhole(index));
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
+    }
+
+    /// Takes it away: the link has the queue that it was made with.
+    pub fn remove_blackhole(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let context = Context { deed: "remove the black hole of", object: &index };
+        let request = RouteNetlinkMessage::DelQueueDiscipline(blackhole(index));
+        self.route.ask(context, request, 0).map(drop)
+    }
+
     /// Every queue of the namespace.
     pub fn qdiscs(&mut self) -> Result<Vec<Qdisc>, NetlinkError> {
         let context = Context { deed: "list", object: &"queues" };
@@ -101,6 +116,18 @@ impl Netlink {
             })
             .collect())
     }
+}
+
+/// The kernel's name of the queue that drops all.
+pub const BLACKHOLE: &str = "blackhole";
+
+/// Under a name that no other queue of ours has: the kernel puts it in the place of any other kind.
+fn blackhole(index: u32) -> TcMessage {
+    let mut message = TcMessage::with_index(index as i32);
+    message.header.parent = TcHandle::ROOT;
+    message.header.handle = TcHandle { major: 0xb1ac, minor: 0 };
+    message.attributes = vec![TcAttribute::Kind(BLACKHOLE.to_owned())];
+    message
 }
 
 /// `TCA_TBF_PARMS`, a `struct tc_tbf_qopt`.

@@ -96,16 +96,20 @@ pub(crate) fn send(world: &mut World, lane: &Lane) {
 /// Every host's link came up: each tells everybody that it is there.
 pub(crate) fn announce(world: &mut World) {
     for number in 0..world.hosts.ground.nics.len() {
-        let nic = &world.hosts.ground.nics[number];
-        if nic.is_at_network() {
-            let frame = Frame {
-                octets: 0,
-                source: nic.mac,
-                destination: Mac::BROADCAST,
-                target: None,
-                tag: LEARNING,
-            };
-            send(world, &Lane::new(number as u32, frame));
+        if world.hosts.ground.nics[number].is_at_network() {
+            announce_at(world, number as u32);
         }
     }
+}
+
+/// One host's link came up: it tells everybody that it is there.
+pub(crate) fn announce_at(world: &mut World, number: u32) {
+    let frame = Frame {
+        octets: 0,
+        source: world.hosts.ground.nics[number as usize].mac,
+        destination: Mac::BROADCAST,
+        target: None,
+        tag: LEARNING,
+    };
+    send(world, &Lane::new(number, frame));
 }

@@ -10,11 +10,13 @@ use std::sync::atomic::AtomicBool;
 
 use device::Profile;
 use measure::Nanos;
-use trial::record::{DeedRecord, DeviceRecord};
-use trial::{Deed, Path};
+use trial::Path;
+use trial::record::DeviceRecord;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 use crate::build::{Scene, Unfit};
+use crate::deeds;
+use crate::mishap::Mishap;
 use crate::record::{Baseline, flow_records};
 use crate::shared_state::{Lane, Window};
 use crate::world::{Interrupted, World};
@@ -22,9 +24,6 @@ use crate::{Cabling, Death, HostModel, learning, topology};
 
 /// The virtual clock of a new testbed: the beginning of 2026, in nanoseconds since 1970.
 const EPOCH: u64 = 1_767_225_600_000_000_000;
-
-/// For how long a reset takes every link to the device down.
-pub const RESET_TIME: Nanos = Nanos::from_secs(1);
 
 /// Carries trials out in virtual time.
 #[derive(Debug)]
@@ -84,7 +83,7 @@ impl VirtualTestbed {
         self.learn(&mut world, &lanes, window)?;
         let before = Baseline::take(&mut world);
         world.hosts.begin(window);
-        let deeds = self.carry_out(trial, &mut world, window)?;
+        let deeds = deeds::carry_out(trial, &mut world, window, self.stop.as_deref())?;
         world.run(window.closed, self.stop.as_deref())?;
         let ports = before.changes(&world, (&self.profile, topology));
         let flows = flow_records(&trial.flows, world.hosts.flows);
@@ -109,39 +108,6 @@ impl VirtualTestbed {
         learning::announce_stations(world, lanes, &self.profile, self.stop.as_deref())?;
         world.run(window.start, self.stop.as_deref())
     }
-
-    /// The trial's events. One that comes while the last is not over comes right after it.
-    fn carry_out(
-        &self,
-        trial: &Trial,
-        world: &mut World,
-        window: Window,
-    ) -> Result<Vec<DeedRecord>, Mishap> {
-        let mut deeds = Vec::new();
-        let stop = self.stop.as_deref();
-        for event in &trial.events {
-            let at = (window.start + event.at.into()).max(world.hosts.ground.now);
-            if at >= window.closed {
-                break;
-            }
-            world.run(at, stop)?;
-            match &event.deed {
-                Deed::Do { .. } | Deed::Undo { .. } => {
-                    let reason = format!("{}: the model has no such deed", event.deed);
-                    return Err(Unfit::Trial(reason).into());
-                }
-                Deed::Reset => {
-                    world.reset(true);
-                    world.run((at + RESET_TIME.into()).min(window.closed), stop)?;
-                    world.reset(false);
-                    learning::announce(world);
-                }
-            }
-            let at = (at - window.start).to_nanos();
-            deeds.push(DeedRecord { at, took: RESET_TIME });
-        }
-        Ok(deeds)
-    }
 }
 
 impl Testbed for VirtualTestbed {
@@ -163,24 +129,6 @@ impl Testbed for VirtualTestbed {
         let took = learning::time(trial, &self.profile).to_nanos() + trial.phases.total();
         self.clock += took;
         Ok(record)
-    }
-}
-
-/// Why there is no record.
-enum Mishap {
-    Stopped,
-    Unfit(Unfit),
-}
-
-impl From<Interrupted> for Mishap {
-    fn from(_: Interrupted) -> Self {
-        Self::Stopped
-    }
-}
-
-impl From<Unfit> for Mishap {
-    fn from(unfit: Unfit) -> Self {
-        Self::Unfit(unfit)
     }
 }
 

@@ -20,6 +20,7 @@ use trial::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, SIMULATED, Topology,
 };
 
+use crate::offered::Offered;
 use crate::{Cabling, HostModel};
 
 const AT_SWITCH: u32 = 0xc612_0000;
@@ -49,7 +50,7 @@ pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
         ]),
         variants: Vec::new(),
         resettable: true,
-        deeds: Vec::new(),
+        deeds: Offered::known(),
     };
     Topology {
         name: name.to_owned(),

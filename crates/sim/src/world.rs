@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use device::{Event, Frame, Mac, Network};
+use device::{Edge, Event, Frame, Mac, Network};
 use measure::Picos;
 
 use crate::bulk::Bulk;
@@ -128,7 +128,19 @@ impl World {
             let hosts = &mut self.hosts;
             self.network.reset(now, &mut |event| hosts.hear(event));
         }
-        self.hosts.carrier(down);
+        for number in 0..self.hosts.ground.nics.len() as u32 {
+            if self.hosts.ground.nics[number as usize].is_at_network() {
+                self.hosts.carrier(number, down);
+            }
+        }
+    }
+
+    /// Takes the link between a port and the network's edge down, with what is on it, or brings it
+    /// back up.
+    pub(crate) fn set_link(&mut self, nic: u32, edge: Edge, up: bool) {
+        let hosts = &mut self.hosts;
+        self.network.set_link(edge, up, &mut |event| hosts.hear(event));
+        self.hosts.carrier(nic, !up);
     }
 }
 
@@ -415,33 +427,28 @@ impl Hosts {
         }
     }
 
-    /// The links to the network go down or come up. What falls due meanwhile is not sent.
-    fn carrier(&mut self, down: bool) {
+    /// A port's link to the network goes down or comes up. What falls due meanwhile is not sent.
+    fn carrier(&mut self, number: u32, down: bool) {
         let now = self.ground.now;
-        for number in 0..self.ground.nics.len() as u32 {
-            let nic = &mut self.ground.nics[number as usize];
-            if !nic.is_at_network() {
-                continue;
-            }
-            nic.down = down;
-            nic.held = false;
-            nic.counts.carrier_changes += 1;
-            if down {
-                self.ground.agenda.set(number, Picos::MAX);
-                continue;
-            }
-            let paced = std::mem::take(&mut nic.paced).into_iter();
-            let loads = &mut self.flows.loads;
-            let next = |Reverse((_, load)): Reverse<(Picos, u32)>| {
-                let due = loads[load as usize].skip(now)?;
-                (due < Picos::MAX).then_some(Reverse((due, load)))
-            };
-            let paced = paced.filter_map(next).collect();
-            let nic = &mut self.ground.nics[number as usize];
-            nic.paced = paced;
-            let next = nic.next();
-            let next = if next == Picos::MAX { next } else { next.max(now) };
-            self.ground.agenda.set(number, next);
+        let nic = &mut self.ground.nics[number as usize];
+        nic.down = down;
+        nic.held = false;
+        nic.counts.carrier_changes += 1;
+        if down {
+            self.ground.agenda.set(number, Picos::MAX);
+            return;
         }
+        let paced = std::mem::take(&mut nic.paced).into_iter();
+        let loads = &mut self.flows.loads;
+        let next = |Reverse((_, load)): Reverse<(Picos, u32)>| {
+            let due = loads[load as usize].skip(now)?;
+            (due < Picos::MAX).then_some(Reverse((due, load)))
+        };
+        let paced = paced.filter_map(next).collect();
+        let nic = &mut self.ground.nics[number as usize];
+        nic.paced = paced;
+        let next = nic.next();
+        let next = if next == Picos::MAX { next } else { next.max(now) };
+        self.ground.agenda.set(number, next);
     }
 }

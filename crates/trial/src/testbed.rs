@@ -85,6 +85,15 @@ pub enum TestbedError {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// What a trial did to a device could not be undone: the device is left changed.
+    #[error("undo what trial `{label}` did")]
+    NotUndone {
+        /// The trial under way.
+        label: String,
+        /// Which device is left how, and what leads back.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A record could not be kept.
     #[error("record trial `{label}`")]
     NotRecorded {

@@ -8,7 +8,8 @@ use std::fmt;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::Flow;
+use crate::topology::PortRef;
+use crate::{Flow, Role};
 pub use by_hand::{ByHand, Cable, Joined, Setting};
 
 /// What a study asks a testbed to do.
@@ -59,6 +60,14 @@ impl Trial {
             events: Vec::new(),
             by_hand: ByHand::default(),
         }
+    }
+}
+
+impl Trial {
+    /// The port that the first measured flow goes to. Where nobody's commands say what a deed is,
+    /// it is done to the device at the other end of this port's cable.
+    pub fn receiver(&self) -> Option<&PortRef> {
+        self.flows.iter().find(|flow| flow.role == Role::Measured).map(|flow| &flow.to)
     }
 }
 

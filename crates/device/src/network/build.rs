@@ -100,6 +100,8 @@ fn ports(devices: &[Device]) -> (Vec<Port>, Vec<Server>) {
                 stops: 0,
                 floods: true,
                 broken: device.broken(port),
+                down: false,
+                blackhole: false,
             });
             servers.push(Server::new(number as u16, Role::Port, Pace::new(device.port_rate(port))));
         }

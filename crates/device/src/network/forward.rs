@@ -45,7 +45,7 @@ impl Network {
         let port = &mut self.ports[number];
         let Some(handle) = port.ingress.pop(&self.packets) else { return };
         let device = usize::from(port.device);
-        let [lost, _] = port.broken;
+        let ([lost, _], down) = (port.broken, port.down);
         let next = port.ingress.head();
         if next == NONE {
             self.schedule.clear(self.places.ingress + number);
@@ -55,6 +55,8 @@ impl Network {
         let board = &mut self.devices[device];
         if lost {
             self.drop(handle, Cause::Broken, out);
+        } else if down {
+            self.drop(handle, Cause::LinkDown, out);
         } else if self.packets[handle].frame.octets > board.max_frame {
             self.drop(handle, Cause::TooLong, out);
         } else if board.chance.loses() {

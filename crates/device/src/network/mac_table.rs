@@ -103,6 +103,11 @@ impl MacTable {
         (now.saturating_sub(entry.heard) <= self.age).then_some(entry.edge)
     }
 
+    /// Nobody is behind an edge any more.
+    pub(super) fn forget(&mut self, edge: u16) {
+        self.entries.retain(|_, entry| entry.edge != edge);
+    }
+
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.learn_due = Picos::ZERO;

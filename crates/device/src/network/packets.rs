@@ -137,6 +137,11 @@ impl Fifo {
         self.tail
     }
 
+    /// All of them, the first one first.
+    pub(super) fn into_handles(mut self, packets: &Packets) -> Vec<Handle> {
+        std::iter::from_fn(|| self.pop(packets)).collect()
+    }
+
     #[inline]
     pub(super) fn push(&mut self, packets: &mut Packets, handle: Handle) {
         packets[handle].next = NONE;

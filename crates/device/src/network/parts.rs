@@ -46,6 +46,10 @@ pub(super) struct Port {
     pub floods: bool,
     /// Its cable loses what comes in, and what goes out.
     pub broken: [bool; 2],
+    /// Its link was taken down.
+    pub down: bool,
+    /// What leaves by it was told to be lost.
+    pub blackhole: bool,
 }
 
 /// One device.

@@ -21,6 +21,13 @@ pub(super) struct Signal {
     stop: bool,
 }
 
+impl Signal {
+    /// Whether it is on its way out of this port.
+    pub(super) const fn is_to(&self, port: u16) -> bool {
+        self.port == port
+    }
+}
+
 impl Network {
     /// The port by which this frame came shall be sent no more for the sake of a queue.
     pub(super) fn stop_sender(&mut self, place: usize, handle: Handle) {

@@ -44,6 +44,8 @@ pub(super) struct Server {
     pub paused: bool,
     /// Ports that were made to pause for this queue.
     pub stopped: Vec<u16>,
+    /// Of a port without a link: nothing is taken in.
+    pub shut: bool,
 }
 
 impl Server {
@@ -60,6 +62,7 @@ impl Server {
             free_at: Picos::ZERO,
             paused: false,
             stopped: Vec::new(),
+            shut: false,
         }
     }
 }
@@ -68,6 +71,10 @@ impl Network {
     /// A frame comes to a queue: it waits there, or is dropped.
     pub(super) fn enqueue(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
         let server = &mut self.servers[place];
+        if server.shut {
+            self.drop(handle, Cause::LinkDown, out);
+            return;
+        }
         let device = &mut self.devices[usize::from(server.device)];
         let octets = device.buffer.cells(self.packets[handle].frame.octets);
         if !device.buffer.admit(server.held, octets) {
@@ -158,6 +165,10 @@ impl Network {
         let port = &self.ports[place];
         if let [_, true] = port.broken {
             self.drop(handle, Cause::Broken, out);
+            return;
+        }
+        if port.blackhole {
+            self.drop(handle, Cause::Blackholed, out);
             return;
         }
         if port.delay == Picos::ZERO {

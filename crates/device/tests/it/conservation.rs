@@ -122,6 +122,7 @@ proptest! {
         load in load(),
         seed in any::<u64>(),
         reset_after in prop::option::weighted(0.2, 0_usize..400),
+        changes in prop::collection::btree_map(0_usize..400, (0_u16..12, 0_u8..4), 0..6),
     ) {
         let mut network = Network::new(&profile, seed);
         let edges = network.edges();
@@ -154,6 +155,13 @@ proptest! {
                 network.reset(now, &mut |event| note(&mut said, event));
                 prop_assert_eq!(network.standing().frames, 0);
                 free.fill(now);
+            }
+            if let Some((edge, change)) = changes.get(&nth) {
+                let edge = Edge(edge % edges);
+                match change {
+                    0 | 1 => network.set_link(edge, *change == 1, &mut |event| note(&mut said, event)),
+                    _ => network.set_blackhole(edge, *change == 2),
+                }
             }
             agree(&network, &said, entered)?;
         }

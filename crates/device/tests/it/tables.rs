@@ -212,6 +212,43 @@ fn a_reset_forgets_and_drops() {
 }
 
 #[test]
+fn a_port_without_a_link_takes_what_is_on_it_and_a_black_hole_what_leaves() {
+    let mut network = switch(3, |_| ());
+    one(&mut network, SECOND, 1, Mac(4), Mac(4));
+    let now = Picos(2 * SECOND.0);
+    // Ten frames back to back from port 0 to port 1's station: some on the way, some waiting.
+    let send = |network: &mut Network, now: Picos| {
+        for nth in 0..10 {
+            let (at, sent) = (Picos(nth * 12_304_000), frame(0, 7, 1518, nth));
+            network.advance(now + at, &mut |_| ());
+            let sent = device::Frame { destination: Mac(4), ..sent };
+            network.submit(now + at, Edge(0), sent);
+        }
+    };
+    send(&mut network, now);
+    let mut book = Book::default();
+    network.advance(now + Picos(100_000_000), &mut |event| book.note(event));
+    network.set_link(Edge(1), false, &mut |event| book.note(event));
+    let lost_at_once = book.dropped.len();
+    assert!(lost_at_once > 0 && book.dropped.iter().all(|(.., why)| *why == Cause::LinkDown));
+    assert_conserved(&network);
+    network.advance(now + Picos(SECOND.0 / 2), &mut |event| book.note(event));
+    // Its station is forgotten: the others are asked, and it is not.
+    let later = one(&mut network, Picos(3 * SECOND.0), 0, Mac(2), Mac(4));
+    assert_eq!((places(&later), later.dropped.len()), (vec![2], 1));
+    network.set_link(Edge(1), true, &mut |event| book.note(event));
+    one(&mut network, Picos(4 * SECOND.0), 1, Mac(4), Mac(4));
+    network.set_blackhole(Edge(1), true);
+    let swallowed = one(&mut network, Picos(5 * SECOND.0), 0, Mac(2), Mac(4));
+    assert_eq!(places(&swallowed), [0_u16; 0]);
+    assert!(matches!(swallowed.dropped[..], [(_, _, Cause::Blackholed)]), "{swallowed:?}");
+    network.set_blackhole(Edge(1), false);
+    assert_eq!(places(&one(&mut network, Picos(6 * SECOND.0), 0, Mac(2), Mac(4))), [1]);
+    assert_conserved(&network);
+    assert_eq!(network.standing(), device::Standing::default());
+}
+
+#[test]
 fn the_same_seed_gives_the_same_events_however_time_passes() {
     let mut device = Device::plain("s", 4, GIGABIT);
     device.loss = 0.01;

@@ -24,7 +24,7 @@ use super::frames::Frames;
 use super::header;
 use super::host_queue::HostQueue;
 use super::reading::{EmulatorReading, LATE};
-use super::{Model, Orders};
+use super::{Model, Orders, PortOrder};
 use crate::equipment::{FramePort, Switchboard};
 use crate::unpoisoned::unpoisoned;
 
@@ -65,6 +65,18 @@ struct Side {
     queue: HostQueue,
     /// Frames that the model has delivered, with the time of it.
     outbox: Vec<(u64, Picos)>,
+}
+
+impl Side {
+    /// What waits on either side of the cable is gone.
+    fn clear(&mut self, frames: &mut Frames) {
+        for (tag, _) in self.outbox.drain(..) {
+            frames.ended(tag);
+        }
+        for frame in self.queue.clear() {
+            frames.ended(frame.tag);
+        }
+    }
 }
 
 impl Driver {
@@ -142,14 +154,21 @@ impl Driver {
     /// What was asked; false when it is to end.
     fn obey(&mut self) -> bool {
         self.orders.any.store(false, Ordering::Relaxed);
-        let (end, reset, read) = {
+        let (end, reset, read, ports) = {
             let mut asked = unpoisoned(&self.orders.asked);
             if let Some(longer) = asked.longer.take() {
                 self.longer = longer.into();
             }
             let both = (std::mem::take(&mut asked.reset), std::mem::take(&mut asked.read));
-            (asked.end, both.0, both.1)
+            (asked.end, both.0, both.1, asked.ports.clone())
         };
+        if !ports.is_empty() {
+            for (edge, order) in &ports {
+                self.change_port(*edge, *order);
+            }
+            unpoisoned(&self.orders.asked).ports.drain(..ports.len());
+            self.orders.answered.notify_all();
+        }
         if reset {
             self.reset();
         }
@@ -172,19 +191,32 @@ impl Driver {
         reading
     }
 
+    /// A link that goes down takes with it what its host has not sent yet, and what was to reach
+    /// it.
+    fn change_port(&mut self, edge: Edge, order: PortOrder) {
+        let now = self.now().max(self.until);
+        self.turn(now);
+        let Self { model, sides, frames, reading, routes, .. } = self;
+        match order {
+            PortOrder::Blackhole { on } => model.set_blackhole(edge, on),
+            PortOrder::Link { up } => {
+                let out = &mut |event| happen(event, (&mut *sides, frames, reading), *routes);
+                model.set_link(edge, up, out);
+                if let Some(side) = sides.get_mut(usize::from(edge.0)).filter(|_| !up) {
+                    side.clear(frames);
+                }
+            }
+        }
+    }
+
     /// As if the power had been off: frames inside are gone, and what waited at the hosts' cables.
     fn reset(&mut self) {
         let now = self.now().max(self.until);
         self.turn(now);
         let Self { model, sides, frames, reading, routes, .. } = self;
         model.reset(now, &mut |event| happen(event, (sides, frames, reading), *routes));
-        for side in &mut self.sides {
-            for (tag, _) in side.outbox.drain(..) {
-                frames.ended(tag);
-            }
-            for frame in side.queue.clear() {
-                frames.ended(frame.tag);
-            }
+        for side in sides {
+            side.clear(frames);
         }
     }
 

@@ -15,8 +15,8 @@ use std::{io, thread};
 use dataplane::{clock, switchboard};
 use device::{Cause as Drop, Profile};
 use lab::{
-    Cause, EmulatedSpec, EmulatorReading, Equipment, FramePort, Lab, LabDevice, LabSpec, SpecError,
-    Switchboard,
+    Cause, EmulatedSpec, EmulatorReading, Equipment, FramePort, Lab, LabDevice, LabSpec, PortDeed,
+    SpecError, Switchboard,
 };
 use measure::{Nanos, Rate};
 
@@ -313,4 +313,41 @@ fn turns() -> u64 {
         }
     }
     ticks
+}
+
+#[test]
+fn a_models_port_goes_down_or_becomes_a_black_hole_and_comes_back() {
+    let Some(_machine) = machine() else { return };
+    let lab = build(&spec_of(SWITCH));
+    assert_eq!(lab.deeds("small"), PortDeed::ALL);
+    let pair = promised_pairs(&lab).remove(0);
+    let (asking, answering) = (
+        socket(&lab, &pair.asking.0, pair.asking.1),
+        socket(&lab, &pair.answering.0, pair.answering.1),
+    );
+    answering.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let came = || {
+        for _ in 0..50 {
+            let _ = asking.send_to(&[7; 64], local(&answering));
+        }
+        (0..50).take_while(|_| answering.recv(&mut [0; 128]).is_ok()).count()
+    };
+    let running = || lab.netlink("h2", |kernel| kernel.link("eth1")).unwrap().running;
+    let dropped = |told: &EmulatorReading, cause| -> u64 {
+        told.edges.iter().filter_map(|edge| edge.dropped.get(&cause)).sum()
+    };
+    echo(&lab, &pair, 18);
+    for (deed, cause) in
+        [(PortDeed::Blackhole, Drop::Blackholed), (PortDeed::LinkDown, Drop::LinkDown)]
+    {
+        let before = read(&lab, "small");
+        lab.disturb(deed, "h2", "eth1").unwrap();
+        assert_eq!((came(), running()), (0, deed == PortDeed::Blackhole), "{deed:?}");
+        lab.restore(deed, "h2", "eth1").unwrap();
+        assert!(running());
+        let told = read(&lab, "small").since(&before);
+        assert_eq!((dropped(&told, cause), told.refused()), (50, 0), "{told:?}");
+        assert_eq!(came(), 50, "{deed:?}");
+        echo(&lab, &pair, 18);
+    }
 }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
 
+mod deeds;
 mod emulated;
 mod ends;
 mod holding;

@@ -153,6 +153,60 @@ fn a_reset_takes_the_links_away_for_its_time() {
 }
 
 #[test]
+fn a_deed_loses_the_frames_of_its_time_and_no_other() {
+    let rate = FrameRate(10_000.0);
+    let name = |deed: &str| deed.to_owned();
+    for (deed, carrier_changes) in [("link-down", 2), ("blackhole", 0)] {
+        for outage in [1, 50, 200, 1000].map(Nanos::from_millis) {
+            let kind = datagrams(64, Schedule::Paced(rate));
+            let flows = vec![flow(1, "h1/eth1", "h2/eth1", kind)];
+            let at = Nanos::from_millis(500);
+            let events = vec![
+                Event { at, deed: Deed::Do { name: name(deed) } },
+                Event { at: at + outage, deed: Deed::Undo { name: name(deed) } },
+            ];
+            let trial =
+                trial::Trial { events, gate: Gate::Flood, ..trial(flows, Nanos::from_secs(2)) };
+            for ports in [2, 4] {
+                let record = run(&mut testbed(Profile::single(ports, GIGABIT)), &trial);
+                assert_eq!(record.outcome, Outcome::Valid, "{deed}");
+                let seen = load(&record, 0);
+                let (lost, due) = (seen.received.lost(seen.sent), outage.0 / 100_000);
+                assert_eq!(seen.sent, 20_000);
+                assert!(lost.abs_diff(due) <= 1, "{deed} of {outage}, {ports} ports: {lost}");
+                let starts: Vec<Nanos> = record.device.deeds.iter().map(|deed| deed.at).collect();
+                assert_eq!(starts, [at, at + outage]);
+                assert_eq!(sum(&record, Side::Tester, "carrier_changes"), carrier_changes);
+                // What the device lost it says, copies that went astray beside them.
+                let copies = sum(&record, Side::Device, "flooded_copies");
+                let dropped = sum(&record, Side::Device, "rx_dropped");
+                assert!((lost..=lost + copies).contains(&dropped), "{deed}: {dropped} of {lost}");
+                let books = books::balance(&trial, &record).expect("datagrams");
+                assert!(books.closed(), "{deed}, {ports} ports: {books:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_deed_that_no_model_knows_fails_its_trial() {
+    let kind = datagrams(64, Schedule::Paced(FrameRate(1000.0)));
+    let unknown = |from: &str, to: &str, name: &str| {
+        let deed = Deed::Do { name: name.to_owned() };
+        let events = vec![Event { at: Nanos::from_millis(1), deed }];
+        let trial = trial::Trial { events, ..trial(vec![flow(1, from, to, kind.clone())], LOAD) };
+        match run(&mut testbed(Profile::single(2, GIGABIT)), &trial).outcome {
+            Outcome::Failed { reason } => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    let reason = unknown("h1/eth1", "h2/eth1", "power-off");
+    assert_eq!(reason, "deed `power-off`: a model offers `link-down` and `blackhole`");
+    let reason = unknown("h1/direct", "h2/direct", "blackhole");
+    assert_eq!(reason, "deed `blackhole`: the measured flow does not cross the device");
+}
+
+#[test]
 fn a_device_that_pauses_its_hosts_loses_nothing_and_says_so() {
     let text = r#"
         name = "pausing"

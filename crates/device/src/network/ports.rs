@@ -1,0 +1,87 @@
+//! What a driver does to the device's port at an edge while frames pass: its link goes down, or it
+//! becomes a black hole.
+//!
+//! Owns the sweep of a port that loses its link: what is on its cable, in its queue and being sent
+//! is gone at that instant. Never touches another port's frames, and never forgets what was
+//! counted.
+
+use std::cmp::Reverse;
+
+use super::packets::{Fifo, Handle, NONE};
+use super::{Edge, Network};
+use crate::{Cause, Event};
+
+impl Network {
+    /// Takes the link at an edge down, or up again. Down, frames in flight on it and those that
+    /// wait for it are dropped, and so is whatever would leave by it from then on; stations behind
+    /// it are forgotten. So is what its host was told to pause for: a link that comes up begins
+    /// anew.
+    pub fn set_link(&mut self, edge: Edge, up: bool, out: &mut impl FnMut(Event)) {
+        let place = usize::from(self.edges[usize::from(edge.0)]);
+        (self.ports[place].down, self.servers[place].shut) = (!up, !up);
+        if up {
+            return;
+        }
+        for handle in self.take_port(place) {
+            self.drop(handle, Cause::LinkDown, out);
+        }
+        self.let_go(place);
+        let device = usize::from(self.ports[place].device);
+        self.devices[device].table.forget(edge.0);
+    }
+
+    /// Has every frame dropped that would leave by an edge from now on, or none any more. The link
+    /// stays up: neither end notices.
+    pub fn set_blackhole(&mut self, edge: Edge, on: bool) {
+        let place = usize::from(self.edges[usize::from(edge.0)]);
+        self.ports[place].blackhole = on;
+    }
+
+    /// Every frame of a port: on its cable in both directions, waiting for it, being sent.
+    fn take_port(&mut self, place: usize) -> Vec<Handle> {
+        let Self { packets, servers, ports, devices, schedule, places, .. } = self;
+        let (port, server) = (&mut ports[place], &mut servers[place]);
+        let number = usize::from(port.device);
+        let device = &mut devices[number];
+        let mut all: Vec<Handle> = std::iter::from_fn(|| port.ingress.pop(packets)).collect();
+        schedule.clear(places.ingress + place);
+        while let Some(handle) = server.queue.pop(packets) {
+            let octets = device.buffer.cells(packets[handle].frame.octets);
+            device.buffer.release(server.held, octets);
+            server.held -= u64::from(octets);
+            all.push(handle);
+        }
+        // The wire is busy until the end of it all the same, and its buffer held.
+        let current = std::mem::replace(&mut server.current, NONE);
+        all.extend((current != NONE).then_some(current));
+        let cables = std::mem::replace(&mut device.on_cable, Fifo::new());
+        for handle in cables.into_handles(packets) {
+            if usize::from(packets[handle].goal) == place {
+                all.push(handle);
+            } else {
+                device.on_cable.push(packets, handle);
+            }
+        }
+        match device.on_cable.head() {
+            NONE => schedule.clear(places.cables + number),
+            head => schedule.set(places.cables + number, packets[head].ready, 0),
+        }
+        all
+    }
+
+    /// Nobody waits for the port's queue any more, and the port's host for nobody's.
+    fn let_go(&mut self, place: usize) {
+        let port = place as u16;
+        for server in &mut self.servers {
+            server.stopped.retain(|stopped| *stopped != port);
+        }
+        self.ports[place].stops = 0;
+        self.signals.retain(|Reverse(signal)| !signal.is_to(port));
+        self.expect_signal();
+        let server = &self.servers[place];
+        let device = &self.devices[usize::from(server.device)];
+        if !server.stopped.is_empty() && device.buffer.is_relieved(server.held) {
+            self.let_senders_go(place);
+        }
+    }
+}

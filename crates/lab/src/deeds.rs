@@ -1,0 +1,181 @@
+//! What is done to a device's port while frames pass: its link goes down, or it becomes a black
+//! hole; and how each is taken back.
+//!
+//! Owns which of them a device offers here, and which port has what done to it, so that each can be
+//! done and undone however often. What a port's queue had dropped before it was replaced is kept,
+//! because the kernel forgets it. Never decides when.
+
+use std::sync::OnceLock;
+
+use device::Edge;
+use netlink::{BLACKHOLE, Netlink, NetlinkError};
+
+use crate::build::or_none;
+use crate::emulated::PortOrder;
+use crate::error::LabError;
+use crate::furnish::hold_to;
+use crate::namespace::Namespace;
+use crate::plan::{DevicePlan, FarEnd};
+use crate::subject_state::{Port, PortDeed, Variant};
+use crate::unpoisoned::unpoisoned;
+use crate::{Lab, PortLimit};
+
+/// One port, as everybody calls it.
+struct Target<'a> {
+    device: &'a DevicePlan,
+    /// Its place among the device's.
+    edge: Edge,
+    interface: &'a str,
+    limit: Option<PortLimit>,
+}
+
+impl Target<'_> {
+    fn name(&self) -> Port {
+        (self.device.name.clone(), self.interface.to_owned())
+    }
+}
+
+impl Lab {
+    /// What can be done to a device's ports, here. Nothing to a virtual machine's, whose kernel is
+    /// its own; nothing to an unknown device's.
+    pub fn deeds(&self, device: &str) -> Vec<PortDeed> {
+        let Some(subject) = self.plan().subject(device) else { return Vec::new() };
+        if subject.devices.iter().any(|name| self.machine(name).is_some()) {
+            return Vec::new();
+        }
+        let modelled = subject.devices.iter().all(|name| self.emulation(name).is_some());
+        let may = |deed: &PortDeed| *deed != PortDeed::Blackhole || modelled || drops_here();
+        PortDeed::ALL.into_iter().filter(may).collect()
+    }
+
+    /// Does something to the device's port at the other end of a host's cable; of a host with
+    /// several cables, the first one's. Returns when it is done; does nothing where it is done
+    /// already.
+    pub fn disturb(&self, deed: PortDeed, host: &str, port: &str) -> Result<(), LabError> {
+        let target = self.target(host, port)?;
+        self.offers(deed, &target)?;
+        let is = (deed, target.name());
+        // Before it is done: what fails half way is taken back all the same.
+        if !unpoisoned(&self.disturbed).now.insert(is) {
+            return Ok(());
+        }
+        match deed {
+            PortDeed::LinkDown => {
+                self.tell_model(&target, PortOrder::Link { up: false })?;
+                self.set_link(&target.device.name, target.interface, false)
+            }
+            PortDeed::Blackhole => self.swallow(&target, true),
+        }
+    }
+
+    /// Takes that back, exactly: the port is as the lab was built. Does nothing where nothing was
+    /// done.
+    pub fn restore(&self, deed: PortDeed, host: &str, port: &str) -> Result<(), LabError> {
+        let target = self.target(host, port)?;
+        let is = (deed, target.name());
+        if !unpoisoned(&self.disturbed).now.contains(&is) {
+            return Ok(());
+        }
+        match deed {
+            PortDeed::LinkDown => {
+                self.set_link(&target.device.name, target.interface, true)?;
+                self.tell_model(&target, PortOrder::Link { up: true })?;
+            }
+            PortDeed::Blackhole => self.swallow(&target, false)?,
+        }
+        unpoisoned(&self.disturbed).now.remove(&is);
+        Ok(())
+    }
+
+    /// Frames that queues of a device's port dropped which have been replaced since: the kernel no
+    /// longer counts them.
+    pub fn dropped_before(&self, device: &str, interface: &str) -> u64 {
+        let port = (device.to_owned(), interface.to_owned());
+        unpoisoned(&self.disturbed).dropped.get(&port).copied().unwrap_or(0)
+    }
+
+    fn target(&self, host: &str, port: &str) -> Result<Target<'_>, LabError> {
+        let missing = || LabError::new(format!("find a device's port at {host}/{port}: none is"));
+        let plan = self.plan().host(host).ok_or_else(missing)?;
+        let own = plan.ports.iter().find(|own| own.name == port).ok_or_else(missing)?;
+        let FarEnd::Device { device, port } = own.far_end() else { return Err(missing()) };
+        let device = self.plan().device(device).ok_or_else(missing)?;
+        let at = device.ports.iter().position(|own| own.name == *port).ok_or_else(missing)?;
+        let interface = device.ports[at].interface.as_str();
+        let node = self.plan().node(&device.name).ok_or_else(missing)?;
+        let limit = node.interfaces.iter().find(|own| own.name == interface);
+        let limit = limit.and_then(|own| own.limit);
+        Ok(Target { device, edge: Edge(at as u16), interface, limit })
+    }
+
+    fn offers(&self, deed: PortDeed, target: &Target<'_>) -> Result<(), LabError> {
+        let name = &target.device.name;
+        let subject = self.plan().subject_of(name).map_or(name, |subject| &subject.name);
+        let offered = self.deeds(subject);
+        let refused = |why: String| {
+            LabError::new(format!("do {} to a port of device {subject}: {why}", deed.as_str()))
+        };
+        if !offered.contains(&deed) {
+            return Err(refused(format!(
+                "it offers {}",
+                or_none(offered.iter().map(|d| d.as_str()))
+            )));
+        }
+        let states = unpoisoned(&self.states);
+        let by_xdp = states.get(subject).is_some_and(|state| state.variant == Variant::Xdp);
+        if by_xdp && deed == PortDeed::Blackhole {
+            let why = "it forwards by XDP, past the queue that would drop";
+            return Err(refused(why.to_owned()).hinted("measure the device in another variant"));
+        }
+        Ok(())
+    }
+
+    fn tell_model(&self, target: &Target<'_>, order: PortOrder) -> Result<(), LabError> {
+        match self.emulation(&target.device.name) {
+            Some(model) => model.change_port(target.edge, order),
+            None => Ok(()),
+        }
+    }
+
+    /// A kernel's port gets a queue that drops all, in place of the one that it has, or its own
+    /// back.
+    fn swallow(&self, target: &Target<'_>, on: bool) -> Result<(), LabError> {
+        if self.emulation(&target.device.name).is_some() {
+            return self.tell_model(target, PortOrder::Blackhole { on });
+        }
+        let dropped = self.netlink(&target.device.name, |kernel| {
+            let index = kernel.link(target.interface)?.index;
+            let queues = kernel.qdiscs()?;
+            let root = queues.iter().find(|queue| queue.index == index && queue.root);
+            let swallows = root.is_some_and(|queue| queue.kind == BLACKHOLE);
+            if swallows == on {
+                return Ok(0);
+            }
+            match target.limit {
+                _ if on => kernel.set_blackhole(index)?,
+                Some(limit) => hold_to(kernel, index, limit)?,
+                None => kernel.remove_blackhole(index)?,
+            }
+            Ok(root.map_or(0, |queue| u64::from(queue.stats.drops)))
+        })?;
+        *unpoisoned(&self.disturbed).dropped.entry(target.name()).or_default() += dropped;
+        Ok(())
+    }
+}
+
+/// Whether this kernel has such a queue, tried once, in a namespace that goes at once.
+fn drops_here() -> bool {
+    static DROPS: OnceLock<bool> = OnceLock::new();
+    let try_it = || -> Result<(), NetlinkError> {
+        let mut kernel = Netlink::open()?;
+        kernel.create_veth("one", "other")?;
+        let index = kernel.link("one")?.index;
+        kernel.set_blackhole(index)?;
+        kernel.remove_blackhole(index)
+    };
+    *DROPS.get_or_init(|| {
+        let tried = Namespace::create("a trial of a black hole")
+            .and_then(|namespace| namespace.enter_with(try_it));
+        matches!(tried, Ok(Ok(())))
+    })
+}

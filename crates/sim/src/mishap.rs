@@ -1,0 +1,27 @@
+//! Why a trial has no record.
+//!
+//! Data only.
+
+use crate::build::Unfit;
+use crate::world::Interrupted;
+
+/// Why there is no record.
+#[derive(Debug)]
+pub(crate) enum Mishap {
+    /// The user asked to stop.
+    Stopped,
+    /// It can't be carried out here.
+    Unfit(Unfit),
+}
+
+impl From<Interrupted> for Mishap {
+    fn from(_: Interrupted) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<Unfit> for Mishap {
+    fn from(unfit: Unfit) -> Self {
+        Self::Unfit(unfit)
+    }
+}

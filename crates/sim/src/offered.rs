@@ -1,0 +1,33 @@
+//! The deeds that a modelled device offers, by the names that a lab calls them. Data only.
+
+use trial::topology::KnownDeed;
+
+/// What can be done to the device's port towards the receiver of the first measured flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// It loses its link.
+    LinkDown,
+    /// It keeps its link, and every frame is lost that would leave by it.
+    Blackhole,
+}
+
+impl Offered {
+    const ALL: [Self; 2] = [Self::LinkDown, Self::Blackhole];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::LinkDown => "link-down",
+            Self::Blackhole => "blackhole",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|deed| deed.as_str() == name)
+    }
+
+    /// As a topology lists them: each can be undone.
+    pub(crate) fn known() -> Vec<KnownDeed> {
+        let known = |deed: Self| KnownDeed { name: deed.as_str().to_owned(), undo: true };
+        Self::ALL.map(known).to_vec()
+    }
+}
