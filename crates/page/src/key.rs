@@ -215,6 +215,11 @@ keys! {
     OtherTraffic "other_traffic_frames_per_s" "How many of others' frames a second there were at most.";
     Deed "deed" "What was done to the device meanwhile; `nothing` in the trials beside it.";
     DeedTook "deed_took_ns" "How long what did it took, at most.";
+    FlowsBy "flows_by" "What tells flows apart: `source-ports`, `destination-ports`, `addresses`.";
+    Paths "paths" "How many paths there are to choose from.";
+    Member "member" "Of a share: which path's.";
+    AtRandom "at_random" "Of Jain's index: what it is where flows take paths by chance.";
+    ByChance "by_chance" "The probability at most that flows miss a path by chance.";
     Phase "phase" "Of an outage: `failure`, from the deed on; `restoration`, from when it was undone.";
     FramesLost "frames_lost" "Frames lost in the trials behind it, where the device told of its own counters.";
     FramesAccounted "frames_accounted" "Of those, frames whose place of death counters or sums tell.";

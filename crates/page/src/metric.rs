@@ -102,6 +102,10 @@ metrics! {
     FlowsAffected "flows_affected" [Ratio] "share of the flows that were interrupted";
     FlowsGone "flows_gone" [Count] "flows that were interrupted and not back by the trial's end";
     FlowsSilent "flows_silent" [Count] "flows of which not one frame came in a whole trial";
+    PathShare "path_share" [Ratio] "of all frames that crossed one of the `paths` to choose from, the share of `member` ([load sharing](../methods/failover.md#load-sharing))";
+    JainIndex "jain_index" [Ratio] "Jain's index over the paths: 1 where all carry the same, one by their number where one carries all; `at_random`, what it is where flows take paths by chance";
+    MaxMean "max_mean" [Ratio] "how many times its even share the fullest path carries";
+    IdlePaths "idle_paths" [Count] "paths that carried none of the flows in any trial; `null` where that may be chance: `by_chance`";
     LostFrames "lost_frames" [Count] "frames of a trial that never came";
     ReorderedFrames "reordered_frames" [Count] "frames of a trial that came behind a later one, of all flows together (RFC 4737)";
     DuplicatedFrames "duplicated_frames" [Count] "frames of a trial that came again";

@@ -7,6 +7,7 @@
 
 mod cell;
 mod figures;
+mod sharing;
 
 use std::collections::BTreeMap;
 
@@ -36,12 +37,14 @@ pub struct FailoverSpec {
     /// Between which two ports; open: the first hosts'.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
-    /// What is done, by the names that the testbed gives it. Empty: each deed that it knows.
+    /// What is done, by the names that the testbed gives it. Empty: each deed that it knows;
+    /// [`Self::NOTHING`] alone: none.
     pub deeds: Vec<String>,
     /// The frames' size.
     pub frame_size: FrameSize,
-    /// What tells the flows apart: as many as there are conversations.
-    pub spread: Spread,
+    /// What tells the flows apart: as many as there are conversations. With several, how the
+    /// device shares them out is seen with each; what is done is done with the first.
+    pub spreads: Vec<Spread>,
     /// Frames a second of each flow.
     pub rate: FrameRate,
     /// Whether as many go the other way at once.
@@ -74,7 +77,7 @@ impl FailoverSpec {
             between: Between::default(),
             deeds: Vec::new(),
             frame_size: FrameSize::MIN,
-            spread: Spread { source_ports: 16, ..Spread::NONE },
+            spreads: vec![Spread { source_ports: 16, ..Spread::NONE }],
             rate: FrameRate(1_000.0),
             bidirectional: false,
             before: Nanos::from_millis(500),
@@ -100,7 +103,7 @@ impl FailoverSpec {
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let Ok(ways) = self.ways(topology) else { return Estimate::NONE };
-        let of = |way| 1 + self.deeds(topology, &ways, way).len() as u64;
+        let of = |way| (self.spreads.len() + self.deeds(topology, &ways, way).len()) as u64;
         let trials: u64 = ways.subjects().into_iter().map(of).sum();
         let time = self.profile.phases(self.load()).total() + TRIAL_OVERHEAD;
         Estimate::trial(time) * (trials * u64::from(self.blocks))
@@ -117,8 +120,10 @@ impl FailoverSpec {
         if let Some((what, _)) = zero.into_iter().find(|(_, time)| *time == Nanos::ZERO) {
             return Err(problem::out_of_range(what, "0", "more than 0"));
         }
-        if !(1..=MOST_FLOWS).contains(&self.flows()) {
-            return Err(problem::out_of_range("the number of flows", &self.flows(), "1 to 4096"));
+        problem::some("way to tell flows apart", &self.spreads)?;
+        let counts = self.spreads.iter().map(|spread| spread.conversations());
+        if let Some(flows) = counts.into_iter().find(|flows| !(1..=MOST_FLOWS).contains(flows)) {
+            return Err(problem::out_of_range("the number of flows", &flows, "1 to 4096"));
         }
         problem::rate("each flow's rate", self.rate, self.frame_size, None)?;
         let ways = self.ways(topology)?;
@@ -126,7 +131,10 @@ impl FailoverSpec {
             let pair = ways.pair(way);
             for end in [&pair.from, &pair.to] {
                 let link = topology.rate(end);
-                problem::rate("the flows' rate", self.load_rate(), self.frame_size, link)?;
+                for spread in &self.spreads {
+                    let rate = self.load_rate(*spread);
+                    problem::rate("the flows' rate", rate, self.frame_size, link)?;
+                }
             }
             let Some(subject) = ways.subject(way) else {
                 return Err(SpecProblem::NoDeviceToFail { testbed: topology.name.clone() });
@@ -134,6 +142,9 @@ impl FailoverSpec {
             let device = subject.device.clone();
             let known = known(topology, &device);
             let names = || known.iter().map(|deed| deed.name.clone()).collect();
+            if self.does_nothing() {
+                continue;
+            }
             let unknown = |name: &&String| known.iter().all(|deed| deed.name != **name);
             if let Some(deed) = self.deeds.iter().find(unknown) {
                 let (deed, known) = (Some(deed.clone()), names());
@@ -157,42 +168,45 @@ impl FailoverSpec {
             ways.iter().map(|way| (*way, deeds(*way))).collect();
         let most = deeds.values().map(Vec::len).max().unwrap_or(0);
         let mut data = figures::Data::new();
-        session.in_blocks(self.blocks, (1 + most, &ways), |session, block, (at, way)| {
-            let deed = match at.checked_sub(1) {
-                None => None,
+        let controls = self.spreads.len();
+        session.in_blocks(self.blocks, (controls + most, &ways), |session, block, (at, way)| {
+            let (spread, deed) = match at.checked_sub(controls) {
+                None => (at, None),
                 Some(at) => match deeds[&way].get(at) {
-                    Some(deed) => Some(deed),
+                    Some(deed) => (0, Some(deed)),
                     None => return Ok(()),
                 },
             };
             let name = deed.map_or(Self::NOTHING, |deed| deed.name.as_str());
+            let by = self.spreads[spread];
+            let told =
+                if controls > 1 { format!(", by {}", told_apart(by)) } else { String::new() };
             let tried = session.run(Ask {
-                label: format!("{} {name}", Self::LABEL) + &session.ways.label(way),
+                label: format!("{} {name}{told}", Self::LABEL) + &session.ways.label(way),
                 way,
                 block,
                 duration: self.load(),
                 // A device to which something is done may take the tester's links down, and what
                 // its own queues lose is told apart by the trials in which nothing is done.
                 gate: Gate::Flood,
-                flows: self.trial_flows(&session.ways, way),
+                flows: self.trial_flows(by, &session.ways, way),
                 events: deed.map(|deed| self.events(deed)).unwrap_or_default(),
             })?;
             let cell: &mut CellData =
-                data.entry((way, deed.map(|deed| deed.name.clone()))).or_default();
-            cell.take(&tried, self);
+                data.entry((way, spread, deed.map(|deed| deed.name.clone()))).or_default();
+            cell.take(&tried, (self, by));
             Ok(())
         })?;
         Ok(figures::all(self, &data, &deeds, &session.ways))
     }
 
-    /// How many flows go each way.
-    pub fn flows(&self) -> u64 {
-        self.spread.conversations()
+    /// Of all flows of a direction together.
+    fn load_rate(&self, spread: Spread) -> FrameRate {
+        FrameRate(self.rate.0 * spread.conversations() as f64)
     }
 
-    /// Of all flows of a direction together.
-    fn load_rate(&self) -> FrameRate {
-        FrameRate(self.rate.0 * self.flows() as f64)
+    fn does_nothing(&self) -> bool {
+        matches!(&self.deeds[..], [only] if only == Self::NOTHING)
     }
 
     fn load(&self) -> Nanos {
@@ -200,11 +214,11 @@ impl FailoverSpec {
     }
 
     /// Frames of all flows in turn, so that each has its own conversation's.
-    fn trial_flows(&self, ways: &Ways, way: Way) -> Vec<Flow> {
-        let schedule = Schedule::Paced(self.load_rate());
+    fn trial_flows(&self, spread: Spread, ways: &Ways, way: Way) -> Vec<Flow> {
+        let schedule = Schedule::Paced(self.load_rate(spread));
         let limit = burst::limit(schedule);
         let kind = FlowKind::Datagrams(Datagrams {
-            headers: Headers { spread: self.spread, ..Headers::default() },
+            headers: Headers { spread, ..Headers::default() },
             conversations: true,
             ..Datagrams::plain(self.frame_size, schedule, Backend::Auto, limit)
         });
@@ -235,6 +249,20 @@ impl FailoverSpec {
 
     fn ways(&self, topology: &Topology) -> std::result::Result<Ways, SpecProblem> {
         Ways::between(topology, &self.between, &self.subjects)
+    }
+}
+
+/// What tells flows apart, as figures and labels call it.
+fn told_apart(spread: Spread) -> &'static str {
+    match spread {
+        Spread { destination_ports: 2.., source_ports: ..=1, addresses: ..=1 } => {
+            "destination-ports"
+        }
+        Spread { addresses: 2.., source_ports: ..=1, destination_ports: ..=1 } => "addresses",
+        Spread { source_ports: 2.., destination_ports: 2.., .. }
+        | Spread { source_ports: 2.., addresses: 2.., .. }
+        | Spread { destination_ports: 2.., addresses: 2.., .. } => "several",
+        _ => "source-ports",
     }
 }
 

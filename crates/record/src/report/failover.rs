@@ -20,7 +20,8 @@ use super::subject::{self, Who};
 use crate::words;
 
 /// What tells one case from another.
-const CASE: [Key; 5] = [Key::Device, Key::Variant, Key::Deed, Key::Direction, Key::Phase];
+const CASE: [Key; 6] =
+    [Key::Device, Key::Variant, Key::Deed, Key::FlowsBy, Key::Direction, Key::Phase];
 /// No more pictures than these.
 const MOST_PICTURES: usize = 12;
 
@@ -55,6 +56,15 @@ impl<'a> Case<'a> {
 
     fn cell(&self, metric: Metric) -> Cell {
         self.get(metric).map_or_else(Cell::default, Cell::value)
+    }
+
+    /// `source ports`
+    fn by(&self) -> String {
+        self.0[0].text(Key::FlowsBy).unwrap_or_default().replace('-', " ")
+    }
+
+    fn all_flows(&self) -> String {
+        words::count(self.0[0].number(Key::Flows).unwrap_or(0.0) as u64)
     }
 
     fn deed(&self) -> &'a str {
@@ -107,6 +117,7 @@ pub(super) fn section(
     }
     let mut blocks: Vec<Block> = outages(&cases).into_iter().map(Block::Table).collect();
     blocks.extend(over_time(records));
+    blocks.extend(sharing(&cases).map(Block::Table));
     blocks.push(Block::Table(frames(&cases)));
     let heading = "Failover".to_owned();
     Some(Section { id: format!("{prefix}-failover"), heading, blocks })
@@ -156,6 +167,45 @@ fn outages(cases: &[Case<'_>]) -> Option<Table> {
         .unless_empty()
 }
 
+/// How paths share the flows when nothing is done, by what tells flows apart.
+fn sharing(cases: &[Case<'_>]) -> Option<Table> {
+    let row = |case: &Case<'_>| {
+        let jain = case.get(Metric::JainIndex)?;
+        let random = jain.number(Key::AtRandom).map(|index| words::trimmed(index, 3));
+        let random = random.map_or_else(String::new, |index| format!("{index} at random"));
+        Some(vec![
+            Cell::text(case.by()).with_note(format!("{} flows", case.all_flows())),
+            subject::cell(case.0[0]),
+            Cell::text(members(case)),
+            Cell::value(jain).with_note(random),
+            case.cell(Metric::MaxMean),
+            case.cell(Metric::IdlePaths),
+            Cell::samples(&[jain]),
+        ])
+    };
+    let head =
+        ["flows by", "device", "shares", "Jain's index", "max / mean", "idle paths", "trials"];
+    let note = "Of all frames that crossed one of the paths, by the device's own counters. Jain's \
+                index is 1 where all carry the same; at random: where each flow takes any path by \
+                chance. An idle path carried no flow in any trial.";
+    Table::new("How paths share the flows", head)
+        .sparing(&["trials", "max / mean"])
+        .with_note(note)
+        .with_rows(cases.iter().filter_map(row))
+        .unless_empty()
+}
+
+/// `p1 50.2 %, p2 49.8 %`
+fn members(case: &Case<'_>) -> String {
+    let share = |figure: &&Figure| {
+        let name = figure.text(Key::Member)?;
+        let name = name.split_once('/').map_or(name, |(_, port)| port);
+        Some(format!("{name} {}", words::percent(figure.value?)))
+    };
+    let shares = case.0.iter().filter(|f| f.metric == Metric::PathShare);
+    shares.filter_map(share).collect::<Vec<_>>().join(", ")
+}
+
 /// What became of frames, with what is lost when nothing is done first.
 fn frames(cases: &[Case<'_>]) -> Table {
     let row = |case: &Case<'_>| {
@@ -190,6 +240,7 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
         if let Some(figure) = silent.filter(|f| f.value.is_some_and(|flows| flows > 0.0)) {
             all.push(silence(case, figure));
         }
+        all.extend(shared(case));
         if case.phase() == Some("failure")
             && let Some(longest) = case.outage("longest")
         {
@@ -198,6 +249,36 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
         }
     }
     all
+}
+
+/// How evenly paths carry the flows of one kind.
+fn shared(case: &Case<'_>) -> Option<Answer> {
+    let jain = case.get(Metric::JainIndex)?;
+    let (index, idle) = (jain.value?, case.get(Metric::IdlePaths)?);
+    let random = jain.number(Key::AtRandom).unwrap_or(1.0);
+    let (paths, by) = (jain.number(Key::Paths).unwrap_or(0.0), case.by());
+    let shares = members(case);
+    let even = format!(
+        "{} flows told apart by their {by} share {paths} paths: {shares} (Jain's index {}; {} where \
+         each takes one by chance).",
+        case.all_flows(),
+        words::trimmed(index, 3),
+        words::trimmed(random, 3)
+    );
+    let (text, reply) = match idle.value {
+        Some(none) if none > 0.0 && none + 1.0 >= paths => {
+            (format!("{even} All take one path: the device does not look at {by}."), Reply::No)
+        }
+        Some(none) if none > 0.0 => {
+            let what = if none > 1.0 { "paths carry" } else { "path carries" };
+            (format!("{even} {} {what} nothing.", words::trimmed(none, 0)), Reply::No)
+        }
+        Some(_) => (even, Reply::Yes),
+        None => {
+            (format!("{even} Too few flows to tell an idle path from chance."), Reply::NotShown)
+        }
+    };
+    Some(stated(text, jain).to("All paths used?", reply))
 }
 
 /// Whether a case is of a failure's end.

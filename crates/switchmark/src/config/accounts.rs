@@ -20,6 +20,8 @@ pub struct DeviceAccount {
     pub sources: Vec<AccountSource>,
     /// By the port's name in cables, the device's own name of it, where the file says it.
     pub ports: BTreeMap<String, String>,
+    /// Those of its ports among which it chooses, as it calls them: no host is behind them.
+    pub paths: Vec<String>,
     /// How far its counters may be behind its frames.
     pub lag: Nanos,
 }

@@ -206,8 +206,10 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
         | StudySpec::Tcp(_)
         | StudySpec::Imported(_) => Ok(()),
         StudySpec::Failover(spec) => {
-            let headers = Headers { spread: spec.spread, ..Headers::default() };
-            addresses_fit(headers, testbed)?;
+            for spread in &spec.spreads {
+                let headers = Headers { spread: *spread, ..Headers::default() };
+                addresses_fit(headers, testbed)?;
+            }
             size_fits(spec.frame_size, testbed)
         }
         StudySpec::Campaign(spec) => spec.studies.iter().try_for_each(|one| fits(one, testbed)),

@@ -54,6 +54,8 @@ struct Asked {
     name: String,
     sources: Vec<Source>,
     cables: Vec<Cable>,
+    /// Ports among which it chooses, as it calls them.
+    paths: Vec<String>,
     lag: Nanos,
     /// The longest that its counters took to catch up, over how many trials.
     seen: (Nanos, u32),
@@ -158,8 +160,8 @@ impl Asked {
     fn open(name: &str, account: &DeviceAccount, topology: &Topology) -> Result<Self, Failed> {
         let cables = topology.hosts.iter().flat_map(|host| cables(host, name, account)).collect();
         let sources = account.sources.iter().map(Source::open).collect::<Result<_, _>>()?;
-        let (name, lag) = (name.to_owned(), account.lag);
-        Ok(Self { name, sources, cables, lag, seen: (Nanos::ZERO, 0) })
+        let (name, lag, paths) = (name.to_owned(), account.lag, account.paths.clone());
+        Ok(Self { name, sources, cables, paths, lag, seen: (Nanos::ZERO, 0) })
     }
 
     /// By LLDP, where the file does not say: the neighbour with the address of a host's port.
@@ -188,19 +190,20 @@ impl Asked {
         for cable in self.cables.iter_mut().filter(|cable| cable.own.is_none()) {
             cable.own = said.ports.contains_key(&cable.port).then(|| cable.port.clone());
         }
-        let stated = self.cables.iter().filter_map(|cable| Some((cable, cable.own.as_ref()?)));
-        let mut missing = stated.filter(|(_, own)| !said.ports.contains_key(*own));
-        if let Some((Cable { port, .. }, own)) = missing.next() {
+        let stated = self.cables.iter().filter_map(|cable| {
+            let (port, own) = (&cable.port, cable.own.as_ref()?);
+            Some((own, format!("ports = {{ \"{port}\" = \"…\" }}")))
+        });
+        let paths = self.paths.iter().map(|own| (own, "paths = [\"…\", …]".to_owned()));
+        let missing = stated.chain(paths).find(|(own, _)| !said.ports.contains_key(*own));
+        if let Some((own, key)) = missing {
             let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
             let more = said.ports.len() - known.len();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let why = format!("{deed}: it has no port `{own}`, it has {}{more}", known.join(", "));
-            let hint = format!(
-                "say what the device calls it: ports = {{ \"{port}\" = \"…\" }} in its [[device]] table"
-            );
+            let hint = format!("say what the device calls it: {key} in its [[device]] table");
             return Err(Failed::new(why).hinted(hint));
         }
-        drop(missing);
         let untold: Vec<&str> = self.untold().map(|cable| cable.port.as_str()).collect();
         if !untold.is_empty() {
             let (name, ports) = (&self.name, untold.join(", "));
@@ -218,7 +221,8 @@ impl Asked {
     /// A cable's port is the one that counted what the cable's host did, both ways, if only one
     /// did.
     fn learn_ports(&mut self, changes: &Changes, hosts: &[PortCounters]) {
-        let taken: BTreeSet<String> = self.cables.iter().filter_map(|c| c.own.clone()).collect();
+        let cables = self.cables.iter().filter_map(|c| c.own.clone());
+        let taken: BTreeSet<String> = cables.chain(self.paths.iter().cloned()).collect();
         for cable in self.cables.iter_mut().filter(|cable| cable.own.is_none()) {
             let place = cable.host.to_string();
             let Some(host) = hosts.iter().find(|port| port.place == place) else { continue };
@@ -266,8 +270,9 @@ impl Asked {
 
     /// Of its cables' ports, or of all while some are not known; else why not, behind what to do.
     fn read(&mut self, stop: &Stop) -> Result<Account, (String, Cause)> {
-        let known = self.cables.iter().filter_map(|cable| cable.own.clone()).collect::<Vec<_>>();
-        let all = known.len() < self.cables.len();
+        let all = self.untold().next().is_some();
+        let cables = self.cables.iter().filter_map(|cable| cable.own.clone());
+        let known: Vec<String> = cables.chain(self.paths.iter().cloned()).collect();
         let mut said = Account::default();
         for source in &mut self.sources {
             let hint = source.hint();
@@ -344,7 +349,16 @@ impl Asked {
         })
     }
 
+    /// Under what the file calls each port; a path has no other name than the device's.
     fn ports(&self, changes: &Changes) -> Vec<PortCounters> {
+        let path = |own: &String| {
+            Some(PortCounters {
+                place: format!("{}/{own}", self.name),
+                side: Side::Reported,
+                cable: None,
+                counters: changes.ports.get(own)?.clone(),
+            })
+        };
         let of = |cable: &Cable| {
             Some(PortCounters {
                 place: format!("{}/{}", self.name, cable.port),
@@ -353,13 +367,16 @@ impl Asked {
                 counters: changes.ports.get(cable.own.as_ref()?)?.clone(),
             })
         };
-        self.cables.iter().filter_map(of).collect()
+        let cables = self.cables.iter().filter_map(of);
+        cables.chain(self.paths.iter().filter_map(path)).collect()
     }
 
-    /// By what the file calls the port; of a port without a cable nobody asked.
+    /// By what the file calls the port; of one that is neither a cable's nor a path nobody asked.
     fn doubt(&self, doubt: &Doubt) -> Option<ReadingDoubt> {
         let named = |own: &str| {
-            Some(self.cables.iter().find(|c| c.own.as_deref() == Some(own))?.port.clone())
+            let cable = self.cables.iter().find(|c| c.own.as_deref() == Some(own));
+            let path = || self.paths.iter().find(|path| *path == own).cloned();
+            cable.map(|cable| cable.port.clone()).or_else(path)
         };
         Some(match doubt {
             Doubt::Restarted => ReadingDoubt::Restarted,

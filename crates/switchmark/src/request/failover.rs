@@ -21,10 +21,9 @@ counts! {
 }
 
 /// What tells flows apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowsBy {
     /// Their source ports.
-    #[default]
     SourcePorts,
     /// Their destination ports.
     DestinationPorts,
@@ -42,16 +41,18 @@ choice! { FlowsBy:
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failover {
-    /// What is done to the device, by the names that the testbed gives it [default: each in turn]
+    /// What is done to the device, by the names that the testbed gives it; nothing: only how paths
+    /// share flows [default: each in turn]
     #[arg(long = "deed", value_name = "LIST", value_delimiter = ',')]
     #[serde(rename = "deed")]
     pub deeds: Vec<Given<String>>,
     /// Steady flows, each told apart by its headers, 1…4096 [default: 16]
     #[arg(long, value_name = "N")]
     pub flows: Option<Given<Flows>>,
-    /// What tells them apart: source-ports, destination-ports or addresses [default: source-ports]
-    #[arg(long, value_name = "WHAT")]
-    pub flows_by: Option<Given<FlowsBy>>,
+    /// What tells them apart: source-ports, destination-ports, addresses; with several, how paths
+    /// share them is seen with each [default: source-ports]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub flows_by: Vec<Given<FlowsBy>>,
     /// Frames a second of each flow: an outage is known to one gap [default: 1kpps]
     #[arg(long, value_name = "R")]
     pub rate: Option<Given<FrameRate>>,
@@ -107,27 +108,36 @@ impl StudyRequest for Failover {
         if let Some(size) = &self.size {
             fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
         }
-        spec.spread = self.spread(spec.spread, testbed)?;
+        spec.spreads = self.spreads(spec.spreads[0], testbed)?;
         Ok(StudySpec::Failover(spec))
     }
 }
 
 impl Failover {
-    fn spread(&self, usual: Spread, testbed: &Testbed) -> Result<Spread, Fault> {
+    fn spreads(&self, usual: Spread, testbed: &Testbed) -> Result<Vec<Spread>, Fault> {
         let mut flows = usual.source_ports;
         set(&mut flows, &self.flows);
-        Ok(match value(&self.flows_by).unwrap_or_default() {
+        let spread = |by: FlowsBy| match by {
             FlowsBy::SourcePorts => Spread { source_ports: flows, ..Spread::NONE },
             FlowsBy::DestinationPorts => Spread { destination_ports: flows, ..Spread::NONE },
-            FlowsBy::Addresses => {
-                let spread = Spread { addresses: flows, ..Spread::NONE };
-                let headers = Headers { spread, ..Headers::default() };
-                let fits = fit::addresses_fit(headers, testbed);
-                match (&self.flows_by, fits) {
-                    (Some(by), Err(misfit)) => return Err(by.fault(misfit)),
-                    _ => spread,
-                }
+            FlowsBy::Addresses => Spread { addresses: flows, ..Spread::NONE },
+        };
+        if self.flows_by.is_empty() {
+            return Ok(vec![spread(FlowsBy::SourcePorts)]);
+        }
+        let stated = self.flows_by.iter().map(|by| {
+            let headers = Headers { spread: spread(by.value), ..Headers::default() };
+            fit::addresses_fit(headers, testbed).map_err(|misfit| by.fault(misfit))?;
+            Ok(headers.spread)
+        });
+        let mut all: Vec<Spread> = stated.collect::<Result<_, Fault>>()?;
+        let mut seen = Vec::new();
+        all.retain(|spread| {
+            !seen.contains(spread) && {
+                seen.push(*spread);
+                true
             }
-        })
+        });
+        Ok(all)
     }
 }

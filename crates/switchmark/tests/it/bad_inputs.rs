@@ -202,6 +202,9 @@ const PLANS: &[(&str, &str, &str)] = &[
 
 /// Of a device in a testbed file.
 const COUNTERS: &[&str] = &[
+    "paths = [\"p1\", \"p2\"]",
+    "paths = [\"p1\"]\ncounters = { command = [\"ip\"], map = { rx_packets = \"$[*].rx\" } }",
+    "paths = [\"p1\", \"p1\"]\ncounters = { command = [\"ip\"], map = { rx_packets = \"$[*].rx\" } }",
     "counters = 1",
     "counters = {}",
     "counters = { command = [] }",

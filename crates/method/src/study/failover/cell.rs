@@ -6,13 +6,13 @@
 use measure::quantile::median;
 use measure::sequence::Conversation;
 
-use super::FailoverSpec;
+use super::{FailoverSpec, sharing};
 use crate::study::rate::counts::tester_dropped;
 use crate::study::rows::Direction;
 use crate::study::session::Tried;
 use page::Caveat;
-use trial::Deed;
 use trial::record::DatagramsRecord;
+use trial::{Deed, Spread};
 
 /// By how much a sender may fall short and still have kept its load.
 const SHORT: f64 = 0.001;
@@ -66,6 +66,8 @@ pub(super) struct Impact {
     pub(super) reordered: u64,
     pub(super) duplicated: u64,
     pub(super) lost: u64,
+    /// What the device counted on each path to choose from, by its own account.
+    pub(super) paths: Vec<(String, u64)>,
     /// The longest gap between any arrivals, where the sender could not send for so long: its own
     /// link was down, and numbers no longer tell the time.
     pub(super) stalled: Option<f64>,
@@ -143,12 +145,12 @@ impl CellData {
     }
 
     /// Keeps what matters of a block's trial.
-    pub(super) fn take(&mut self, tried: &Tried, spec: &FailoverSpec) {
+    pub(super) fn take(&mut self, tried: &Tried, (spec, by): (&FailoverSpec, Spread)) {
         if tried.repeated() {
             self.troubles.push(Caveat::RepeatedTrials);
         }
         let flows: Vec<&DatagramsRecord> = tried.measured().collect();
-        let count = spec.flows() as usize;
+        let count = by.conversations() as usize;
         let told_apart = flows.iter().all(|seen| seen.conversations.len() == count);
         if tried.valid().is_none() || flows.is_empty() || !told_apart {
             self.troubles.push(Caveat::NoValidTrial);
@@ -160,7 +162,7 @@ impl CellData {
         let both = [Some(Direction::Forward), Some(Direction::Reverse)];
         let directions = if flows.len() == 2 { &both[..] } else { &[None] };
         for (seen, direction) in flows.iter().zip(directions) {
-            self.impacts.push(impact(tried, seen, *direction, spec));
+            self.impacts.push(impact(tried, seen, *direction, (spec, by)));
         }
     }
 }
@@ -169,7 +171,7 @@ fn impact(
     tried: &Tried,
     seen: &DatagramsRecord,
     direction: Option<Direction>,
-    spec: &FailoverSpec,
+    (spec, by): (&FailoverSpec, Spread),
 ) -> Impact {
     let events = tried.trial.events.iter().zip(&tried.record.device.deeds);
     let when = |is: fn(&Deed) -> bool, planned: measure::Nanos| {
@@ -181,7 +183,7 @@ fn impact(
     let took = events.clone().next().map(|(_, done)| done.took.0 as f64);
     let short = seen.offered.saturating_sub(seen.sent) as f64 > SHORT * seen.offered as f64;
     let count = seen.conversations.len() as u32;
-    let spacing = 1e9 / spec.load_rate().0;
+    let spacing = 1e9 / spec.load_rate(by).0;
     let hits = (0..).zip(&seen.conversations).map(|(at, conversation)| {
         hits(conversation, ((at, count), seen.sent), spacing, [begun, undone])
     });
@@ -195,6 +197,7 @@ fn impact(
         reordered: seen.received.reordered,
         duplicated: seen.received.duplicated,
         lost: seen.received.lost(seen.sent),
+        paths: sharing::paths(&tried.record.ports),
         stalled: short.then(|| seen.arrivals.max().0 as f64),
     }
 }

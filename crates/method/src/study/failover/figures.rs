@@ -7,15 +7,17 @@
 use std::collections::BTreeMap;
 
 use super::cell::{CellData, Impact, Phase};
-use super::{FailoverSpec, Way, Ways};
+use super::{FailoverSpec, Way, Ways, sharing, told_apart};
 use crate::study::outage::{Outage, Resolution};
 use crate::study::rows::{Direction, Row, set_direction};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::Spread;
 use trial::topology::KnownDeed;
 
-/// By way and deed; of none, what is seen when nothing is done.
-pub(super) type Data = BTreeMap<(Way, Option<String>), CellData>;
+/// By way, by which of the spreads told flows apart, and by deed; of none, what is seen when
+/// nothing is done.
+pub(super) type Data = BTreeMap<(Way, usize, Option<String>), CellData>;
 
 /// Every figure of the study, way by way and deed by deed, after what is seen when nothing is done.
 pub(super) fn all(
@@ -27,16 +29,23 @@ pub(super) fn all(
     let empty = CellData::default();
     let mut figures = Vec::new();
     for (way, deeds) in deeds {
-        let cell = |deed: Option<&KnownDeed>| {
-            data.get(&(*way, deed.map(|deed| deed.name.clone()))).unwrap_or(&empty)
+        let cell = |by: usize, deed: Option<&KnownDeed>| {
+            data.get(&(*way, by, deed.map(|deed| deed.name.clone()))).unwrap_or(&empty)
         };
-        let names = std::iter::once(None).chain(deeds.iter().map(Some));
-        for deed in names {
+        let controls = (0..spec.spreads.len()).map(|by| (by, None));
+        for (by, deed) in controls.chain(deeds.iter().map(|deed| (0, Some(deed)))) {
             for direction in directions(spec) {
-                let own = cell(deed).of(direction);
-                let control = cell(None).of(direction);
-                let troubles = &cell(deed).troubles;
-                let case = Case { spec, ways, way: *way, deed, direction, own, control, troubles };
+                let case = Case {
+                    spec,
+                    ways,
+                    way: *way,
+                    by: spec.spreads[by],
+                    deed,
+                    direction,
+                    own: cell(by, deed).of(direction),
+                    control: cell(by, None).of(direction),
+                    troubles: &cell(by, deed).troubles,
+                };
                 figures.extend(case.figures());
             }
         }
@@ -57,6 +66,7 @@ struct Case<'a> {
     spec: &'a FailoverSpec,
     ways: &'a Ways,
     way: Way,
+    by: Spread,
     /// None where nothing is done.
     deed: Option<&'a KnownDeed>,
     direction: Option<Direction>,
@@ -77,6 +87,10 @@ impl Case<'_> {
             row.verdict = self.sight();
         }
         figures.extend(self.counts(&row));
+        if self.deed.is_none() && self.direction != Some(Direction::Reverse) {
+            row.conditions.remove(&Key::Direction);
+            figures.extend(sharing::figures(&row, &self.own, self.by.conversations()));
+        }
         figures
     }
 
@@ -87,9 +101,10 @@ impl Case<'_> {
         set_direction(&mut row, self.direction);
         let deed = self.deed.map_or(FailoverSpec::NOTHING, |deed| &deed.name);
         row.set(Key::Deed, deed);
-        row.set(Key::Flows, self.spec.flows());
+        row.set(Key::Flows, self.by.conversations());
+        row.set(Key::FlowsBy, told_apart(self.by));
         row.set(Key::FrameSize, u64::from(self.spec.frame_size.octets()));
-        row.set(Key::LoadRate, self.spec.load_rate().0);
+        row.set(Key::LoadRate, self.spec.load_rate(self.by).0);
         if let Some(took) = self.own.iter().filter_map(|one| one.took).max_by(f64::total_cmp) {
             row.set(Key::DeedTook, took);
         }

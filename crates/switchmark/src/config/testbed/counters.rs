@@ -36,7 +36,7 @@ const HOW: &str =
 /// How a device is asked, and what it calls its ports.
 pub(super) fn resolve(
     counters: &Spanned<CountersFile>,
-    ports: &BTreeMap<String, String>,
+    (ports, paths): (&BTreeMap<String, String>, Vec<String>),
     folder: &Path,
 ) -> Result<DeviceAccount, Fault> {
     let files = &counters.get_ref().0;
@@ -44,7 +44,31 @@ pub(super) fn resolve(
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let lags = files.iter().map(lag).collect::<Result<Vec<_>, _>>()?;
     let lag = lags.into_iter().max().unwrap_or(COMMANDS_LAG);
-    Ok(DeviceAccount { sources, ports: ports.clone(), lag })
+    Ok(DeviceAccount { sources, ports: ports.clone(), paths, lag })
+}
+
+/// The ports among which a device chooses, by its own names.
+pub(super) fn paths(named: &[Text], counted: bool) -> Result<Vec<String>, Fault> {
+    for (at, path) in named.iter().enumerate() {
+        let name = path.get_ref();
+        let twice = named[..at].iter().any(|other| other.get_ref() == name);
+        let (message, hint) = if name.is_empty() {
+            ("a path is a port's name".to_owned(), "write it as the device calls it: \"swp9\"")
+        } else if twice {
+            (format!("path `{name}` is named twice"), "name each port once")
+        } else if !counted {
+            let message = "nothing says how the device is asked what crosses its paths".to_owned();
+            (message, "give it `counters`, which tell what each of its ports counted")
+        } else {
+            continue;
+        };
+        return Err(Fault::new(path.span(), message, hint));
+    }
+    if let [only] = named {
+        let message = "one path is nothing to choose from".to_owned();
+        return Err(Fault::new(only.span(), message, "name all ports that share the flows"));
+    }
+    Ok(named.iter().map(|path| path.get_ref().clone()).collect())
 }
 
 fn source(file: &SourceFile, place: Range<usize>, folder: &Path) -> Result<AccountSource, Fault> {

@@ -36,6 +36,8 @@ pub(super) struct DeviceFile {
     #[serde(default)]
     ports: BTreeMap<String, String>,
     #[serde(default)]
+    paths: Vec<Text>,
+    #[serde(default)]
     variant: Vec<VariantFile>,
 }
 
@@ -88,8 +90,9 @@ pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
 pub(super) fn accounts(files: &[DeviceFile], folder: &Path) -> Result<Accounts, Fault> {
     let mut accounts = Accounts::new();
     for file in files {
+        let paths = counters::paths(&file.paths, file.counters.is_some())?;
         if let Some(counters) = &file.counters {
-            let of_one = counters::resolve(counters, &file.ports, folder)?;
+            let of_one = counters::resolve(counters, (&file.ports, paths), folder)?;
             accounts.insert(file.name.get_ref().clone(), of_one);
         }
     }
