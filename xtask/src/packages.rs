@@ -22,6 +22,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("irtt", "irtt"),
+    ("lldpd", "lldpd"),
     ("mpirun", "openmpi-bin"),
     ("munged", "munge"),
     ("nbdkit", "nbdkit"),
