@@ -6,6 +6,7 @@
 
 mod neighbours;
 mod router;
+mod slow_agent;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
