@@ -22,6 +22,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("irtt", "irtt"),
+    ("lldpd", "lldpd"),
     ("mpirun", "openmpi-bin"),
     ("munged", "munge"),
     ("nbdkit", "nbdkit"),
@@ -43,6 +44,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("tcpdump", "tcpdump"),
     ("trafgen", "netsniff-ng"),
     ("tshark", "tshark"),
+    ("vtysh", "frr"),
 ];
 
 /// A file that only the benchmark beside ns-3 needs, and Debian's package that holds it. Too large

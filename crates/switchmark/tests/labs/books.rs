@@ -4,9 +4,12 @@
 //! Owns the switch (a bridge), a cable that loses frames (another bridge, whose rules drop them)
 //! and the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
 
-use std::fmt::Write as _;
+mod neighbours;
+mod router;
+mod slow_agent;
+
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use measure::Nanos;
 use method::books::{self, Books, Place};
@@ -16,8 +19,8 @@ use trial::Testbed as _;
 use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Backend, FlowKind, Gate, Schedule, Trial};
 
-use super::harness::spaces::{Spaces, call, ip, space};
-use super::harness::{Scratch, alone, datagrams, find, full, json, switchmark, trial, wait_for};
+use super::harness::spaces::{Spaces, call, host_table, ip, space};
+use super::harness::{Guest, Scratch, alone, datagrams, full, json, snmpd, switchmark, trial};
 
 const BY_COMMANDS: &str = r#"
 [[device.counters]]
@@ -45,7 +48,7 @@ const UNNAMED: &str = "# unnamed\n";
 /// h1 – cable – switch – h2: `cable` is what stands where a patch cable would.
 struct Wires {
     file: PathBuf,
-    _agent: Option<Agent>,
+    _agent: Option<Guest>,
     _spaces: Spaces,
 }
 
@@ -98,15 +101,11 @@ impl Wires {
         }
         text += &counters.replace("SWITCH", &space("switch"));
         for (number, host) in [(1, "h1"), (2, "h2")] {
-            let space = space(host);
-            ip(&["-n", &space, "address", "add", &format!("198.18.5.{number}/24"), "dev", "eth1"]);
-            let _ = write!(
-                text,
-                "[[host]]\nname = \"{host}\"\nreach = \"netns:{space}\"\n[[host.port]]\nname = \"eth1\"\n\
-                 address = \"198.18.5.{number}/24\"\ncable = \"sw1/{number}\"\n"
-            );
+            let address = format!("198.18.5.{number}/24");
+            ip(&["-n", &space(host), "address", "add", &address, "dev", "eth1"]);
+            text += &host_table(host, &address, &format!("sw1/{number}"));
         }
-        let agent = by_snmp.then(|| Agent::start(scratch));
+        let agent = by_snmp.then(|| snmpd::start(scratch, "switch", ""));
         let file = scratch.path("bench.toml");
         std::fs::write(&file, text).expect("a testbed file");
         Self { file, _agent: agent, _spaces: spaces }
@@ -115,7 +114,10 @@ impl Wires {
 
 impl Bench {
     fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
-        let wires = Wires::new(scratch, counters, by_snmp);
+        Self::over(Wires::new(scratch, counters, by_snmp))
+    }
+
+    fn over(wires: Wires) -> Self {
         let file = wires.file.to_str().expect("text");
         let resolved = testbed::from_argument("--testbed", file).expect("a testbed");
         let testbed = LiveTestbed::open_with(&resolved, Stop::new(), switchmark());
@@ -142,8 +144,8 @@ struct Deed {
     place: Option<Place>,
 }
 
-fn tc(args: &[&str]) {
-    call("tc", &[&["-n", &space("switch")][..], args].concat());
+fn tc(at: &str, args: &[&str]) {
+    call("tc", &[&["-n", &space(at)][..], args].concat());
 }
 
 fn rules(at: &str, text: &str) {
@@ -163,9 +165,9 @@ fn deeds() -> Vec<Deed> {
             name: "a token bucket at egress",
             begin: || {
                 let bucket = ["tbf", "rate", "2mbit", "burst", "4k", "limit", "8k"];
-                tc(&[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
+                tc("switch", &[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
             },
-            end: || tc(&["qdisc", "del", "dev", "swp2", "root"]),
+            end: || tc("switch", &["qdisc", "del", "dev", "swp2", "root"]),
             place: Some(Place::Egress("sw1/2".to_owned())),
         },
         Deed {
@@ -283,7 +285,7 @@ fn the_program_says_where_frames_died_and_keeps_its_secret() {
         BY_SNMP.replace("{ file = \"community\" }", "{ env = \"SMT_COMMUNITY\" }") + by_tc;
     let wires = Wires::new(&scratch, &counters, true);
     let bucket = ["tbf", "rate", "20mbit", "burst", "20k", "limit", "30k"];
-    tc(&[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
+    tc("switch", &[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
     let args = ["--flood", "--size", "512", "-t", "0.3", "--blocks", "2", "--journal", "j.db"];
     let run = |more: &[&str], community: &str| {
         let mut command = Command::new(switchmark());
@@ -409,7 +411,7 @@ fn asking_changes_no_figure() {
     let unasked = [&asked[..counters], &asked[hosts..]].concat();
     std::fs::write(scratch.path("unasked.toml"), unasked).expect("writes");
     let bucket = ["tbf", "rate", "50mbit", "burst", "20k", "limit", "30k"];
-    tc(&[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
+    tc("switch", &[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
     let program = |args: &[&str]| {
         let mut command = Command::new(switchmark());
         command.args(args).args(["--json", "--journal", "j.db"]).current_dir(scratch.folder());
@@ -433,40 +435,5 @@ fn asking_changes_no_figure() {
         let right =
             |decision: &&str| *decision == "equivalent" || (!sure && *decision != "different");
         assert!(decisions.iter().all(right), "{of}: {decisions:?}");
-    }
-}
-
-/// snmpd in the switch's namespace, and the management cable to it; ended by its id when dropped.
-struct Agent(Child);
-
-impl Agent {
-    fn start(scratch: &Scratch) -> Self {
-        let (space, here) = (space("switch"), format!("smt{}", std::process::id()));
-        ip(&["link", "add", &here, "type", "veth", "peer", "name", "mgmt", "netns", &space]);
-        ip(&["address", "add", "198.18.9.1/24", "dev", &here]);
-        ip(&["link", "set", &here, "up"]);
-        ip(&["-n", &space, "address", "add", "198.18.9.2/24", "dev", "mgmt"]);
-        ip(&["-n", &space, "link", "set", "mgmt", "up"]);
-        let own = "rocommunity sesame 198.18.9.0/24\nagentaddress udp:198.18.9.2:161\n";
-        std::fs::write(scratch.path("snmpd.conf"), own).expect("writes");
-        std::fs::write(scratch.path("community"), "sesame\n").expect("writes");
-        let mut command = Command::new(find("ip").expect("looked for before"));
-        command.args(["netns", "exec", &space]).arg(find("snmpd").expect("looked for before"));
-        command.args(["-f", "-Lf", "snmpd.log", "-C", "-c", "snmpd.conf"]);
-        command.env("SNMP_PERSISTENT_DIR", scratch.path("state")).current_dir(scratch.folder());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let agent = Self(command.spawn().expect("it starts"));
-        wait_for("snmpd to listen", || {
-            let log = std::fs::read_to_string(scratch.path("snmpd.log")).unwrap_or_default();
-            log.contains("NET-SNMP version")
-        });
-        agent
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Never retries, and never asserts a time. A test that can't run here says `skipped:` and why.
 
+pub mod snmpd;
 pub mod spaces;
 pub mod watcher;
 

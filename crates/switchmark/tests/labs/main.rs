@@ -37,6 +37,7 @@ mod ssh;
 mod storage_harm;
 mod switching;
 mod truth;
+mod two_paths;
 mod unworkable;
 mod walks;
 mod watch;

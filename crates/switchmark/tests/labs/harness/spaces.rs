@@ -66,6 +66,15 @@ pub fn cable(from: (&str, &str, &str), to: (&str, &str, &str)) {
     }
 }
 
+/// A testbed file's tables of a host in one of them, whose port `eth1` has this address and cable.
+pub fn host_table(host: &str, address: &str, cable: &str) -> String {
+    format!(
+        "[[host]]\nname = \"{host}\"\nreach = \"netns:{}\"\n[[host.port]]\nname = \"eth1\"\n\
+         address = \"{address}\"\ncable = \"{cable}\"\n",
+        space(host)
+    )
+}
+
 /// The processes in one of them.
 pub fn processes(name: &str) -> Vec<u32> {
     let ip = find("ip").expect("looked for before");
