@@ -146,6 +146,15 @@ pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
     deaths.retain(|death| death.frames > 0);
     let lost: u64 = flows.iter().map(|(_, seen)| seen.received.lost(seen.sent)).sum();
     let named: u64 = deaths.iter().map(|death| death.frames).sum();
+    let beyond = named.saturating_sub(lost);
+    // A counter may have counted a frame of others' that crossed beside the load. Of several
+    // counters nobody knows which.
+    if let [only] = &mut deaths[..]
+        && lost > 0
+        && beyond <= way::others(&flows, record)
+    {
+        only.frames -= beyond;
+    }
     let left = lost.saturating_sub(named);
     let sums = way::sums(trial, &flows, record, &deaths);
     let by_sums: u64 = sums.iter().map(|death| death.frames).sum();
@@ -164,9 +173,13 @@ pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
     Some(Books { flows: flows.len(), mixed, lost, deaths, unexplained, contradicted })
 }
 
-/// The same deaths, less so many frames: of the smallest first, because what others said beside the
-/// load is little.
+/// The same deaths, less so many frames, which others said beside the load: where no more than that
+/// died by the sums, perhaps none did. Of the others' the smallest are first.
 fn less(mut deaths: Vec<Death>, mut frames: u64) -> Vec<Death> {
+    let before: u64 = deaths.iter().map(|death| death.frames).sum();
+    deaths.retain(|death| death.frames > frames);
+    let after: u64 = deaths.iter().map(|death| death.frames).sum();
+    frames = frames.saturating_sub(before - after);
     deaths.sort_by_key(|death| death.frames);
     for death in &mut deaths {
         let off = death.frames.min(frames);

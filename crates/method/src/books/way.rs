@@ -116,6 +116,25 @@ pub(super) fn sums(
     deaths
 }
 
+/// Frames that crossed beside the load from a sending host, as its port or the device's at the other
+/// end of the cable tells.
+pub(super) fn others(flows: &Seen<'_>, record: &TrialRecord) -> u64 {
+    let mut hosts: Vec<String> = flows.iter().map(|(flow, _)| flow.from.to_string()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let beside = |host: &String| {
+        let own = flows.iter().filter(|(flow, _)| flow.from.to_string() == *host);
+        let sent: u64 = own.map(|(_, seen)| seen.sent).sum();
+        let counted = record.ports.iter().map(|port| match port.side {
+            Side::Tester if port.place == *host => read(port, TX_PACKETS),
+            Side::Reported if port.cable.as_ref() == Some(host) => read(port, RX_PACKETS),
+            _ => 0,
+        });
+        counted.max().unwrap_or(0).saturating_sub(sent)
+    };
+    hosts.iter().map(beside).sum()
+}
+
 /// Whether frames still came, or may have, when receivers closed: a sender was held up, or a queue
 /// was not empty yet.
 fn still_coming(trial: &Trial, flows: &Seen<'_>) -> bool {

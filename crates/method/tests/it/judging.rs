@@ -518,6 +518,13 @@ fn what_no_counter_names_is_told_by_sums() {
             0,
         ),
         (told([10_003, 9_900], none, none), none, "sw1, between its ports: 100", 3),
+        // A frame of others' waited in the same queue, and was dropped there.
+        (
+            told([10_001, 9_900], none, &[("tx_dropped", 101)]),
+            none,
+            "sw1/2, egress: 100 by tx_dropped",
+            0,
+        ),
         // Counters that see something else altogether place nothing.
         (told([10_000, 0], none, none), none, "", 9_900),
         (told([0, 0], none, none), none, "", 9_900),
