@@ -10,7 +10,7 @@ use std::error::Error;
 
 use trial::{PlanChanged, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use crate::store::{Store, StoreError};
+use crate::store::{BegunDeed, Store, StoreError};
 
 /// Records one run's trials, or replays them.
 pub struct Journal<'a> {
@@ -73,7 +73,7 @@ impl<'a> Journal<'a> {
     ) -> Result<Self, StoreError> {
         let meta = store.load(run)?;
         let present = inner.topology();
-        if *present != meta.topology {
+        if !present.is_that_of(&meta.topology) {
             return Err(StoreError::TestbedChanged {
                 run: meta.id,
                 recorded: meta.topology.name,
@@ -107,6 +107,29 @@ impl<'a> Journal<'a> {
     /// Every trial of the run so far with its record, in the order they ran.
     pub fn records(&self) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
         self.store.records(&self.run)
+    }
+
+    /// Runs it. What it does to a device is noted for as long as it may be done: whoever goes on
+    /// with this run has to undo it first, however it breaks off.
+    fn run_noted(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let begun = BegunDeed::of_trial(trial, &self.topology);
+        let unnoted = |e: StoreError| {
+            let (label, cause) = (trial.label.clone(), Box::new(e));
+            TestbedError::NotRecorded { label, cause }
+        };
+        begun
+            .iter()
+            .try_for_each(|deed| self.store.note_begun(&self.run, deed))
+            .map_err(unnoted)?;
+        let ran = self.inner.run(trial);
+        if !matches!(ran, Err(TestbedError::NotUndone { .. })) {
+            let undone = begun.iter().try_for_each(|deed| self.store.note_undone(&self.run, deed));
+            // Noted once too often, it is only undone once more.
+            if ran.is_ok() {
+                undone.map_err(unnoted)?;
+            }
+        }
+        ran
     }
 
     /// The recorded answer to `trial`, where there is one that counts.
@@ -155,7 +178,7 @@ impl Testbed for Journal<'_> {
                 .map_err(|e| TestbedError::NotRecorded { label: label(), cause: Box::new(e) })?;
             self.applied.insert(device.to_owned(), variant.to_owned());
         }
-        let mut fresh = self.inner.run(trial)?;
+        let mut fresh = self.run_noted(trial)?;
         fresh.leave_out_unread(&trial.flows);
         let record = self
             .store

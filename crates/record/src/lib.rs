@@ -23,5 +23,5 @@ pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
 pub use report::{Preface, ReportError, ReportInput};
 pub use rows::figures_json;
 pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue};
-pub use store::{Merged, Store, StoreError};
+pub use store::{BegunDeed, Merged, Store, StoreError};
 pub use svg::escape;

@@ -3,6 +3,7 @@
 //! Owns the file, its schema and every SQL statement. Figures are not kept: they are a pure
 //! function of the records. Never decides which trial comes next; that is the study's.
 
+mod begun;
 mod copied;
 mod error;
 mod listed;
@@ -25,6 +26,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 use serde::de::DeserializeOwned;
 
 use crate::run::{RunMeta, RunStatus};
+pub use begun::BegunDeed;
 pub use error::StoreError;
 pub use merged::Merged;
 #[cfg(test)]

@@ -213,6 +213,18 @@ impl Pair {
 }
 
 impl Topology {
+    /// Whether it is the testbed that a run was recorded on: a run that is older than deeds has
+    /// none in its record.
+    pub fn is_that_of(&self, recorded: &Self) -> bool {
+        let mut recorded = recorded.clone();
+        for (then, now) in recorded.devices.iter_mut().zip(&self.devices) {
+            if then.deeds.is_empty() {
+                then.deeds.clone_from(&now.deeds);
+            }
+        }
+        *self == recorded
+    }
+
     /// The named port.
     pub fn port(&self, port: &PortRef) -> Option<&HostPort> {
         self.host(&port.host)?.ports.iter().find(|p| p.name == port.port)

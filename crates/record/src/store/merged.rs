@@ -29,11 +29,12 @@ struct Standing {
 }
 
 /// A run's rows lie in these, by the column that names the run.
-const TABLES: [(&str, &str); 7] = [
+const TABLES: [(&str, &str); 8] = [
     ("run", "id"),
     ("trial", "run"),
     ("abandoned_trial", "run"),
     ("applied", "run"),
+    ("begun_deed", "run"),
     ("watch_visit", "run"),
     ("watch_hour", "run"),
     ("watch_news", "run"),

@@ -90,6 +90,14 @@ CREATE TABLE watch_news (
 
 CREATE INDEX watch_news_of ON watch_news (run, id);
 ",
+    "
+CREATE TABLE begun_deed (
+    run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    device          TEXT NOT NULL,
+    deed            TEXT NOT NULL,
+    PRIMARY KEY (run, device, deed)
+) STRICT;
+",
 ];
 
 /// Files of this version and later can be read as they are, where they can't be brought up to date.

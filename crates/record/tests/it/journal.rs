@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::synthetic::{self, Chance, echo_record, echo_trial, meta, testbed::testbed, topology};
 use method::study::StudySpec;
-use record::{Journal, ReplayError, RunStatus, Store, StoreError, hint_for};
+use record::{Journal, ReplayError, RunMeta, RunStatus, Store, StoreError, hint_for};
 use scripted::Scripted;
+use trial::topology::KnownDeed;
+use trial::{Deed, Event, Path as Way, Protocol, Subject};
 use trial::{Outcome, Recorded, Testbed, TestbedError, Trial};
-use trial::{Path as Way, Protocol, Subject};
 
 /// A directory of this test's own, gone afterwards.
 pub struct Place(PathBuf);
@@ -100,6 +101,63 @@ fn the_variant_applied_last_is_known_to_whoever_goes_on() {
         let applied = reopened.applied("r1").expect("readable");
         assert_eq!(applied.get("sw1").map(String::as_str), last);
     }
+}
+
+/// Whatever happens while something is done to a device, whoever goes on knows that it may be done
+/// still.
+#[test]
+fn a_deed_that_is_perhaps_not_undone_is_known_to_whoever_goes_on() {
+    let known = |name: &str, undo| KnownDeed { name: name.to_owned(), undo };
+    let mut place_of_it = topology();
+    place_of_it.hosts.iter_mut().for_each(|host| host.reach = format!("ssh://{}", host.name));
+    place_of_it.devices[0].deeds = vec![known("pull", true), known("kill", false)];
+    let device = place_of_it.devices[0].name.clone();
+    let run_of = RunMeta { topology: place_of_it.clone(), ..meta("r1") };
+    let not_undone = |trial: &Trial| TestbedError::NotUndone {
+        label: trial.label.clone(),
+        cause: "it is left".into(),
+    };
+    for (ends, left) in [("well", 0), ("stopped", 0), ("not undone", 1), ("killed", 1)] {
+        let place = Place::new(&format!("deed-{}", ends.replace(' ', "-")));
+        let store = Store::open(&place.store()).expect("a new store");
+        store.create_run(&run_of).expect("a new run");
+        let file = place.store();
+        let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let note = std::rc::Rc::clone(&seen);
+        let play = move |_: usize, trial: &Trial| {
+            let reader = Store::open(&file).expect("the same store");
+            note.borrow_mut().extend(reader.begun_deeds("r1").expect("readable"));
+            match ends {
+                "well" => Ok(echo_record(0, 64, 20_000.0, &mut Chance::new(1))),
+                "stopped" => Err(TestbedError::Interrupted),
+                "killed" => panic!("on purpose"),
+                _ => Err(not_undone(trial)),
+            }
+        };
+        let inner = Box::new(Scripted::new(place_of_it.clone(), play));
+        let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
+        let mut asked = trial(0);
+        asked.subject = Some(Subject { device: device.clone(), variant: None });
+        let deed = |name: &str| Deed::Do { name: name.to_owned() };
+        asked.events = ["pull", "kill", "pull"]
+            .map(|name| Event { at: measure::Nanos::ZERO, deed: deed(name) })
+            .to_vec();
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| journal.run(&asked)));
+        assert_eq!(ran.is_err(), ends == "killed");
+        let during: Vec<String> = seen.borrow().iter().map(|b| b.deed.clone()).collect();
+        assert_eq!(during, ["pull"], "{ends}");
+        let begun = Store::open(&place.store()).expect("the same store").begun_deeds("r1");
+        assert_eq!(begun.expect("readable").len(), left, "{ends}");
+    }
+}
+
+#[test]
+fn a_run_that_is_older_than_deeds_goes_on() {
+    let store = Store::open(Path::new(":memory:")).expect("a new store");
+    store.create_run(&meta("r1")).expect("a new run");
+    let mut inner = testbed(1).0;
+    inner.topology.devices[0].deeds = vec![KnownDeed { name: "pull".to_owned(), undo: true }];
+    assert!(Journal::new(&store, "r1", inner).is_ok());
 }
 
 #[test]
