@@ -17,6 +17,7 @@ mod controller;
 mod demo;
 mod endings;
 mod fabric;
+mod failover;
 mod goodput;
 mod harness;
 mod interrupted;

@@ -4,7 +4,7 @@
 //! Owns a ping as the witness. Needs root and iproute2; with routing daemons, frr.
 
 pub mod bed;
-mod frr;
+pub mod frr;
 
 use std::process::{Command, Stdio};
 use std::thread;

@@ -1,0 +1,222 @@
+//! `failover` held against outages that no code of ours makes: nftables' timers and its counter of
+//! frames dropped, frr's BFD, the kernel's choice of a path.
+//!
+//! Owns what each of these may come to. Never asserts a time beyond what they allow. Needs root,
+//! iproute2 and nft; with routing daemons, frr.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::harness::spaces::space;
+use super::harness::{Scratch, alone, find, full, json, switchmark, wait_for};
+use super::two_paths::bed::{Bed, Plan, Routing};
+use super::two_paths::frr::{self, Ospf};
+
+/// A tick of the kernel's clock, by which its timers go, in milliseconds.
+const TICK: f64 = 4.0;
+
+/// The file of a bed, with more in its device's table.
+fn with(bed: &Bed, scratch: &Scratch, more: &str) -> PathBuf {
+    let text = std::fs::read_to_string(&bed.file).expect("a testbed file");
+    let file = scratch.path("testbed.toml");
+    let text = text.replacen("kind = \"router\"\n", &format!("kind = \"router\"\n{more}"), 1);
+    std::fs::write(&file, text).expect("writes");
+    file
+}
+
+/// The figures of a run of the program.
+fn figures(file: &Path, args: &[&str]) -> Vec<Value> {
+    let mut command = Command::new(switchmark());
+    command.arg("failover").args(args).args(["--json", "--quiet", "--testbed"]).arg(file);
+    let folder = file.parent().expect("a folder");
+    let output = command.current_dir(folder).output().expect("it starts");
+    json(&output)["figures"].as_array().expect("figures").clone()
+}
+
+fn is(row: &Value, conditions: &[(&str, &str)]) -> bool {
+    conditions.iter().all(|(key, value)| row["conditions"][*key] == *value)
+}
+
+#[track_caller]
+fn one<'a>(rows: &'a [Value], metric: &str, conditions: &[(&str, &str)]) -> &'a Value {
+    let own = |row: &&Value| row["metric"] == metric && is(row, conditions);
+    rows.iter().find(own).unwrap_or_else(|| panic!("no {metric} of {conditions:?}: {rows:#?}"))
+}
+
+fn number(row: &Value, key: &str) -> Option<f64> {
+    row[key].as_f64()
+}
+
+/// A deed that lasts as long as a timer of the kernel's, and leaves a counter of what it dropped.
+fn timer(ms: u32) -> String {
+    let (r1, name) = (space("r1"), format!("timer-{ms}"));
+    let rules = format!(
+        "table netdev gone; delete table netdev gone; table netdev gone {{ \
+         counter dropped {{ }}; set away {{ type ipv4_addr; flags timeout; \
+         elements = {{ 198.18.2.2 timeout {ms}ms }}; }}; \
+         chain in {{ type filter hook ingress device lan priority 0; \
+         ip daddr @away counter name dropped drop; }}; }}"
+    );
+    format!("[[device.deed]]\nname = \"{name}\"\nrun = '''ip netns exec {r1} nft '{rules}' '''\n")
+}
+
+/// Frames that the rule of the last such deed dropped.
+fn dropped() -> u64 {
+    let mut command = Command::new(find("ip").expect("looked for before"));
+    command.args(["netns", "exec", &space("r1"), "nft", "-j", "list", "counters"]);
+    let output = command.stdin(Stdio::null()).output().expect("starts");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let counters = told["nftables"].as_array().expect("a list").iter();
+    let packets = counters.filter_map(|one| one["counter"]["packets"].as_u64());
+    packets.last().expect("a counter")
+}
+
+/// Outages of 50, 200 and 1,000 ms, each a timer of nftables, of one flow of a thousand frames a
+/// second.
+#[test]
+fn an_outage_is_as_long_as_the_timer_that_makes_it() {
+    const TEST: &str = "an_outage_is_as_long_as_the_timer_that_makes_it";
+    let Some(_alone) = alone(TEST, &["ip", "nft"]) else { return };
+    let scratch = Scratch::new("failover-timers");
+    let bed = Bed::new(&scratch, Plan { paths: 1, hash_policy: 0, routing: Routing::Fixed });
+    let times = [50, 200, 1_000];
+    let deeds: String = times.iter().map(|ms| timer(*ms)).collect();
+    let file = scratch.path("timers.toml");
+    let text = std::fs::read_to_string(&bed.file).expect("a testbed file");
+    let hosts = text.find("[[host]]").expect("they are there");
+    let device = "[[device]]\nname = \"core\"\nkind = \"router\"\n";
+    std::fs::write(&file, [device, &deeds, &text[hosts..]].concat()).expect("writes");
+    let (trials, mut right) = (if full() { 34 } else { 2 }, 0);
+    for _ in 0..trials {
+        for ms in times {
+            let deed = format!("timer-{ms}");
+            let args = ["--deed", &deed, "--flows", "1", "--blocks", "1", "--before", "200ms"];
+            let rows =
+                figures(&file, &[&args[..], &["--away", "900ms", "--after", "500ms"]].concat());
+            let truth = dropped() as f64;
+            let of = [("deed", deed.as_str()), ("phase", "failure")];
+            let outage = one(&rows, "outage", &of);
+            let found = number(outage, "value").expect("it is shown") / 1e6;
+            let lost = one(&rows, "lost_frames", &[("deed", &deed)]);
+            println!("{deed}: {found} ms, {truth} frames dropped: {lost}");
+            let by_timer = (found - f64::from(ms)).abs() <= 1.0 + 1.0 + TICK;
+            let by_frames = number(lost, "value") == Some(truth) && (found - truth).abs() < 1e-6;
+            right += u32::from(by_timer && by_frames);
+            assert!(by_frames || !full(), "frame for frame: {outage:#}");
+        }
+    }
+    let all = trials * times.len() as u32;
+    println!("{right} of {all} right");
+    assert_eq!(right, all);
+}
+
+/// BFD of 3 x 50 ms and of 3 x 300 ms: the last packet came within one interval before the failure,
+/// and each is sent up to a quarter earlier than its time (RFC 5880 §6.8.7).
+#[test]
+fn a_black_hole_is_found_by_bfd_within_its_time() {
+    const TEST: &str = "a_black_hole_is_found_by_bfd_within_its_time";
+    if !frr::installed(TEST) {
+        return;
+    }
+    let Some(_alone) = alone(TEST, &["ip", "nft", "vtysh"]) else { return };
+    for interval_ms in [50_u32, 300] {
+        let scratch = Scratch::new("failover-bfd");
+        let routing = Routing::Ospf(Ospf { interval_ms, equal_cost: true });
+        let bed = Bed::new(&scratch, Plan { paths: 2, hash_policy: 1, routing });
+        let blocks = if full() { "10" } else { "3" };
+        let deeds = ["--deed", "blackhole-1,link-1-down", "--flows", "32", "--blocks", blocks];
+        let rows = figures(&bed.file, &[&deeds[..], &["--after", "4s"]].concat());
+        let of = |metric, deed| one(&rows, metric, &[("deed", deed), ("phase", "failure")]);
+        let hole = of("outage", "blackhole-1");
+        let found = number(hole, "value").expect("it is shown") / 1e6;
+        let interval = f64::from(interval_ms);
+        println!("BFD of 3 x {interval_ms} ms: {hole:#}");
+        // The other way is in the kernel within a few scheduling rounds of two busy processors.
+        assert!((2.0 * interval..3.0 * interval + 200.0).contains(&found), "{found}");
+        assert!(number(hole, "low") <= number(hole, "value"), "{hole:#}");
+        let away = |deed| number(of("flows_affected", deed), "value").expect("a share");
+        let half = 0.15..0.85;
+        assert!(half.contains(&away("blackhole-1")), "flows of the other path stay");
+        let text = hole["caveats"].to_string();
+        assert!(!text.contains("until-undone") && !text.contains("not-recovered"), "{text}");
+        // Carrier is seen at once, whatever BFD's time.
+        let carrier = of("outage", "link-1-down");
+        let longest = number(carrier, "high").expect("a bound at least") / 1e6;
+        assert!(longest < 2.0 * 300.0, "{carrier:#}");
+    }
+}
+
+/// What a testbed file says of the paths of a bed, and how r1 is asked.
+fn counted(paths: u8) -> String {
+    let names: Vec<String> = (1..=paths).map(|path| format!("\"p{path}\"")).collect();
+    let mut text = format!("paths = [{}]\nports = {{ \"1\" = \"lan\" }}\n", names.join(", "));
+    let _ = writeln!(
+        text,
+        "counters = {{ command = [\"ip\", \"-n\", \"{}\", \"-s\", \"-j\", \"link\"], \
+         port = \"$[*].ifname\", map = {{ rx_packets = \"$[*].stats64.rx.packets\", \
+         tx_packets = \"$[*].stats64.tx.packets\" }} }}",
+        space("r1")
+    );
+    text
+}
+
+/// By ports where the kernel's policy looks at them; else all flows take one path.
+#[test]
+fn shares_are_those_of_the_kernels_hash() {
+    const TEST: &str = "shares_are_those_of_the_kernels_hash";
+    let Some(_alone) = alone(TEST, &["ip", "nft"]) else { return };
+    for hash_policy in [0, 1] {
+        let scratch = Scratch::new("failover-hash");
+        let plan = Plan { paths: 8, hash_policy, routing: Routing::Fixed };
+        let bed = Bed::new(&scratch, plan);
+        // A device's file has one end of its paths: hosts at the other are not its own.
+        let file = with(&bed, &scratch, &counted(8));
+        let before = bed.sent();
+        let args = ["--deed", "nothing", "--flows", "192", "--rate", "50pps", "--blocks", "1"];
+        let rows = figures(&file, &args);
+        let sent: Vec<u64> = bed.sent().iter().zip(&before).map(|(now, then)| now - then).collect();
+        let all: u64 = sent.iter().sum();
+        println!("policy {hash_policy}: {sent:?}");
+        for (path, frames) in (1..).zip(&sent) {
+            let share = one(&rows, "path_share", &[("member", &format!("core/p{path}"))]);
+            let (found, truth) = (number(share, "value"), *frames as f64 / all as f64);
+            assert!(found.is_some_and(|found| (found - truth).abs() < 0.01), "{share:#} {truth}");
+        }
+        let idle = number(one(&rows, "idle_paths", &[]), "value");
+        assert_eq!(idle, Some(if hash_policy == 0 { 7.0 } else { 0.0 }), "{rows:#?}");
+        if hash_policy == 1 {
+            // One of eight is dead: it keeps its carrier, and nothing comes through.
+            bed.deed("blackhole-3").run();
+            let rows = figures(&file, &args);
+            bed.deed("blackhole-3").undo();
+            let silent = number(one(&rows, "flows_silent", &[]), "value").expect("counted");
+            println!("{silent} of 192 flows are silent");
+            assert!((8.0..48.0).contains(&silent), "an eighth, but for chance: {silent}");
+        }
+    }
+}
+
+/// Whatever ends a run while something is done to a device: it is undone.
+#[test]
+fn what_was_done_is_undone_when_the_run_is_stopped() {
+    const TEST: &str = "what_was_done_is_undone_when_the_run_is_stopped";
+    let Some(_alone) = alone(TEST, &["ip", "nft"]) else { return };
+    let scratch = Scratch::new("failover-stopped");
+    let bed = Bed::new(&scratch, Plan { paths: 2, hash_policy: 1, routing: Routing::Fixed });
+    let mut command = Command::new(switchmark());
+    command.args(["failover", "--deed", "link-1-down", "--blocks", "6", "--away", "20s"]);
+    command.arg("--testbed").arg(&bed.file).current_dir(scratch.folder());
+    let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("starts");
+    wait_for("the link to be taken down", || bed.ways("r1") == [2]);
+    thread::sleep(Duration::from_millis(200));
+    kill(Pid::from_raw(run.id() as i32), Signal::SIGINT).expect("it runs");
+    run.wait().expect("it ends");
+    assert_eq!(bed.ways("r1"), [1, 2], "the link is up again");
+}
