@@ -10,6 +10,7 @@ mod clocks;
 mod command;
 mod conduct;
 mod deadline_writer;
+mod deeds;
 mod delays;
 mod discovery;
 mod facts;

@@ -193,6 +193,9 @@ pub fn carry_out(
         Start::New(run) => run.seed,
     };
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
+    if let Start::Again(meta) = &start {
+        undo_left(store, &meta.id, &opened)?;
+    }
     let (studies, times) = match &start {
         Start::Again(meta) => (&meta.studies, meta.topology.another_time.clone()),
         Start::New(run) => (&run.studies, run.another_time.clone()),
@@ -233,6 +236,20 @@ pub fn carry_out(
     let cable = times.map(|times| (times, runs));
     let ran = conduct(store, meta, (opened, cable), data, hear)?;
     ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
+}
+
+/// What an earlier process of the run did to devices and may not have undone is undone before
+/// anything is looked at: a link that is still down would be the user's fault.
+fn undo_left(store: &Store, run: &str, opened: &Opened) -> Result<(), Failure> {
+    for begun in store.begun_deeds(run)? {
+        opened.undo_left(&begun.device, &begun.deed).map_err(Failure::unusable)?;
+        store.note_undone(run, &begun)?;
+        tell(&format!(
+            "device `{}`: `{}`, which an earlier process began, is undone\n",
+            begun.device, begun.deed
+        ));
+    }
+    Ok(())
 }
 
 /// A new run on a testbed that is up.

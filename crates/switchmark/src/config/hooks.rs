@@ -1,4 +1,4 @@
-//! What the user's own commands can do to a device: put it into a variant, reset it.
+//! What the user's own commands can do to a device: put it into a variant, reset it, disturb it.
 //!
 //! Data only: the controller executes it. A command is a line for `sh -c`, taken from the testbed
 //! file as it stands; nothing is ever put into it.
@@ -17,6 +17,19 @@ pub struct DeviceHooks {
     pub variants: BTreeMap<String, VariantHook>,
     /// Resets it (RFC 6201); returns when the reset was begun.
     pub reset: Option<String>,
+    /// What may be done to it while a load runs, by the deed's name.
+    pub deeds: BTreeMap<String, DeedHook>,
+}
+
+/// How something is done to a device, and undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeedHook {
+    /// Does it; exit status 0 means that it is done.
+    pub run: String,
+    /// Takes it back. It may be run where nothing was done, or twice.
+    pub undo: Option<String>,
+    /// For so long either may run.
+    pub timeout: Nanos,
 }
 
 /// How a device gets into a variant.

@@ -27,9 +27,9 @@ use super::numbers::Numbers;
 use super::orders::Scene;
 use super::pool::AgentPool;
 use super::sender_split::SenderSplit;
-use super::subjects::{self, Subjects};
+use super::subjects::Subjects;
 use super::trial_error::TrialError;
-use super::{Stop, models, site};
+use super::{Stop, deeds, models, site};
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, Collected, OffloadChange};
 
@@ -300,13 +300,18 @@ impl<'a> Conduct<'a> {
         let stop = self.pool.stop().clone();
         let over = Stop::new();
         thread::scope(|scope| {
-            let over = &over;
-            let deeds = scope
-                .spawn(move || subjects::carry_out(trial, window, (known, lab), (&stop, over)));
+            // Also where collecting panics: what was done is undone before the panic goes on.
+            let ended = Ending(&over);
+            let (over, stop) = (&over, &stop);
+            let deeds =
+                scope.spawn(move || deeds::carry_out(trial, window, (known, lab), (stop, over)));
             let collected = self.collect(hosts, window);
-            over.ask();
-            let deeds = deeds.join().unwrap_or_else(|panic| resume_unwind(panic));
-            Ok((collected?, deeds?))
+            drop(ended);
+            match deeds.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+                // Worse than whatever ended the trial.
+                Err(left @ TrialError::NotUndone(_)) => Err(left),
+                deeds => Ok((collected?, deeds?)),
+            }
         })
     }
 
@@ -337,6 +342,15 @@ impl<'a> Conduct<'a> {
             Some(host) => Err(self.pool.unexpected(&host, "reports")),
             None => Ok(collected),
         }
+    }
+}
+
+/// Whatever ends this, the trial is over.
+struct Ending<'a>(&'a Stop);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.ask();
     }
 }
 

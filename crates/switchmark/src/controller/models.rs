@@ -120,6 +120,8 @@ fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
         ("too_long", Cause::TooLong),
         ("reset", Cause::Reset),
         ("broken_cable", Cause::Broken),
+        ("link_down", Cause::LinkDown),
+        ("blackholed", Cause::Blackholed),
     ];
     let count = |cause| edge.dropped.get(&cause).copied().unwrap_or(0);
     let mut counters: Vec<(&str, u64)> = reasons.map(|(name, cause)| (name, count(cause))).to_vec();

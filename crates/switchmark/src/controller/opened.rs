@@ -61,6 +61,14 @@ impl Opened {
         }
     }
 
+    /// A run goes on that began a deed at a device: it is undone, whether it was or not.
+    pub fn undo_left(&self, device: &str, deed: &str) -> Result<(), Failed> {
+        match self {
+            Self::Live(live) => live.testbed.undo_left(device, deed),
+            Self::Virtual(_) => Ok(()),
+        }
+    }
+
     /// Keeps other runs from the hosts' test ports. A model is nobody else's.
     pub fn hold(&mut self, holder: &str) -> Result<(), Failed> {
         match self {

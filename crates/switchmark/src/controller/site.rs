@@ -16,9 +16,10 @@ use lab::{
     LabError, LabPlan, LabSpec, SubjectPlan, XdpForwarder,
 };
 use trial::Trial;
+use trial::counters::QDISC_DROPS;
 use trial::record::{PortCounters, Side};
 use trial::topology::{
-    AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology,
+    AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, KnownDeed, PortRef, Topology,
 };
 use trial::{Backend, Flow, FlowKind, Reception};
 
@@ -168,7 +169,7 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
     Some(Device {
         variants: lab.variants(&subject.name),
         resettable: true,
-        deeds: Vec::new(),
+        deeds: lab.deeds(&subject.name).into_iter().map(known).collect(),
         name: subject.name.clone(),
         kind: match first.kind {
             lab::DeviceKind::Switch => DeviceKind::Switch,
@@ -178,6 +179,11 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
         port_queue: limit.map(|l| l.queue),
         facts,
     })
+}
+
+/// Whatever a lab does to a port it can undo.
+fn known(deed: lab::PortDeed) -> KnownDeed {
+    KnownDeed { name: deed.as_str().to_owned(), undo: true }
 }
 
 /// What a device drops on purpose.
@@ -219,7 +225,12 @@ fn counters_inside(
     device: &DevicePlan,
 ) -> Result<Vec<InterfaceCounters>, Box<dyn Error + Send + Sync>> {
     let interfaces = interfaces(device);
-    Ok(lab.inside(&device.name, || counters::interfaces(&interfaces))??)
+    let mut all = lab.inside(&device.name, || counters::interfaces(&interfaces))??;
+    for one in &mut all {
+        let before = lab.dropped_before(&device.name, &one.name);
+        *one.counters.entry(QDISC_DROPS.to_owned()).or_default() += before;
+    }
+    Ok(all)
 }
 
 /// What a device tells of itself, and of its ports.

@@ -10,15 +10,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
-use trial::record::DeedRecord;
-use trial::{Deed, Subject, Trial};
+use trial::Subject;
 
 use super::Stop;
 use super::command::{self, CommandError};
-use crate::config::hooks::{Hooks, Ready, ReadyBy, VariantHook};
+use crate::config::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
 use crate::failed::Failed;
 use crate::speak::speak;
 
@@ -144,6 +142,11 @@ impl Subjects {
         run.map(drop).map_err(|unapplied| unapplied.failed)
     }
 
+    /// How a deed is done to a device, and undone.
+    pub fn deed(&self, device: &str, name: &str) -> Option<&DeedHook> {
+        self.hooks.get(device)?.deeds.get(name)
+    }
+
     fn try_to_apply(
         &mut self,
         device: &str,
@@ -183,36 +186,6 @@ impl Subjects {
         let probe = probe.as_ref().map(|line| run("probe", line, of, AT_ONCE, stop));
         probe.transpose()
     }
-}
-
-/// Carries the trial's events out, each at its moment after the window's start, until the trial is
-/// `over` or the user asks to stop.
-pub fn carry_out(
-    trial: &Trial,
-    window: Window,
-    (subjects, lab): (&Subjects, Option<&Lab>),
-    (stop, over): (&Stop, &Stop),
-) -> Result<Vec<DeedRecord>, Failed> {
-    let mut deeds = Vec::with_capacity(trial.events.len());
-    for event in &trial.events {
-        if !clock::rest_until(window.start + event.at, || stop.asked() || over.asked()) {
-            return Ok(deeds);
-        }
-        let Some(subject) = &trial.subject else { continue };
-        let begun = clock::monotonic();
-        match &event.deed {
-            Deed::Reset => subjects.reset(&subject.device, lab, stop)?,
-            Deed::Do { .. } | Deed::Undo { .. } => {
-                let (deed, device) = (&event.deed, &subject.device);
-                return Err(Failed::new(format!(
-                    "{deed} of device `{device}`: the testbed has no such deed"
-                )));
-            }
-        }
-        let took = clock::monotonic().saturating_sub(begun);
-        deeds.push(DeedRecord { at: begun.saturating_sub(window.start), took });
-    }
-    Ok(deeds)
 }
 
 /// Does it; where that lasts, whoever waits is told for what, and how long it may be.
@@ -296,7 +269,7 @@ mod tests {
         let timeout = Nanos::from_millis(60);
         let hook = VariantHook { apply: apply.to_owned(), timeout, ready, probe: None };
         let variants = BTreeMap::from([("new".to_owned(), hook)]);
-        let hooks = DeviceHooks { variants, reset: None };
+        let hooks = DeviceHooks { variants, ..DeviceHooks::default() };
         Subjects::new(Hooks::from([("sw1".to_owned(), hooks)]))
     }
 

@@ -28,7 +28,7 @@ use super::program::own_file;
 use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
-use super::{Stop, site};
+use super::{Stop, deeds, site};
 use crate::config::resolved::{self, Source};
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, in_words};
@@ -189,6 +189,14 @@ impl LiveTestbed {
         self.subjects.left_in(variants);
     }
 
+    /// Undoes what an earlier process did to a device. A lab went with it.
+    pub fn undo_left(&self, device: &str, deed: &str) -> Result<(), Failed> {
+        match self.lab {
+            Some(_) => Ok(()),
+            None => deeds::undo_left(&self.subjects, device, deed),
+        }
+    }
+
     /// What hosts and device are, for the report.
     pub fn facts(&self) -> &Facts {
         &self.facts
@@ -346,6 +354,11 @@ impl LiveTestbed {
                 self.pool.abort();
                 let reason = failed.to_string();
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
+            }
+            Err(TrialError::NotUndone(left)) => {
+                self.pool.abort();
+                let (label, cause) = (trial.label.clone(), Box::new(left));
+                Err(TestbedError::NotUndone { label, cause })
             }
             Err(mishap) => self.give_up(mishap),
         }

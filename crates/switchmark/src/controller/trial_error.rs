@@ -18,6 +18,9 @@ pub enum TrialError {
     /// had.
     #[error(transparent)]
     Failed(#[from] Failed),
+    /// What was done to a device could not be undone: it is left changed.
+    #[error(transparent)]
+    NotUndone(Failed),
 }
 
 impl TrialError {

@@ -230,6 +230,18 @@ const COUNTERS: &[&str] = &[
     "counters = { snmp = \"sw1\", credentials = { env = \"X\" }, oids = { tail_drops = \"1.3.six\" } }",
 ];
 
+/// Of a device in a testbed file, too.
+const DEEDS: &[&str] = &[
+    "deed = [{ name = \"pull\", run = \"true\" }, { name = \"pull\", run = \"false\" }]",
+    "deed = [{ name = \"reset\", run = \"true\" }]",
+    "deed = [{ name = \"pull 1\", run = \"true\" }]",
+    "deed = [{ name = \"pull\", undo = \"true\" }]",
+    "deed = [{ name = \"pull\", run = \"true\", undo = \"\" }]",
+    "deed = [{ name = \"pull\", run = \"true\", undone = \"true\" }]",
+    "deed = [{ name = \"pull\", run = \"true\", timeout = 60 }]",
+    "deed = [{ name = \"pull\", run = \"true\", timeout = \"10ms\" }]",
+];
+
 /// Behind a study of latency.
 const CAMPAIGNS: &[&str] = &[
     "[campaign]\nblocks = 10\n",
@@ -295,10 +307,10 @@ fn bad_input_is_answered_as_recorded() {
         files.write("bad.toml", &written);
         let _ = writeln!(text, "{written}\n{}", files.told("run DIR/bad.toml"));
     }
-    for counters in COUNTERS {
-        files.write("bad.toml", &format!("{HOSTS}{counters}\n"));
+    for keys in COUNTERS.iter().chain(DEEDS) {
+        files.write("bad.toml", &format!("{HOSTS}{keys}\n"));
         let told = files.told("latency --testbed DIR/bad.toml");
-        let _ = writeln!(text, "{counters}\n{told}");
+        let _ = writeln!(text, "{keys}\n{told}");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/bad_inputs.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {

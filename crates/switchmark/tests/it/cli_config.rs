@@ -180,6 +180,14 @@ probe = "ssh sw1 uname -r"
 name = "loud"
 apply = "true"
 ready = { command = "ping -c1 sw1" }
+[[device.deed]]
+name = "uplink-1-down"
+run = "ssh sw1 ip link set swp1 down"
+undo = "ssh sw1 ip link set swp1 up"
+timeout = "5m"
+[[device.deed]]
+name = "kill-bgpd"
+run = "ssh sw1 pkill bgpd"
 "#;
 
 #[test]
@@ -209,6 +217,14 @@ fn commands_of_a_device_reach_the_controller_as_they_stand() {
     let by_command = ReadyBy::Command("ping -c1 sw1".to_owned());
     assert_eq!(ready("loud"), Some(Ready { by: by_command, timeout: Nanos::from_secs(300) }));
     assert_eq!(hooks.variants["rt"].probe.as_deref(), Some("ssh sw1 uname -r"));
+    let known: Vec<(&str, bool)> =
+        device.deeds.iter().map(|deed| (deed.name.as_str(), deed.undo)).collect();
+    assert_eq!(known, [("uplink-1-down", true), ("kill-bgpd", false)]);
+    let deed = &hooks.deeds["uplink-1-down"];
+    assert_eq!(deed.run, "ssh sw1 ip link set swp1 down");
+    assert_eq!(deed.undo.as_deref(), Some("ssh sw1 ip link set swp1 up"));
+    assert_eq!(deed.timeout, Nanos::from_secs(300));
+    assert_eq!(hooks.deeds["kill-bgpd"].timeout, Nanos::from_secs(60));
     let port = &topology.hosts[1].ports[0];
     assert_eq!(port.address6, "2001:2::2".parse().ok());
     let counts: Vec<(String, u16)> =
@@ -411,6 +427,7 @@ fn is_known(key: &str) -> bool {
         "[lab.device]\n",
         "[[device]]\n",
         "[[device]]\n[[device.variant]]\n",
+        "[[device]]\n[[device.deed]]\n",
         "[[host]]\n",
         "[[host]]\n[[host.port]]\n",
         "[sim]\nprofile = \"x.toml\"\n",

@@ -14,6 +14,7 @@ mod clusters;
 mod conformance;
 mod containers;
 mod controller;
+mod deeds;
 mod demo;
 mod endings;
 mod fabric;

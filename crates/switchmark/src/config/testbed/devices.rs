@@ -1,5 +1,5 @@
-//! The file's devices: what each is, the variants it can be put into, and the command that resets
-//! it.
+//! The file's devices: what each is, the variants it can be put into, the command that resets it,
+//! and those that disturb it.
 //!
 //! Owns the shape of these tables and every check on them. Never runs a command, and never looks
 //! into one: it is the user's own line for `sh -c`.
@@ -10,11 +10,11 @@ use std::path::Path;
 use measure::{Nanos, name};
 use serde::Deserialize;
 use toml::Spanned;
-use trial::topology::{Device, DeviceKind};
+use trial::topology::{Device, DeviceKind, KnownDeed};
 
 use super::counters::{self, CountersFile};
 use crate::config::accounts::Accounts;
-use crate::config::hooks::{DeviceHooks, Hooks, Ready, ReadyBy, VariantHook};
+use crate::config::hooks::{DeedHook, DeviceHooks, Hooks, Ready, ReadyBy, VariantHook};
 use crate::config::source::Fault;
 use crate::config::subjects::AS_FOUND;
 use crate::config::typed::{self, Text};
@@ -23,6 +23,10 @@ use crate::config::typed::{self, Text};
 const APPLIED_WITHIN: Nanos = Nanos::from_secs(15 * 60);
 /// A device that reboots is given so long where the file says nothing.
 const READY_WITHIN: Nanos = Nanos::from_secs(300);
+/// A deed, or its undoing, is given so long where the file says nothing.
+const DONE_WITHIN: Nanos = Nanos::from_secs(60);
+/// What [`DeviceFile::reset`] does is called so.
+const RESET: &str = "reset";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +43,8 @@ pub(super) struct DeviceFile {
     paths: Vec<Text>,
     #[serde(default)]
     variant: Vec<VariantFile>,
+    #[serde(default)]
+    deed: Vec<DeedFile>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -56,6 +62,15 @@ struct VariantFile {
     timeout: Option<Text>,
     ready: Option<Spanned<ReadyFile>>,
     probe: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeedFile {
+    name: Text,
+    run: Text,
+    undo: Option<Text>,
+    timeout: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,7 +96,7 @@ pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
             facts: file.facts.clone(),
             variants: file.variant.iter().map(|v| v.name.get_ref().clone()).collect(),
             resettable: file.reset.is_some(),
-            deeds: Vec::new(),
+            deeds: file.deed.iter().map(DeedFile::known).collect(),
         })
         .collect()
 }
@@ -132,7 +147,42 @@ fn hooks_of(file: &DeviceFile) -> Result<DeviceHooks, Fault> {
         };
         variants.insert(name.clone(), hook);
     }
-    Ok(DeviceHooks { variants, reset: file.reset.as_ref().map(command).transpose()? })
+    let reset = file.reset.as_ref().map(command).transpose()?;
+    Ok(DeviceHooks { variants, reset, deeds: deeds(file)? })
+}
+
+impl DeedFile {
+    fn known(&self) -> KnownDeed {
+        KnownDeed { name: self.name.get_ref().clone(), undo: self.undo.is_some() }
+    }
+}
+
+fn deeds(file: &DeviceFile) -> Result<BTreeMap<String, DeedHook>, Fault> {
+    let mut deeds = BTreeMap::new();
+    for deed in &file.deed {
+        let name = deed.name.get_ref();
+        if name == RESET {
+            return Err(Fault::new(
+                deed.name.span(),
+                format!("`{RESET}` is what the key `{RESET}` of the device does"),
+                "give the deed another name",
+            ));
+        }
+        name_is_one("deed", &deed.name)?;
+        let hook = DeedHook {
+            run: command(&deed.run)?,
+            undo: deed.undo.as_ref().map(command).transpose()?,
+            timeout: timeout(deed.timeout.as_ref())?.unwrap_or(DONE_WITHIN),
+        };
+        if deeds.insert(name.clone(), hook).is_some() {
+            return Err(Fault::new(
+                deed.name.span(),
+                format!("device `{}` already has a deed `{name}`", file.name.get_ref()),
+                "give each deed a name of its own",
+            ));
+        }
+    }
+    Ok(deeds)
 }
 
 fn name_is_usable(given: &Text) -> Result<(), Fault> {
@@ -144,14 +194,15 @@ fn name_is_usable(given: &Text) -> Result<(), Fault> {
             "give the variant another name",
         ));
     }
-    if !name::is_name(text) {
-        return Err(Fault::new(
-            given.span(),
-            format!("`{text}` can't be the name of a variant"),
-            name::RULE,
-        ));
+    name_is_one("variant", given)
+}
+
+fn name_is_one(of: &str, given: &Text) -> Result<(), Fault> {
+    let text = given.get_ref();
+    if name::is_name(text) {
+        return Ok(());
     }
-    Ok(())
+    Err(Fault::new(given.span(), format!("`{text}` can't be the name of a {of}"), name::RULE))
 }
 
 fn command(line: &Text) -> Result<String, Fault> {

@@ -1,0 +1,191 @@
+//! What a trial has done to its device while the load runs, and that it is undone.
+//!
+//! Owns the moments, and one promise: a deed that was begun and has a way back is undone before the
+//! trial is over, whatever ends it (the load, the user, a flow or a command that failed, a panic).
+//! What could not be undone is an error of its own, which ends the run and says what leads back.
+//! Never undoes what it did not begin, and never puts anything into a command's line.
+
+use dataplane::{Window, clock};
+use lab::{Lab, PortDeed};
+use trial::record::DeedRecord;
+use trial::{Deed, PortRef, Trial};
+
+use super::Stop;
+use super::command::{self, CommandError};
+use super::subjects::Subjects;
+use super::trial_error::TrialError;
+use crate::config::hooks::DeedHook;
+use crate::failed::Failed;
+use crate::protocol::in_words;
+use crate::speak::speak;
+
+/// So often a way back is tried: it may be gone twice, and what failed once may work.
+const ATTEMPTS: u32 = 2;
+
+/// Carries the trial's events out, each at its moment after the window's start, until the trial is
+/// `over` or the user asks to stop. When this returns, nothing is left of them that can be undone.
+pub fn carry_out(
+    trial: &Trial,
+    window: Window,
+    (subjects, lab): (&Subjects, Option<&Lab>),
+    (stop, over): (&Stop, &Stop),
+) -> Result<Vec<DeedRecord>, TrialError> {
+    let Some(subject) = &trial.subject else { return Ok(Vec::new()) };
+    let port = trial.receiver();
+    let mut doing = Doing { device: &subject.device, port, subjects, lab, begun: Vec::new() };
+    let done = doing.each(trial, window, (stop, over));
+    doing.undo_all().map_err(TrialError::NotUndone)?;
+    Ok(done?)
+}
+
+/// Undoes what an earlier process began, which may have been killed before it did so itself.
+pub fn undo_left(subjects: &Subjects, device: &str, name: &str) -> Result<(), Failed> {
+    let begun = vec![name.to_owned()];
+    let mut doing = Doing { device, port: None, subjects, lab: None, begun };
+    doing.undo_all()
+}
+
+/// Events under way.
+struct Doing<'a> {
+    device: &'a str,
+    /// Where a lab does it: the far end of this port's cable.
+    port: Option<&'a PortRef>,
+    subjects: &'a Subjects,
+    lab: Option<&'a Lab>,
+    /// Deeds that may have been done and have a way back.
+    begun: Vec<String>,
+}
+
+impl<'a> Doing<'a> {
+    fn each(
+        &mut self,
+        trial: &Trial,
+        window: Window,
+        (stop, over): (&Stop, &Stop),
+    ) -> Result<Vec<DeedRecord>, Failed> {
+        let mut deeds = Vec::with_capacity(trial.events.len());
+        for event in &trial.events {
+            if !clock::rest_until(window.start + event.at, || stop.asked() || over.asked()) {
+                break;
+            }
+            let begun = clock::monotonic();
+            match &event.deed {
+                Deed::Reset => self.subjects.reset(self.device, self.lab, stop)?,
+                Deed::Do { name } => self.begin(name, stop)?,
+                Deed::Undo { name } => self.undo(name)?,
+            }
+            let took = clock::monotonic().saturating_sub(begun);
+            deeds.push(DeedRecord { at: begun.saturating_sub(window.start), took });
+        }
+        Ok(deeds)
+    }
+
+    fn begin(&mut self, name: &str, stop: &Stop) -> Result<(), Failed> {
+        let what = format!("do `{name}` to device `{}`", self.device);
+        if let Some(lab) = self.lab {
+            let (deed, port) = self.in_lab(name, &what)?;
+            self.note(name);
+            return lab.disturb(deed, &port.host, &port.port).map_err(Failed::to(what));
+        }
+        let hook = self.hook(name, &what)?;
+        if hook.undo.is_some() {
+            self.note(name);
+        }
+        self.run(what, (name, &hook.run), hook, stop)
+    }
+
+    /// Before it is begun: what fails may have done half of its work.
+    fn note(&mut self, name: &str) {
+        if !self.begun.iter().any(|deed| deed == name) {
+            self.begun.push(name.to_owned());
+        }
+    }
+
+    /// Whoever stops the run stops no way back.
+    fn undo(&mut self, name: &str) -> Result<(), Failed> {
+        let what = format!("undo `{name}` of device `{}`", self.device);
+        if let Some(lab) = self.lab {
+            let (deed, port) = self.in_lab(name, &what)?;
+            lab.restore(deed, &port.host, &port.port).map_err(Failed::to(what))?;
+        } else {
+            let hook = self.hook(name, &what)?;
+            let line = hook.undo.as_ref();
+            let line = line.ok_or_else(|| Failed::new(format!("{what}: no command leads back")))?;
+            self.run(what, (name, line), hook, &Stop::new())?;
+        }
+        self.begun.retain(|deed| deed != name);
+        Ok(())
+    }
+
+    /// The last one first. All are tried; the first that fails is told.
+    fn undo_all(&mut self) -> Result<(), Failed> {
+        let mut left = Ok(());
+        while let Some(name) = self.begun.last().cloned() {
+            let mut undone = self.undo(&name);
+            for _ in 1..ATTEMPTS {
+                undone = undone.or_else(|_| self.undo(&name));
+            }
+            self.begun.retain(|deed| *deed != name);
+            if let Err(cause) = undone {
+                left = left.and(Err(self.left(&name, &cause)));
+            }
+        }
+        left
+    }
+
+    fn left(&self, name: &str, cause: &Failed) -> Failed {
+        let device = self.device;
+        let hook = self.subjects.deed(device, name).filter(|_| self.lab.is_none());
+        let back = hook.and_then(|hook| hook.undo.as_deref()).map_or_else(
+            || "the lab goes with this run".to_owned(),
+            |line| format!("what leads back is `{line}`, with SWITCHMARK_DEVICE={device} and SWITCHMARK_DEED={name}"),
+        );
+        let cause = in_words(cause);
+        Failed::new(format!("device `{device}` is left with `{name}` done to it: {cause}; {back}"))
+    }
+
+    fn hook(&self, name: &str, what: &str) -> Result<&'a DeedHook, Failed> {
+        let hook = self.subjects.deed(self.device, name);
+        hook.ok_or_else(|| Failed::new(format!("{what}: the testbed has no such deed")))
+    }
+
+    fn in_lab(&self, name: &str, what: &str) -> Result<(PortDeed, &'a PortRef), Failed> {
+        let failed = |why: &str| Failed::new(format!("{what}: {why}"));
+        let deed = PortDeed::ALL.into_iter().find(|deed| deed.as_str() == name);
+        let deed = deed.ok_or_else(|| failed("a lab has no such deed"))?;
+        Ok((deed, self.port.ok_or_else(|| failed("no flow is measured"))?))
+    }
+
+    /// The names go into the environment, never into the line.
+    fn run(
+        &self,
+        what: String,
+        (name, line): (&str, &str),
+        hook: &DeedHook,
+        stop: &Stop,
+    ) -> Result<(), Failed> {
+        let environment = [("SWITCHMARK_DEVICE", self.device), ("SWITCHMARK_DEED", name)];
+        command::run(line, &environment, hook.timeout, stop).map(drop).map_err(|cause| {
+            let advice = match &cause {
+                CommandError::Stopped => return Failed::because(what, cause),
+                CommandError::Slow { .. } => {
+                    "give the deed a longer `timeout`, or a faster command"
+                }
+                _ => "try the line by hand, and put it right in the testbed file",
+            };
+            Failed::new(format!("{what}: {cause}; {advice}"))
+        })
+    }
+}
+
+impl Drop for Doing<'_> {
+    /// A panic on the way here is no reason to leave a device changed.
+    fn drop(&mut self) {
+        if let Err(left) = self.undo_all() {
+            speak(&in_words(&left));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! Deeds in a real lab, by the controller: what is lost is what the deed's time held, the device
+//! says so, and whatever ends a trial the next one finds the device as it was.
+//!
+//! Needs the right to build a lab and says `skipped` without it. Traffic stays in namespaces made
+//! here.
+
+use std::thread;
+use std::time::Duration;
+
+use lab::LabDevice;
+use measure::{FrameRate, Nanos};
+use switchmark::controller::{LiveTestbed, Stop};
+use trial::record::{FlowRecord, TrialRecord};
+use trial::{
+    Backend, Datagrams, Deed, Event, Flow, FlowKind, Gate, Schedule, Subject, Testbed as _,
+    TestbedError, Trial,
+};
+
+use crate::harness::{alone, lab_of, open, size, switchmark as program};
+
+const RATE: f64 = 1000.0;
+/// A frame at each end of an outage, and as many that the machine was late with.
+const EDGES: u64 = 6;
+
+fn trial(testbed: &LiveTestbed, load: Nanos, events: Vec<Event>) -> Trial {
+    let pair = testbed.topology().measured_pairs().remove(0);
+    let schedule = Schedule::Paced(FrameRate(RATE));
+    let kind = Datagrams::plain(size(128), schedule, Backend::Auto, 64);
+    let flows = vec![Flow::measured(&pair, FlowKind::Datagrams(kind))];
+    let device = testbed.topology().devices[0].name.clone();
+    Trial {
+        subject: Some(Subject { device, variant: None }),
+        events,
+        ..Trial::quick("a deed", flows, load, Gate::Flood)
+    }
+}
+
+fn doing(at: u64, name: &str) -> Event {
+    Event { at: Nanos::from_millis(at), deed: Deed::Do { name: name.to_owned() } }
+}
+
+fn undoing(at: u64, name: &str) -> Event {
+    Event { at: Nanos::from_millis(at), deed: Deed::Undo { name: name.to_owned() } }
+}
+
+fn lost(record: &TrialRecord) -> u64 {
+    let FlowRecord::Datagrams(flow) = &record.flows[0] else { panic!("{record:#?}") };
+    flow.received.lost(flow.sent)
+}
+
+/// What the device's port towards the receiver has counted.
+fn counted(record: &TrialRecord, name: &str) -> u64 {
+    let port = record.ports.iter().find(|port| port.place.ends_with("/2"));
+    port.and_then(|port| port.counters.get(name)).copied().unwrap_or(0)
+}
+
+#[test]
+fn what_is_lost_is_what_the_deeds_time_held() {
+    let Some(_alone) = alone("what_is_lost_is_what_the_deeds_time_held", &[]) else { return };
+    for device in [LabDevice::Bridge, LabDevice::Router] {
+        let mut testbed = open(&device, None);
+        let known = testbed.topology().devices[0].deeds.clone();
+        let names: Vec<&str> = known.iter().map(|deed| deed.name.as_str()).collect();
+        assert_eq!(names, ["link-down", "blackhole"]);
+        assert!(known.iter().all(|deed| deed.undo));
+        for name in names {
+            let events = vec![doing(300, name), undoing(500, name)];
+            let asked = trial(&testbed, Nanos::from_millis(2500), events);
+            let record = testbed.run(&asked).expect("the testbed lives");
+            assert!(record.outcome.is_valid(), "{device:?} {name}: {:?}", record.outcome);
+            let [begun, undone] = record.device.deeds[..] else { panic!("{:?}", record.device) };
+            let frames = |time: Nanos| (time.as_secs_f64() * RATE) as u64;
+            let least = frames(undone.at.saturating_sub(begun.at + begun.took));
+            let most = frames((undone.at + undone.took).saturating_sub(begun.at));
+            let lost = lost(&record);
+            println!("{device:?} {name}: {lost} of {least}…{most} frames lost, {undone:?}");
+            assert!(lost + EDGES >= least && lost <= most + EDGES, "{device:?} {name}: {lost}");
+            if name == "blackhole" {
+                assert_eq!(counted(&record, "qdisc_drops"), lost, "{device:?}");
+                assert_eq!(counted(&record, "carrier_changes"), 0);
+            } else {
+                assert_eq!(counted(&record, "carrier_changes"), 2, "{device:?}");
+            }
+        }
+        let after = trial(&testbed, Nanos::from_millis(300), Vec::new());
+        let record = testbed.run(&after).expect("the testbed lives");
+        assert_eq!((record.outcome.is_valid(), lost(&record)), (true, 0), "{record:#?}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a trial under way is waited for")]
+fn whatever_ends_a_trial_its_deeds_are_undone() {
+    let Some(_alone) = alone("whatever_ends_a_trial_its_deeds_are_undone", &[]) else { return };
+    let mut testbed = open(&LabDevice::Bridge, None);
+    let plain = trial(&testbed, Nanos::from_millis(300), Vec::new());
+    // The load ends before the way back's moment, there is none, or a deed fails.
+    for events in [
+        vec![doing(100, "link-down"), undoing(60_000, "link-down")],
+        vec![doing(100, "blackhole"), doing(110, "link-down")],
+        vec![doing(100, "blackhole"), doing(110, "power-off")],
+    ] {
+        let fails = events.last() == Some(&doing(110, "power-off"));
+        let asked = trial(&testbed, Nanos::from_millis(300), events);
+        let record = testbed.run(&asked).expect("the testbed lives");
+        assert_eq!(matches!(record.outcome, trial::Outcome::Failed { .. }), fails, "{record:#?}");
+        let record = testbed.run(&plain).expect("the testbed lives");
+        assert_eq!((record.outcome.is_valid(), lost(&record)), (true, 0), "{record:#?}");
+    }
+    drop(testbed);
+
+    let stop = Stop::new();
+    let place = lab_of(&LabDevice::Bridge, None);
+    let mut testbed = LiveTestbed::open_with(&place, stop.clone(), program()).expect("a lab");
+    let running = |testbed: &LiveTestbed| {
+        let lab = testbed.lab().expect("it is a lab");
+        lab.netlink("h2", |kernel| kernel.link("eth1")).expect("it is there").running
+    };
+    let long = trial(&testbed, Nanos::from_secs(600), vec![doing(0, "link-down")]);
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_secs(2));
+            stop.ask();
+        });
+        testbed.run(&long)
+    });
+    assert!(matches!(ended, Err(TestbedError::Interrupted)), "{ended:?}");
+    assert!(running(&testbed), "the user's wish to stop leaves no link down");
+}
