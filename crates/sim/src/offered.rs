@@ -1,5 +1,6 @@
 //! The deeds that a modelled device offers, by the names that a lab calls them. Data only.
 
+use measure::Nanos;
 use trial::topology::KnownDeed;
 
 /// What can be done to the device's port towards the receiver of the first measured flow.
@@ -27,7 +28,11 @@ impl Offered {
 
     /// As a topology lists them: each can be undone.
     pub(crate) fn known() -> Vec<KnownDeed> {
-        let known = |deed: Self| KnownDeed { name: deed.as_str().to_owned(), undo: true };
+        let known = |deed: Self| KnownDeed {
+            name: deed.as_str().to_owned(),
+            undo: true,
+            settle: Nanos::ZERO,
+        };
         Self::ALL.map(known).to_vec()
     }
 }

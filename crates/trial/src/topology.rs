@@ -10,7 +10,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-use measure::{ByteCount, Rate};
+use measure::{ByteCount, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 pub use another_time::AnotherTime;
@@ -183,6 +183,9 @@ pub struct KnownDeed {
     pub name: String,
     /// Whether there is a way back by command.
     pub undo: bool,
+    /// What the device is given after it to be as it was, where nothing tells that it is.
+    #[serde(default)]
+    pub settle: Nanos,
 }
 
 /// How a device forwards.

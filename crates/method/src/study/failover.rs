@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use measure::{FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::session::{Ask, Session, TRIAL_OVERHEAD};
+use super::session::{Ask, Session};
 use super::ways::{Way, Ways};
 use super::{BLOCKS, Between, Estimate, Profile, SpecProblem, burst, problem};
 use page::Figure;
@@ -103,10 +103,14 @@ impl FailoverSpec {
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let Ok(ways) = self.ways(topology) else { return Estimate::NONE };
-        let of = |way| (self.spreads.len() + self.deeds(topology, &ways, way).len()) as u64;
-        let trials: u64 = ways.subjects().into_iter().map(of).sum();
-        let time = self.profile.phases(self.load()).total() + TRIAL_OVERHEAD;
-        Estimate::trial(time) * (trials * u64::from(self.blocks))
+        let trial = self.profile.trial(self.load());
+        let of = |way| -> Estimate {
+            let deeds = self.deeds(topology, &ways, way).into_iter();
+            let deeds: Estimate =
+                deeds.map(|deed| Estimate { time: trial.time + deed.settle, ..trial }).sum();
+            trial * self.spreads.len() as u64 + deeds
+        };
+        ways.subjects().into_iter().map(of).sum::<Estimate>() * u64::from(self.blocks)
     }
 
     /// See [`super::StudySpec::check`].

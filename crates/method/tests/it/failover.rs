@@ -27,7 +27,8 @@ fn topology() -> Topology {
             rate: None,
         }],
     };
-    let deed = |name: &str, undo| KnownDeed { name: name.to_owned(), undo };
+    let deed =
+        |name: &str, undo| KnownDeed { name: name.to_owned(), undo, settle: Nanos::from_secs(3) };
     let device = Device {
         name: "core".to_owned(),
         kind: DeviceKind::Router,

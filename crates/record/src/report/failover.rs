@@ -177,8 +177,8 @@ fn sharing(cases: &[Case<'_>]) -> Option<Table> {
             Cell::text(case.by()).with_note(format!("{} flows", case.all_flows())),
             subject::cell(case.0[0]),
             Cell::text(members(case)),
-            Cell::value(jain).with_note(random),
-            case.cell(Metric::MaxMean),
+            plain(jain.value, 3).with_note(random),
+            plain(case.get(Metric::MaxMean).and_then(|f| f.value), 2),
             case.cell(Metric::IdlePaths),
             Cell::samples(&[jain]),
         ])
@@ -193,6 +193,11 @@ fn sharing(cases: &[Case<'_>]) -> Option<Table> {
         .with_note(note)
         .with_rows(cases.iter().filter_map(row))
         .unless_empty()
+}
+
+/// A number that is no share of anything.
+fn plain(value: Option<f64>, decimals: usize) -> Cell {
+    Cell::number_or_missing(value.map(|value| words::trimmed(value, decimals)))
 }
 
 /// `p1 50.2 %, p2 49.8 %`

@@ -30,6 +30,10 @@ pub struct DeedHook {
     pub undo: Option<String>,
     /// For so long either may run.
     pub timeout: Nanos,
+    /// What tells that the device is as it was.
+    pub ready: Option<Ready>,
+    /// For so long it is left alone after the trial.
+    pub settle: Nanos,
 }
 
 /// How a device gets into a variant.

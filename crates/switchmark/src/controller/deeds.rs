@@ -45,6 +45,16 @@ pub fn undo_left(subjects: &Subjects, device: &str, name: &str) -> Result<(), Fa
     doing.undo_all()
 }
 
+/// What a trial does to its subject, each with the device.
+pub fn done_in(trial: &Trial) -> Vec<(String, String)> {
+    let Some(subject) = &trial.subject else { return Vec::new() };
+    let done = trial.events.iter().filter_map(|event| match &event.deed {
+        Deed::Do { name } => Some((subject.device.clone(), name.clone())),
+        Deed::Undo { .. } | Deed::Reset => None,
+    });
+    done.collect()
+}
+
 /// Events under way.
 struct Doing<'a> {
     device: &'a str,

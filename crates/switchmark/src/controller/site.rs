@@ -183,7 +183,7 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
 
 /// Whatever a lab does to a port it can undo.
 fn known(deed: lab::PortDeed) -> KnownDeed {
-    KnownDeed { name: deed.as_str().to_owned(), undo: true }
+    KnownDeed { name: deed.as_str().to_owned(), undo: true, settle: measure::Nanos::ZERO }
 }
 
 /// What a device drops on purpose.

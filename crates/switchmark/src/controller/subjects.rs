@@ -147,6 +147,12 @@ impl Subjects {
         self.hooks.get(device)?.deeds.get(name)
     }
 
+    /// Waits until a device is as it was before a deed, as far as the testbed says how to tell.
+    pub fn wait_after(&self, device: &str, hook: &DeedHook, stop: &Stop) -> Result<(), Failed> {
+        let Some(ready) = &hook.ready else { return Ok(()) };
+        wait_for(device, ready, stop).map_err(|unapplied| unapplied.failed)
+    }
+
     fn try_to_apply(
         &mut self,
         device: &str,

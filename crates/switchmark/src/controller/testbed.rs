@@ -59,6 +59,8 @@ pub struct LiveTestbed {
     gone: LostHosts,
     /// Hosts whose agents lost touch: another is started before the next trial.
     away: BTreeSet<String>,
+    /// Deeds of the trial before, each with its device: it may not be as it was yet.
+    unsettled: Vec<(String, String)>,
     /// For whom the test ports are held.
     holder: Option<String>,
 }
@@ -140,6 +142,7 @@ impl LiveTestbed {
             numbers: Numbers::default(),
             gone: LostHosts::default(),
             away: BTreeSet::new(),
+            unsettled: Vec::new(),
             holder: None,
         }
     }
@@ -224,6 +227,8 @@ impl LiveTestbed {
 
     /// The device is put into the state asked for first, so that nothing of that is in the trial.
     fn conduct(&mut self, trial: &Trial) -> Result<TrialRecord, TrialError> {
+        self.settle()?;
+        self.unsettled = deeds::done_in(trial);
         let lab = self.lab.as_ref();
         let probe = match &trial.subject {
             Some(subject) => self.subjects.put(subject, lab, self.pool.stop())?,
@@ -251,6 +256,18 @@ impl LiveTestbed {
         let mut record = ran?;
         record.device.probe = probe;
         Ok(record)
+    }
+
+    /// What earlier trials did to devices is over before the next begins.
+    fn settle(&mut self) -> Result<(), TrialError> {
+        while let Some((device, name)) = self.unsettled.last() {
+            if let Some(hook) = self.subjects.deed(device, name) {
+                self.subjects.wait_after(device, hook, self.pool.stop())?;
+                self.pool.rest(hook.settle)?;
+            }
+            self.unsettled.pop();
+        }
+        Ok(())
     }
 
     fn carry_out(

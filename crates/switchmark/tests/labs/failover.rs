@@ -4,6 +4,7 @@
 //! Owns what each of these may come to. Never asserts a time beyond what they allow. Needs root,
 //! iproute2 and nft; with routing daemons, frr.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::harness::spaces::space;
+use super::harness::spaces::{ip, space};
 use super::harness::{Scratch, alone, find, full, json, switchmark, wait_for};
 use super::two_paths::bed::{Bed, Plan, Routing};
 use super::two_paths::frr::{self, Ospf};
@@ -41,7 +42,7 @@ fn figures(file: &Path, args: &[&str]) -> Vec<Value> {
 }
 
 fn is(row: &Value, conditions: &[(&str, &str)]) -> bool {
-    conditions.iter().all(|(key, value)| row["conditions"][*key] == *value)
+    conditions.iter().all(|(key, value)| row["where"][*key] == *value)
 }
 
 #[track_caller]
@@ -67,17 +68,6 @@ fn timer(ms: u32) -> String {
     format!("[[device.deed]]\nname = \"{name}\"\nrun = '''ip netns exec {r1} nft '{rules}' '''\n")
 }
 
-/// Frames that the rule of the last such deed dropped.
-fn dropped() -> u64 {
-    let mut command = Command::new(find("ip").expect("looked for before"));
-    command.args(["netns", "exec", &space("r1"), "nft", "-j", "list", "counters"]);
-    let output = command.stdin(Stdio::null()).output().expect("starts");
-    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let counters = told["nftables"].as_array().expect("a list").iter();
-    let packets = counters.filter_map(|one| one["counter"]["packets"].as_u64());
-    packets.last().expect("a counter")
-}
-
 /// Outages of 50, 200 and 1,000 ms, each a timer of nftables, of one flow of a thousand frames a
 /// second.
 #[test]
@@ -100,7 +90,7 @@ fn an_outage_is_as_long_as_the_timer_that_makes_it() {
             let args = ["--deed", &deed, "--flows", "1", "--blocks", "1", "--before", "200ms"];
             let rows =
                 figures(&file, &[&args[..], &["--away", "900ms", "--after", "500ms"]].concat());
-            let truth = dropped() as f64;
+            let truth = counters()["dropped"] as f64;
             let of = [("deed", deed.as_str()), ("phase", "failure")];
             let outage = one(&rows, "outage", &of);
             let found = number(outage, "value").expect("it is shown") / 1e6;
@@ -135,9 +125,9 @@ fn a_black_hole_is_found_by_bfd_within_its_time() {
         let rows = figures(&bed.file, &[&deeds[..], &["--after", "4s"]].concat());
         let of = |metric, deed| one(&rows, metric, &[("deed", deed), ("phase", "failure")]);
         let hole = of("outage", "blackhole-1");
+        println!("BFD of 3 x {interval_ms} ms: {hole:#}");
         let found = number(hole, "value").expect("it is shown") / 1e6;
         let interval = f64::from(interval_ms);
-        println!("BFD of 3 x {interval_ms} ms: {hole:#}");
         // The other way is in the kernel within a few scheduling rounds of two busy processors.
         assert!((2.0 * interval..3.0 * interval + 200.0).contains(&found), "{found}");
         assert!(number(hole, "low") <= number(hole, "value"), "{hole:#}");
@@ -167,6 +157,44 @@ fn counted(paths: u8) -> String {
     text
 }
 
+/// Rules of nftables that count frames of the trials' size where they leave r1 for each path.
+struct Truth(u8);
+
+impl Truth {
+    fn install(paths: u8) -> Self {
+        let chain = |path: u8| {
+            format!(
+                "counter c{path} {{ }}; chain e{path} {{ type filter hook egress device p{path} \
+                 priority 0; ip length 46 ip protocol udp counter name c{path}; }};"
+            )
+        };
+        let chains: String = (1..=paths).map(chain).collect();
+        let rules = format!("table netdev truth {{ {chains} }}");
+        ip(&["netns", "exec", &space("r1"), "nft", &rules]);
+        Self(paths)
+    }
+
+    fn counted(&self) -> Vec<u64> {
+        let told = counters();
+        let of = |path: u8| told.get(&format!("c{path}")).copied().expect("a counter");
+        (1..=self.0).map(of).collect()
+    }
+}
+
+/// Of r1's rules that have names, by name.
+fn counters() -> BTreeMap<String, u64> {
+    let mut command = Command::new(find("ip").expect("looked for before"));
+    command.args(["netns", "exec", &space("r1"), "nft", "-j", "list", "counters"]);
+    let output = command.stdin(Stdio::null()).output().expect("starts");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let counters = told["nftables"].as_array().expect("a list").iter();
+    let named = counters.filter_map(|one| {
+        let counter = &one["counter"];
+        Some((counter["name"].as_str()?.to_owned(), counter["packets"].as_u64()?))
+    });
+    named.collect()
+}
+
 /// By ports where the kernel's policy looks at them; else all flows take one path.
 #[test]
 fn shares_are_those_of_the_kernels_hash() {
@@ -178,10 +206,10 @@ fn shares_are_those_of_the_kernels_hash() {
         let bed = Bed::new(&scratch, plan);
         // A device's file has one end of its paths: hosts at the other are not its own.
         let file = with(&bed, &scratch, &counted(8));
-        let before = bed.sent();
+        let truth = Truth::install(8);
         let args = ["--deed", "nothing", "--flows", "192", "--rate", "50pps", "--blocks", "1"];
         let rows = figures(&file, &args);
-        let sent: Vec<u64> = bed.sent().iter().zip(&before).map(|(now, then)| now - then).collect();
+        let sent = truth.counted();
         let all: u64 = sent.iter().sum();
         println!("policy {hash_policy}: {sent:?}");
         for (path, frames) in (1..).zip(&sent) {

@@ -21,6 +21,9 @@ use crate::config::typed::{self, Text};
 
 /// A command that applies a variant is given so long where the file says nothing.
 const APPLIED_WITHIN: Nanos = Nanos::from_secs(15 * 60);
+/// Routes are back so long after a deed was undone, where the file says nothing.
+const SETTLED_WITHIN: Nanos = Nanos::from_secs(10);
+const MOST_SETTLE: Nanos = Nanos::from_secs(3_600);
 /// A device that reboots is given so long where the file says nothing.
 const READY_WITHIN: Nanos = Nanos::from_secs(300);
 /// A deed, or its undoing, is given so long where the file says nothing.
@@ -71,6 +74,8 @@ struct DeedFile {
     run: Text,
     undo: Option<Text>,
     timeout: Option<Text>,
+    ready: Option<Spanned<ReadyFile>>,
+    settle: Option<Text>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -153,7 +158,8 @@ fn hooks_of(file: &DeviceFile) -> Result<DeviceHooks, Fault> {
 
 impl DeedFile {
     fn known(&self) -> KnownDeed {
-        KnownDeed { name: self.name.get_ref().clone(), undo: self.undo.is_some() }
+        let settle = settle(self).unwrap_or(SETTLED_WITHIN);
+        KnownDeed { name: self.name.get_ref().clone(), undo: self.undo.is_some(), settle }
     }
 }
 
@@ -173,6 +179,8 @@ fn deeds(file: &DeviceFile) -> Result<BTreeMap<String, DeedHook>, Fault> {
             run: command(&deed.run)?,
             undo: deed.undo.as_ref().map(command).transpose()?,
             timeout: timeout(deed.timeout.as_ref())?.unwrap_or(DONE_WITHIN),
+            ready: deed.ready.as_ref().map(ready).transpose()?,
+            settle: settle(deed)?,
         };
         if deeds.insert(name.clone(), hook).is_some() {
             return Err(Fault::new(
@@ -183,6 +191,19 @@ fn deeds(file: &DeviceFile) -> Result<BTreeMap<String, DeedHook>, Fault> {
         }
     }
     Ok(deeds)
+}
+
+/// How long is waited after a deed; nothing where something tells that all is as it was.
+fn settle(deed: &DeedFile) -> Result<Nanos, Fault> {
+    let Some(text) = &deed.settle else {
+        return Ok(if deed.ready.is_some() { Nanos::ZERO } else { SETTLED_WITHIN });
+    };
+    let settle: Nanos = typed::unit(text, str::parse, "\"30s\" or \"0s\"")?;
+    if settle <= MOST_SETTLE {
+        return Ok(settle);
+    }
+    let message = format!("{settle} is outside the range of a rest, 0s…{MOST_SETTLE}");
+    Err(Fault::new(text.span(), message, "routing protocols take seconds, a reboot minutes"))
 }
 
 fn name_is_usable(given: &Text) -> Result<(), Fault> {

@@ -39,7 +39,10 @@ impl Bench {
         };
         let timeout = Nanos::from_secs(20);
         let undo = undo.map(|then| line("undo", then));
-        self.hooks.insert(name.to_owned(), DeedHook { run: line("do", run), undo, timeout });
+        self.hooks.insert(
+            name.to_owned(),
+            DeedHook { run: line("do", run), undo, timeout, ready: None, settle: Nanos::ZERO },
+        );
         self
     }
 

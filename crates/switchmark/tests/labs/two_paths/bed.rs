@@ -124,6 +124,20 @@ impl Bed {
             && ROUTERS.iter().all(|(router, _)| self.ways(router) == expected)
     }
 
+    /// A line that succeeds while both routers use the paths that they should.
+    fn ready(&self) -> String {
+        let paths = match self.plan.routing {
+            Routing::Ospf(Ospf { equal_cost: false, .. }) => 1,
+            Routing::Fixed | Routing::Ospf(_) => self.plan.paths,
+        };
+        let used = |router: &str, other: u8| {
+            let shown = format!("ip -n {} route show 198.18.{other}.0/24", space(router));
+            let count = format!("{shown} | grep -v dead | grep -v linkdown | grep -c 'dev p'");
+            format!("test $({count}) = {paths}")
+        };
+        format!("{} && {}", used("r1", 2), used("r2", 1))
+    }
+
     /// Over which paths a router sends to the other's host.
     pub fn ways(&self, router: &str) -> Vec<u8> {
         let other = if router == "r1" { 2 } else { 1 };
@@ -178,10 +192,12 @@ impl Bed {
     /// A testbed file for it.
     fn text(&self) -> String {
         let mut text = "[[device]]\nname = \"core\"\nkind = \"router\"\n".to_owned();
+        let ready = self.ready();
         for Deed { name, run, undo } in &self.deeds {
             let _ = write!(
                 text,
-                "[[device.deed]]\nname = \"{name}\"\nrun = '''{run}'''\nundo = '''{undo}'''\n"
+                "[[device.deed]]\nname = \"{name}\"\nrun = '''{run}'''\nundo = '''{undo}'''\n\
+                 ready = {{ command = '''{ready}''', timeout = \"60s\" }}\n"
             );
         }
         for (host, number) in [("h1", 1), ("h2", 2)] {
