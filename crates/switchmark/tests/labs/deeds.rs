@@ -85,9 +85,10 @@ fn what_is_lost_is_what_the_deeds_time_held() {
             println!("{device:?} {name}: {lost} of {least}…{most} frames lost");
             assert!(lost + EDGES >= least && lost <= most + EDGES, "{device:?} {name}: {lost}");
             if name == "blackhole" {
-                // Between two queues a port has none that counts.
+                // Between two queues a port has none that counts, for as long as the deed took.
                 let by_queue = counted(&record, "qdisc_drops");
-                assert!((lost.saturating_sub(EDGES)..=lost).contains(&by_queue), "{by_queue}");
+                let fits = by_queue + EDGES >= least && by_queue <= lost;
+                assert!(fits, "{device:?}: {by_queue} of {lost}");
                 let books = books::balance(&asked, &record).expect("datagrams");
                 assert!(books.closed(), "{device:?}: {books:?}");
                 assert_eq!(counted(&record, "carrier_changes"), 0);
