@@ -16,6 +16,7 @@ use crate::error::LabError;
 use crate::furnish::hold_to;
 use crate::namespace::Namespace;
 use crate::plan::{DevicePlan, FarEnd};
+use crate::spec::LabDevice;
 use crate::subject_state::{Port, PortDeed, Variant};
 use crate::unpoisoned::unpoisoned;
 use crate::{Lab, PortLimit};
@@ -35,17 +36,26 @@ impl Target<'_> {
     }
 }
 
+impl LabDevice {
+    /// What can be done to the ports of such a device, where the kernel has all that it takes.
+    /// Nothing to a virtual machine's, whose kernel is its own.
+    pub const fn deeds(&self) -> &'static [PortDeed] {
+        match self {
+            Self::Cable | Self::Vm(_) => &[],
+            Self::Bridge | Self::Bridges(_) | Self::Router | Self::Routers | Self::Emulated(_) => {
+                &PortDeed::ALL
+            }
+        }
+    }
+}
+
 impl Lab {
-    /// What can be done to a device's ports, here. Nothing to a virtual machine's, whose kernel is
-    /// its own; nothing to an unknown device's.
+    /// What can be done to a device's ports, here. Nothing to an unknown device's.
     pub fn deeds(&self, device: &str) -> Vec<PortDeed> {
         let Some(subject) = self.plan().subject(device) else { return Vec::new() };
-        if subject.devices.iter().any(|name| self.machine(name).is_some()) {
-            return Vec::new();
-        }
-        let modelled = subject.devices.iter().all(|name| self.emulation(name).is_some());
+        let modelled = matches!(subject.device, LabDevice::Emulated(_));
         let may = |deed: &PortDeed| *deed != PortDeed::Blackhole || modelled || drops_here();
-        PortDeed::ALL.into_iter().filter(may).collect()
+        subject.device.deeds().iter().copied().filter(may).collect()
     }
 
     /// Does something to the device's port at the other end of a host's cable; of a host with

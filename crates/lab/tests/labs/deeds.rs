@@ -75,7 +75,8 @@ fn a_black_hole_swallows_what_leaves_and_a_pulled_link_what_crosses() {
             if device == LabDevice::Routers {
                 lab.apply(&subject, Some("one-path")).unwrap();
             }
-            assert_eq!(lab.deeds(&subject), PortDeed::ALL, "{device:?}");
+            assert_eq!(lab.deeds(&subject), device.deeds(), "{device:?}");
+            assert_eq!(device.deeds(), PortDeed::ALL);
             let across = |pair: &Pair| pair.subject.is_some() && pair.answering.1.is_ipv4();
             let pair = promised_pairs(&lab).into_iter().find(across).unwrap();
             let (name, interface) = port(&lab, &pair);

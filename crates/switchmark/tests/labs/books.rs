@@ -43,19 +43,19 @@ lag = "4s"
 "#;
 
 /// Before counters: the file does not say what the switch calls its ports.
-const UNNAMED: &str = "# unnamed\n";
+pub const UNNAMED: &str = "# unnamed\n";
 
 /// h1 – cable – switch – h2: `cable` is what stands where a patch cable would.
-struct Wires {
-    file: PathBuf,
+pub struct Wires {
+    pub file: PathBuf,
     _agent: Option<Guest>,
     _spaces: Spaces,
 }
 
 /// The same, with its hosts' agents.
-struct Bench {
+pub struct Bench {
     // Before the namespaces that they are in: fields are dropped in this order.
-    testbed: LiveTestbed,
+    pub testbed: LiveTestbed,
     _wires: Wires,
 }
 
@@ -84,7 +84,8 @@ fn join(from: (&str, &str), to: (&str, &str)) {
 }
 
 impl Wires {
-    fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
+    /// What is asked of the switch, or done to it, is further tables of the device.
+    pub fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
         let names = ["h1", "cable", "switch", "h2"];
         let spaces = Spaces::new(&names);
         for name in names {
@@ -113,7 +114,7 @@ impl Wires {
 }
 
 impl Bench {
-    fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
+    pub fn new(scratch: &Scratch, counters: &str, by_snmp: bool) -> Self {
         Self::over(Wires::new(scratch, counters, by_snmp))
     }
 
