@@ -116,8 +116,8 @@ pub(super) fn sums(
     deaths
 }
 
-/// Frames that crossed beside the load from a sending host, as its port or the device's at the other
-/// end of the cable tells.
+/// Frames that crossed beside the load from a sending host, as its port or the device's at the
+/// other end of the cable tells.
 pub(super) fn others(flows: &Seen<'_>, record: &TrialRecord) -> u64 {
     let mut hosts: Vec<String> = flows.iter().map(|(flow, _)| flow.from.to_string()).collect();
     hosts.sort_unstable();

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bed::{Bed, Plan, Routing};
+use bed::{Bed, Deed, Plan, Routing};
 use frr::Ospf;
 
 use super::harness::spaces::{ip, space};
@@ -91,6 +91,9 @@ fn a_bed_survives_its_daemons() {
     let scratch = Scratch::new("two-paths-killed");
     let routing = Routing::Ospf(Ospf { interval_ms: 50, equal_cost: true });
     let bed = Bed::new(&scratch, Plan { paths: 2, hash_policy: 1, routing });
+    assert_eq!((bed.ways("r1"), bed.ways("r2")), (vec![1, 2], vec![1, 2]));
+    // What is undone without having been done leaves the bed as it is.
+    bed.deeds().iter().for_each(Deed::undo);
     assert_eq!((bed.ways("r1"), bed.ways("r2")), (vec![1, 2], vec![1, 2]));
     for deed in ["kill-bfdd", "kill-router"] {
         let seen = outage(&bed, deed, Duration::from_secs(2));

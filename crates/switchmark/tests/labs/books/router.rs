@@ -122,7 +122,9 @@ fn wrong(bench: &mut Bench, losses: &[Loss], rounds: usize) -> (usize, Vec<Strin
             }
             trials += 1;
             let told = books.died(|place| *place == loss.place);
-            if told != truth || books.lost != truth || !books.closed() || doubted(&record) {
+            // What hosts say to find each other, between the load and the reading, is in no trial.
+            let others = books.contradicted <= 8;
+            if told != truth || books.lost != truth || !others || doubted(&record) {
                 wrong
                     .push(format!("{}: {truth} dropped, {books:?} {:?}", loss.name, record.device));
             }

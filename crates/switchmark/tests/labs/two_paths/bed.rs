@@ -39,7 +39,7 @@ pub struct Deed {
     pub name: String,
     /// What does it.
     pub run: String,
-    /// What takes it back.
+    /// What takes it back; it does no harm where nothing was done.
     pub undo: String,
 }
 
@@ -177,7 +177,10 @@ impl Bed {
                     chain("ingress"),
                     chain("egress")
                 ),
-                undo: format!("{nft} 'delete table netdev hole{path}'"),
+                // Also where there is none: whoever undoes it can't always tell.
+                undo: format!(
+                    "{nft} 'add table netdev hole{path}; delete table netdev hole{path}'"
+                ),
             });
         }
         if let [_, r2] = &self.routers[..] {
@@ -204,6 +207,11 @@ impl Bed {
             text += &host_table(host, &format!("198.18.{number}.2/24"), &format!("core/{number}"));
         }
         text
+    }
+
+    /// All its deeds.
+    pub fn deeds(&self) -> &[Deed] {
+        &self.deeds
     }
 
     /// One of its deeds.

@@ -78,22 +78,24 @@ impl Frr {
         self.folder.join(file).to_str().expect("text").to_owned()
     }
 
-    /// What starts one of them. What it keeps of itself for the case of a crash or a restart, it
-    /// keeps in folders of the whole machine's, for which its own stand here: in the namespace of
-    /// mounts that `ip netns exec` makes.
+    /// What starts one of them, unless it runs. What it keeps of itself for the case of a crash or
+    /// a restart, it keeps in folders of the whole machine's, for which its own stand here: in the
+    /// namespace of mounts that `ip netns exec` makes.
     fn script(&self, name: &str) -> String {
         let folder = self.folder.to_str().expect("text");
         let control =
             if name == "bfdd" { format!(" --bfdctl {folder}/bfdd.sock") } else { String::new() };
         format!(
-            "mount --bind {folder}/own /var/tmp && mount --bind {folder}/own /run &&\n\
+            "here=$(readlink /proc/$(cat {folder}/{name}.pid 2>/dev/null)/exe)\n\
+             [ \"$here\" = {FOLDER}/{name} ] && exit 0\n\
+             mount --bind {folder}/own /var/tmp && mount --bind {folder}/own /run &&\n\
              exec {FOLDER}/{name} -d -u frr -g frr -A 127.0.0.1 -P 0 -z {folder}/zserv.api \\\n\
              --vty_socket {folder} -i {folder}/{name}.pid -f {folder}/{name}.conf \\\n\
              --log file:{folder}/{name}.log{control} >>{folder}/started.log 2>&1\n",
         )
     }
 
-    /// The line that starts one of them.
+    /// The line that starts one of them, unless it runs.
     pub fn starting(&self, name: &str) -> String {
         let script = self.at(&format!("{name}.start"));
         format!("ip netns exec {} sh {script}", space(self.router))
