@@ -4,6 +4,7 @@
 //! out of it. Never decides whether a trial is valid, and never guesses: what neither a counter nor
 //! a sum explains is left over.
 
+mod held;
 mod way;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ use std::fmt;
 use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED};
 use trial::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
 use trial::{Flow, FlowKind, Trial};
+
+pub use held::{Held, held};
 
 /// Hosts and devices speak beside a load: sums may be of more frames than were lost by one part in
 /// so many, or by a few.

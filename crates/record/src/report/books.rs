@@ -2,6 +2,7 @@
 //!
 //! Owns the words for places and counters. Never counts a frame itself: a trial's books do.
 
+mod held;
 mod way;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +38,8 @@ struct Sum {
 pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Section)> {
     let sums = sums(records);
     let doubts = doubts(records);
-    if sums.is_empty() && doubts.is_empty() {
+    let held = held::told(records);
+    if sums.is_empty() && doubts.is_empty() && held.is_none() {
         return None;
     }
     let (mut answers, mut blocks) = (Vec::new(), Vec::new());
@@ -49,6 +51,10 @@ pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Sect
             blocks.push(Block::Paragraph(sentence(who, sum)));
         }
         blocks.extend(of_one(who, sum));
+    }
+    if let Some((answer, table)) = held {
+        answers.push(answer);
+        blocks.push(table);
     }
     if let Some(((device, doubt), trials)) = doubts.iter().max_by_key(|(_, trials)| **trials) {
         let trials = in_trials(*trials);
