@@ -107,7 +107,8 @@ fn the_variant_applied_last_is_known_to_whoever_goes_on() {
 /// still.
 #[test]
 fn a_deed_that_is_perhaps_not_undone_is_known_to_whoever_goes_on() {
-    let known = |name: &str, undo| KnownDeed { name: name.to_owned(), undo, settle: Nanos::ZERO };
+    let known =
+        |name: &str, undo| KnownDeed { name: name.to_owned(), undo, settle: measure::Nanos::ZERO };
     let mut place_of_it = topology();
     place_of_it.hosts.iter_mut().for_each(|host| host.reach = format!("ssh://{}", host.name));
     place_of_it.devices[0].deeds = vec![known("pull", true), known("kill", false)];
@@ -157,7 +158,7 @@ fn a_run_that_is_older_than_deeds_goes_on() {
     store.create_run(&meta("r1")).expect("a new run");
     let mut inner = testbed(1).0;
     inner.topology.devices[0].deeds =
-        vec![KnownDeed { name: "pull".to_owned(), undo: true, settle: Nanos::ZERO }];
+        vec![KnownDeed { name: "pull".to_owned(), undo: true, settle: measure::Nanos::ZERO }];
     assert!(Journal::new(&store, "r1", inner).is_ok());
 }
 

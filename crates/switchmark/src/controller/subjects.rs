@@ -147,10 +147,14 @@ impl Subjects {
         self.hooks.get(device)?.deeds.get(name)
     }
 
-    /// Waits until a device is as it was before a deed, as far as the testbed says how to tell.
-    pub fn wait_after(&self, device: &str, hook: &DeedHook, stop: &Stop) -> Result<(), Failed> {
-        let Some(ready) = &hook.ready else { return Ok(()) };
-        wait_for(device, ready, stop).map_err(|unapplied| unapplied.failed)
+    /// Waits until a device is as it was before a deed, as far as the testbed says how to tell;
+    /// how long it is to be left alone then.
+    pub fn wait_after(&self, device: &str, name: &str, stop: &Stop) -> Result<Nanos, Failed> {
+        let Some(hook) = self.deed(device, name) else { return Ok(Nanos::ZERO) };
+        if let Some(ready) = &hook.ready {
+            wait_for(device, ready, stop).map_err(|unapplied| unapplied.failed)?;
+        }
+        Ok(hook.settle)
     }
 
     fn try_to_apply(

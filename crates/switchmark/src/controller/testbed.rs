@@ -261,10 +261,7 @@ impl LiveTestbed {
     /// What earlier trials did to devices is over before the next begins.
     fn settle(&mut self) -> Result<(), TrialError> {
         while let Some((device, name)) = self.unsettled.last() {
-            if let Some(hook) = self.subjects.deed(device, name) {
-                self.subjects.wait_after(device, hook, self.pool.stop())?;
-                self.pool.rest(hook.settle)?;
-            }
+            self.pool.rest(self.subjects.wait_after(device, name, self.pool.stop())?)?;
             self.unsettled.pop();
         }
         Ok(())

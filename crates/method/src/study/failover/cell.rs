@@ -6,12 +6,13 @@
 use measure::quantile::median;
 use measure::sequence::Conversation;
 
-use super::{FailoverSpec, sharing};
+use super::FailoverSpec;
 use crate::study::rate::counts::tester_dropped;
 use crate::study::rows::Direction;
 use crate::study::session::Tried;
 use page::Caveat;
-use trial::record::DatagramsRecord;
+use trial::counters::{RX_PACKETS, TX_PACKETS};
+use trial::record::{DatagramsRecord, PortCounters, Side};
 use trial::{Deed, Spread};
 
 /// By how much a sender may fall short and still have kept its load.
@@ -197,9 +198,20 @@ fn impact(
         reordered: seen.received.reordered,
         duplicated: seen.received.duplicated,
         lost: seen.received.lost(seen.sent),
-        paths: sharing::paths(&tried.record.ports),
+        paths: paths(&tried.record.ports),
         stalled: short.then(|| seen.arrivals.max().0 as f64),
     }
+}
+
+/// Frames that crossed each path, either way: ports of the device that lead to no host of the
+/// testbed and of which it tells what it counted.
+fn paths(ports: &[PortCounters]) -> Vec<(String, u64)> {
+    let own = ports.iter().filter(|port| port.side == Side::Reported && port.cable.is_none());
+    let crossed = |port: &PortCounters| {
+        let counted = [TX_PACKETS, RX_PACKETS].map(|name| port.counters.get(name).copied());
+        Some((port.place.clone(), counted.into_iter().flatten().reduce(|a, b| a + b)?))
+    };
+    own.filter_map(crossed).collect()
 }
 
 /// A run belongs to the deed where it was not over by then and began before the deed was undone;
@@ -276,5 +288,23 @@ mod tests {
         }
         let silent = hits(&Conversation::default(), ((0, 1), 500), 1e6, [100e6, 300e6]);
         assert_eq!(silent, [None, None]);
+    }
+
+    #[test]
+    fn what_crosses_a_path_is_what_the_device_told_of_it() {
+        let port = |place: &str, side, cable: Option<&str>, counted: &[(&str, u64)]| PortCounters {
+            place: place.to_owned(),
+            side,
+            cable: cable.map(str::to_owned),
+            counters: counted.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect(),
+        };
+        let both = [(TX_PACKETS, 70), (RX_PACKETS, 7)];
+        let ports = [
+            port("core/p1", Side::Reported, None, &both),
+            port("core/p2", Side::Reported, None, &[("rx_dropped", 3)]),
+            port("core/1", Side::Reported, Some("h1/eth1"), &both),
+            port("h1/eth1", Side::Tester, None, &both),
+        ];
+        assert_eq!(paths(&ports), [("core/p1".to_owned(), 77)]);
     }
 }

@@ -1,14 +1,11 @@
 //! How a device shares flows out over paths of which each flow takes one: members of a bundle, next
 //! hops of one route.
 //!
-//! Owns what even means. The paths are ports of the device that lead to no host of the testbed and
-//! of which it tells what it counted. Never says which flow took which.
+//! Owns what even means. Never says which flow took which path.
 
 use super::cell::Impact;
 use crate::study::rows::Row;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use trial::counters::{RX_PACKETS, TX_PACKETS};
-use trial::record::{PortCounters, Side};
 
 /// A path that carries less than this of its even share carries none of the flows: what routers
 /// say to each other crosses it too.
@@ -16,16 +13,6 @@ const NOTHING: f64 = 0.1;
 
 /// That a path gets no flow may be chance, where that is likelier than this.
 const CHANCE: f64 = 0.01;
-
-/// Frames that crossed each path, either way.
-pub(super) fn paths(ports: &[PortCounters]) -> Vec<(String, u64)> {
-    let own = ports.iter().filter(|port| port.side == Side::Reported && port.cable.is_none());
-    let crossed = |port: &PortCounters| {
-        let counted = [TX_PACKETS, RX_PACKETS].map(|name| port.counters.get(name).copied());
-        Some((port.place.clone(), counted.into_iter().flatten().reduce(|a, b| a + b)?))
-    };
-    own.filter_map(crossed).collect()
-}
 
 /// Each path's share, how even they are, and how many carry nothing; nothing of fewer than two
 /// paths.
@@ -118,23 +105,5 @@ mod tests {
         }
         assert!((at_random(2, 1) - 0.5).abs() < 1e-12, "one flow takes one path");
         assert!(at_random(8, 100_000) > 0.9999);
-    }
-
-    #[test]
-    fn what_crosses_a_path_is_what_the_device_told_of_it() {
-        let port = |place: &str, side, cable: Option<&str>, counted: &[(&str, u64)]| PortCounters {
-            place: place.to_owned(),
-            side,
-            cable: cable.map(str::to_owned),
-            counters: counted.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect(),
-        };
-        let both = [(TX_PACKETS, 70), (RX_PACKETS, 7)];
-        let ports = [
-            port("core/p1", Side::Reported, None, &both),
-            port("core/p2", Side::Reported, None, &[("rx_dropped", 3)]),
-            port("core/1", Side::Reported, Some("h1/eth1"), &both),
-            port("h1/eth1", Side::Tester, None, &both),
-        ];
-        assert_eq!(paths(&ports), [("core/p1".to_owned(), 77)]);
     }
 }
