@@ -218,6 +218,7 @@ keys! {
     FlowsBy "flows_by" "What tells flows apart: `source-ports`, `destination-ports`, `addresses`.";
     Paths "paths" "How many paths there are to choose from.";
     Member "member" "Of a share: which path's.";
+    TrialsInterrupted "trials_interrupted" "Of an outage: in how many trials flows were interrupted for longer than they are when nothing is done.";
     AtRandom "at_random" "Of Jain's index: what it is where flows take paths by chance.";
     ByChance "by_chance" "The probability at most that flows miss a path by chance.";
     Phase "phase" "Of an outage: `failure`, from the deed on; `restoration`, from when it was undone.";

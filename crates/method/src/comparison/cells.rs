@@ -54,7 +54,7 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
 /// are never part of a case either.
-const NOT_THE_CASE: [Key; 35] = [
+const NOT_THE_CASE: [Key; 36] = [
     Key::Study,
     Key::From,
     Key::To,
@@ -89,6 +89,7 @@ const NOT_THE_CASE: [Key; 35] = [
     Key::FramesLost,
     Key::FramesAccounted,
     Key::FramesLostInDevice,
+    Key::TrialsInterrupted,
     Key::Cell,
 ];
 

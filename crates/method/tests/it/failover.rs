@@ -194,6 +194,13 @@ fn the_testers_own_gaps_are_no_outage() {
     let outage = one(&figures, Metric::Outage, &[FAILURE]);
     assert_eq!((outage.value, outage.verdict), (None, Verdict::TesterLimited), "{outage:#?}");
     assert!(outage.high.is_some_and(|high| high <= 7e6), "{outage:#?}");
+    // One that comes in some trials only has no typical length, and how often it came is said.
+    let figures = run(&spec("link-down"), |l: Lost| {
+        l.deed.is_some() && l.block < 2 && (l.undone..l.undone + 700.0).contains(&l.at)
+    });
+    let back = one(&figures, Metric::Outage, &[RESTORATION]);
+    assert_eq!((back.value, back.integer(Key::TrialsInterrupted)), (None, Some(2)), "{back:#?}");
+    assert!(back.high.is_some_and(|high| (high / 1e6 - 701.0).abs() < 2.1), "{back:#?}");
 }
 
 #[test]

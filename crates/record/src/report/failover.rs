@@ -317,9 +317,7 @@ fn failure(case: &Case<'_>, longest: &Figure, back: Option<&Case<'_>>, several: 
                 "{subject} interrupts flows that do not come back within the trial: for at least {least}."
             )
         }
-        (None, Some(most)) => {
-            format!("{subject} interrupts no flow, or none for longer than {}.", words::time(most))
-        }
+        (None, Some(most)) => format!("{subject} {}.", bound(longest, most)),
         (None, None) => format!("No figure for {subject}: no trial was valid."),
     };
     if case.has(Caveat::UntilUndone) {
@@ -346,7 +344,19 @@ fn interrupted(case: &Case<'_>, longest: &Figure, subject: &str) -> String {
     )
 }
 
-/// ` Undone, it interrupts no flow for longer than 1.00 ms.`
+/// `interrupts no flow, or none for longer than 1.00 ms`; where some trials had more than others,
+/// how many.
+fn bound(longest: &Figure, most: f64) -> String {
+    let most = words::time(most);
+    match longest.integer(Key::TrialsInterrupted) {
+        None | Some(0) => format!("interrupts no flow, or none for longer than {most}"),
+        Some(some) => {
+            format!("interrupts flows in {some} of {} trials, for at most {most}", longest.n)
+        }
+    }
+}
+
+/// ` Undoing it interrupts no flow, or none for longer than 1.00 ms.`
 fn undone(case: &Case<'_>) -> String {
     let Some(longest) = case.outage("longest") else { return String::new() };
     match (longest.value, longest.high) {
@@ -354,9 +364,7 @@ fn undone(case: &Case<'_>) -> String {
             let flows = case.flows().unwrap_or_else(|| "flows".to_owned());
             format!(" Undoing it interrupts {flows} again, for {}.", words::with_interval(longest))
         }
-        (None, Some(most)) => {
-            format!(" Undoing it interrupts none, or none for longer than {}.", words::time(most))
-        }
+        (None, Some(most)) => format!(" Undoing it {}.", bound(longest, most)),
         (None, None) => String::new(),
     }
 }

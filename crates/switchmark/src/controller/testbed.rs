@@ -261,7 +261,13 @@ impl LiveTestbed {
     /// What earlier trials did to devices is over before the next begins.
     fn settle(&mut self) -> Result<(), TrialError> {
         while let Some((device, name)) = self.unsettled.last() {
-            self.pool.rest(self.subjects.wait_after(device, name, self.pool.stop())?)?;
+            let stop = self.pool.stop();
+            let settled = self.subjects.wait_after(device, name, stop);
+            let settle = settled.map_err(|cause| {
+                let left = || TrialError::NotUndone(not_as_it_was(device, name, &cause));
+                if stop.asked() { TrialError::Stopped } else { left() }
+            });
+            self.pool.rest(settle?)?;
             self.unsettled.pop();
         }
         Ok(())
@@ -328,6 +334,15 @@ impl LiveTestbed {
         }
         Ok(TrialRecord { unanswered, ..TrialRecord::failed(clock::realtime().0, reason) })
     }
+}
+
+/// A device that stays changed would have every later trial be one of something else.
+fn not_as_it_was(device: &str, deed: &str, cause: &Failed) -> Failed {
+    Failed::new(format!(
+        "device `{device}` is not as it was before `{deed}`: {}; look at it, or give `ready` of the \
+         deed a longer timeout",
+        in_words(cause)
+    ))
 }
 
 impl Testbed for LiveTestbed {

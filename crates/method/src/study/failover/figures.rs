@@ -145,6 +145,8 @@ impl Case<'_> {
         let waited =
             phase == Phase::Failure && self.own.iter().any(|one| one.waited_for_the_end(own_run));
         row.caveats.extend(waited.then_some(Caveat::UntilUndone));
+        let interrupted = self.own.iter().filter(|one| one.affected(phase, own_run) > 0.0);
+        row.set(Key::TrialsInterrupted, interrupted.count() as u64);
         let spacing = self.spacing();
         let longest = |all: &[&Impact]| -> Vec<f64> {
             all.iter().map(|one| one.longest(phase, spacing)).collect()
