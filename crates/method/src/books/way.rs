@@ -5,10 +5,12 @@
 //! reads a counter for more than it says: where a port has none of received or sent frames, there
 //! is no sum.
 
+use std::collections::BTreeSet;
+
 use measure::Nanos;
 use trial::counters::{QDISC_DROPS, RX_DROPPED, RX_MISSED, RX_PACKETS, TX_DROPPED, TX_PACKETS};
 use trial::record::{DatagramsRecord, PortCounters, Side, TrialRecord};
-use trial::{FlowKind, Trial};
+use trial::{FlowKind, PortRef, Trial};
 
 use super::{Death, Place, Seen, death, device_ports, read};
 
@@ -119,9 +121,7 @@ pub(super) fn sums(
 /// Frames that crossed beside the load from a sending host, as its port or the device's at the
 /// other end of the cable tells.
 pub(super) fn others(flows: &Seen<'_>, record: &TrialRecord) -> u64 {
-    let mut hosts: Vec<String> = flows.iter().map(|(flow, _)| flow.from.to_string()).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
+    let hosts: BTreeSet<String> = flows.iter().map(|(flow, _)| flow.from.to_string()).collect();
     let beside = |host: &String| {
         let own = flows.iter().filter(|(flow, _)| flow.from.to_string() == *host);
         let sent: u64 = own.map(|(_, seen)| seen.sent).sum();
@@ -198,9 +198,7 @@ fn crossings<'a>(
         });
     }
     // What went in at a port of which the device tells nothing is not known to have gone in.
-    let mut ends: Vec<String> =
-        flows.iter().flat_map(|(flow, _)| [flow.from.to_string(), flow.to.to_string()]).collect();
-    ends.sort_unstable();
-    ends.dedup();
+    let ends: BTreeSet<&PortRef> =
+        flows.iter().flat_map(|(flow, _)| [&flow.from, &flow.to]).collect();
     (ends.len() == crossings.len()).then_some(crossings)
 }

@@ -35,9 +35,8 @@ pub(super) fn other_trials(
     records
 }
 
-/// A trial does not name its study, but its label begins as this one's do.
 fn is_own(trial: &Trial) -> bool {
-    trial.label.split(' ').next() == Some(FailoverSpec::LABEL)
+    reading::is_labelled(trial, FailoverSpec::LABEL)
 }
 
 /// All figures of one phase of a deed, or what became of its frames.

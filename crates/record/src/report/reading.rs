@@ -4,6 +4,7 @@
 use std::borrow::Borrow;
 
 use page::{Condition, Figure, Key, Metric};
+use trial::Trial;
 
 /// A condition as text; `None` where the figure has none of that name.
 pub(super) fn text(figure: &Figure, key: impl Borrow<Key>) -> Option<String> {
@@ -59,6 +60,11 @@ pub(super) fn is_whole(figure: &Figure) -> bool {
 /// Whether it is a campaign's, which tells its cells apart.
 pub(super) fn is_of_campaign(figure: &Figure) -> bool {
     figure.conditions.contains_key(&Key::Cell)
+}
+
+/// Whether it is of the study whose trials' labels begin so: a trial does not name its study.
+pub(super) fn is_labelled(trial: &Trial, label: &str) -> bool {
+    trial.label.split(' ').next() == Some(label)
 }
 
 /// Those that studies measured by themselves.

@@ -46,9 +46,8 @@ pub(super) fn other_trials<'a>(
     records
 }
 
-/// A trial does not name its study, but its label begins as this one's do.
 fn is_own(trial: &Trial) -> bool {
-    trial.label.split(' ').next() == Some(TcpSpec::LABEL)
+    reading::is_labelled(trial, TcpSpec::LABEL)
 }
 
 /// All figures of one case; the first is its goodput.
