@@ -23,8 +23,10 @@ lag = "0s"
 map = { qdisc_drops = "$[?@.root==true].drops" }
 "#;
 
+/// Of the trials' frames only: what hosts send to find each other is in no book.
 const LOSSY: &str = "table ip t { counter lost { }; chain c { type filter hook forward priority 0; \
-                     numgen random mod 1000 < 20 counter name lost drop; }; }";
+                     ip length 46 ip protocol udp numgen random mod 1000 < 20 \
+                     counter name lost drop; }; }";
 
 /// h1 – router – h2, each cable a subnet of its own.
 fn wires(scratch: &Scratch, counters: &str) -> Wires {
