@@ -27,6 +27,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("munged", "munge"),
     ("nbdkit", "nbdkit"),
     ("nft", "nftables"),
+    ("ovs-vswitchd", "openvswitch-switch"),
     ("ping", "iputils-ping"),
     ("podman", "podman"),
     ("prometheus", "prometheus"),

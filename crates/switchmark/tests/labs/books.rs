@@ -5,6 +5,7 @@
 //! and the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
 
 mod neighbours;
+mod open_vswitch;
 mod pauses;
 mod router;
 mod slow_agent;
@@ -49,7 +50,7 @@ pub const UNNAMED: &str = "# unnamed\n";
 /// h1 – cable – switch – h2: `cable` is what stands where a patch cable would.
 pub struct Wires {
     pub file: PathBuf,
-    _agent: Option<Guest>,
+    _agents: Vec<Guest>,
     _spaces: Spaces,
 }
 
@@ -107,10 +108,10 @@ impl Wires {
             ip(&["-n", &space(host), "address", "add", &address, "dev", "eth1"]);
             text += &host_table(host, &address, &format!("sw1/{number}"));
         }
-        let agent = by_snmp.then(|| snmpd::start(scratch, "switch", ""));
+        let agents = by_snmp.then(|| snmpd::start(scratch, "switch", ""));
         let file = scratch.path("bench.toml");
         std::fs::write(&file, text).expect("a testbed file");
-        Self { file, _agent: agent, _spaces: spaces }
+        Self { file, _agents: agents.into_iter().collect(), _spaces: spaces }
     }
 }
 
@@ -197,6 +198,9 @@ fn seen_to_the_end(record: &TrialRecord) -> bool {
     whole
 }
 
+/// Frames of others that a trial's books may be open by: a question for an address, and its answer.
+const OTHERS: u64 = 2;
+
 /// Of trials in turn under each deed: how many there were, and how many books did not close at the
 /// right place.
 fn put_right(bench: &mut Bench, deeds: &[Deed], rounds: usize) -> (usize, Vec<String>) {
@@ -211,7 +215,9 @@ fn put_right(bench: &mut Bench, deeds: &[Deed], rounds: usize) -> (usize, Vec<St
             }
             trials += 1;
             let elsewhere = books.died(|place| Some(place) != deed.place.as_ref());
-            let told = books.lost == 0 || books.unexplained == 0;
+            // What hosts say to find each other while an agent's answers are seconds old is no
+            // trial's: the books are open by as many frames, and say whose they are.
+            let told = books.unexplained.unsigned_abs() <= books.contradicted.min(OTHERS);
             let lost = (books.lost > 0) == deed.place.is_some();
             if elsewhere > 0 || !told || !lost {
                 let ports = record.ports.iter().filter(|port| port.side == Side::Reported);
@@ -430,7 +436,7 @@ fn asking_changes_no_figure() {
         println!("{}", compared["sentence"].as_str().unwrap_or_default());
         let rows = compared["differences"].as_array().expect("rows").iter();
         let decisions: Vec<&str> = rows
-            .filter(|row| row["of"] == of)
+            .filter(|row| row["where"]["of"] == of)
             .filter_map(|row| row["where"]["decision"].as_str())
             .collect();
         assert!(!decisions.is_empty(), "{compared}");

@@ -76,7 +76,7 @@ fn neighbours_tell_which_port_is_whose() {
         lldpd(&scratch, "switch", &["-I", "swp1,swp2", "-x", "-X", socket]),
     ];
     let seen = wait_for_neighbours();
-    let mut bench = Bench::over(Wires { file, _agent: Some(agent), _spaces: spaces });
+    let mut bench = Bench::over(Wires { file, _agents: vec![agent], _spaces: spaces });
     let ports = &bench.testbed.facts().devices["sw1"].ports;
     let own = |port: &str| ports[port].get("device_port").map(String::as_str);
     assert_eq!((own("1"), own("2")), (Some("swp2"), Some("swp1")), "{seen:?}");

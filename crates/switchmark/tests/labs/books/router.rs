@@ -23,10 +23,11 @@ lag = "0s"
 map = { qdisc_drops = "$[?@.root==true].drops" }
 "#;
 
-/// Of the trials' frames only: what hosts send to find each other is in no book.
+/// Of the load's frames only, by the numbers in them: what hosts send beforehand to find each other
+/// is in no book.
 const LOSSY: &str = "table ip t { counter lost { }; chain c { type filter hook forward priority 0; \
-                     ip length 46 ip protocol udp numgen random mod 1000 < 20 \
-                     counter name lost drop; }; }";
+                     ip length 46 ip protocol udp @th,112,32 < 0x80000000 \
+                     numgen random mod 1000 < 20 counter name lost drop; }; }";
 
 /// h1 – router – h2, each cable a subnet of its own.
 fn wires(scratch: &Scratch, counters: &str) -> Wires {
@@ -48,7 +49,7 @@ fn wires(scratch: &Scratch, counters: &str) -> Wires {
     let agent = snmpd::start(scratch, "router", "");
     let file = scratch.path("router-snmp.toml");
     std::fs::write(&file, text).expect("a testbed file");
-    Wires { file, _agent: Some(agent), _spaces: spaces }
+    Wires { file, _agents: vec![agent], _spaces: spaces }
 }
 
 fn printed(program: &str, args: &[&str]) -> serde_json::Value {
