@@ -86,7 +86,7 @@ caveats! {
     NoThroughput "no-throughput" "No throughput was found that the load could follow from.";
     NotResettable "not-resettable" "The testbed has no hook to reset this device. Give it one to measure its reset.";
     NotRecovered "not-recovered" "Frames were lost until the trial's end: the device may not have recovered. Measure longer.";
-    UntilUndone "until-undone" "Flows came back only as the deed was undone: the device found no way around it, and the outage is as long as the deed was.";
+    UntilUndone "until-undone" "Flows came back only as the deed was undone: the device found no way around it, and the outage is only known to be as long as the deed was.";
     NotFilled "not-filled" "The longest burst that a trial's time allows still went in: the buffer is at least so large. Allow longer bursts, or more senders.";
     Backpressure "backpressure" "The device made its senders pause (802.3x) and dropped nothing: no burst overfills it. Turn flow control off to measure its buffer.";
     SilentPairs "silent-pairs" "Some pairs exchanged nothing at all: a dead port, cable or host. The figure is of the others.";

@@ -80,6 +80,10 @@ pub enum Why {
     NoValue,
     /// No figure is about it.
     NotMeasured,
+    /// The testbed knows nothing that can be done to the device.
+    NoDeed,
+    /// No flow was interrupted, and nothing says that one of them took the way that was.
+    NotInterrupted,
     /// It needs so many hosts.
     FewHosts {
         /// At the device.
@@ -237,7 +241,14 @@ fn scaled(mut figure: Figure, by: f64, unit: Unit) -> Figure {
 /// interval taken, so that the error of all of them together stays the same.
 pub fn judged(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, Why) {
     let open = |why| (Decision::Inconclusive, why);
-    if let Some(doubt) = figure.caveats.iter().copied().find(|caveat| doubts(*caveat)) {
+    if figure.integer(Key::TrialsInterrupted) == Some(0) {
+        return open(Why::NotInterrupted);
+    }
+    // What never came back is away for so long at least.
+    let at_least = figure.value.is_none() && figure.low.is_some();
+    let stands = |caveat: Caveat| at_least && caveat == Caveat::NotRecovered;
+    let mut doubt = figure.caveats.iter().copied().filter(|one| doubts(*one) && !stands(*one));
+    if let Some(doubt) = doubt.next() {
         return open(if doubt == Caveat::FewBlocks {
             Why::FewRepetitions
         } else {

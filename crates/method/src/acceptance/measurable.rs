@@ -33,6 +33,8 @@ pub(super) enum Part {
     Nonblocking,
     /// Floods that tell groups of ports.
     Groups,
+    /// Something done to the device while flows run.
+    Failover,
 }
 
 /// All of them.
@@ -43,6 +45,7 @@ pub const MEASURABLE: &[Measurable] = &[
     row(Metric::BackToBack, Unit::Count, Part::Forwarding(ForwardingTest::BackToBack)),
     row(Metric::RecoveryTime, Unit::Nanoseconds, Part::Forwarding(ForwardingTest::Recovery)),
     row(Metric::ResetTime, Unit::Nanoseconds, Part::Forwarding(ForwardingTest::Reset)),
+    row(Metric::Outage, Unit::Nanoseconds, Part::Failover),
     points(Metric::OneWayDelay, Part::Forwarding(ForwardingTest::Latency)),
     points(Metric::Rtt, Part::Latency),
     points(Metric::RttAdded, Part::Latency),

@@ -2,7 +2,7 @@
 //!
 //! Owns which claims share a study. What a study's trials are is the study's own.
 
-use measure::{FrameMix, FrameSize, Nanos};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 
 use super::claim::{About, Reading, SheetClaim};
 use super::decision::{Decided, Decision, Why};
@@ -10,7 +10,9 @@ use super::measurable::{Part, measurable};
 use crate::search::GoalName;
 use crate::study::fabric::Arrangement;
 use crate::study::xray::{self, Bed};
-use crate::study::{DepthSpec, Estimate, FabricSpec, ForwardingSpec, LatencySpec, SwitchingSpec};
+use crate::study::{
+    DepthSpec, Estimate, FabricSpec, FailoverSpec, ForwardingSpec, LatencySpec, SwitchingSpec,
+};
 use crate::{ForwardingTest, Nodes, StudySpec, SwitchTest};
 use page::{Key, Metric};
 use trial::{Carrier, Protocol, Topology};
@@ -26,6 +28,12 @@ const NARROWEST: f64 = 0.000_2;
 /// A device that knows twice as many is shown to be full by these.
 const STATIONS: u64 = 1_024;
 const MOST_STATIONS: u64 = 1 << 20;
+/// A flow that is away for as long as is claimed loses so many frames, within reason.
+const FRAMES_AWAY: f64 = 20.0;
+const FLOW_RATES: (f64, f64) = (1_000.0, 5_000.0);
+/// A device is given so many times what it claims to find another way.
+const TIMES_AWAY: u64 = 3;
+const LONGEST_AWAY: Nanos = Nanos::from_secs(300);
 
 /// What is measured, and what is not.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -107,6 +115,7 @@ pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
             }
         }
         StudySpec::Switching(spec) => spec.precision = narrower(spec.precision),
+        StudySpec::Failover(spec) => spec.blocks = blocks(spec.blocks),
         _ => return None,
     }
     Some(study)
@@ -151,6 +160,17 @@ fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
         (StudySpec::Fabric(known), StudySpec::Fabric(more)) if known.infer == more.infer => {
             *known == *more
         }
+        (StudySpec::Failover(known), StudySpec::Failover(more))
+            if *more == FailoverSpec { deeds: more.deeds.clone(), ..known.clone() } =>
+        {
+            // None named is all of them.
+            if more.deeds.is_empty() || known.deeds.is_empty() {
+                known.deeds.clear();
+            } else {
+                unite(&mut known.deeds, &more.deeds);
+            }
+            true
+        }
         _ => false,
     }
 }
@@ -180,6 +200,8 @@ pub fn study_of(claim: &SheetClaim, bed: Bed) -> Result<StudySpec, Why> {
         Part::Switching(test) => StudySpec::Switching(switching(claim, test, bed)),
         Part::Latency => StudySpec::Latency(latency(about, bed)),
         Part::Depth => StudySpec::Depth(depth(about)),
+        Part::Failover if !bed.deeds => return Err(Why::NoDeed),
+        Part::Failover => StudySpec::Failover(failover(claim)),
         Part::Nonblocking => StudySpec::Fabric(nonblocking(bed)),
         Part::Groups => StudySpec::Fabric(xray::groups(
             bed.hosts,
@@ -191,7 +213,7 @@ pub fn study_of(claim: &SheetClaim, bed: Bed) -> Result<StudySpec, Why> {
 /// The fewest hosts that can show it.
 fn hosts(part: Part, about: &About) -> usize {
     match part {
-        Part::Forwarding(_) | Part::Latency => 2,
+        Part::Forwarding(_) | Part::Latency | Part::Failover => 2,
         Part::Throughput => {
             if pattern(about).is_some() {
                 3
@@ -278,6 +300,22 @@ fn depth(about: &About) -> DepthSpec {
             Vec::new()
         },
         congested: if shared { quick.congested } else { 1 },
+        blocks: BLOCKS,
+        ..quick
+    }
+}
+
+/// What the claim names, else all that can be done to the device.
+fn failover(claim: &SheetClaim) -> FailoverSpec {
+    let quick = FailoverSpec::quick();
+    let claimed = claim.keeps.value().max(1.0);
+    let (slow, fast) = FLOW_RATES;
+    let late = Nanos((claimed as u64).saturating_mul(TIMES_AWAY)).min(LONGEST_AWAY);
+    FailoverSpec {
+        deeds: claim.about.text(&Key::Deed).map(str::to_owned).into_iter().collect(),
+        rate: FrameRate((FRAMES_AWAY * 1e9 / claimed).clamp(slow, fast)),
+        away: quick.away.max(late),
+        after: quick.after.max(late),
         blocks: BLOCKS,
         ..quick
     }

@@ -178,6 +178,56 @@ fn a_yes_or_no_is_decided_by_whoever_may_say_it() {
     assert_eq!(check(&is(1.0), &[flag(None, Verdict::Undetermined)], Inconclusive), Why::NoValue);
 }
 
+/// From none to all of six trials interrupted, for 40 to 44 units where they were.
+fn outage(interrupted: u64) -> Figure {
+    let mut figure = Figure {
+        metric: Metric::Outage,
+        unit: Unit::Nanoseconds,
+        caveats: Vec::new(),
+        ..buffer(40.0, 42.0, 44.0)
+    };
+    figure.conditions = BTreeMap::from([(Key::TrialsInterrupted, interrupted.into())]);
+    figure
+}
+
+#[test]
+fn an_outage_is_one_of_flows_that_were_interrupted() {
+    use Decision::{Fail, Inconclusive, Pass};
+    let most = |value| claim(About::new(Metric::Outage), Keeps::AtMost(value));
+    check(&most(50.0), &[outage(6)], Pass);
+    check(&most(39.0), &[outage(6)], Fail);
+    // Perhaps no flow took the way that was taken down.
+    let unseen = Figure { value: None, low: None, ..outage(0) };
+    assert_eq!(check(&most(50.0), &[unseen], Inconclusive), Why::NotInterrupted);
+    let some = Figure { value: None, low: None, verdict: Verdict::Undetermined, ..outage(2) };
+    check(&most(50.0), &[some], Pass);
+    // What came back only as it was undone, or never, is away for so long at least.
+    for caveat in [Caveat::UntilUndone, Caveat::NotRecovered] {
+        let caveats = vec![caveat];
+        let until = Figure { value: None, high: None, caveats, ..outage(6) };
+        check(&most(39.0), std::slice::from_ref(&until), Fail);
+        assert_eq!(check(&most(50.0), &[until], Inconclusive), Why::Bound);
+    }
+}
+
+#[test]
+fn flows_are_watched_for_longer_than_is_claimed() {
+    let claims = [
+        claim(About::new(Metric::Outage).at(Key::Deed, "link-down"), Keeps::AtMost(2e9)),
+        claim(About::new(Metric::Outage).at(Key::Deed, "blackhole"), Keeps::AtMost(2e9)),
+        claim(About::new(Metric::Outage), Keeps::AtMost(5e6)),
+    ];
+    let all = studies(&claims, BED);
+    let [StudySpec::Failover(slow), StudySpec::Failover(fast)] = &all[..] else {
+        panic!("{all:?}")
+    };
+    assert_eq!(slow.deeds, ["link-down", "blackhole"]);
+    assert_eq!((slow.away, slow.rate.0), (Nanos::from_secs(6), 1_000.0));
+    assert_eq!((fast.deeds.len(), fast.away, fast.rate.0), (0, Nanos::from_secs(2), 4_000.0));
+    let nothing = study_of(&claims[0], Bed { deeds: false, ..BED });
+    assert_eq!(nothing, Err(Why::NoDeed));
+}
+
 #[test]
 fn one_that_fails_fails_all_and_one_that_is_open_leaves_all_open() {
     use Decision::{Fail, Inconclusive, Pass};
@@ -195,7 +245,8 @@ fn one_that_fails_fails_all_and_one_that_is_open_leaves_all_open() {
     assert_eq!(of(&[]), Inconclusive);
 }
 
-const BED: Bed = Bed { simulated: false, link: Some(Rate(1_000_000_000)), hosts: 4, switch: true };
+const BED: Bed =
+    Bed { simulated: false, link: Some(Rate(1_000_000_000)), hosts: 4, switch: true, deeds: true };
 
 #[test]
 fn claims_of_one_study_share_it() {

@@ -41,6 +41,8 @@ pub struct Bed {
     pub hosts: usize,
     /// Only a switch has a table of addresses to fill.
     pub switch: bool,
+    /// Whether something is known that can be done to the device while frames pass.
+    pub deeds: bool,
 }
 
 impl Bed {

@@ -164,7 +164,8 @@ fn there_is_no_way_around_and_the_way_back_costs_too() {
         l.deed.is_some() && (down.contains(&l.at) || again.contains(&l.at))
     });
     let outage = one(&figures, Metric::Outage, &[FAILURE, LONGEST]);
-    holds(outage, 2_000.0, 2.1);
+    assert_eq!((outage.value, outage.high), (None, None), "it would have been longer: {outage:#?}");
+    assert!(outage.low.is_some_and(|low| (low / 1e6 - 2_000.0).abs() < 3.0), "{outage:#?}");
     assert!(outage.caveats.contains(&Caveat::UntilUndone), "{outage:#?}");
     let back = one(&figures, Metric::Outage, &[RESTORATION, LONGEST]);
     holds(back, 200.0, 2.1);

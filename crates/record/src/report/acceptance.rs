@@ -216,6 +216,14 @@ pub fn reason(one: &Decided) -> String {
         Why::NoLineRate => "the link's rate is not known; state it in the testbed".to_owned(),
         Why::NoValue => "the study ended without a value".to_owned(),
         Why::NotMeasured => "no figure is about it".to_owned(),
+        Why::NoDeed => {
+            "the testbed knows nothing to do to the device; describe it in a [[device.deed]] table"
+                .to_owned()
+        }
+        Why::NotInterrupted => {
+            "no flow was interrupted: what was done may be to a path that none of them took"
+                .to_owned()
+        }
         Why::FewHosts { needed } => format!("it needs {needed} hosts"),
         Why::NoTime => more.map_or_else(
             || "the budget is too short".to_owned(),

@@ -312,15 +312,18 @@ fn failure(case: &Case<'_>, longest: &Figure, back: Option<&Case<'_>>, several: 
         (Some(_), _) => interrupted(case, longest, &subject),
         (None, None) if longest.low.is_some() => {
             let least = longest.low.map_or_else(String::new, words::time);
-            format!(
-                "{subject} interrupts flows that do not come back within the trial: for at least {least}."
-            )
+            let until = if case.has(Caveat::UntilUndone) {
+                "come back only as it is undone"
+            } else {
+                "do not come back within the trial"
+            };
+            format!("{subject} interrupts flows that {until}: for at least {least}.")
         }
         (None, Some(most)) => format!("{subject} {}.", bound(longest, most)),
         (None, None) => format!("No figure for {subject}: no trial was valid."),
     };
     if case.has(Caveat::UntilUndone) {
-        text.push_str(" They came back only as it was undone: there is no way around.");
+        text.push_str(" There is no way around.");
     }
     if let Some(back) = back {
         text.push_str(&undone(back));

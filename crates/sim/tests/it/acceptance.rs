@@ -169,7 +169,13 @@ impl Case {
             Kind::NoisyLatency => (2, random.random_range(0.002..0.03)),
             _ => (2, 0.0),
         };
-        let bed = Bed { simulated: true, link: Some(Rate(LINK as u64)), hosts, switch: true };
+        let bed = Bed {
+            simulated: true,
+            link: Some(Rate(LINK as u64)),
+            hosts,
+            switch: true,
+            deeds: true,
+        };
         let (claim, kept, text) = match kind {
             Kind::Throughput => limited(factor, random),
             Kind::ShareOfLine => slow(factor, random),

@@ -67,7 +67,7 @@ fn figures(text: &str, seed: u64) -> (Vec<Figure>, trial::Topology) {
     let hosts = topology.hosts.len();
     // Floods that tell groups cost as many frames as a port's rate.
     let hosts = if link.0 > GROUPS_UP_TO { hosts.min(3) } else { hosts };
-    let bed = Bed { simulated: true, link: Some(link), hosts, switch: true };
+    let bed = Bed { simulated: true, link: Some(link), hosts, switch: true, deeds: true };
     let studies = xray::studies(bed);
     let of = |study: &method::StudySpec, place: &mut sim::VirtualTestbed| {
         study.run(place, seed).unwrap_or_else(|error| panic!("{}: {error}", study.name()))

@@ -16,15 +16,20 @@ pub fn of(place: &Testbed) -> Bed {
     let attached = |topology: Topology| {
         let device = topology.devices.first();
         let switch = device.is_some_and(|device| device.kind == DeviceKind::Switch);
-        (topology.ports_of(device.map(|device| device.name.as_str())).len(), switch)
+        let deeds = device.is_some_and(|device| !device.deeds.is_empty());
+        (topology.ports_of(device.map(|device| device.name.as_str())).len(), switch, deeds)
     };
-    let (hosts, switch) = match &place.source {
+    let (hosts, switch, deeds) = match &place.source {
         Source::Virtual(config) => attached(config.topology(&place.name)),
         Source::Hosts(config) => attached(config.topology(&place.name)),
-        Source::Lab(lab) => (lab.hosts as usize, lab.devices.first().is_some_and(is_switch)),
+        Source::Lab(lab) => {
+            let device = lab.devices.first();
+            let deeds = device.is_some_and(|device| !device.deeds().is_empty());
+            (lab.hosts as usize, device.is_some_and(is_switch), deeds)
+        }
     };
     let simulated = matches!(place.source, Source::Virtual(_));
-    Bed { simulated, link: fit::link_rate(place), hosts, switch }
+    Bed { simulated, link: fit::link_rate(place), hosts, switch, deeds }
 }
 
 fn is_switch(device: &LabDevice) -> bool {

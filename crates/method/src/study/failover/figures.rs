@@ -157,8 +157,8 @@ impl Case<'_> {
         let resolution = Resolution { spacing, inside: 0.0 };
         let mut figure = outage.figure(row.clone(), Metric::Outage, setting, resolution);
         figure.set(Key::Statistic, "longest");
-        if gone {
-            // Nobody saw its end.
+        if gone || waited {
+            // Nobody saw what its end would have been.
             let least = own.iter().copied().min_by(f64::total_cmp);
             (figure.value, figure.high) = (None, None);
             figure.low = least.map(|least| least - spacing);
@@ -168,36 +168,42 @@ impl Case<'_> {
         if !matches!(outage, Outage::Shown { .. }) {
             return figures;
         }
+        if !(gone || waited) {
+            figures.push(self.middle(&row, phase, own_run));
+        }
         figures.extend(self.moments(&row, phase, own_run));
         figures
     }
 
-    /// Of flows that were interrupted: for how long the middle one was, from when to when, and how
-    /// many they were.
-    fn moments(&self, row: &Row, phase: Phase, own_run: u64) -> Vec<Figure> {
+    fn values(&self, of: impl Fn(&Impact) -> Option<f64>) -> Vec<f64> {
+        self.own.iter().filter_map(|one| of(one)).collect()
+    }
+
+    /// A time over the trials, no finer than a frame on either side.
+    fn time(&self, row: &Row, metric: Metric, values: &[f64]) -> Figure {
         let spacing = self.spacing();
-        let values = |of: &dyn Fn(&Impact) -> Option<f64>| -> Vec<f64> {
-            self.own.iter().filter_map(|one| of(one)).collect()
-        };
-        let time = |metric, values: &[f64]| {
-            let mut figure = row.over_blocks(metric, Unit::Nanoseconds, values);
-            figure.low = figure.low.map(|low| low - spacing);
-            figure.high = figure.high.map(|high| high + spacing);
-            figure
-        };
-        let mut figures = Vec::new();
-        let gone = self.own.iter().any(|one| one.gone(phase, own_run) > 0);
-        if !gone {
-            let middle = values(&|one| one.typical(phase, own_run, spacing));
-            let mut middle = time(Metric::Outage, &middle);
-            middle.set(Key::Statistic, "median");
-            figures.push(middle);
-        }
+        let mut figure = row.over_blocks(metric, Unit::Nanoseconds, values);
+        figure.low = figure.low.map(|low| low - spacing);
+        figure.high = figure.high.map(|high| high + spacing);
+        figure
+    }
+
+    /// Of flows that were interrupted: for how long the middle one was.
+    fn middle(&self, row: &Row, phase: Phase, own_run: u64) -> Figure {
+        let each = self.values(|one| one.typical(phase, own_run, self.spacing()));
+        let mut figure = self.time(row, Metric::Outage, &each);
+        figure.set(Key::Statistic, "median");
+        figure
+    }
+
+    /// Of flows that were interrupted: from when to when, and how many they were.
+    fn moments(&self, row: &Row, phase: Phase, own_run: u64) -> Vec<Figure> {
+        let values = |of: &dyn Fn(&Impact) -> Option<f64>| self.values(of);
         let first = values(&|one| one.first_lost(phase, own_run));
-        figures.push(time(Metric::FirstLost, &first));
-        if !gone {
+        let mut figures = vec![self.time(row, Metric::FirstLost, &first)];
+        if self.own.iter().all(|one| one.gone(phase, own_run) == 0) {
             let back = values(&|one| one.all_back(phase, own_run));
-            figures.push(time(Metric::AllBack, &back));
+            figures.push(self.time(row, Metric::AllBack, &back));
         }
         let affected = values(&|one| Some(one.affected(phase, own_run)));
         figures.push(row.over_blocks(Metric::FlowsAffected, Unit::Ratio, &affected));

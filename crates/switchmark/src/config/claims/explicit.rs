@@ -17,7 +17,7 @@ use crate::config::suggest;
 use crate::config::typed::Text;
 
 /// Conditions that choose what is measured. Others would be met by chance.
-const CHOSEN: [Key; 8] = [
+const CHOSEN: [Key; 11] = [
     Key::FrameSize,
     Key::Test,
     Key::Goal,
@@ -26,6 +26,9 @@ const CHOSEN: [Key; 8] = [
     Key::LoadPercent,
     Key::Study,
     Key::Load,
+    Key::Deed,
+    Key::Phase,
+    Key::Statistic,
 ];
 
 pub(super) fn read(

@@ -37,6 +37,7 @@ fn words_come_to_metric_comparison_and_value() {
         ("latency at most 5 us at 64 octets", Metric::RttAdded, AtMost(5000.0)),
         ("uplinks at least 10 Gbit/s", Metric::UplinkRate, AtLeast(1e10)),
         ("uplinks at least 10Gbit", Metric::UplinkRate, AtLeast(1e10)),
+        ("fails over within 50 ms", Metric::Outage, AtMost(5e7)),
         ("no head-of-line blocking", Metric::HeadOfLineBlocking, Is(0.0)),
     ];
     for (words, metric, keeps) in table {
@@ -62,6 +63,9 @@ fn a_metric_with_its_conditions_is_a_claim_too() {
     assert_eq!(one("metric = \"cell\"\nat_most = \"256B\"").keeps, Keeps::AtMost(256.0));
     assert_eq!(one("metric = \"address_capacity\"\nis = 4").keeps, Keeps::Is(4.0));
     assert_eq!(one("metric = \"nonblocking\"\nis = true").keeps, Keeps::Is(1.0));
+    let back = "metric = \"outage\"\nwhere = { deed = \"link-1-down\", phase = \"restoration\" }\n";
+    let back = one(&format!("{back}at_most = \"1ms\""));
+    assert_eq!(back.about.conditions.get(&Key::Deed), Some(&"link-1-down".into()));
     let loss = one("metric = \"loss_ratio\"\nwhere = { load_percent = 90 }\nat_most = \"0.1%\"");
     assert!((loss.keeps.value() - 0.001).abs() < 1e-12);
 }

@@ -74,6 +74,7 @@ const FORMS: &[Form] = &[
         words: "uplinks at least RATE",
         makes: |v| (About::new(Metric::UplinkRate), Keeps::AtLeast(v[0])),
     },
+    Form { words: "fails over within TIME", makes: |v| (outage(), Keeps::AtMost(v[0])) },
     Form {
         words: "no head-of-line blocking",
         makes: |_| (About::new(Metric::HeadOfLineBlocking), Keeps::Is(0.0)),
@@ -102,6 +103,11 @@ fn delay(size: f64) -> About {
     let about = About::new(Metric::RttAdded).at(Key::FrameSize, size as u64);
     let about = about.at(Key::Protocol, "udp").at(Key::Load, "idle").read(Reading::OneWay);
     About { quantile: Some(0.5), ..about }
+}
+
+/// Of the flow that is away for longest, whatever is done to the device.
+fn outage() -> About {
+    About::new(Metric::Outage).at(Key::Phase, "failure").at(Key::Statistic, "longest")
 }
 
 /// What stands in the place of a value, and how it is read.
