@@ -312,23 +312,34 @@ fn failure(case: &Case<'_>, longest: &Figure, back: Option<&Case<'_>>, several: 
         (Some(_), _) => interrupted(case, longest, &subject),
         (None, None) if longest.low.is_some() => {
             let least = longest.low.map_or_else(String::new, words::time);
-            let until = if case.has(Caveat::UntilUndone) {
-                "come back only as it is undone"
-            } else {
-                "do not come back within the trial"
-            };
-            format!("{subject} interrupts flows that {until}: for at least {least}.")
+            format!("{subject} interrupts flows that {}: for at least {least}.", until(case))
         }
         (None, Some(most)) => format!("{subject} {}.", bound(longest, most)),
-        (None, None) => format!("No figure for {subject}: no trial was valid."),
+        (None, None) => match longest.integer(Key::TrialsInterrupted) {
+            None | Some(0) => format!("No figure for {subject}: no trial was valid."),
+            Some(some) => format!(
+                "{subject} interrupts flows in {some} of {} trials; they {}.",
+                longest.n,
+                until(case)
+            ),
+        },
     };
-    if case.has(Caveat::UntilUndone) {
+    if case.has(Caveat::UntilUndone) && longest.low.is_some() {
         text.push_str(" There is no way around.");
     }
     if let Some(back) = back {
         text.push_str(&undone(back));
     }
     stated(text, longest).asked("Failover?")
+}
+
+/// Where nobody saw the end of an outage.
+fn until(case: &Case<'_>) -> &'static str {
+    if case.has(Caveat::UntilUndone) {
+        "come back only as it is undone"
+    } else {
+        "do not come back within the trial"
+    }
 }
 
 fn interrupted(case: &Case<'_>, longest: &Figure, subject: &str) -> String {

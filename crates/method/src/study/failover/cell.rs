@@ -185,8 +185,11 @@ fn impact(
     let short = seen.offered.saturating_sub(seen.sent) as f64 > SHORT * seen.offered as f64;
     let count = seen.conversations.len() as u32;
     let spacing = 1e9 / spec.load_rate(by).0;
+    // Of a sender whose own link was down the longest gap is the outage.
+    let held_up = if short { 0.0 } else { seen.departures.max().0 as f64 };
+    let late = (spacing * f64::from(count) + held_up).min((undone - begun) / 2.0);
     let hits = (0..).zip(&seen.conversations).map(|(at, conversation)| {
-        hits(conversation, ((at, count), seen.sent), spacing, [begun, undone])
+        hits(conversation, ((at, count), seen.sent), (spacing, late), [begun, undone])
     });
     let silent = seen.conversations.iter().filter(|own| own.received == 0).count() as u64;
     Impact {
@@ -215,12 +218,13 @@ fn paths(ports: &[PortCounters]) -> Vec<(String, u64)> {
 }
 
 /// A run belongs to the deed where it was not over by then and began before the deed was undone;
-/// what began later belongs to that. Of a flow of which nothing ever came nobody can say when it
-/// was interrupted.
+/// what began later belongs to that. So does what was under way then and had begun no earlier than
+/// by what the sender may have been late: its first frame perhaps left afterwards. Of a flow of
+/// which nothing ever came nobody can say when it was interrupted.
 fn hits(
     conversation: &Conversation,
     (place, sent): ((u32, u32), u64),
-    spacing: f64,
+    (spacing, late): (f64, f64),
     [begun, undone]: [f64; 2],
 ) -> [Option<Hit>; 2] {
     let mut hits = [None; 2];
@@ -233,7 +237,8 @@ fn hits(
     let tail = conversation.tail(place, sent);
     for (gap, over) in gaps.chain(tail.iter().map(|gap| (gap, false))) {
         let (begins, ends) = (due(gap.first), due(gap.first + gap.frames * stride));
-        let phase = match (begins < undone, ends > begun) {
+        let before = begins < undone - if ends > undone { late } else { 0.0 };
+        let phase = match (before, ends > begun) {
             (_, false) => continue,
             (true, true) => Phase::Failure,
             (false, true) => Phase::Restoration,
@@ -262,7 +267,7 @@ mod tests {
         let gaps: Vec<Gap> = gaps.iter().map(|&(first, frames)| Gap { first, frames }).collect();
         let received = last + 1 - gaps.iter().map(|gap| gap.frames).sum::<u64>();
         let own = Conversation { received, last: Some(last), gaps };
-        hits(&own, ((0, 1), 500), 1e6, [100e6, 300e6])
+        hits(&own, ((0, 1), 500), (1e6, 5e6), [100e6, 300e6])
     }
 
     #[test]
@@ -280,13 +285,16 @@ mod tests {
             // Under way as the deed came, and over as it was undone.
             (&[(99, 202)], 499, [hit(202, 202, 99.0, Some(301.0)), None]),
             (&[(310, 4)], 499, [None, hit(4, 4, 310.0, Some(314.0))]),
+            // A sender that was late had not sent them as it was undone; or they were lost before.
+            (&[(297, 50)], 499, [None, hit(50, 50, 297.0, Some(347.0))]),
+            (&[(297, 2)], 499, [hit(2, 2, 297.0, Some(299.0)), None]),
             // Never back.
             (&[], 150, [hit(349, 349, 151.0, None), None]),
             (&[], 399, [None, hit(100, 100, 400.0, None)]),
         ] {
             assert_eq!(of(gaps, last), expected, "{gaps:?} {last}");
         }
-        let silent = hits(&Conversation::default(), ((0, 1), 500), 1e6, [100e6, 300e6]);
+        let silent = hits(&Conversation::default(), ((0, 1), 500), (1e6, 5e6), [100e6, 300e6]);
         assert_eq!(silent, [None, None]);
     }
 

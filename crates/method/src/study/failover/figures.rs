@@ -159,7 +159,8 @@ impl Case<'_> {
         figure.set(Key::Statistic, "longest");
         if gone || waited {
             // Nobody saw what its end would have been.
-            let least = own.iter().copied().min_by(f64::total_cmp);
+            let shown = matches!(outage, Outage::Shown { .. });
+            let least = own.iter().copied().min_by(f64::total_cmp).filter(|_| shown);
             (figure.value, figure.high) = (None, None);
             figure.low = least.map(|least| least - spacing);
         }
