@@ -9,7 +9,8 @@ use crate::words;
 
 /// A sentence that states a figure.
 pub(super) fn stated(text: String, figure: &Figure) -> Answer {
-    let verdict = if figure.value.is_none() { Verdict::Undetermined } else { figure.verdict };
+    let nothing = figure.value.or(figure.low).is_none();
+    let verdict = if nothing { Verdict::Undetermined } else { figure.verdict };
     Answer::new(words::capitalised(text)).limited_by(verdict)
 }
 
