@@ -67,6 +67,8 @@ pub enum Cause {
     Reset,
     /// The host's cable is broken that way.
     Broken,
+    /// It came off a host's cable with a wrong FCS: at the device's port, or at the host.
+    Damaged,
     /// The port that it came by, or was to leave by, has no link.
     LinkDown,
     /// The port that it was to leave by was made a black hole.

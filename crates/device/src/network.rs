@@ -51,8 +51,39 @@ pub struct PortCounts {
     pub delivered: u64,
     /// Copies made of frames that entered here, beyond the first.
     pub copies: u64,
-    /// Frames that entered here and were dropped, copies among them.
+    /// Frames that entered here and were dropped, copies among them, but for those that a cable
+    /// damaged on their way out: they are counted at that cable's edge.
     pub dropped: u64,
+    /// Of these, frames of its host that came with a wrong FCS.
+    pub damaged_in: u64,
+    /// Of these, frames that left by it, and reached its host with a wrong FCS.
+    pub damaged_out: u64,
+    /// PAUSE frames that told its host to stop; those that let it go on are not among them.
+    pub pauses: u64,
+    /// For how long its host had to wait by them.
+    pub paused: Picos,
+}
+
+impl PortCounts {
+    /// Frames that entered here and were dropped undamaged.
+    pub const fn discarded(&self) -> u64 {
+        self.dropped - self.damaged_in - self.damaged_out
+    }
+
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            entered: self.entered - earlier.entered,
+            delivered: self.delivered - earlier.delivered,
+            copies: self.copies - earlier.copies,
+            dropped: self.dropped - earlier.dropped,
+            damaged_in: self.damaged_in - earlier.damaged_in,
+            damaged_out: self.damaged_out - earlier.damaged_out,
+            pauses: self.pauses - earlier.pauses,
+            paused: self.paused - earlier.paused,
+        }
+    }
 }
 
 /// What is inside at the moment, on the edges' cables too.
@@ -141,7 +172,12 @@ impl Network {
 
     /// What passed an edge since the network began.
     pub fn counts(&self, edge: Edge) -> PortCounts {
-        self.counts[usize::from(edge.0)]
+        let place = usize::from(edge.0);
+        let mut counts = self.counts[place];
+        if let Some(since) = self.ports[usize::from(self.edges[place])].held_since {
+            counts.paused += self.now - since;
+        }
+        counts
     }
 
     /// What is inside now.
@@ -175,9 +211,13 @@ impl Network {
     }
 
     fn drop(&mut self, handle: Handle, cause: Cause, out: &mut impl FnMut(Event)) {
-        let packet = &self.packets[handle];
-        self.counts[usize::from(packet.entry)].dropped += 1;
-        out(Event::Dropped { at: self.now, frame: packet.frame, cause });
+        self.drop_at(self.packets[handle].entry, handle, cause, out);
+    }
+
+    /// A frame is gone, and is counted at an edge.
+    fn drop_at(&mut self, edge: u16, handle: Handle, cause: Cause, out: &mut impl FnMut(Event)) {
+        self.counts[usize::from(edge)].dropped += 1;
+        out(Event::Dropped { at: self.now, frame: self.packets[handle].frame, cause });
         self.packets.remove(handle);
     }
 }

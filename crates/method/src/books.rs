@@ -10,7 +10,7 @@ mod way;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED};
+use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, TX_ERRORS};
 use trial::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
 use trial::{Flow, FlowKind, Trial};
 
@@ -83,6 +83,11 @@ impl Place {
     /// Whether it is the tester's own.
     pub const fn is_tester(&self) -> bool {
         matches!(self, Self::Sender(_) | Self::Receiver(_))
+    }
+
+    /// Whether it is a cable.
+    pub const fn is_cable(&self) -> bool {
+        matches!(self, Self::CableIn { .. } | Self::CableOut { .. })
     }
 
     /// Whether it is in a device.
@@ -266,7 +271,7 @@ fn device_side(receivers: &BTreeSet<&str>, record: &TrialRecord, deaths: &mut Ve
             Side::Device | Side::Tester => less_refused(port, &mut refused),
         };
         deaths.push(death(egress(), TX_DROPPED, dropped));
-        deaths.push(death(egress(), way::TX_ERRORS, read(port, way::TX_ERRORS)));
+        deaths.push(death(egress(), TX_ERRORS, read(port, TX_ERRORS)));
     }
 }
 
@@ -278,12 +283,14 @@ fn less_refused(port: &PortCounters, refused: &mut u64) -> u64 {
     out - others
 }
 
-/// The receiver's NIC and backlog, then its sockets, by their own counters or the host's.
+/// The cable to the receiver, its NIC and backlog, then its sockets, by their own counters or the
+/// host's.
 fn receiver_side(receiver: &str, flows: &Seen<'_>, record: &TrialRecord, deaths: &mut Vec<Death>) {
     for port in ports_of(record, receiver) {
         for counter in [RX_DROPPED, RX_MISSED] {
             deaths.push(death(Place::Receiver(port.place.clone()), counter, read(port, counter)));
         }
+        deaths.extend(way::damaged_at_host(port, record));
     }
     let mut sockets: BTreeMap<String, u64> = BTreeMap::new();
     for (flow, seen) in flows.iter().filter(|(flow, _)| flow.to.host == receiver) {

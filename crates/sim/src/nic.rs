@@ -13,6 +13,9 @@ use std::net::Ipv4Addr;
 use device::{Edge, Frame, Mac};
 use measure::{FrameRate, Picos, Rate};
 use trial::PortRef;
+use trial::counters::{
+    QDISC_DROPS, RX_DROPPED, RX_OTHERHOST, RX_PACKETS, RX_PAUSE, TX_DROPPED, TX_PACKETS,
+};
 
 use crate::jitter::Jitter;
 use crate::stations::Stations;
@@ -240,13 +243,13 @@ impl Nic {
     pub(crate) fn counters(&self) -> BTreeMap<String, u64> {
         let NicCounts { sent, received, refused, others, pauses, carrier_changes } = self.counts;
         let named = [
-            ("tx_packets", sent),
-            ("rx_packets", received),
-            ("rx_dropped", 0),
-            ("tx_dropped", 0),
-            ("qdisc_drops", refused),
-            ("rx_otherhost_dropped", others),
-            ("rx_pause", pauses),
+            (TX_PACKETS, sent),
+            (RX_PACKETS, received),
+            (RX_DROPPED, 0),
+            (TX_DROPPED, 0),
+            (QDISC_DROPS, refused),
+            (RX_OTHERHOST, others),
+            (RX_PAUSE, pauses),
             ("carrier_changes", carrier_changes),
         ];
         named.into_iter().map(|(name, by)| (name.to_owned(), by)).collect()

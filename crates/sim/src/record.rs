@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use device::{Edge, PortCounts, Profile};
+use trial::counters::{RX_CRC_ERRORS, RX_DROPPED, RX_PACKETS, TX_PACKETS, TX_PAUSE, TX_PAUSE_US};
 use trial::record::{FlowRecord, PortCounters, Side};
 use trial::topology::Topology;
 use trial::{Flow, FlowKind};
 
-use crate::nic::NicCounts;
+use crate::nic::{Far, Nic, NicCounts};
 use crate::topology::port_name;
 use crate::world::{Flows, World};
 
@@ -37,25 +38,29 @@ impl Baseline {
         (profile, topology): (&Profile, &Topology),
     ) -> Vec<PortCounters> {
         let nics = &world.hosts.ground.nics;
-        let mut ports: Vec<PortCounters> = nics
-            .iter()
-            .map(|nic| PortCounters {
-                place: nic.place.to_string(),
-                side: Side::Tester,
-                cable: None,
-                counters: nic.counters(),
-            })
-            .collect();
-        if nics.iter().any(crate::nic::Nic::is_at_network) {
-            let edges = self.edges.iter().take(topology.hosts.len());
-            ports.extend((0..).map(Edge).zip(edges).map(|(edge, before)| {
+        let change = |edge: Edge| {
+            let counts = world.network.counts(edge);
+            counts.since(&self.edges[usize::from(edge.0)])
+        };
+        let of_host = |nic: &Nic| {
+            let mut counters = nic.counters();
+            if let Far::Edge(edge) = nic.far {
+                counters.insert(RX_CRC_ERRORS.to_owned(), change(edge).damaged_out);
+            }
+            let place = nic.place.to_string();
+            PortCounters { place, side: Side::Tester, cable: None, counters }
+        };
+        let mut ports: Vec<PortCounters> = nics.iter().map(of_host).collect();
+        if nics.iter().any(Nic::is_at_network) {
+            let edges = (0..world.network.edges()).take(topology.hosts.len());
+            ports.extend(edges.map(Edge).map(|edge| {
                 let port = port_name(profile, edge);
                 let cable = topology.at_device(&profile.name, &port).map(|port| port.to_string());
                 PortCounters {
                     place: format!("{}/{port}", profile.name),
                     side: Side::Device,
                     cable,
-                    counters: since(world.network.counts(edge), *before),
+                    counters: counters(&change(edge)),
                 }
             }));
         }
@@ -64,12 +69,16 @@ impl Baseline {
 }
 
 /// A switch counts its drops where the frames came in; copies of a flooded frame are among them.
-fn since(now: PortCounts, before: PortCounts) -> BTreeMap<String, u64> {
+/// What a cable damages it has sent, and did not receive.
+fn counters(change: &PortCounts) -> BTreeMap<String, u64> {
     let named = [
-        ("rx_packets", now.entered - before.entered),
-        ("tx_packets", now.delivered - before.delivered),
-        ("rx_dropped", now.dropped - before.dropped),
-        ("flooded_copies", now.copies - before.copies),
+        (RX_PACKETS, change.entered.saturating_sub(change.damaged_in)),
+        (TX_PACKETS, change.delivered + change.damaged_out),
+        (RX_DROPPED, change.discarded()),
+        (RX_CRC_ERRORS, change.damaged_in),
+        ("flooded_copies", change.copies),
+        (TX_PAUSE, change.pauses),
+        (TX_PAUSE_US, change.paused.to_nanos().0 / 1_000),
     ];
     named.into_iter().map(|(name, by)| (name.to_owned(), by)).collect()
 }

@@ -68,6 +68,24 @@ pub const QDISC_DROPS: &str = "qdisc_drops";
 /// Dropped by the NIC for want of descriptors.
 pub const RX_MISSED: &str = "rx_missed_errors";
 
+/// Frames that came with a wrong FCS: they died on the cable (RFC 3635, dot3StatsFCSErrors).
+pub const RX_CRC_ERRORS: &str = "rx_crc_errors";
+
+/// All that were not well received (RFC 2863, ifInErrors), those with a wrong FCS among them.
+pub const RX_ERRORS: &str = "rx_errors";
+
+/// Frames that could not be sent (RFC 2863, ifOutErrors).
+pub const TX_ERRORS: &str = "tx_errors";
+
+/// PAUSE frames (IEEE 802.3 annex 31B) by which a port was told to wait.
+pub const RX_PAUSE: &str = "rx_pause";
+/// PAUSE frames by which a port told the other end to wait.
+pub const TX_PAUSE: &str = "tx_pause";
+/// For how long a port had to wait, in microseconds.
+pub const RX_PAUSE_US: &str = "rx_pause_us";
+/// For how long a port had the other end wait, in microseconds.
+pub const TX_PAUSE_US: &str = "tx_pause_us";
+
 /// Whole-host counters of the network namespace: certain.
 pub const HOST_LOSS: [&str; 2] = ["udp_rcvbuf_errors", "udp_mem_errors"];
 

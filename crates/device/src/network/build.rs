@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use measure::Picos;
 
 use super::buffer::Buffer;
-use super::chance::Chance;
+use super::chance::{Chance, Damage};
 use super::mac_table::MacTable;
 use super::pace::Pace;
 use super::packets::{Fifo, NONE, NOWHERE, Packets};
@@ -43,8 +43,15 @@ pub(super) fn network(profile: &Profile, seed: u64) -> Network {
     }
     let edges: Vec<u16> =
         (0..profile.edges()).map(|edge| number(profile.port_of(Edge(edge)))).collect();
-    for (edge, port) in edges.iter().enumerate() {
-        ports[usize::from(*port)].edge = edge as u16;
+    for (edge, port) in (0..).zip(&edges) {
+        let at = profile.port_of(Edge(edge));
+        let shares = profile.devices()[usize::from(at.device)].damaged(at.port);
+        let port = &mut ports[usize::from(*port)];
+        port.edge = edge;
+        port.damage = shares.map(|[inward, outward]| {
+            let way = |share, way| Damage::new(share, seed, edge, way);
+            Box::new([way(inward, 0), way(outward, 1)])
+        });
     }
     let mut devices = switchboards(profile, seed, &firsts, &mut servers, &ports);
     for (device, has_hosts) in devices.iter_mut().zip(&with_hosts) {
@@ -98,8 +105,10 @@ fn ports(devices: &[Device]) -> (Vec<Port>, Vec<Server>) {
                 ingress: Fifo::new(),
                 turn: 0,
                 stops: 0,
+                held_since: None,
                 floods: true,
                 broken: device.broken(port),
+                damage: None,
                 down: false,
                 blackhole: false,
             });

@@ -1,5 +1,5 @@
-//! What happens at random: lost frames, times in which a device stands still, who comes first of
-//! two.
+//! What happens at random: lost and damaged frames, times in which a device stands still, who comes
+//! first of two.
 //!
 //! Owns the draws, all from one seed and without a logarithm, so that they are the same on every
 //! machine. Never draws anything where a profile asks for nothing.
@@ -26,6 +26,36 @@ pub fn scatter(seed: u64, turn: u64) -> u64 {
 #[inline]
 pub(super) fn tie(seed: u64, port: usize, turn: u64) -> u32 {
     scatter(seed ^ (port as u64) << 44, turn) as u32
+}
+
+/// A draw is below this in so large a share of all draws.
+fn below(share: f64) -> u64 {
+    // 2^64 is exact as a float, and one that is too large becomes the largest number.
+    (share * 18_446_744_073_709_551_616.0) as u64
+}
+
+/// One way of a host's cable: which of its frames arrive with a wrong FCS. Nothing that is drawn
+/// elsewhere changes it.
+#[derive(Debug)]
+pub(super) struct Damage {
+    seed: u64,
+    turn: u64,
+    below: u64,
+}
+
+impl Damage {
+    /// `way` is 0 on the way in, 1 on the way out.
+    pub(super) fn new(share: f64, seed: u64, edge: u16, way: u64) -> Self {
+        // A seed of its own: ties are drawn from the network's by port.
+        let seed = scatter(!seed, u64::from(edge) << 1 | way);
+        Self { seed, turn: 0, below: below(share) }
+    }
+
+    /// Whether it damages the next frame.
+    pub(super) fn strikes(&mut self) -> bool {
+        self.turn += 1;
+        self.below > 0 && scatter(self.seed, self.turn) < self.below
+    }
 }
 
 /// One device's luck.
@@ -55,8 +85,7 @@ impl Chance {
             stalls.pass(&mut dice);
             stalls
         });
-        // 2^64 is exact as a float, and one that is too large becomes the largest number.
-        Self { dice, loss_below: (device.loss * 18_446_744_073_709_551_616.0) as u64, stalls }
+        Self { dice, loss_below: below(device.loss), stalls }
     }
 
     /// Whether a frame is lost now.

@@ -1,6 +1,6 @@
 //! From the cable into a device, and there to the right queue.
 //!
-//! Owns the order of decisions: lost, too long, too many, where to. Never touches a wire.
+//! Owns the order of decisions: lost, damaged, too long, too many, where to. Never touches a wire.
 
 use measure::Picos;
 
@@ -46,6 +46,8 @@ impl Network {
         let Some(handle) = port.ingress.pop(&self.packets) else { return };
         let device = usize::from(port.device);
         let ([lost, _], down) = (port.broken, port.down);
+        let present = !lost && !down;
+        let damaged = present && port.damage.as_mut().is_some_and(|ways| ways[0].strikes());
         let next = port.ingress.head();
         if next == NONE {
             self.schedule.clear(self.places.ingress + number);
@@ -57,6 +59,9 @@ impl Network {
             self.drop(handle, Cause::Broken, out);
         } else if down {
             self.drop(handle, Cause::LinkDown, out);
+        } else if damaged {
+            self.counts[usize::from(self.packets[handle].entry)].damaged_in += 1;
+            self.drop(handle, Cause::Damaged, out);
         } else if self.packets[handle].frame.octets > board.max_frame {
             self.drop(handle, Cause::TooLong, out);
         } else if board.chance.loses() {

@@ -6,7 +6,7 @@
 use measure::Picos;
 
 use super::buffer::Buffer;
-use super::chance::Chance;
+use super::chance::{Chance, Damage};
 use super::mac_table::MacTable;
 use super::packets::{Fifo, Handle};
 use super::router::Routes;
@@ -42,10 +42,15 @@ pub(super) struct Port {
     pub turn: u64,
     /// How many of the device's queues made the port's peer pause.
     pub stops: u16,
+    /// When the host at it was told to stop; none while it may send.
+    pub held_since: Option<Picos>,
     /// Whether flooded frames leave by it.
     pub floods: bool,
     /// Its cable loses what comes in, and what goes out.
     pub broken: [bool; 2],
+    /// Its cable damages some of what comes in, and of what goes out; none where it damages
+    /// nothing.
+    pub damage: Option<Box<[Damage; 2]>>,
     /// Its link was taken down.
     pub down: bool,
     /// What leaves by it was told to be lost.

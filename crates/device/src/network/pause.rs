@@ -1,8 +1,9 @@
 //! 802.3x: a congested queue makes the ports that feed it pause.
 //!
-//! Owns who was told what. A PAUSE frame waits for the frame that is being sent and takes its time
-//! on the cable; it takes no place in a queue, and none of the port's rate is counted for it. Never
-//! tells a port to go on while another queue still wants it to wait.
+//! Owns who was told what, and for how long hosts had to wait. A PAUSE frame waits for the frame
+//! that is being sent and takes its time on the cable; it takes no place in a queue, and none of
+//! the port's rate is counted for it. Never tells a port to go on while another queue still wants
+//! it to wait.
 
 use std::cmp::Reverse;
 
@@ -56,6 +57,10 @@ impl Network {
     }
 
     fn tell(&mut self, port: u16, stop: bool) {
+        let edge = self.ports[usize::from(port)].edge;
+        if stop && edge != NOWHERE {
+            self.counts[usize::from(edge)].pauses += 1;
+        }
         let server = &self.servers[usize::from(port)];
         let begin = self.now.max(server.free_at);
         let at = begin + server.pace.pause_frame() + self.ports[usize::from(port)].delay;
@@ -71,6 +76,7 @@ impl Network {
         let port = &self.ports[usize::from(signal.port)];
         if port.edge != NOWHERE {
             let edge = Edge(port.edge);
+            self.hold_host(usize::from(signal.port), signal.stop);
             out(Event::Pause { at: self.now, edge, stop: signal.stop });
             return;
         }
@@ -79,6 +85,17 @@ impl Network {
         if !signal.stop && !self.servers[peer].sending {
             self.begin_sending(peer);
         }
+    }
+
+    /// The host at a port has to wait from now on, or may send; whether it had to before.
+    pub(super) fn hold_host(&mut self, place: usize, stop: bool) -> bool {
+        let now = self.now;
+        let port = &mut self.ports[place];
+        let before = std::mem::replace(&mut port.held_since, stop.then_some(now));
+        if let Some(since) = before {
+            self.counts[usize::from(port.edge)].paused += now - since;
+        }
+        before.is_some()
     }
 
     pub(super) fn expect_signal(&mut self) {

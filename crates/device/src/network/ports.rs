@@ -76,6 +76,7 @@ impl Network {
             server.stopped.retain(|stopped| *stopped != port);
         }
         self.ports[place].stops = 0;
+        self.hold_host(place, false);
         self.signals.retain(|Reverse(signal)| !signal.is_to(port));
         self.expect_signal();
         let server = &self.servers[place];

@@ -172,7 +172,7 @@ impl Network {
             return;
         }
         if port.delay == Picos::ZERO {
-            self.deliver(handle, port.edge, out);
+            self.deliver(handle, place, out);
             return;
         }
         let number = usize::from(port.device);
@@ -196,11 +196,18 @@ impl Network {
         } else {
             self.schedule.set(place, self.packets[next].ready, 0);
         }
-        let edge = self.ports[usize::from(self.packets[handle].goal)].edge;
-        self.deliver(handle, edge, out);
+        self.deliver(handle, usize::from(self.packets[handle].goal), out);
     }
 
-    fn deliver(&mut self, handle: Handle, edge: u16, out: &mut impl FnMut(Event)) {
+    /// The last bit is there. A host takes no frame whose FCS is wrong.
+    fn deliver(&mut self, handle: Handle, place: usize, out: &mut impl FnMut(Event)) {
+        let port = &mut self.ports[place];
+        let edge = port.edge;
+        if port.damage.as_mut().is_some_and(|ways| ways[1].strikes()) {
+            self.counts[usize::from(edge)].damaged_out += 1;
+            self.drop_at(edge, handle, Cause::Damaged, out);
+            return;
+        }
         self.counts[usize::from(edge)].delivered += 1;
         let frame = self.packets[handle].frame;
         self.packets.remove(handle);

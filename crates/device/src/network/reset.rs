@@ -21,8 +21,10 @@ impl Network {
         }
         for number in 0..self.ports.len() {
             let port = &mut self.ports[number];
-            if std::mem::take(&mut port.stops) > 0 && port.edge != NOWHERE {
-                out(Event::Pause { at: self.now, edge: Edge(port.edge), stop: false });
+            let (edge, stops) = (port.edge, std::mem::take(&mut port.stops));
+            // Its release may have been on the way, and is gone too.
+            if edge != NOWHERE && (self.hold_host(number, false) || stops > 0) {
+                out(Event::Pause { at: self.now, edge: Edge(edge), stop: false });
             }
         }
     }

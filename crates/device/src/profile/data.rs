@@ -46,12 +46,23 @@ pub struct Device {
 }
 
 /// A host's cable that is not like the device's others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HostCable {
     /// Its own rate; none: as the others.
     pub rate: Option<Rate>,
     /// Which way it loses every frame; none: neither.
     pub broken: Option<Broken>,
+    /// How many frames it damages.
+    pub damaged: Damaged,
+}
+
+/// The share of frames that a cable damages each way, 0…1: their FCS is wrong at its other end.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Damaged {
+    /// Of what the host sends: the device drops them.
+    pub inward: f64,
+    /// Of what the device sends: the host does.
+    pub outward: f64,
 }
 
 /// Which way a cable loses every frame, as the device sees it.
@@ -199,6 +210,13 @@ impl Device {
             Some(Broken::Out) => [false, true],
             Some(Broken::Both) => [true, true],
         }
+    }
+
+    /// The share of frames that a port's cable damages: of what comes in, of what goes out. None
+    /// where it damages nothing.
+    pub(crate) fn damaged(&self, port: u16) -> Option<[f64; 2]> {
+        let Damaged { inward, outward } = self.cables.get(&port)?.damaged;
+        (inward > 0.0 || outward > 0.0).then_some([inward, outward])
     }
 
     /// How many queues take of the buffer: each port's, and two for each group with an uplink.

@@ -73,6 +73,16 @@ pub(super) struct HostCable {
     pub ports: Spanned<String>,
     pub rate: Option<Spanned<Rate>>,
     pub broken: Option<Broken>,
+    pub damaged: Option<Damaged>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a share of each way: { in = 0.01 }, { out = 0.01 }")]
+pub(super) struct Damaged {
+    #[serde(rename = "in")]
+    pub inward: Option<Spanned<f64>>,
+    #[serde(rename = "out")]
+    pub outward: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]

@@ -8,7 +8,9 @@ use std::ops::{Range, RangeInclusive};
 use measure::{ByteCount, Nanos, Rate, name};
 use toml::Spanned;
 
-use super::data::{self, Broken, Buffer, Device, Group, HostCable, Kind, MacTable, Mode, Stalls};
+use super::data::{
+    self, Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Stalls,
+};
 use super::{ProfileError, file, ranges};
 
 /// The numbers of ports and edges must leave room for "none" and "all".
@@ -131,8 +133,10 @@ fn host_cables(
     let mut cables = BTreeMap::new();
     for sheet in sheets {
         let span = sheet.ports.span();
-        if sheet.rate.is_none() && sheet.broken.is_none() {
-            let hint = "give its `rate`, or which way it is `broken`: \"in\", \"out\", \"both\"";
+        let damaged = sheet.damaged.as_ref().map(damaged).transpose()?.flatten();
+        if sheet.rate.is_none() && sheet.broken.is_none() && damaged.is_none() {
+            let hint = "give its `rate`, which way it is `broken` (\"in\", \"out\", \"both\"), or \
+                        what share of frames is `damaged`: { in = 0.01 }, { out = 0.01 }";
             return fault(span, "nothing is said of these cables", hint);
         }
         if let Some(rate) = &sheet.rate {
@@ -143,7 +147,8 @@ fn host_cables(
             file::Broken::Out => Broken::Out,
             file::Broken::Both => Broken::Both,
         });
-        let cable = HostCable { rate: sheet.rate.as_ref().map(|rate| *rate.get_ref()), broken };
+        let rate = sheet.rate.as_ref().map(|rate| *rate.get_ref());
+        let cable = HostCable { rate, broken, damaged: damaged.unwrap_or_default() };
         for port in listed(&sheet.ports, ports)? {
             if cables.insert(port, cable).is_some() {
                 let message = format!("the cable of port {} is listed twice", port + 1);
@@ -152,6 +157,18 @@ fn host_cables(
         }
     }
     Ok(cables)
+}
+
+/// None where neither way is named.
+fn damaged(sheet: &file::Damaged) -> Result<Option<Damaged>, ProfileError> {
+    let (inward, outward) = (sheet.inward.as_ref(), sheet.outward.as_ref());
+    let share = |written: Option<&Spanned<f64>>| -> Result<f64, ProfileError> {
+        let Some(written) = written else { return Ok(0.0) };
+        within(written, &(0.0..=1.0), "the share of damaged frames")?;
+        Ok(*written.get_ref())
+    };
+    let damaged = Damaged { inward: share(inward)?, outward: share(outward)? };
+    Ok((inward.is_some() || outward.is_some()).then_some(damaged))
 }
 
 fn stations(sheet: &file::MacTable) -> Result<MacTable, ProfileError> {

@@ -2,9 +2,9 @@
 //!
 //! Each truth is the arithmetic of docs/methods/buffer.md.
 
-use crate::rig::{Load, assert_conserved, run};
+use crate::rig::{Load, assert_conserved, run, total};
 use device::profile::{Buffer, Device, Group, Mode};
-use device::{Cause, Profile};
+use device::{Cause, Edge, Profile};
 use measure::{ByteCount, Nanos, Rate};
 
 const GIGABIT: Rate = Rate(1_000_000_000);
@@ -109,10 +109,13 @@ fn pause_loses_nothing() {
             assert_eq!(book.delivered.len(), 12_000);
             assert!(book.pauses > 0 && book.paused.iter().all(|paused| !paused));
             assert_conserved(&network);
+            assert_eq!(total(&network).pauses, book.pauses);
             for from in 0..4 {
+                let counts = network.counts(Edge(from));
+                assert_eq!(counts.paused, book.waited(from), "{buffer:?} {mode:?}");
                 // Everybody is served at the same time, not one after the other.
                 let half = book.delivered.iter().take(6000);
-                let share = half.filter(|(_, _, frame)| frame.tag == from).count();
+                let share = half.filter(|(_, _, frame)| frame.tag == u64::from(from)).count();
                 assert!((1200..=1800).contains(&share), "{from}: {share}");
             }
             device.pause = false;

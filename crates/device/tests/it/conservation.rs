@@ -4,8 +4,10 @@
 //! Owns the random profiles. Nothing here knows what ought to happen to a frame.
 
 use crate::rig::{mac, total};
-use device::profile::{Broken, Buffer, Device, Group, HostCable, Kind, MacTable, Mode, Stalls};
-use device::{Edge, Event, Frame, Mac, Network, Profile};
+use device::profile::{
+    Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Stalls,
+};
+use device::{Cause, Edge, Event, Frame, Mac, Network, Profile};
 use measure::{ByteCount, Nanos, Picos, Rate};
 use proptest::prelude::*;
 
@@ -39,6 +41,7 @@ prop_compose! {
         cable in prop::option::weighted(0.3, (
             prop::option::of(prop::sample::select(vec![100_000_000_u64, 10_000_000_000])),
             prop::option::of(prop::sample::select(vec![Broken::In, Broken::Out, Broken::Both])),
+            (0.0..0.5_f64, 0.0..0.5_f64),
         )),
         (entries, learn_rate, age) in (1_u32..10, 0_u64..100_000, 1_000_u64..1_000_000),
     ) -> Device {
@@ -61,7 +64,9 @@ prop_compose! {
         device.max_frame = 9100;
         device.loss = loss.unwrap_or(0.0);
         device.stalls = stalls;
-        let cable = cable.map(|(rate, broken)| HostCable { rate: rate.map(Rate), broken });
+        let cable = cable.map(|(rate, broken, (inward, outward))| {
+            HostCable { rate: rate.map(Rate), broken, damaged: Damaged { inward, outward } }
+        });
         device.cables = cable.map(|cable| (2, cable)).into_iter().collect();
         device
     }
@@ -92,14 +97,19 @@ struct Said {
     copied: u64,
     delivered: u64,
     dropped: u64,
+    damaged: u64,
+    stops: u64,
 }
 
 fn note(said: &mut Said, event: Event) {
     match event {
         Event::Delivered { .. } => said.delivered += 1,
-        Event::Dropped { .. } => said.dropped += 1,
+        Event::Dropped { cause, .. } => {
+            said.dropped += 1;
+            said.damaged += u64::from(cause == Cause::Damaged);
+        }
         Event::Copied { copies, .. } => said.copied += u64::from(copies),
-        Event::Pause { .. } => {}
+        Event::Pause { stop, .. } => said.stops += u64::from(stop),
     }
 }
 
@@ -110,6 +120,9 @@ fn agree(network: &Network, said: &Said, entered: u64) -> Result<(), TestCaseErr
     prop_assert_eq!(sum.copies, said.copied);
     prop_assert_eq!(sum.delivered, said.delivered);
     prop_assert_eq!(sum.dropped, said.dropped);
+    prop_assert_eq!(sum.damaged_in + sum.damaged_out, said.damaged);
+    // The last may still be on their way.
+    prop_assert!(sum.pauses >= said.stops);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! benchmarks of `speed`, which run only when asked for; so all run beside each other.
 
 mod buffers;
+mod cables;
 mod conservation;
 mod networks;
 mod profiles;

@@ -91,6 +91,16 @@ fn what_can_not_be_is_refused_at_its_place() {
     cables("{ ports = \"49\", rate = \"1Gbit\" }", "49", "port 49 does not exist");
     cables("{ ports = \"3\", rate = \"0bit\" }", "0bit", "carries nothing");
     cables("{ ports = \"3\", broken = \"up\" }", "up", "unknown value `up`");
+    cables("{ ports = \"3\", damaged = {} }", "\"3\"", "nothing is said");
+    cables("{ ports = \"3\", damaged = { in = 1.5 } }", "1.5", "outside 0…1");
+    cables(
+        "{ ports = \"3\", damaged = { out = -0.1 } }",
+        "-0.1",
+        "share of damaged frames is -0.1",
+    );
+    cables("{ ports = \"3\", damaged = { in = nan } }", "nan", "outside 0…1");
+    cables("{ ports = \"3\", damaged = { up = 0.1 } }", "up", "unknown key `up`");
+    cables("{ ports = \"3\", damaged = 0.1 }", "0.1", "expected a share of each way");
     let twice = "{ ports = \"3\", broken = \"in\" }, { ports = \"1-4\", rate = \"1Gbit\" }";
     cables(twice, "1-4", "the cable of port 3 is listed twice");
     check("pps_limit = 0", "link = [{ a = \"s/1\", b = \"s/2\" }]", "a =", "without devices");

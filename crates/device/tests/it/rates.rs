@@ -31,7 +31,7 @@ fn two_ports_carry_line_rate_to_the_frame() {
 #[test]
 fn a_port_has_its_cables_rate_and_a_broken_cable_loses_what_it_says() {
     let mut device = Device::plain("s", 6, GIGABIT);
-    let cable = |rate, broken| HostCable { rate, broken };
+    let cable = |rate, broken| HostCable { rate, broken, ..HostCable::default() };
     device.cables = BTreeMap::from([
         (0, cable(Some(Rate(10_000_000_000)), None)),
         (2, cable(None, Some(Broken::In))),

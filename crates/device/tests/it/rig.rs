@@ -31,6 +31,8 @@ pub struct Book {
     pub dropped: Vec<(Picos, Frame, Cause)>,
     pub paused: Vec<bool>,
     pub pauses: u64,
+    /// For how long each edge's host has been told to wait, and since when.
+    waited: Vec<(Picos, Picos)>,
     pub copied: u64,
     last: Picos,
 }
@@ -53,9 +55,14 @@ impl Book {
             Event::Pause { at, edge, stop } => {
                 if self.paused.len() <= usize::from(edge.0) {
                     self.paused.resize(usize::from(edge.0) + 1, false);
+                    self.waited.resize(usize::from(edge.0) + 1, (Picos::ZERO, Picos::ZERO));
                 }
-                self.paused[usize::from(edge.0)] = stop;
-                self.pauses += 1;
+                let (waited, since) = &mut self.waited[usize::from(edge.0)];
+                if std::mem::replace(&mut self.paused[usize::from(edge.0)], stop) {
+                    *waited += at - *since;
+                }
+                *since = at;
+                self.pauses += u64::from(stop);
                 at
             }
         };
@@ -69,6 +76,11 @@ impl Book {
 
     pub fn delivered_at(&self, edge: u16) -> u64 {
         self.delivered.iter().filter(|(_, e, _)| *e == edge).count() as u64
+    }
+
+    /// For how long an edge's host had to wait, once it may go on.
+    pub fn waited(&self, edge: u16) -> Picos {
+        self.waited.get(usize::from(edge)).map_or(Picos::ZERO, |(waited, _)| *waited)
     }
 
     fn is_paused(&self, edge: u16) -> bool {
@@ -143,6 +155,10 @@ pub fn total(network: &Network) -> PortCounts {
         sum.delivered += counts.delivered;
         sum.copies += counts.copies;
         sum.dropped += counts.dropped;
+        sum.damaged_in += counts.damaged_in;
+        sum.damaged_out += counts.damaged_out;
+        sum.pauses += counts.pauses;
+        sum.paused += counts.paused;
     }
     sum
 }

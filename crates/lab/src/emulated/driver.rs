@@ -181,8 +181,10 @@ impl Driver {
     }
 
     fn read(&mut self) -> EmulatorReading {
-        for (side, edge) in self.sides.iter_mut().zip(&mut self.reading.edges) {
+        let sides = (0..).map(Edge).zip(&mut self.sides);
+        for ((number, side), edge) in sides.zip(&mut self.reading.edges) {
             edge.overflow = side.port.overflow();
+            edge.model = self.model.counts(number);
         }
         let reading = self.reading.clone();
         self.reading.lateness = measure::Histogram::new();
@@ -272,7 +274,7 @@ impl Driver {
                 continue;
             }
             if let Some(frame) = self.sides[edge].queue.pop(start) {
-                self.reading.enter(edge, start - meant, self.displaced_after);
+                self.reading.enter(start - meant, self.displaced_after);
                 self.model.submit(start, Edge(edge as u16), frame);
             }
         }

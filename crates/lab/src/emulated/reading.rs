@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use device::Cause;
+use device::{Cause, PortCounts};
 use measure::{Histogram, Nanos, Picos};
 
 /// A frame that reached its host so much later than the model says was late: beyond what the
@@ -33,8 +33,9 @@ pub struct EmulatorReading {
 /// One port's counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EdgeReading {
-    /// Frames that its host sent and that had the wire.
-    pub entered: u64,
+    /// What the model counted: `entered` are frames that its host sent and that had the wire,
+    /// `delivered` those that were to be handed to it.
+    pub model: PortCounts,
     /// Frames handed to its host.
     pub delivered: u64,
     /// Frames of its host that the model dropped, copies among them, by cause.
@@ -68,15 +69,14 @@ impl EmulatorReading {
     }
 
     /// Counts a frame that had its host's wire, `by` later than it would have had it.
-    pub(super) fn enter(&mut self, edge: usize, by: Picos, limit: Picos) {
-        self.edges[edge].entered += 1;
+    pub(super) fn enter(&mut self, by: Picos, limit: Picos) {
         self.displaced += u64::from(by > limit);
         self.displacement = self.displacement.max(by.to_nanos());
     }
 
     /// Frames that had a host's wire.
     pub fn entered(&self) -> u64 {
-        self.edges.iter().map(|edge| edge.entered).sum()
+        self.edges.iter().map(|edge| edge.model.entered).sum()
     }
 
     /// Frames that their host did not take.
@@ -99,7 +99,7 @@ impl EdgeReading {
     fn since(&self, earlier: &Self) -> Self {
         let then = |cause: &Cause| earlier.dropped.get(cause).copied().unwrap_or(0);
         Self {
-            entered: self.entered - earlier.entered,
+            model: self.model.since(&earlier.model),
             delivered: self.delivered - earlier.delivered,
             dropped: self.dropped.iter().map(|(cause, now)| (*cause, now - then(cause))).collect(),
             expired: self.expired - earlier.expired,

@@ -103,7 +103,7 @@ fn hosts_reach_each_other_through_a_switch_and_a_router() {
         }
         let told = read(&lab, "small");
         assert_eq!(told.overflow(), 0);
-        assert!(told.edges.iter().all(|edge| edge.entered > 0), "{told:?}");
+        assert!(told.edges.iter().all(|edge| edge.model.entered > 0), "{told:?}");
         assert_eq!(told.lateness.count(), told.delivered());
     }
 }

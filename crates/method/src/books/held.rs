@@ -5,6 +5,7 @@
 //! had nothing to send.
 
 use measure::Nanos;
+use trial::counters::{RX_PAUSE, RX_PAUSE_US, TX_PAUSE, TX_PAUSE_US};
 use trial::record::{PortCounters, Side, TrialRecord};
 
 /// One end of a cable that the other end told to wait.
@@ -29,9 +30,9 @@ pub fn held(record: &TrialRecord) -> Vec<Held> {
 fn of_port(port: &PortCounters) -> Vec<Held> {
     let Some(host) = &port.cable else { return Vec::new() };
     let count = |name: &str| port.counters.get(name).copied();
-    let of = |way: &str, held: &str, by: &str| {
-        let time = count(&format!("{way}_pause_us")).map(|us| Nanos(us.saturating_mul(1_000)));
-        let frames = count(&format!("{way}_pause"));
+    let of = |[frames, time]: [&str; 2], held: &str, by: &str| {
+        let time = count(time).map(|us| Nanos(us.saturating_mul(1_000)));
+        let frames = count(frames);
         (frames.is_some() || time.is_some()).then(|| Held {
             port: held.to_owned(),
             by: by.to_owned(),
@@ -39,7 +40,9 @@ fn of_port(port: &PortCounters) -> Vec<Held> {
             time,
         })
     };
-    [of("tx", host, &port.place), of("rx", &port.place, host)].into_iter().flatten().collect()
+    let told = of([TX_PAUSE, TX_PAUSE_US], host, &port.place);
+    let obeyed = of([RX_PAUSE, RX_PAUSE_US], &port.place, host);
+    [told, obeyed].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -8,42 +8,47 @@
 use std::collections::BTreeSet;
 
 use measure::Nanos;
-use trial::counters::{QDISC_DROPS, RX_DROPPED, RX_MISSED, RX_PACKETS, TX_DROPPED, TX_PACKETS};
+use trial::counters::{
+    QDISC_DROPS, RX_CRC_ERRORS, RX_DROPPED, RX_ERRORS, RX_MISSED, RX_PACKETS, TX_DROPPED,
+    TX_ERRORS, TX_PACKETS,
+};
 use trial::record::{DatagramsRecord, PortCounters, Side, TrialRecord};
 use trial::{FlowKind, PortRef, Trial};
 
 use super::{Death, Place, Seen, death, device_ports, read};
 
-/// Frames with a wrong FCS: they died on the cable (RFC 3635, dot3StatsFCSErrors).
-const CRC_ERRORS: &str = "rx_crc_errors";
-/// All that were not well received (RFC 2863, ifInErrors), those with a wrong FCS among them.
-const RX_ERRORS: &str = "rx_errors";
-/// Frames that could not be sent (RFC 2863, ifOutErrors).
-pub(super) const TX_ERRORS: &str = "tx_errors";
-
 /// Frames that came so shortly before a receiver closed were perhaps not the last.
 const NEARLY: Nanos = Nanos::from_millis(20);
 
-/// Frames that reached a port damaged: by their FCS the cable's doing, else nobody's whom a counter
-/// names.
+/// Frames that reached a device's port damaged: by their FCS the cable's doing, else nobody's whom
+/// a counter names.
 pub(super) fn damaged(port: &PortCounters) -> Vec<Death> {
-    let (crc, errors) = (read(port, CRC_ERRORS), read(port, RX_ERRORS));
+    let (crc, errors) = (read(port, RX_CRC_ERRORS), read(port, RX_ERRORS));
     let cable = match &port.cable {
         Some(from) => Place::CableIn { from: from.clone(), to: port.place.clone() },
         None => Place::Ingress(port.place.clone()),
     };
     let others = errors.saturating_sub(crc);
     vec![
-        death(cable, CRC_ERRORS, crc),
+        death(cable, RX_CRC_ERRORS, crc),
         death(Place::Ingress(port.place.clone()), RX_ERRORS, others),
     ]
+}
+
+/// Frames that reached a host's port with a wrong FCS, where the device's port at the other end is
+/// known. What else its driver calls an error may stand under another name too.
+pub(super) fn damaged_at_host(port: &PortCounters, record: &TrialRecord) -> Option<Death> {
+    let far = device_ports(record).find(|far| far.cable.as_ref() == Some(&port.place))?;
+    let cable = Place::CableOut { from: far.place.clone(), to: port.place.clone() };
+    Some(death(cable, RX_CRC_ERRORS, read(port, RX_CRC_ERRORS)))
 }
 
 /// One port of a device with its cable, in frames.
 struct Crossing<'a> {
     port: &'a PortCounters,
     host: &'a str,
-    /// What the host sent and did not drop itself; what came to it, with what it dropped itself.
+    /// What the host sent and did not drop itself; what came to it, with what it dropped itself or
+    /// found damaged.
     sent: u64,
     arrived: u64,
     /// By the device's own count.
@@ -54,14 +59,18 @@ struct Crossing<'a> {
 impl Crossing<'_> {
     /// What did not come in, of which the port says nothing.
     fn missing_before(&self) -> u64 {
-        let damaged = read(self.port, RX_ERRORS).max(read(self.port, CRC_ERRORS));
-        let named = self.dropped_in() + damaged;
-        self.sent.saturating_sub(self.received).saturating_sub(named)
+        self.unreceived().saturating_sub(self.dropped_in())
     }
 
     /// What came in, whether the port counts what it dropped there as received or not.
     fn entered(&self) -> u64 {
-        self.received + self.sent.saturating_sub(self.received).min(self.dropped_in())
+        self.received + self.unreceived().min(self.dropped_in())
+    }
+
+    /// What was sent and is not counted as received, nor as damaged.
+    fn unreceived(&self) -> u64 {
+        let damaged = read(self.port, RX_ERRORS).max(read(self.port, RX_CRC_ERRORS));
+        self.sent.saturating_sub(self.received).saturating_sub(damaged)
     }
 
     fn dropped_in(&self) -> u64 {
@@ -175,7 +184,8 @@ fn crossings<'a>(
             let port = record.ports.iter().find(|p| p.side == Side::Tester && p.place == host);
             port.map_or(0, |port| read(port, name))
         };
-        let (sent, arrived) = (sent.max(own(TX_PACKETS)), arrived.max(own(RX_PACKETS)));
+        let damaged = died(&|place| matches!(place, Place::CableOut { to, .. } if to == host));
+        let (sent, arrived) = (sent.max(own(TX_PACKETS)), arrived.max(own(RX_PACKETS)) + damaged);
         let in_use = flows
             .iter()
             .any(|(flow, _)| flow.from.to_string() == host || flow.to.to_string() == host);

@@ -522,14 +522,53 @@ fn what_no_counter_names_is_told_by_sums() {
         (told([10_000, 0], none, none), none, "", 9_900),
         (told([0, 0], none, none), none, "", 9_900),
     ] {
-        let mut all = ports;
-        for (place, name) in [("h1/eth1", "tx_packets"), ("h2/eth1", "rx_packets")] {
-            let own: Vec<_> = hosts.iter().filter(|(of, _)| *of == name).copied().collect();
-            all.push(port(place, &own));
-        }
-        let books = books_of(all);
-        assert_eq!((deaths_of(&books).as_str(), books.contradicted), (deaths, contradicted));
+        check_books(ports, hosts, deaths, contradicted);
     }
+}
+
+#[test]
+fn damaged_frames_are_their_cables() {
+    let none: &[(&str, u64)] = &[];
+    for (ports, hosts, deaths, contradicted) in [
+        // Dropped and counted as received beside damaged frames, which are not.
+        (
+            told([9_970, 9_900], &[("rx_crc_errors", 30), ("rx_dropped", 70)], none),
+            none,
+            "cable h1/eth1 → sw1/1: 30 by rx_crc_errors, sw1/1, ingress: 70 by rx_dropped",
+            0,
+        ),
+        // The receiver found them damaged.
+        (
+            told([10_000, 9_940], &[("rx_dropped", 60)], none),
+            &[("rx_crc_errors", 40)],
+            "sw1/1, ingress: 60 by rx_dropped, cable sw1/2 → h2/eth1: 40 by rx_crc_errors",
+            0,
+        ),
+        (
+            told([10_000, 9_990], none, none),
+            &[("rx_crc_errors", 60)],
+            "sw1, between its ports: 10, cable sw1/2 → h2/eth1: 30, cable sw1/2 → h2/eth1: 60 by rx_crc_errors",
+            0,
+        ),
+    ] {
+        check_books(ports, hosts, deaths, contradicted);
+    }
+}
+
+/// `hosts`: what h1 counted on its way out, and h2 on its way in.
+#[track_caller]
+fn check_books(
+    mut ports: Vec<PortCounters>,
+    hosts: &[(&str, u64)],
+    deaths: &str,
+    contradicted: u64,
+) {
+    for (place, way) in [("h1/eth1", "tx"), ("h2/eth1", "rx")] {
+        let own: Vec<_> = hosts.iter().filter(|(of, _)| of.starts_with(way)).copied().collect();
+        ports.push(port(place, &own));
+    }
+    let books = books_of(ports);
+    assert_eq!((deaths_of(&books).as_str(), books.contradicted), (deaths, contradicted));
 }
 
 /// A frame of others' waited in the same queue, and was dropped there.

@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use method::books::{self, Death, Place};
 use page::{Answer, Block, Cell, Section, Table};
+use trial::counters::{
+    QDISC_DROPS, RX_CRC_ERRORS, RX_DROPPED, RX_ERRORS, RX_MISSED, TX_DROPPED, TX_ERRORS,
+};
 use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Path, Trial};
 
@@ -44,8 +47,8 @@ pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Sect
     }
     let (mut answers, mut blocks) = (Vec::new(), Vec::new());
     for (who, sum) in &sums {
-        // A lab's losses are no news: its devices are what a study drove them to.
-        if sum.reported {
+        // A lab's losses are no news: its devices are what a study drove them to. A bad cable is.
+        if sum.reported || sum.deaths.keys().any(|(place, _)| place.is_cable()) {
             answers.push(Answer::new(sentence(who, sum)));
         } else {
             blocks.push(Block::Paragraph(sentence(who, sum)));
@@ -177,11 +180,11 @@ fn table(who: &Who, sum: &Sum) -> Option<Table> {
 /// What a counter counts.
 fn in_words(counter: &str) -> String {
     match counter {
-        "rx_dropped" | "tx_dropped" => "discarded",
-        "qdisc_drops" => "dropped by its queue",
-        "rx_crc_errors" => "wrong FCS",
-        "rx_errors" | "tx_errors" => "errors",
-        "rx_missed_errors" => "no buffer",
+        RX_DROPPED | TX_DROPPED => "discarded",
+        QDISC_DROPS => "dropped by its queue",
+        RX_CRC_ERRORS => "wrong FCS",
+        RX_ERRORS | TX_ERRORS => "errors",
+        RX_MISSED => "no buffer",
         "socket_drops" => "the socket was full",
         other => other,
     }

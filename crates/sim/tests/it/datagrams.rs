@@ -222,7 +222,18 @@ fn a_device_that_pauses_its_hosts_loses_nothing_and_says_so() {
     let record = run(&mut testbed(trials::profile(text)), &trial);
     let (one, other) = (load(&record, 0), load(&record, 1));
     assert_eq!(one.received.lost(one.sent) + other.received.lost(other.sent), 0);
-    assert!(sum(&record, Side::Tester, "rx_pause") > 0);
+    let pauses = sum(&record, Side::Device, "tx_pause");
+    assert_eq!(sum(&record, Side::Tester, "rx_pause"), pauses);
+    let held = books::held(&record);
+    let ports: Vec<[&str; 2]> =
+        held.iter().filter(|h| h.frames > 0).map(|h| [&*h.port, &*h.by]).collect();
+    assert_eq!(ports, [["h1/eth1", "pausing/1"], ["h2/eth1", "pausing/2"]], "{held:?}");
+    for held in &held[..2] {
+        // While the one sends the other waits, once the buffer is full: for half of the load.
+        let share = held.time.expect("counted").as_secs_f64() / LOAD.as_secs_f64();
+        assert!((share - 0.5).abs() < 0.02, "{held:?}: {share}");
+    }
+    assert_eq!((held[2].frames, held[2].time), (0, Some(Nanos::ZERO)));
     let rate = (one.sent + other.sent) as f64 / LOAD.as_secs_f64();
     assert!((rate / line_rate(1518).0 - 1.0).abs() < 0.03, "{rate}");
 }

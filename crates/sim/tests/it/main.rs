@@ -8,6 +8,7 @@ mod buffer_depth;
 mod buffer_faults;
 mod buffer_sharing;
 mod buffer_twins;
+mod cables;
 mod datagrams;
 mod determinism;
 mod fabric_faults;

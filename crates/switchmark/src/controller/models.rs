@@ -12,6 +12,7 @@ use dataplane::{clock, switchboard};
 use device::Cause;
 use lab::{DevicePlan, EdgeReading, EmulatorReading, FramePort, Lab, LabError, Switchboard};
 use measure::Nanos;
+use trial::counters::{RX_CRC_ERRORS, RX_DROPPED, RX_PACKETS, TX_PACKETS, TX_PAUSE, TX_PAUSE_US};
 use trial::record::{PortCounters, Side};
 use trial::validity::{
     EMULATOR_DELIVERED, EMULATOR_DISPLACED, EMULATOR_ENTERED, EMULATOR_LATE, EMULATOR_OVERFLOW,
@@ -97,6 +98,10 @@ pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after:
             for (name, by) in counters(edge) {
                 *port.counters.entry(name.to_owned()).or_default() += by;
             }
+            // The kernel has received what a real port would have found damaged.
+            if let Some(received) = port.counters.get_mut(RX_PACKETS) {
+                *received = received.saturating_sub(edge.model.damaged_in);
+            }
         }
         ports.push(PortCounters {
             place: format!("{device}/emulator"),
@@ -107,8 +112,8 @@ pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after:
     }
 }
 
-/// What the model did with the frames of one host. All that it dropped is the device's `rx_dropped`
-/// where the frame came in; the reasons stand beside.
+/// What the model did with the frames of one host, and told it. All that the device dropped is its
+/// `rx_dropped` where the frame came in; the reasons stand beside.
 fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
     let reasons = [
         ("queue_full", Cause::QueueFull),
@@ -127,8 +132,16 @@ fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
     let mut counters: Vec<(&str, u64)> = reasons.map(|(name, cause)| (name, count(cause))).to_vec();
     counters.push(("ttl_expired", edge.expired));
     counters.push(("wire_rate_exceeded", edge.host_overrun));
-    let dropped = edge.dropped.values().sum::<u64>() + edge.expired + edge.host_overrun;
-    counters.push(("rx_dropped", dropped));
+    let dropped = edge.dropped.values().sum::<u64>() - count(Cause::Damaged);
+    let model = &edge.model;
+    counters.extend([
+        (RX_DROPPED, dropped + edge.expired + edge.host_overrun),
+        (RX_CRC_ERRORS, model.damaged_in),
+        // They left by the port, though the kernel never saw them.
+        (TX_PACKETS, model.damaged_out),
+        (TX_PAUSE, model.pauses),
+        (TX_PAUSE_US, model.paused.to_nanos().0 / 1_000),
+    ]);
     counters
 }
 

@@ -4,6 +4,7 @@
 //! Owns the switch (a bridge), a cable that loses frames (another bridge, whose rules drop them)
 //! and the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
 
+mod cables;
 mod neighbours;
 mod open_vswitch;
 mod pauses;
