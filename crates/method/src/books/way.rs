@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use measure::Nanos;
 use trial::counters::{QDISC_DROPS, RX_DROPPED, RX_MISSED, RX_PACKETS, TX_DROPPED, TX_PACKETS};
 use trial::record::{DatagramsRecord, PortCounters, Side, TrialRecord};
-use trial::{FlowKind, PortRef, Trial};
+use trial::{Flow, FlowKind, PortRef, Trial};
 
 use super::{Death, Place, Seen, death, device_ports, read};
 
@@ -176,6 +176,12 @@ fn crossings<'a>(
             port.map_or(0, |port| read(port, name))
         };
         let (sent, arrived) = (sent.max(own(TX_PACKETS)), arrived.max(own(RX_PACKETS)));
+        // Where the device's own count stands for the receiver, no cable is left to lose any.
+        let counted_here = |(flow, seen): &(&Flow, &DatagramsRecord)| {
+            flow.to.to_string() == host && seen.at_device.is_some()
+        };
+        let left = flows.iter().any(counted_here).then(|| read(port, TX_PACKETS));
+        let arrived = arrived.max(left.unwrap_or(0));
         let in_use = flows
             .iter()
             .any(|(flow, _)| flow.from.to_string() == host || flow.to.to_string() == host);

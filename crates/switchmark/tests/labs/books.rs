@@ -5,6 +5,7 @@
 //! and the truth. Needs root, iproute2, nftables; the test of SNMP snmpd.
 
 mod neighbours;
+mod one_ended;
 mod pauses;
 mod router;
 mod slow_agent;
