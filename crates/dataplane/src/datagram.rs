@@ -64,6 +64,9 @@ pub enum Addressee {
     /// The next hop.
     #[default]
     NextHop,
+    /// The next hop, whose address is stated where it is the receiver itself: it need not answer
+    /// who asks for it. In the low 48 bits.
+    Stated(u64),
     /// Everybody.
     Everybody,
     /// Stations that do not exist, behind the receiver's interface, in turn: frame i goes to
@@ -82,6 +85,13 @@ pub struct Stations {
     pub learn_rate: u64,
     /// How often it speaks for each of them, all in turn.
     pub rounds: u32,
+}
+
+impl Addressee {
+    /// Whether all frames go to the next hop.
+    pub(crate) const fn is_next_hop(self) -> bool {
+        matches!(self, Self::NextHop | Self::Stated(_))
+    }
 }
 
 impl Spread {

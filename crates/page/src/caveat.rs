@@ -97,6 +97,7 @@ caveats! {
     HalfRoundTrip "half-round-trip" "The tool prints half of the round trip and calls it latency: it was doubled.";
     GapLoss "gap-loss" "The tool tells losses by gaps in sequence numbers: the tail is not seen, and a duplicate hides a loss.";
     Iperf3FarEnd "iperf3-far-end" "One end is an iperf3 server and no agent: it counts in its own program, by its own clock, and not what was under way at the end; what its host was doing is not known.";
+    DeviceCounter "device-counter" "No host counted what came, but the device what left towards it: which frames, when and in which order is not known. A rate is over the time of sending, and counts what a queue still held then: it is at most that, and longer trials tell it better. `others_counted` frames of a trial may be others'.";
     Inconsistent "inconsistent" "Operations a second and their mean latency contradict each other: there are over 2 % more than so few under way allow (Little's law).";
     CutOff "cut-off" "The tool was interrupted, or its output breaks off: the figure is of what was printed before. Let it run to its end.";
     SelfContradictory "self-contradictory" "The tool's output contradicts itself; `contradiction` in the conditions has both numbers. Run it again, or let another tool count.";

@@ -91,6 +91,8 @@ keys! {
     LineRate "line_rate_frames_per_s" "Line rate at that frame size.";
     OfLineRate "of_line_rate" "The rate as a share of what the links carry.";
     Backend "backend" "What sent the frames.";
+    ObservationPoint "observation_point" "`device` where the device's own counter stands for the receiver; absent where a host counted.";
+    OthersCounted "others_counted" "Of a device's count: so many frames of a trial may be others', at most.";
     Receiver "receiver" "What counted them; of a congestion test, which receiver is meant.";
     Arrangement "arrangement" "Of an exchange: which ports exchanged.";
     Round "round" "In which round of an arrangement.";

@@ -56,6 +56,9 @@ pub const RANGE: &str = "range";
 /// What the condition `device` says of a direct cable's own figures.
 pub const CABLE: &str = "cable";
 
+/// The observation point where no host counts what comes, but the device what leaves.
+pub const DEVICE: &str = "device";
+
 impl Figure {
     /// Takes an interval's ends. So few repetitions that their whole range covers the truth less
     /// often than [`LEAST_CONFIDENCE`] have no interval, only that [`RANGE`]; a single one has not

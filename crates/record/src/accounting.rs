@@ -121,6 +121,12 @@ pub(crate) fn exactly(defect: &Defect) -> String {
             format!("{place}: {rate:.0} frames/s that were not the trial's")
         }
         Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
+        Defect::Uncounted { flow, place } => {
+            format!("flow {flow}: {place} did not tell what left there")
+        }
+        Defect::Overcounted { flow, place, counted, sent } => {
+            format!("flow {flow}: {counted} frames left {place}, and {sent} were sent")
+        }
         Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),
     }
 }
@@ -150,6 +156,12 @@ fn kind_of(defect: &Defect) -> String {
             format!("frames that were not the trial's crossed {place}")
         }
         Defect::LinkFlap { place } => format!("the link of {place} went down or up"),
+        Defect::Uncounted { place, .. } => {
+            format!("the device did not tell what left {place}: its readings say why")
+        }
+        Defect::Overcounted { place, .. } => {
+            format!("more frames left {place} than were sent and others send at rest")
+        }
         Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
     }
 }

@@ -83,6 +83,7 @@ pub fn one_way(load: Nanos, sent: u64, came: u64) -> DatagramsRecord {
         receiver: "scripted".to_owned(),
         receiver_reason: String::new(),
         received: SequenceCounts { unique: came, ..SequenceCounts::default() },
+        at_device: None,
         conversations: Vec::new(),
         rejected: Rejected::default(),
         sending: load,

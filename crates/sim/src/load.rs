@@ -289,6 +289,7 @@ impl Load {
             receiver: "simulated".to_owned(),
             receiver_reason: reason.to_owned(),
             received: arriving.received.counts(),
+            at_device: None,
             conversations: arriving
                 .apart
                 .map_or_else(Vec::new, |apart| apart.0.conversations(apart.1)),

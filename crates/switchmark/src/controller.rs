@@ -14,6 +14,7 @@ mod deeds;
 mod delays;
 mod discovery;
 mod facts;
+mod far_counter;
 pub mod far_journal;
 mod far_shell;
 mod handle;

@@ -69,6 +69,7 @@ pub struct OtherTraffic {
 /// floods for want of an address count as the trial's where another flow of it crosses the device.
 /// Where segmentation offloads are as the hosts have them, a port of a TCP flow is judged by octets
 /// alone: a device may cut up what the sender counted as one frame.
+/// A device's port that stands for a receiver is judged by what left there at rest.
 /// Ports are left out whose storage is not the testbed's own, ports without counters, and the
 /// loopback.
 pub fn other_traffic(
@@ -82,7 +83,7 @@ pub fn other_traffic(
     let of_measured: BTreeSet<&PortRef> =
         measured.flat_map(|flow| [&flow.from, &flow.to]).collect();
     let told_apart = of_measured.into_iter().filter(|port| port.port != LOOPBACK);
-    told_apart.filter_map(|port| books.others_at(port)).collect()
+    told_apart.filter_map(|port| books.others_at(port)).chain(books.others_at_devices()).collect()
 }
 
 /// Frames and what they hold, without FCS.
@@ -168,6 +169,22 @@ impl Books<'_> {
         }
         let rate = FrameRate(came.frames.max(left.frames) / self.seconds());
         Some(OtherTraffic { place: port.to_string(), rate })
+    }
+
+    /// Ports of devices that stand for a receiver, as far as they moved at rest.
+    fn others_at_devices(&self) -> impl Iterator<Item = OtherTraffic> {
+        let counted = self.flows.iter().filter_map(|record| match record {
+            FlowRecord::Datagrams(seen) => Some((seen.sent as f64, seen.at_device.as_ref()?)),
+            _ => None,
+        });
+        counted.filter_map(|(sent, count)| {
+            let others = count.others as f64;
+            let spoken = BACKGROUND + BACKGROUND_FPS * self.seconds();
+            (others > spoken && others > SHARE * sent).then(|| OtherTraffic {
+                place: count.port.clone(),
+                rate: FrameRate(others / self.seconds()),
+            })
+        })
     }
 
     /// For how long the port's counters ran.

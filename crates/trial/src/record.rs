@@ -3,6 +3,7 @@
 //! Never judges: the gates and the studies do.
 
 mod bulk;
+mod device_count;
 mod outcome;
 mod storage;
 
@@ -14,6 +15,7 @@ use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
+pub use self::device_count::DeviceCount;
 pub use self::outcome::{Defect, Outcome};
 pub use self::storage::{OperationsRecord, ServerRecord, ServiceTimes, StorageRecord};
 use crate::{Flow, FlowKind};
@@ -65,6 +67,10 @@ pub struct ReadingRecord {
     pub waited: Nanos,
     /// Why some of its counters are not among the record's.
     pub doubts: Vec<ReadingDoubt>,
+    /// Of ports that stand for a receiver: so many of the frames that left there may be others', as
+    /// far as they moved at rest.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, u64>,
 }
 
 /// Why a device's counters are not a trial's.
@@ -211,6 +217,7 @@ impl DatagramsRecord {
             receiver: "none".to_owned(),
             receiver_reason: "one of the hosts is gone".to_owned(),
             received: SequenceCounts::default(),
+            at_device: None,
             conversations: Vec::new(),
             rejected: Rejected::default(),
             sending: Nanos::ZERO,
@@ -273,6 +280,10 @@ pub struct DatagramsRecord {
     pub receiver_reason: String,
     /// What came, by sequence number.
     pub received: SequenceCounts,
+    /// Where no host counts what comes, but the device before it what leaves: what it counted.
+    /// Nothing is then known of duplicates, of the order, or of when frames came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_device: Option<DeviceCount>,
     /// What came of each conversation, where they are told apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversations: Vec<Conversation>,
@@ -430,6 +441,18 @@ impl DatagramsRecord {
     /// counts.
     pub fn receiving_rate(&self) -> FrameRate {
         rate_of(self.received.unique, self.receiving.max(self.sending))
+    }
+
+    /// Over how long what came was counted: from the first to the last arrival. Where a device
+    /// counted nobody stamped one, and it is the time of sending.
+    pub fn counted_over(&self) -> Nanos {
+        if self.at_device.is_some() { self.sending } else { self.receiving }
+    }
+
+    /// Of the frames that count as received, so many may be lost ones: others' were counted in
+    /// their place. None where a host counted.
+    pub fn open(&self) -> u64 {
+        self.at_device.as_ref().map_or(0, |count| count.open(self.sent))
     }
 
     /// Frames that came only after the sender had stopped, beyond their own delay: they had queued

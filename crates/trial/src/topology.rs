@@ -4,6 +4,7 @@
 //! is a *bypass*: the same hosts without the device.
 
 mod another_time;
+mod runs;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,13 +15,10 @@ use measure::{ByteCount, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 pub use another_time::AnotherTime;
+pub use runs::{IPERF3, NOTHING, Runs};
 
 /// How a host is reached that is only a model ([`Host::reach`]).
 pub const SIMULATED: &str = "sim";
-
-/// How a host is reached that runs no agent of ours but an iperf3 server ([`Host::reach`]): before
-/// its name and the server's port.
-pub const IPERF3: &str = "iperf3://";
 
 /// Everything a study may know of where its trials run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,10 +47,9 @@ pub struct Host {
 }
 
 impl Host {
-    /// Where its iperf3 server listens, if that is all that runs there; none of a host with an
-    /// agent.
-    pub fn iperf3_port(&self) -> Option<u16> {
-        self.reach.strip_prefix(IPERF3)?.rsplit_once(':')?.1.parse().ok()
+    /// What of a trial runs there.
+    pub fn runs(&self) -> Runs {
+        Runs::where_reached(&self.reach)
     }
 }
 
@@ -249,14 +246,12 @@ impl Topology {
 
     /// Hosts that an agent runs on.
     pub fn agents(&self) -> impl Iterator<Item = &Host> {
-        self.hosts.iter().filter(|host| host.iperf3_port().is_none())
+        self.hosts.iter().filter(|host| host.runs() == Runs::Agent)
     }
 
-    /// Whether one end of a pair is an iperf3 server.
-    pub fn has_server(&self, pair: &Pair) -> bool {
-        let is_server =
-            |port: &PortRef| self.host(&port.host).is_some_and(|h| h.iperf3_port().is_some());
-        is_server(&pair.from) || is_server(&pair.to)
+    /// What runs on a port's host.
+    pub fn runs_at(&self, port: &PortRef) -> Runs {
+        self.host(&port.host).map_or(Runs::Agent, Host::runs)
     }
 
     /// The slowest link's rate, where all of them are known: what stands beside a figure must hold
@@ -268,13 +263,13 @@ impl Topology {
     }
 
     /// Whether all hosts are this one machine, in a lab or not: they share its processors, and one
-    /// clock stamps them all.
+    /// clock stamps them all. One on which nothing runs is nobody's clock.
     pub fn one_machine(&self) -> bool {
         let here = |reach: &str| {
             matches!(reach, "lab" | "local" | SIMULATED)
                 || ["netns:", "pid:", "docker:", "podman:"].iter().any(|way| reach.starts_with(way))
         };
-        self.hosts.iter().all(|host| here(&host.reach))
+        self.hosts.iter().all(|host| here(&host.reach) || host.runs() == Runs::Nothing)
     }
 
     /// Whether the hosts are a lab's own.
@@ -300,7 +295,13 @@ impl Topology {
 
     fn pairs(&self, measured: impl Fn(&HostPort) -> bool) -> Vec<Pair> {
         let ports = self.ports(measured);
-        ports.chunks_exact(2).map(|two| Pair { from: two[0].clone(), to: two[1].clone() }).collect()
+        let pair = |two: &[PortRef]| Pair { from: two[0].clone(), to: two[1].clone() };
+        // Nobody sends from a host on which nothing runs.
+        let sent = |pair: Pair| match self.runs_at(&pair.from) {
+            Runs::Nothing => pair.back(),
+            Runs::Agent | Runs::Iperf3 { .. } => pair,
+        };
+        ports.chunks_exact(2).map(pair).map(sent).collect()
     }
 
     fn ports(&self, measured: impl Fn(&HostPort) -> bool) -> Vec<PortRef> {

@@ -253,6 +253,11 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
         }
         _ => return Err(format!("flow {} reported as another kind of flow", flow.id)),
     };
+    if let FlowRecord::Datagrams(seen) = record
+        && let Some(defect) = miscounted(flow.id, seen)
+    {
+        return Ok(vec![defect]);
+    }
     if arrived == 0 {
         return Ok(vec![Defect::NothingReceived { flow: flow.id }]);
     }
@@ -268,6 +273,17 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
         Gate::Uneven => defect.into_iter().filter(|defect| !uneven(defect)).collect(),
         Gate::Flood => Vec::new(),
     })
+}
+
+/// What is wrong with a device's count, whatever the gate: then there is none.
+fn miscounted(flow: u16, seen: &DatagramsRecord) -> Option<Defect> {
+    let count = seen.at_device.as_ref()?;
+    let place = count.port.clone();
+    if count.frames.is_none() {
+        return Some(Defect::Uncounted { flow, place });
+    }
+    let counted = count.too_many(seen.sent)?;
+    Some(Defect::Overcounted { flow, place, counted, sent: seen.sent })
 }
 
 /// Any payload at all, either way: a pair that a device starves to less than a message still has a

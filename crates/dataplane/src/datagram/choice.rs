@@ -75,8 +75,14 @@ fn order(pace: Pace) -> [Backend; 4] {
 
 fn attempt(backend: Backend, spec: &End<Traffic>) -> Result<Opened, Unfit> {
     match backend {
-        Backend::XdpLive if spec.flow.spread.addressee != Addressee::NextHop => {
+        Backend::XdpLive if !spec.flow.spread.addressee.is_next_hop() => {
             Err(Unfit::NotHere("it addresses frames to the next hop only".to_owned()))
+        }
+        Backend::Udp | Backend::UdpGso
+            if matches!(spec.flow.spread.addressee, Addressee::Stated(_)) =>
+        {
+            let why = "the far end's Ethernet address is stated, and a udp socket asks for it";
+            Err(Unfit::NotHere(why.to_owned()))
         }
         Backend::Auto | Backend::XdpLive => {
             let (live, how) = LiveSender::open(spec, Way::find(spec)?)?;

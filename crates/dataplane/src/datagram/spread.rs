@@ -18,13 +18,13 @@ impl Spread {
         self.conversations() == 1
             && self.sources.is_none()
             && self.destinations.is_none()
-            && self.addressee == Addressee::NextHop
+            && self.addressee.is_next_hop()
     }
 
     /// Frames until the headers repeat.
     pub(crate) fn period(&self) -> u64 {
         let stations = match self.addressee {
-            Addressee::NextHop | Addressee::Everybody => 1,
+            Addressee::NextHop | Addressee::Stated(_) | Addressee::Everybody => 1,
             Addressee::Stations(stations) => u64::from(stations.count.max(1)),
         };
         repeats_after([self.conversations(), stations])
@@ -33,7 +33,7 @@ impl Spread {
     /// To whom frame `number` is addressed on the link.
     pub(crate) fn addressed(&self, next_hop: MacAddr, number: u64) -> MacAddr {
         match self.addressee {
-            Addressee::NextHop => next_hop,
+            Addressee::NextHop | Addressee::Stated(_) => next_hop,
             Addressee::Everybody => MacAddr::BROADCAST,
             Addressee::Stations(stations) => stations.at(number),
         }

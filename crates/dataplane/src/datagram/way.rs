@@ -12,7 +12,7 @@ use measure::Nanos;
 use netlink::{Link, Netlink};
 use wire::{MacAddr, Probe, UdpEndpoints};
 
-use super::{Traffic, learning, udp_socket};
+use super::{Addressee, Traffic, learning, udp_socket};
 use crate::unfit::Unfit;
 use crate::{End, FlowError, clock};
 
@@ -131,7 +131,7 @@ impl Way {
             )));
         };
         let next_hop = route.gateway.unwrap_or(address);
-        let next_hop_mac = resolve(&mut netlink, &link, next_hop, &reserved, spec)?;
+        let next_hop_mac = resolve(&mut netlink, &link, (next_hop, address), &reserved, spec)?;
         let way = Self {
             index: link.index,
             interface: link.name,
@@ -185,7 +185,7 @@ fn first_hop(
     // then.
     let own = UdpSocket::bind(from).and_then(|socket| socket.connect(to).map(|()| socket));
     let asking = own.as_ref().unwrap_or(reserved);
-    let next_hop_mac = resolve(netlink, &link, next_hop, asking, spec)?;
+    let next_hop_mac = resolve(netlink, &link, (next_hop, to.ip()), asking, spec)?;
     Ok(Hop { index, source_mac, next_hop_mac })
 }
 
@@ -203,13 +203,18 @@ fn ethernet_address(link: &Link) -> Option<MacAddr> {
 }
 
 /// Has the kernel resolve the next hop by sending it a learning datagram, which is never counted.
+/// Nobody is asked for a far end on this link whose address is stated.
 fn resolve(
     netlink: &mut Netlink,
     link: &Link,
-    next_hop: IpAddr,
+    (next_hop, to): (IpAddr, IpAddr),
     reserved: &UdpSocket,
     spec: &End<Traffic>,
 ) -> Result<MacAddr, Unfit> {
+    if let (Addressee::Stated(mac), true) = (spec.flow.spread.addressee, next_hop == to) {
+        let [_, _, octets @ ..] = mac.to_be_bytes();
+        return Ok(MacAddr(octets));
+    }
     let begun = clock::monotonic();
     let mut asked = false;
     loop {

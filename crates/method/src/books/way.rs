@@ -13,7 +13,7 @@ use trial::counters::{
     TX_ERRORS, TX_PACKETS,
 };
 use trial::record::{DatagramsRecord, PortCounters, Side, TrialRecord};
-use trial::{FlowKind, PortRef, Trial};
+use trial::{Flow, FlowKind, PortRef, Trial};
 
 use super::{Death, Place, Seen, death, device_ports, read};
 
@@ -186,6 +186,12 @@ fn crossings<'a>(
         };
         let damaged = died(&|place| matches!(place, Place::CableOut { to, .. } if to == host));
         let (sent, arrived) = (sent.max(own(TX_PACKETS)), arrived.max(own(RX_PACKETS)) + damaged);
+        // Where the device's own count stands for the receiver, no cable is left to lose any.
+        let counted_here = |(flow, seen): &(&Flow, &DatagramsRecord)| {
+            flow.to.to_string() == host && seen.at_device.is_some()
+        };
+        let left = flows.iter().any(counted_here).then(|| read(port, TX_PACKETS));
+        let arrived = arrived.max(left.unwrap_or(0));
         let in_use = flows
             .iter()
             .any(|(flow, _)| flow.from.to_string() == host || flow.to.to_string() == host);

@@ -49,6 +49,8 @@ struct Doubt {
     /// Others' frames a second, at the port that had most.
     others: Option<f64>,
     short_flood: bool,
+    /// So many of the frames that a device counted may be others'.
+    others_counted: u64,
 }
 
 impl Doubts {
@@ -70,6 +72,10 @@ impl Doubts {
             }
             if said.iter().any(|doubt| doubt.short_flood) {
                 add(figure, Caveat::ShortFlood);
+            }
+            let counted = said.iter().map(|doubt| doubt.others_counted).max();
+            if let Some(counted) = counted.filter(|counted| *counted > 0) {
+                figure.set(Key::OthersCounted, counted);
             }
             let accounts = self.accounts.iter().filter(|((subject, size), _)| {
                 is_of(subject.as_ref(), *size, figure) && !figure.is_bypass()
@@ -97,8 +103,9 @@ impl Doubts {
             frame_size: frame_size(trial),
             others: others(trial, record),
             short_flood: is_short_flood(trial, record),
+            others_counted: others_counted(record),
         };
-        if doubt.others.is_some() || doubt.short_flood {
+        if doubt.others.is_some() || doubt.short_flood || doubt.others_counted > 0 {
             self.said.insert(asked, doubt);
         } else {
             self.said.remove(&asked);
@@ -161,6 +168,14 @@ fn others(trial: &Trial, record: &TrialRecord) -> Option<f64> {
         }
     };
     rates.into_iter().max_by(f64::total_cmp)
+}
+
+fn others_counted(record: &TrialRecord) -> u64 {
+    let open = record.flows.iter().map(|flow| match flow {
+        FlowRecord::Datagrams(seen) => seen.open(),
+        _ => 0,
+    });
+    open.sum()
 }
 
 fn is_short_flood(trial: &Trial, record: &TrialRecord) -> bool {

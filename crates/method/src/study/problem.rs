@@ -109,6 +109,23 @@ pub enum SpecProblem {
         /// The test.
         test: &'static str,
     },
+    /// Nobody sends from there.
+    #[error("send from `{port}`: its host runs no agent")]
+    NoSender {
+        /// The port.
+        port: String,
+    },
+    /// A device counts what would arrive, and no host.
+    #[error(
+        "{what} towards `{port}`, whose host runs nothing: its device counts how many frames left, \
+         and not which or when"
+    )]
+    NoReceiver {
+        /// `measure both ways at once`, `make the test `latency``
+        what: String,
+        /// The receiving port.
+        port: String,
+    },
     /// There is a cable and no device.
     #[error("do something to a device on testbed `{testbed}`: it has none")]
     NoDeviceToFail {
@@ -180,6 +197,15 @@ impl SpecProblem {
                 "this device has no variants: name the device alone".to_owned()
             }
             Self::NoVariant { known, .. } => format!("it has {}", known.join(", ")),
+            Self::NoSender { .. } => {
+                "name it as the receiving port, and a port of a host with an agent as the sending one"
+                    .to_owned()
+            }
+            Self::NoReceiver { .. } => {
+                "a flood, a search of throughput and a loss curve can be counted there, one way; for \
+                 anything else give the host an agent"
+                    .to_owned()
+            }
             Self::NoDeviceToFail { .. } => {
                 "name a testbed with a device, such as lab:bridge".to_owned()
             }

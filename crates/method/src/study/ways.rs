@@ -9,7 +9,7 @@ use measure::Rate;
 use super::{Between, SpecProblem};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Conditions, Key, Verdict};
-use trial::topology::{AnotherTime, Pair, Topology};
+use trial::topology::{AnotherTime, Pair, Runs, Topology};
 use trial::{Joined, Path, Subject};
 
 /// One of a study's ways, by its place among them.
@@ -21,8 +21,8 @@ pub(super) struct Way(usize);
 pub(super) struct Ways {
     routes: Vec<Route>,
     another_time: Option<AnotherTime>,
-    /// For each route, whether an iperf3 server is at one end.
-    served: Vec<bool>,
+    /// For each route, what runs at its two ends.
+    ends: Vec<[Runs; 2]>,
     shared_machine: bool,
     simulated: bool,
 }
@@ -96,8 +96,12 @@ impl Ways {
     }
 
     fn beside_cables(mut routes: Vec<Route>, topology: &Topology) -> Self {
+        let ends = |pair: &Pair| [&pair.from, &pair.to].map(|port| topology.runs_at(port));
         for at in 0..routes.len() {
-            let cable = routes[at].subject.is_some().then(|| topology.bypass_of(&routes[at].pair));
+            // What a host counts over a cable is no measure of what a device counts itself.
+            let counts = !ends(&routes[at].pair).contains(&Runs::Nothing);
+            let cable = (counts && routes[at].subject.is_some())
+                .then(|| topology.bypass_of(&routes[at].pair));
             let Some(pair) = cable.flatten() else { continue };
             let known = routes.iter().position(|r| r.path == Path::Bypass && r.pair == pair);
             routes[at].bypass = Some(Way(known.unwrap_or(routes.len())));
@@ -105,10 +109,10 @@ impl Ways {
                 routes.push(Route { path: Path::Bypass, pair, subject: None, bypass: None });
             }
         }
-        let served = routes.iter().map(|route| topology.has_server(&route.pair)).collect();
+        let ends = routes.iter().map(|route| ends(&route.pair)).collect();
         let (shared_machine, simulated) = (topology.is_lab(), topology.is_simulated());
         let another_time = topology.another_time.clone();
-        Self { routes, another_time, served, shared_machine, simulated }
+        Self { routes, another_time, ends, shared_machine, simulated }
     }
 
     /// When the ports are joined directly, where the cable can't stand beside the device.
@@ -179,6 +183,16 @@ impl Ways {
         &self.routes[way.0].pair
     }
 
+    /// What runs at its ends.
+    pub(super) fn ends(&self, way: Way) -> [Runs; 2] {
+        self.ends[way.0]
+    }
+
+    /// Whether no host counts what comes at its end, but the device what leaves towards it.
+    pub(super) fn is_counted_by_device(&self, way: Way) -> bool {
+        self.ends(way)[1] == Runs::Nothing
+    }
+
     /// The device and its variant.
     pub(super) fn subject(&self, way: Way) -> Option<&Subject> {
         self.routes[way.0].subject.as_ref()
@@ -208,6 +222,9 @@ impl Ways {
         ]);
         if let Some(variant) = subject.as_ref().and_then(|subject| subject.variant.as_ref()) {
             conditions.insert(Key::Variant, variant.clone().into());
+        }
+        if self.is_counted_by_device(way) {
+            conditions.insert(Key::ObservationPoint, page::DEVICE.into());
         }
         conditions
     }
@@ -243,8 +260,11 @@ impl Ways {
         if self.simulated {
             caveats.push(Caveat::Simulated);
         }
-        if self.served[way.0] {
+        if self.ends(way).iter().any(|runs| runs.iperf3_port().is_some()) {
             caveats.push(Caveat::Iperf3FarEnd);
+        }
+        if self.is_counted_by_device(way) {
+            caveats.push(Caveat::DeviceCounter);
         }
         caveats
     }

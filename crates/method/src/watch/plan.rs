@@ -7,7 +7,7 @@ use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
-use trial::topology::{Pair, Topology};
+use trial::topology::{Pair, Runs, Topology};
 use trial::{
     Backend, Bulk, CountsOnly, Datagrams, Echo, Flow, FlowKind, Gate, Path, PortRef, Protocol,
     Role, Schedule, Subject, Trial,
@@ -112,7 +112,10 @@ pub fn watched(topology: &Topology, devices: &[String]) -> Vec<WatchedWay> {
         if !devices.is_empty() && !devices.contains(&device.name) {
             continue;
         }
-        for pair in pairs(&topology.ports_of(Some(&device.name))) {
+        let mut ports = topology.ports_of(Some(&device.name));
+        // Nobody answers from there.
+        ports.retain(|port| topology.runs_at(port) != Runs::Nothing);
+        for pair in pairs(&ports) {
             through.push(way(&pair, Path::Device, Some(&device.name)));
             // At another time there is nothing beside it now.
             let beside = topology.another_time.is_none().then(|| topology.bypass_of(&pair));

@@ -12,8 +12,8 @@ use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use method::books::{self, Place};
 use scripted::one_way;
 use trial::record::{
-    BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
-    Usage,
+    BulkRecord, DatagramsRecord, Defect, DeviceCount, EchoRecord, FlowRecord, HostUsage,
+    PortCounters, Side, Usage,
 };
 use trial::{
     Backend, Bulk, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Protocol, Role, Schedule,
@@ -36,6 +36,30 @@ fn paced() -> FlowKind {
         Backend::Udp,
         32,
     ))
+}
+
+#[test]
+fn counts_of_devices() {
+    let counted = |told: Option<u64>, others: u64| {
+        let count = DeviceCount { port: "sw1/2".to_owned(), frames: told, others };
+        let received = SequenceCounts { unique: count.left(10_000), ..SequenceCounts::default() };
+        DatagramsRecord { received, receiving: Nanos::ZERO, at_device: Some(count), ..frames() }
+    };
+    let place = || "sw1/2".to_owned();
+    check(case("frame for frame", counted(Some(10_000), 0)));
+    check(case("a device's loss", counted(Some(9_000), 0)));
+    check(case("a few of others", counted(Some(10_008), 0)));
+    check(case("others, as many as at rest", counted(Some(10_030), 30)));
+    let both = |defect: Defect| (vec![defect.clone()], vec![defect]);
+    let (strict, flood) = both(Defect::Uncounted { flow: 1, place: place() });
+    check(Case { strict, flood, ..case("no count", counted(None, 0)) });
+    let (counted_there, sent) = (10_031, 10_000);
+    let defect = Defect::Overcounted { flow: 1, place: place(), counted: counted_there, sent };
+    let (strict, flood) = both(defect);
+    check(Case { strict, flood, ..case("more than others", counted(Some(10_031), 30)) });
+    let nothing = vec![Defect::NothingReceived { flow: 1 }];
+    let (strict, flood) = (nothing.clone(), nothing);
+    check(Case { strict, flood, ..case("nothing left", counted(Some(0), 0)) });
 }
 
 /// A second of 10,000 frames of which all came.

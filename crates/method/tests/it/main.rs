@@ -12,6 +12,7 @@ mod held;
 mod judging;
 mod latency;
 mod model;
+mod one_ended;
 mod search_bar;
 mod search_mlr;
 mod subjects;

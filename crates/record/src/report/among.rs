@@ -9,7 +9,7 @@ use super::reading::hosts;
 use super::subject::{Who, beside};
 
 /// Conditions that make a case; the others say where or how it was measured.
-const CASE: [Key; 14] = [
+const CASE: [Key; 15] = [
     Key::Protocol,
     Key::FrameSize,
     Key::Load,
@@ -24,6 +24,7 @@ const CASE: [Key; 14] = [
     Key::SourcePorts,
     Key::DestinationPorts,
     Key::Addresses,
+    Key::ObservationPoint,
 ];
 
 /// The same case over the direct cable between the same hosts; where a cable was asked for what one

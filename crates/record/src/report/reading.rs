@@ -57,6 +57,11 @@ pub(super) fn is_whole(figure: &Figure) -> bool {
     text(figure, Key::Direction).is_none_or(|direction| direction == "total")
 }
 
+/// Whether no host counted what came, but the device what left.
+pub(super) fn is_counted_by_device(figure: &Figure) -> bool {
+    figure.text(Key::ObservationPoint) == Some(page::DEVICE)
+}
+
 /// Whether it is a campaign's, which tells its cells apart.
 pub(super) fn is_of_campaign(figure: &Figure) -> bool {
     figure.conditions.contains_key(&Key::Cell)

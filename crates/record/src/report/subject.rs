@@ -70,7 +70,8 @@ pub(super) fn cell(figure: &Figure) -> Cell {
         format!("at the loads of {name}")
     });
     let way = Some(reading::way(figure)).filter(|way| !way.is_empty());
-    let notes: Vec<String> = asked.into_iter().chain(way).collect();
+    let counted = reading::is_counted_by_device(figure).then(|| "counted by the device".to_owned());
+    let notes: Vec<String> = asked.into_iter().chain(way).chain(counted).collect();
     Cell::path(Who::of_figure(figure).name() + &direction).with_note(notes.join(", "))
 }
 

@@ -237,6 +237,7 @@ pub fn datagram_record(
         offered: sent,
         sent,
         received: SequenceCounts { unique, ..SequenceCounts::default() },
+        at_device: None,
         conversations: Vec::new(),
         rejected: Rejected { malformed: 0, foreign: 3 },
         sending: trial.phases.load,

@@ -95,8 +95,8 @@ fn known(args: &New) -> Result<Vec<Known>, ConfigError> {
         let source = SourceText::argument("HOST", reach.as_str());
         let spanned = Spanned::new(0..reach.len(), reach.clone());
         let reach = testbed::reach_of(&spanned).map_err(|fault| source.locate(fault))?;
-        if let Reach::Iperf3 { .. } = reach {
-            let why = "an iperf3 server tells nothing of its host's ports";
+        if let Reach::Iperf3 { .. } | Reach::Nothing = reach {
+            let why = "without an agent nothing tells of a host's ports";
             let hint = "leave it out, and add its [[host]] to the file that is printed";
             return Err(source.locate(Fault::new(spanned.span(), why, hint)));
         }

@@ -6,10 +6,10 @@
 use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Rate};
 use method::{Load, StudySpec};
-use trial::topology::CableEnd;
+use trial::topology::{CableEnd, Runs};
 use trial::{Backend, Headers, IpVersion, Protocol, Reception, Schedule};
 
-use super::resolved::{Reach, Source, Testbed};
+use super::resolved::{Source, Testbed};
 
 /// Why a value can't be had on a testbed: message and hint.
 pub type Misfit = (String, String);
@@ -147,12 +147,19 @@ pub fn backend_fits(
     ))
 }
 
-/// Whether a study can do with an iperf3 server at one end, where the testbed has one. Pings are
-/// answered by its host's kernel.
-fn servers_fit(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
+/// Whether a study can do with the hosts that run no agent, where the testbed has some. Which of
+/// its tests can be made of a device's counter `forwarding` knows itself.
+fn hosts_fit(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
     let Source::Hosts(hosts) = &testbed.source else { return Ok(()) };
-    let server = hosts.reaches.iter().find(|(_, reach)| matches!(reach, Reach::Iperf3 { .. }));
-    let Some((host, _)) = server else { return Ok(()) };
+    hosts.hosts.iter().try_for_each(|host| match host.runs() {
+        Runs::Agent => Ok(()),
+        Runs::Iperf3 { .. } => server_fits(study, &host.name),
+        Runs::Nothing => counter_fits(study, &host.name),
+    })
+}
+
+/// Pings are answered by the server's kernel.
+fn server_fits(study: &StudySpec, host: &str) -> Result<(), Misfit> {
     let fits = match study {
         StudySpec::Latency(spec) => spec.protocols.iter().all(|it| *it == Protocol::Icmp),
         StudySpec::Tcp(_) | StudySpec::Campaign(_) | StudySpec::Imported(_) => true,
@@ -169,9 +176,22 @@ fn servers_fit(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
     ))
 }
 
+/// Frames one way are all that a device's counter can count.
+fn counter_fits(study: &StudySpec, host: &str) -> Result<(), Misfit> {
+    if matches!(study, StudySpec::Forwarding(_) | StudySpec::Campaign(_) | StudySpec::Imported(_)) {
+        return Ok(());
+    }
+    Err((
+        format!("`{}` needs an agent at every host, and `{host}` runs nothing", study.name()),
+        "`forwarding` measures towards it by its device's counter: --flood, --search, --loss-curve; else give \
+         the host an agent: reach = \"ssh://…\""
+            .to_owned(),
+    ))
+}
+
 /// Every size and rate of a request, against the testbed; for requests that came without places.
 pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
-    servers_fit(study, testbed)?;
+    hosts_fit(study, testbed)?;
     match study {
         StudySpec::Forwarding(spec) => {
             backend_fits(spec.backend, spec.receiver, testbed)?;

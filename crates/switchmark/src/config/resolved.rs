@@ -8,7 +8,8 @@ use lab::LabSpec;
 use measure::{Nanos, Rate};
 use sim::VirtualTestbed;
 use trial::Testbed as _;
-use trial::topology::{Device, Host, IPERF3, PortRef, Topology};
+use trial::topology::{Device, Host, IPERF3, NOTHING, PortRef, Topology};
+use wire::MacAddr;
 
 use super::accounts::Accounts;
 use super::container::{Container, Keeper};
@@ -41,7 +42,7 @@ pub enum Source {
     /// Namespaces on this machine, built for the run and gone after it.
     Lab(LabSpec),
     /// Hosts that exist already.
-    Hosts(HostsConfig),
+    Hosts(Box<HostsConfig>),
     /// A model of a device and of hosts, in virtual time.
     Virtual(Box<VirtualConfig>),
 }
@@ -68,6 +69,9 @@ pub struct HostsConfig {
     /// Ports that get their address when the testbed comes up and lose it with it, each with its
     /// subnet's length in bits.
     pub own_addresses: BTreeMap<PortRef, u8>,
+    /// Ports of hosts on which nothing runs that do not answer who asks for their Ethernet address:
+    /// it is stated.
+    pub macs: BTreeMap<PortRef, MacAddr>,
     /// By host, before which command its agent is put: `sudo -n`.
     pub becomes: BTreeMap<String, String>,
     /// Where the file says what.
@@ -118,13 +122,17 @@ pub enum Reach {
         /// Where it listens.
         port: u16,
     },
+    /// Not at all, and nothing runs there: the device before it counts what leaves towards it.
+    Nothing,
 }
 
 impl Reach {
     /// A command that shows whether the host can be reached at all, where another program does it.
     pub fn try_by_hand(&self) -> Option<String> {
         match self {
-            Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } => None,
+            Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } | Self::Nothing => {
+                None
+            }
             Self::Ssh(destination) => Some(format!("ssh ssh://{destination} true")),
             Self::Container(container) => Some(format!("{} true", container.exec().join(" "))),
             Self::Srun(node) => Some(format!("srun --nodelist {node} true")),
@@ -140,7 +148,9 @@ impl Reach {
             // program itself.
             Self::Container(container) => matches!(container.keeper, Keeper::Kubectl),
             Self::Ssh(_) | Self::Srun(_) | Self::Mpirun(_) => true,
-            Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } => false,
+            Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } | Self::Nothing => {
+                false
+            }
         }
     }
 }
@@ -156,6 +166,7 @@ impl std::fmt::Display for Reach {
             Self::Srun(node) => write!(f, "srun:{node}"),
             Self::Mpirun(node) => write!(f, "mpirun:{node}"),
             Self::Iperf3 { server, port } => write!(f, "{IPERF3}{server}:{port}"),
+            Self::Nothing => f.pad(NOTHING),
         }
     }
 }

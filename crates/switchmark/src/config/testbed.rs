@@ -4,11 +4,12 @@
 //! still turn out to be unreachable.
 
 mod addresses;
+mod agentless;
 mod counters;
 mod devices;
 mod labs;
 mod limits;
-mod servers;
+mod reach;
 mod sims;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,10 +22,9 @@ use toml::Spanned;
 use trial::topology::{CableEnd, Host, HostPort, PortRef};
 
 use super::MOST_HOSTS;
-use super::container::Container;
 use super::hosts_name;
 use super::lab_name;
-use super::resolved::{HostsConfig, Reach, Source, Testbed};
+use super::resolved::{HostsConfig, Source, Testbed};
 use super::sim_name;
 use super::source::{ConfigError, Fault, SourceText, Word};
 use super::typed::{self, Text};
@@ -33,6 +33,7 @@ use addresses::Own;
 use devices::DeviceFile;
 use labs::LabFile;
 use limits::LimitsFile;
+pub use reach::{is_destination, reach_of};
 use sims::SimFile;
 
 #[derive(Debug, Deserialize)]
@@ -64,6 +65,7 @@ struct PortFile {
     name: Text,
     address: Text,
     address6: Option<Text>,
+    mac: Option<Text>,
     block: Option<Text>,
     block6: Option<Text>,
     cable: Text,
@@ -143,7 +145,7 @@ pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigErr
         (None, Some(sim)) => alone(&file, "sim")
             .and_then(|()| sim.get_ref().resolve(base))
             .map(|config| Source::Virtual(Box::new(config))),
-        (None, None) => hosts_of(&file, source, base).map(Source::Hosts),
+        (None, None) => hosts_of(&file, source, base).map(Box::new).map(Source::Hosts),
     };
     made.map(|source| Testbed { name: name.to_owned(), source })
         .map_err(|fault| source.locate(fault))
@@ -191,17 +193,18 @@ fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<Host
     let of = |host| host_of(host, file, &own);
     let hosts = file.host.iter().map(of).collect::<Result<Vec<_>, _>>()?;
     addresses::are_unique(&file.host, &hosts)?;
-    servers::fit(&file.host, &hosts)?;
-    cables_fit(file, &hosts)?;
     let devices = devices::devices(&file.device);
     let hooks = devices::hooks(&file.device)?;
     let accounts = devices::accounts(&file.device, base)?;
+    agentless::fit(&file.host, &hosts, &accounts)?;
+    let macs = agentless::macs(&file.host, &hosts, &devices)?;
+    cables_fit(file, &hosts)?;
     let limits = file.limits.as_ref().map(|limits| limits.get_ref().resolve()).transpose()?;
     let limits = limits.unwrap_or_default();
-    let reach = |host: &HostFile| Ok((host.name.get_ref().clone(), reach_of(&host.reach)?));
-    let reaches = file.host.iter().map(reach).collect::<Result<_, Fault>>()?;
+    let reached = |host: &HostFile| Ok((host.name.get_ref().clone(), reach_of(&host.reach)?));
+    let reaches = file.host.iter().map(reached).collect::<Result<_, Fault>>()?;
     let becomes = file.host.iter().filter_map(|host| Some((host, host.becomes.as_ref()?)));
-    let becomes = becomes.map(become_of).collect::<Result<_, Fault>>()?;
+    let becomes = becomes.map(reach::become_of).collect::<Result<_, Fault>>()?;
     let own_addresses = own.into_iter().map(|(at, own)| (at, own.prefix)).collect();
     let written = written(file, source);
     let delay = Nanos::ZERO;
@@ -209,6 +212,7 @@ fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<Host
         hosts,
         reaches,
         own_addresses,
+        macs,
         becomes,
         written,
         devices,
@@ -237,22 +241,6 @@ fn written(file: &TestbedFile, source: &SourceText) -> Written {
         }
     }
     written
-}
-
-/// The words that are put before an agent's own command, where it is started by ssh or here.
-fn become_of((host, text): (&HostFile, &Text)) -> Result<(String, String), Fault> {
-    let fault = |message: String, hint: &str| Fault::new(text.span(), message, hint);
-    let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_./=-".contains(c));
-    let words: Vec<&str> = text.get_ref().split_whitespace().collect();
-    if words.is_empty() || !words.iter().all(|word| plain(word)) || words[0].starts_with('-') {
-        let message = format!("`{}` is no command that becomes root", text.get_ref());
-        return Err(fault(message, "write it as `sudo -n`: plain words, and no question asked"));
-    }
-    if !matches!(reach_of(&host.reach)?, Reach::Local | Reach::Ssh(_)) {
-        let message = format!("nothing is put before an agent at `{}`", host.reach.get_ref());
-        return Err(fault(message, "remove it: only `local` and `ssh://` hosts need it"));
-    }
-    Ok((host.name.get_ref().clone(), words.join(" ")))
 }
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
@@ -330,56 +318,6 @@ fn host_of(
     let ports = host.port.iter().map(of).collect::<Result<Vec<_>, _>>()?;
     let reach = reach_of(&host.reach)?.to_string();
     Ok(Host { name: host.name.get_ref().clone(), reach, ports })
-}
-
-const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh://[USER@]HOST[:PORT]`, `srun:NODE`, \
-     `mpirun:NODE`, `docker:NAME`, `podman:NAME` or `kubectl:[NAMESPACE/]POD`; one that runs an iperf3 server only by `iperf3://NAME[:PORT]`";
-
-/// How a host is reached, as a file or an argument says it.
-pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
-    let fault = |message: String| Fault::new(text.span(), message, REACHES);
-    match text.get_ref().split_once(':').unwrap_or((text.get_ref(), "")) {
-        ("local", "") => Ok(Reach::Local),
-        ("netns", name) if !name.is_empty() && !name.contains('/') => {
-            Ok(Reach::Netns(name.to_owned()))
-        }
-        ("pid", number) => match number.parse() {
-            Ok(pid) if pid > 0 => Ok(Reach::Pid(pid)),
-            _ => Err(fault(format!("`{number}` is not a process id"))),
-        },
-        ("srun", node) if hosts_name::is_plain(node) => Ok(Reach::Srun(node.to_owned())),
-        ("mpirun", node) if hosts_name::is_plain(node) => Ok(Reach::Mpirun(node.to_owned())),
-        ("ssh", address) => match address.strip_prefix("//").filter(|it| is_destination(it)) {
-            Some(destination) => Ok(Reach::Ssh(destination.to_owned())),
-            None => Err(fault(format!("`{}` names no host for ssh", text.get_ref()))),
-        },
-        ("iperf3", server) => match servers::parse(server) {
-            Some((server, port)) => Ok(Reach::Iperf3 { server, port }),
-            None => Err(fault(format!("`{}` names no iperf3 server", text.get_ref()))),
-        },
-        (keeper, place) if let Some(container) = Container::read(keeper, place) => {
-            container.map(Reach::Container).map_err(fault)
-        }
-        _ => Err(fault(format!("unknown way to reach a host, `{}`", text.get_ref()))),
-    }
-}
-
-/// `[user@]host[:port]` of letters that mean nothing to a shell, and nothing that ssh would take
-/// for an option.
-pub fn is_destination(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-@:%[]".contains(c);
-    // ssh reads `%` before its commands do; it is wanted in an address with a zone only:
-    // [fe80::1%eth0].
-    let bracketed = text.split_once('[').is_some_and(|(before, rest)| {
-        !before.contains('%') && rest.split_once(']').is_some_and(|(_, after)| !after.contains('%'))
-    });
-    if text.contains('%') && !bracketed {
-        return false;
-    }
-    let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
-    !text.starts_with('-')
-        && text.chars().all(plain)
-        && host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
 }
 
 fn port_of(port: &PortFile, file: &TestbedFile, own: Option<&Own>) -> Result<HostPort, Fault> {

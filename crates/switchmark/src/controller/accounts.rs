@@ -4,7 +4,10 @@
 //! Never asks while a load runs, and never makes a trial wait for a device that was told to be
 //! quick: what it did not say is a doubt.
 
+mod rest;
+mod settling;
 mod source;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +16,7 @@ use management::{Account, Changes, Doubt};
 use measure::Nanos;
 use trial::counters::{RX_PACKETS, TX_PACKETS};
 use trial::record::{PortCounters, ReadingDoubt, ReadingRecord, Side};
-use trial::topology::{CableEnd, Host, PortRef};
+use trial::topology::{CableEnd, Host, PortRef, Runs};
 use trial::{Topology, Trial};
 
 use super::pool::AgentPool;
@@ -23,10 +26,11 @@ use crate::config::accounts::{self as config, DeviceAccount};
 use crate::failed::Failed;
 use crate::protocol::{HostFacts, in_words};
 use crate::speak::speak;
+use rest::Rest;
 use source::{Cause, Source};
 
-/// Between two readings of counters that have not caught up.
-const AGAIN: Nanos = Nanos::from_millis(100);
+/// A device whose counter stands for a receiver is watched at rest so long before its first load.
+const WATCHED: Nanos = Nanos::from_secs(1);
 /// Counters that catch up within this are read at once.
 const AT_ONCE: Nanos = Nanos::from_millis(300);
 /// So many times as long as the longest that they took, they are waited for.
@@ -59,6 +63,9 @@ struct Asked {
     lag: Nanos,
     /// The longest that its counters took to catch up, over how many trials.
     seen: (Nanos, u32),
+    /// What left its ports between loads, and when it was read after the last one.
+    rest: Rest,
+    rested_since: Option<(Nanos, Account)>,
 }
 
 /// A port of a device in which a cable is.
@@ -69,11 +76,25 @@ struct Cable {
     /// What the device calls it; nothing until frames have told.
     own: Option<String>,
     host: PortRef,
+    /// Whether nothing runs at the host, so that this port's counter stands for its receiver.
+    receives: bool,
 }
 
-/// What the devices of a trial said before its load.
+/// What the devices of a trial said before its load, and when.
 #[derive(Debug, Default)]
-pub struct Before(Vec<(usize, Result<Account, String>)>);
+pub struct Before(Vec<(usize, Nanos, Result<Account, String>)>);
+
+/// What hosts counted of a trial, with which devices have to catch up.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted<'a> {
+    /// At their own ports.
+    pub ports: &'a [PortCounters],
+    /// What was sent to each port at whose host nothing runs.
+    pub sent: &'a BTreeMap<PortRef, u64>,
+}
+
+/// What devices counted of it since.
+pub type Told = (Vec<PortCounters>, Vec<ReadingRecord>);
 
 impl Accounts {
     /// Asks each for the first time, so that what is wrong is said before anything is measured.
@@ -107,6 +128,22 @@ impl Accounts {
         Ok(Self(all))
     }
 
+    /// Looks at what leaves the ports that stand for a trial's receivers while nothing is sent.
+    pub fn look_at_rest(
+        &mut self,
+        topology: &Topology,
+        trial: &Trial,
+        pool: &AgentPool,
+    ) -> Result<(), TrialError> {
+        let receives = |asked: &&mut Asked| asked.cables.iter().any(|cable| cable.receives);
+        for asked in self.0.iter_mut().filter(receives) {
+            if crosses(topology, trial, &asked.name) {
+                asked.look_at_rest(pool)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What the devices that a trial crosses have counted so far.
     pub fn before(
         &mut self,
@@ -121,7 +158,8 @@ impl Accounts {
             }
             // What hosts sent to find each other is not to be taken for the load's.
             pool.rest(asked.behind())?;
-            said.push((at, asked.read(pool.stop()).map_err(|(_, why)| in_words(&*why))));
+            let account = asked.read(pool.stop()).map_err(|(_, why)| in_words(&*why));
+            said.push((at, clock::monotonic(), account));
         }
         Ok(Before(said))
     }
@@ -130,16 +168,17 @@ impl Accounts {
     pub fn after(
         &mut self,
         before: Before,
-        hosts: &[PortCounters],
+        counted: Counted<'_>,
         pool: &AgentPool,
-    ) -> Result<(Vec<PortCounters>, Vec<ReadingRecord>), TrialError> {
+    ) -> Result<Told, TrialError> {
         let (mut ports, mut readings) = (Vec::new(), Vec::new());
-        for (at, before) in before.0 {
+        for (at, since, before) in before.0 {
             let asked = &mut self.0[at];
             let unread = |why| ReadingRecord {
                 device: asked.name.clone(),
                 waited: Nanos::ZERO,
                 doubts: vec![ReadingDoubt::Unread { why }],
+                others: BTreeMap::new(),
             };
             let before = match before {
                 Ok(before) => before,
@@ -148,7 +187,7 @@ impl Accounts {
                     continue;
                 }
             };
-            let (changes, reading) = asked.settled(&before, hosts, pool)?;
+            let (changes, reading) = asked.settled((since, &before), counted, pool)?;
             ports.extend(asked.ports(&changes));
             readings.push(reading);
         }
@@ -159,9 +198,11 @@ impl Accounts {
 impl Asked {
     fn open(name: &str, account: &DeviceAccount, topology: &Topology) -> Result<Self, Failed> {
         let cables = topology.hosts.iter().flat_map(|host| cables(host, name, account)).collect();
+        let (rest, rested_since) = Default::default();
         let sources = account.sources.iter().map(Source::open).collect::<Result<_, _>>()?;
         let (name, lag, paths) = (name.to_owned(), account.lag, account.paths.clone());
-        Ok(Self { name, sources, cables, paths, lag, seen: (Nanos::ZERO, 0) })
+        let seen = (Nanos::ZERO, 0);
+        Ok(Self { name, sources, cables, paths, lag, seen, rest, rested_since })
     }
 
     /// By LLDP, where the file does not say: the neighbour with the address of a host's port.
@@ -204,12 +245,53 @@ impl Asked {
             let hint = format!("say what the device calls it: {key} in its [[device]] table");
             return Err(Failed::new(why).hinted(hint));
         }
+        self.receivers_are_known(&said)?;
         let untold: Vec<&str> = self.untold().map(|cable| cable.port.as_str()).collect();
         if !untold.is_empty() {
             let (name, ports) = (&self.name, untold.join(", "));
             speak(&format!(
                 "device `{name}`: which of its ports is {ports}, the frames of the first trials over it tell (ports = …)"
             ));
+        }
+        Ok(())
+    }
+
+    /// A port that stands for a receiver is known from the start, and tells what leaves it.
+    fn receivers_are_known(&self, said: &Account) -> Result<(), Failed> {
+        for cable in self.cables.iter().filter(|cable| cable.receives) {
+            let deed = format!("count what reaches {} by device `{}`", cable.host, self.name);
+            let Some(own) = &cable.own else {
+                let why = format!("{deed}: nothing tells which of its ports is {}", cable.port);
+                let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
+                let (port, known) = (&cable.port, known.join(", "));
+                let key = format!("ports = {{ \"{port}\" = \"…\" }} in its [[device]] table");
+                return Err(Failed::new(why)
+                    .hinted(format!("say what the device calls it: {key}; it has {known}")));
+            };
+            if !said.ports.get(own).is_some_and(|port| port.contains_key(TX_PACKETS)) {
+                let why = format!("{deed}: it tells no {TX_PACKETS} of its port `{own}`");
+                let hint = format!("give its `counters` a map that has {TX_PACKETS} of every port");
+                return Err(Failed::new(why).hinted(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// Between two loads, or, before the first, for a moment.
+    fn look_at_rest(&mut self, pool: &AgentPool) -> Result<(), TrialError> {
+        // A device that does not answer now is a doubt of the trial, which asks it again.
+        let read = |this: &mut Self| {
+            let account = this.read(pool.stop()).ok()?;
+            Some((clock::monotonic(), account))
+        };
+        if self.rest.is_unknown() {
+            self.rested_since = read(self);
+            pool.rest(WATCHED)?;
+        }
+        if let (Some((since, before)), Some((now, account))) =
+            (self.rested_since.take(), read(self))
+        {
+            self.rest.add(&account.since(&before), now.saturating_sub(since));
         }
         Ok(())
     }
@@ -282,73 +364,6 @@ impl Asked {
         Ok(said)
     }
 
-    /// Reads until the counters have caught up, or as long as there is patience and they move.
-    fn settled(
-        &mut self,
-        before: &Account,
-        hosts: &[PortCounters],
-        pool: &AgentPool,
-    ) -> Result<(Changes, ReadingRecord), TrialError> {
-        let (began, patience) = (clock::monotonic(), self.patience());
-        let mut last: Option<Changes> = None;
-        let mut doubts = Vec::new();
-        let mut waited;
-        loop {
-            let read = self.read(pool.stop());
-            waited = clock::monotonic().saturating_sub(began);
-            match read {
-                Ok(account) => {
-                    let changes = account.since(before);
-                    self.learn_ports(&changes, hosts);
-                    if self.caught_up(&changes, hosts) {
-                        self.seen = (self.seen.0.max(waited), self.seen.1 + 1);
-                        last = Some(changes);
-                        break;
-                    }
-                    let stands_still = last.as_ref() == Some(&changes);
-                    last = Some(changes);
-                    if waited >= patience && stands_still {
-                        break;
-                    }
-                    if waited >= patience * 2 {
-                        doubts.push(ReadingDoubt::Moving);
-                        break;
-                    }
-                }
-                Err((_, why)) if waited >= patience => {
-                    doubts.push(ReadingDoubt::Unread { why: in_words(&*why) });
-                    last = None;
-                    break;
-                }
-                Err(_) => {}
-            }
-            pool.rest(AGAIN)?;
-        }
-        let changes = last.unwrap_or_default();
-        doubts.extend(changes.doubts.iter().filter_map(|doubt| self.doubt(doubt)));
-        let used = |cable: &&Cable| hosts.iter().any(|port| port.place == cable.host.to_string());
-        let untold = self.untold().filter(used).map(|cable| cable.port.clone());
-        doubts.extend(untold.map(|port| ReadingDoubt::Untold { port }));
-        Ok((changes, ReadingRecord { device: self.name.clone(), waited, doubts }))
-    }
-
-    /// Whether every port has counted what its host did.
-    fn caught_up(&self, changes: &Changes, hosts: &[PortCounters]) -> bool {
-        let mut crossed = self.cables.iter().filter_map(|cable| {
-            let place = cable.host.to_string();
-            Some((cable, hosts.iter().find(|port| port.place == place)?))
-        });
-        crossed.all(|(cable, host)| {
-            let counters = cable.own.as_ref().and_then(|own| changes.ports.get(own));
-            let counted = |name: &str| counters.and_then(|port| port.get(name));
-            let of = |device: &str, own: &str| {
-                let host = host.counters.get(own).copied().unwrap_or(0);
-                counted(device).is_some_and(|by| *by >= host)
-            };
-            of(RX_PACKETS, TX_PACKETS) && of(TX_PACKETS, RX_PACKETS)
-        })
-    }
-
     /// Under what the file calls each port; a path has no other name than the device's.
     fn ports(&self, changes: &Changes) -> Vec<PortCounters> {
         let path = |own: &String| {
@@ -394,6 +409,7 @@ fn cables(host: &Host, device: &str, account: &DeviceAccount) -> Vec<Cable> {
             port: port.clone(),
             own: account.ports.get(port).cloned(),
             host: PortRef { host: host.name.clone(), port: own.name.clone() },
+            receives: host.runs() == Runs::Nothing,
         }),
         CableEnd::Device { .. } | CableEnd::Host(_) => None,
     };

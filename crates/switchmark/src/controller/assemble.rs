@@ -119,6 +119,7 @@ fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord 
         receiver_reason: receiver.backend_reason,
         delays: receiver.delays.map(|histogram| Delays { clocks: Clocks::Same, histogram }),
         received: receiver.received,
+        at_device: None,
         conversations: receiver.conversations,
         rejected: receiver.rejected,
         sending: sender.sending,

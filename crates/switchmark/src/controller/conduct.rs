@@ -18,8 +18,9 @@ use trial::record::{DeedRecord, DeviceRecord, FlowRecord, HostUsage, PortCounter
 use trial::topology::PortRef;
 use trial::{Flow, FlowKind, Offloads};
 use trial::{Topology, Trial, TrialRecord, validity};
+use wire::MacAddr;
 
-use super::accounts::Accounts;
+use super::accounts::{Accounts, Counted};
 use super::assemble::{Sides, assemble};
 use super::clocks::{Allowances, Clocks};
 use super::delays::Delays;
@@ -29,7 +30,7 @@ use super::pool::AgentPool;
 use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
-use super::{Stop, deeds, models, site};
+use super::{Stop, deeds, far_counter, models, site};
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, Collected, OffloadChange};
 
@@ -53,6 +54,8 @@ pub struct Conduct<'a> {
     pub pool: &'a mut AgentPool,
     /// Who is where.
     pub topology: &'a Topology,
+    /// Ethernet addresses of far ends that do not answer who asks for them.
+    pub macs: &'a BTreeMap<PortRef, MacAddr>,
     /// The lab, where the testbed is one.
     pub lab: Option<&'a Lab>,
     /// What can be done to the devices.
@@ -80,6 +83,7 @@ impl<'a> Conduct<'a> {
         let ports_in_use = self.ports_in_use();
         let hosts: Vec<String> = ports_in_use.keys().cloned().collect();
 
+        self.accounts.look_at_rest(self.topology, self.lanes.trial(), self.pool)?;
         self.set_offloads(&ports_in_use)?;
         self.delays.put(self.pool)?;
         let ports_in_use = self.with_delays(ports_in_use);
@@ -105,20 +109,22 @@ impl<'a> Conduct<'a> {
         if let (Some(lab), Some(before), Some(after)) = (lab, device_before, device_after) {
             port_counters.extend(site::device_changes(lab.plan(), &devices, &before, &after));
         }
-        let (accounts, readings) = self.accounts.after(account, &port_counters, self.pool)?;
-        port_counters.extend(accounts);
-        if let (Some(before), Some(after)) = (models_before, models_after) {
-            models::add_changes(&mut port_counters, &before, &after);
-        }
         if !self.pool.clocks().are_one() {
             self.pool.compare_clocks(&hosts)?;
         }
-        let clocks = self.pool.clocks();
-        let start_spread = start_spread(self.lanes.trial(), window, &collected, clocks);
         let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
-        let flows = assemble(&self.lanes.trial().flows, into_sides(collected)?)?;
-        self.numbers.hear(&self.lanes.trial().flows, &flows, self.lanes.trial().phases.load);
-        let mut flows = self.lanes.merge(flows);
+        let start_spread = start_spread(self.lanes.trial(), window, &collected, self.pool.clocks());
+        let mut flows = self.flows(collected)?;
+        let asked = &self.lanes.asked().flows;
+        let sent = far_counter::sent(asked, &flows, self.topology);
+        let counted = Counted { ports: &port_counters, sent: &sent };
+        let (accounts, readings) = self.accounts.after(account, counted, self.pool)?;
+        port_counters.extend(accounts);
+        far_counter::fill_in(asked, &mut flows, self.topology, (&port_counters, &readings));
+        if let (Some(before), Some(after)) = (models_before, models_after) {
+            models::add_changes(&mut port_counters, &before, &after);
+        }
+        let clocks = self.pool.clocks();
         for (flow, record) in self.lanes.asked().flows.iter().zip(&mut flows) {
             if let FlowRecord::Datagrams(record) = record {
                 let hosts = (flow.from.host.as_str(), flow.to.host.as_str());
@@ -138,10 +144,24 @@ impl<'a> Conduct<'a> {
         })
     }
 
+    /// A record for each flow that was asked for, as its hosts told.
+    fn flows(
+        &mut self,
+        collected: BTreeMap<String, Collected>,
+    ) -> Result<Vec<FlowRecord>, TrialError> {
+        let trial = self.lanes.trial();
+        let mut sides = into_sides(collected)?;
+        far_counter::stand_in(&trial.flows, self.topology, &mut sides);
+        let flows = assemble(&trial.flows, sides)?;
+        self.numbers.hear(&trial.flows, &flows, trial.phases.load);
+        Ok(self.lanes.merge(flows))
+    }
+
     /// Hosts of a lab share this machine's processors; on real hosts the kernel decides.
     fn scene(&self) -> Result<Scene<'a>, TrialError> {
         Ok(Scene {
             topology: self.topology,
+            macs: self.macs,
             lanes: self.lanes,
             numbers: *self.numbers,
             rate: self.rate,

@@ -115,6 +115,7 @@ fn portless(hosts: &[Known]) -> HostsConfig {
         hosts: hosts.iter().map(host).collect(),
         reaches: hosts.iter().map(|known| (known.name.clone(), known.reach.clone())).collect(),
         own_addresses: BTreeMap::new(),
+        macs: BTreeMap::new(),
         becomes: hosts.iter().filter_map(becomes).collect(),
         written: Written::default(),
         devices: Vec::new(),

@@ -89,6 +89,7 @@ impl Launcher<'_> {
                 Reach::Iperf3 { .. } => {
                     Err(Failed::because(at(reach), Failed::new("it runs an iperf3 server only")))
                 }
+                Reach::Nothing => Err(Failed::because(at(reach), Failed::new("it runs nothing"))),
             },
         }
     }

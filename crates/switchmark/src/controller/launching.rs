@@ -223,7 +223,7 @@ fn terms(topology: &Topology, host: &str, limits: &Limits, lasting: bool) -> Ter
         let both = [Some(port.address), port.address6.map(IpAddr::V6)];
         both.into_iter().flatten().map(|address| (address, port.interfaces.clone()))
     });
-    let servers = topology.hosts.iter().filter_map(|host| Some((host, host.iperf3_port()?)));
+    let servers = topology.hosts.iter().filter_map(|host| Some((host, host.runs().iperf3_port()?)));
     let servers = servers.flat_map(|(host, port)| {
         host.ports.iter().map(move |own| SocketAddr::new(own.address, port))
     });

@@ -15,8 +15,10 @@ use dataplane::echo::{Pace, Requests};
 use measure::{FrameRate, Rate};
 use trial::topology::{PortRef, Topology};
 use trial::{Echo, Flow, FlowKind, IpVersion, Protocol, Schedule};
+use wire::MacAddr;
 
 use super::clocks::Allowances;
+use super::far_counter;
 use super::numbers::Numbers;
 use super::sender_split::SenderSplit;
 use crate::failed::Failed;
@@ -32,6 +34,8 @@ fn refused(flow: &Flow, why: impl Display) -> Failed {
 pub struct Scene<'a> {
     /// Where the trial runs.
     pub topology: &'a Topology,
+    /// Ethernet addresses of far ends that do not answer who asks for them.
+    pub macs: &'a BTreeMap<PortRef, MacAddr>,
     /// What is asked.
     pub lanes: &'a SenderSplit<'a>,
     /// How many frames floods may send.
@@ -67,7 +71,7 @@ impl Scene<'_> {
                 return Err(refused(flow, "another flow of the trial has this number"));
             }
             seen.push(flow.id);
-            if self.server_of(flow)?.is_some() {
+            if self.server_of(flow)?.is_some() || self.is_counted_by_device(flow)? {
                 continue;
             }
             let order = self.order(flow, (&flow.to, &flow.from), 0)?;
@@ -88,12 +92,23 @@ impl Scene<'_> {
             let port = match ports.get(&flow.id) {
                 _ if answered_by_kernel(flow) => 0,
                 Some(port) => *port,
+                None if let FlowKind::Datagrams(datagrams) = &flow.kind
+                    && self.is_counted_by_device(flow)? =>
+                {
+                    far_counter::udp_port(datagrams)
+                }
                 None => return Err(refused(flow, "its receiver opened no port")),
             };
             let order = self.order(flow, (&flow.from, &flow.to), port)?;
             orders.entry(flow.from.host.clone()).or_default().push(order);
         }
         Ok(orders)
+    }
+
+    /// Whether no host is to count the flow's frames, but a device.
+    fn is_counted_by_device(&self, flow: &Flow) -> Result<bool, Failed> {
+        let counts = far_counter::counts(flow, &self.lanes.trial().flows, self.topology);
+        counts.map_err(|why| refused(flow, why).unavailable())
     }
 
     /// One end of a flow, and the port to speak to at the other.
@@ -218,6 +233,8 @@ mod tests {
 
     use super::*;
 
+    static NONE_STATED: BTreeMap<PortRef, MacAddr> = BTreeMap::new();
+
     fn topology() -> Topology {
         let host = |name: &str, address: &str, far: &str| Host {
             name: name.into(),
@@ -256,7 +273,8 @@ mod tests {
     fn scene<'a>(topology: &'a Topology, lanes: &'a SenderSplit<'a>) -> Scene<'a> {
         let (processors, allowances) = (vec![2, 5], Allowances::new());
         let numbers = Numbers::default();
-        Scene { topology, lanes, numbers, rate: None, token: 0xdead_beef, processors, allowances }
+        let (macs, token) = (&NONE_STATED, 0xdead_beef);
+        Scene { topology, macs, lanes, numbers, rate: None, token, processors, allowances }
     }
 
     #[test]

@@ -12,7 +12,8 @@ use std::time::Duration;
 use dataplane::clock;
 use lab::{Lab, LabSpec};
 use measure::{Nanos, Rate};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{PortRef, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use wire::MacAddr;
 
 use super::accounts::Accounts;
 use super::conduct::Conduct;
@@ -54,6 +55,7 @@ pub struct LiveTestbed {
     subjects: Subjects,
     accounts: Accounts,
     addresses: OwnAddresses,
+    macs: BTreeMap<PortRef, MacAddr>,
     delays: Delays,
     numbers: Numbers,
     gone: LostHosts,
@@ -91,6 +93,7 @@ impl LiveTestbed {
                 );
                 this.subjects = Subjects::new(config.hooks.clone());
                 this.addresses = OwnAddresses::of(&this.topology, &config.own_addresses);
+                this.macs.clone_from(&config.macs);
                 this.delays = Delays::of(&this.topology, config.delay);
                 this
             }
@@ -138,6 +141,7 @@ impl LiveTestbed {
             subjects: Subjects::default(),
             accounts: Accounts::default(),
             addresses: OwnAddresses::default(),
+            macs: BTreeMap::new(),
             delays: Delays::default(),
             numbers: Numbers::default(),
             gone: LostHosts::default(),
@@ -280,10 +284,22 @@ impl LiveTestbed {
     ) -> Result<TrialRecord, TrialError> {
         let (pool, topology, lab) = (&mut self.pool, &self.topology, self.lab.as_ref());
         let (subjects, accounts) = (&self.subjects, &mut self.accounts);
-        let (delays, numbers) = (&mut self.delays, &mut self.numbers);
+        let (delays, numbers, macs) = (&mut self.delays, &mut self.numbers, &self.macs);
         let rate = self.launching.limits().rate;
-        Conduct { pool, topology, lab, subjects, accounts, delays, lanes, rate, numbers, lead }
-            .run()
+        let mut conduct = Conduct {
+            pool,
+            topology,
+            macs,
+            lab,
+            subjects,
+            accounts,
+            delays,
+            lanes,
+            rate,
+            numbers,
+            lead,
+        };
+        conduct.run()
     }
 
     /// Another agent on every host whose agent lost touch in the trial before.

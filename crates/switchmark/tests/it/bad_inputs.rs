@@ -242,6 +242,30 @@ const DEEDS: &[&str] = &[
     "deed = [{ name = \"pull\", run = \"true\", timeout = \"10ms\" }]",
 ];
 
+/// Of the testbed `far.toml`: what stands there, and what in its place.
+const FAR: &[(&str, &str)] = &[
+    ("counters = ", "# counters = "),
+    ("tx_packets", "packets"),
+    ("cable = \"sw1/2\"", "cable = \"h1/eth1\""),
+    ("198.18.0.2/24", "auto"),
+    ("cable = \"sw1/2\"", "mac = \"02:00\"\ncable = \"sw1/2\""),
+    ("cable = \"sw1/2\"", "mac = \"01:00:5e:00:00:01\"\ncable = \"sw1/2\""),
+    ("cable = \"sw1/1\"", "mac = \"02:00:5e:10:00:01\"\ncable = \"sw1/1\""),
+    ("reach = \"netns:none\"", "reach = \"none\""),
+];
+
+/// Asked of the testbed `far.toml`, at whose far end nothing runs.
+const TOWARDS_FAR: &[&str] = &[
+    "latency",
+    "tcp",
+    "fabric",
+    "forwarding --rfc2544",
+    "forwarding --back-to-back",
+    "forwarding --flood --bidir",
+    "forwarding --flood --receiver xdp",
+    "forwarding --flood --from far/eth1",
+];
+
 /// Behind a study of latency.
 const CAMPAIGNS: &[&str] = &[
     "[campaign]\nblocks = 10\n",
@@ -261,6 +285,14 @@ const HOSTS: &str = "[[host]]\nname = \"h1\"\nreach = \"netns:none\"\n[[host.por
 const MODEL: &str = "name = \"model\"\nports = 4\nrate = \"1Gbit\"\n\
                      forwarding = { mode = \"store-and-forward\", latency = \"3us\" }\n\
                      buffer = { per_port = \"1MB\" }\n";
+
+/// [`HOSTS`] with a second one on which nothing runs.
+fn far() -> String {
+    let far =
+        HOSTS.replace("name = \"h2\"\nreach = \"netns:none\"", "name = \"far\"\nreach = \"none\"");
+    let map = "counters = { command = [\"ip\"], map = { tx_packets = \"$[*].tx\" } }\n";
+    format!("{far}{map}")
+}
 
 struct Files(Scratch);
 
@@ -311,6 +343,15 @@ fn bad_input_is_answered_as_recorded() {
         files.write("bad.toml", &format!("{HOSTS}{keys}\n"));
         let told = files.told("latency --testbed DIR/bad.toml");
         let _ = writeln!(text, "{keys}\n{told}");
+    }
+    for (then, now) in FAR {
+        files.write("far.toml", &far().replacen(then, now, 1));
+        let _ = writeln!(text, "{now}\n{}", files.told("forwarding --testbed DIR/far.toml"));
+    }
+    files.write("far.toml", &far());
+    for command in TOWARDS_FAR {
+        let told = files.told(&format!("{command} --testbed DIR/far.toml"));
+        let _ = writeln!(text, "$ switchmark {command}\n{told}");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/bad_inputs.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {

@@ -6,6 +6,7 @@
 
 mod cables;
 mod neighbours;
+mod one_ended;
 mod open_vswitch;
 mod pauses;
 mod router;

@@ -286,6 +286,7 @@ fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
     let hosts = topology.hosts.iter();
     let config = resolved::HostsConfig {
         own_addresses: std::collections::BTreeMap::new(),
+        macs: std::collections::BTreeMap::new(),
         becomes: std::collections::BTreeMap::new(),
         written: switchmark::config::written::Written::default(),
         reaches: hosts.clone().map(|host| (host.name.clone(), reach(host))).collect(),
@@ -296,7 +297,7 @@ fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
         delay,
         limits: resolved::Limits::default(),
     };
-    resolved::Testbed { name: "by pid".into(), source: Source::Hosts(config) }
+    resolved::Testbed { name: "by pid".into(), source: Source::Hosts(Box::new(config)) }
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn frames(sent: u64, came: u64) -> FlowRecord {
         offered: sent,
         sent,
         received: SequenceCounts { unique: came, ..SequenceCounts::default() },
+        at_device: None,
         conversations: Vec::new(),
         rejected: Rejected::default(),
         sending: Nanos::from_millis(200),

@@ -112,6 +112,24 @@ pub enum Defect {
         /// The port.
         place: String,
     },
+    /// The device whose counter stands for the receiver did not tell what left.
+    Uncounted {
+        /// The flow.
+        flow: u16,
+        /// The device's port.
+        place: String,
+    },
+    /// The device's counter moved by more than was sent, and by more than others speak at rest.
+    Overcounted {
+        /// The flow.
+        flow: u16,
+        /// The device's port.
+        place: String,
+        /// Frames that left there.
+        counted: u64,
+        /// Frames sent.
+        sent: u64,
+    },
     /// The peer saw nothing at all.
     NothingReceived {
         /// The flow.

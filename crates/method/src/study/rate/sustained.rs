@@ -99,7 +99,7 @@ impl Delivery {
             let all: f64 = flows.iter().map(|flow| flow.sending_rate().0).sum();
             let came = flows.iter().map(|flow| flow.received.unique.saturating_sub(1) as f64);
             own.came = came.sum::<f64>() * offered.0 / all.max(f64::MIN_POSITIVE);
-            own.span = flows.iter().map(|f| f.receiving.as_secs_f64()).fold(0.0, f64::max);
+            own.span = flows.iter().map(|f| f.counted_over().as_secs_f64()).fold(0.0, f64::max);
             // Where nothing gave way, the first and the last frame of each of many flows were a
             // little late or early by chance, and the worst of them says nothing of the path.
             let kept = if own.short() > 0 { kept(worst) } else { stretched(flows) };

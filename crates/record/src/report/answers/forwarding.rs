@@ -72,6 +72,7 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Answer {
         None | Some("rfc2544") => "without loss".to_owned(),
         Some(goal) => format!("at the goal `{goal}`"),
     };
+    let goal = format!("{goal}{}", by_whom(figure));
     let ways = reading::direction(figure).map_or(String::new(), |ways| format!(", {ways}"));
     let (hosts, goal) = (reading::hosts(figure), format!("{goal}{ways}"));
     if figure.value.is_none() {
@@ -164,15 +165,26 @@ pub(super) fn flood(figures: &[Figure]) -> Vec<Answer> {
         let through = if several { format!(" through {who}") } else { String::new() };
         let way = format!("{}{through}", reading::hosts(f));
         let (rate, line, beside) = (words::with_interval(f), of_line(f), beside(f, figures));
+        let arrive = if reading::is_counted_by_device(f) {
+            format!("leave {who} by its own counter")
+        } else {
+            "arrive".to_owned()
+        };
+        let most = if f.text(Key::Bound) == Some("at most") { "at most " } else { "" };
         let text = match bound(f, figures) {
             Some(why) => {
-                format!("At least {rate}{size} arrive under a flood{line}, {way}: {why}{beside}.")
+                format!("At least {rate}{size} {arrive} under a flood{line}, {way}: {why}{beside}.")
             }
-            None => format!("Under a flood {rate}{size} arrive{line}, {way}{beside}."),
+            None => format!("Under a flood {most}{rate}{size} {arrive}{line}, {way}{beside}."),
         };
         Some(line_rate(stated(text, f), f, "Forwarding rate?"))
     })
     .collect()
+}
+
+/// Who counted, where that is no host.
+fn by_whom(figure: &Figure) -> &'static str {
+    if reading::is_counted_by_device(figure) { " (counted by the device)" } else { "" }
 }
 
 fn beside(figure: &Figure, all: &[Figure]) -> String {

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use measure::{FrameSize, Nanos, Rate};
-use trial::topology::{CableEnd, Pair, PortRef};
+use trial::topology::{CableEnd, Pair, PortRef, Runs};
 use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Protocol, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
@@ -72,18 +72,20 @@ pub fn pairs(topology: &Topology) -> Vec<Pair> {
     all
 }
 
-/// The pair, or the same the other way, so that an agent begins; none of two iperf3 servers.
+/// The pair, or the same the other way, so that an agent begins; none of two iperf3 servers, and
+/// none to a host on which nothing runs: nobody there need answer.
 fn from_an_agent(topology: &Topology, pair: Pair) -> Option<Pair> {
-    match [&pair.from, &pair.to].map(|end| server(topology, end)) {
-        [None, _] => Some(pair),
-        [_, None] => Some(pair.back()),
+    match [&pair.from, &pair.to].map(|end| topology.runs_at(end)) {
+        [Runs::Nothing, _] | [_, Runs::Nothing] => None,
+        [Runs::Agent, _] => Some(pair),
+        [_, Runs::Agent] => Some(pair.back()),
         _ => None,
     }
 }
 
 /// Where the iperf3 server of a port's host listens, if that is all that runs there.
 fn server(topology: &Topology, port: &PortRef) -> Option<u16> {
-    topology.host(&port.host)?.iperf3_port()
+    topology.runs_at(port).iperf3_port()
 }
 
 /// Tries all three on every pair: all at once, and then those that had no answer for longer, so

@@ -97,6 +97,7 @@ pub fn judge(
 ) -> Vec<Finding> {
     let mut all = Vec::new();
     for host in &topology.hosts {
+        all.extend(cables::counted(host));
         let Some(known) = facts.get(&host.name) else { continue };
         all.extend(hosts::of_host(&host.name, known));
         for port in &host.ports {

@@ -78,7 +78,13 @@ impl Scene<'_> {
         const BASE: u64 = 0x0257_0000_0000;
         const SILENT: u64 = 0x0257_8000_0000;
         match destination {
-            Destination::Receiver => Addressee::NextHop,
+            Destination::Receiver => match self.macs.get(&flow.to) {
+                Some(mac) => {
+                    let number = |low: u64, octet: &u8| low << 8 | u64::from(*octet);
+                    Addressee::Stated(mac.0.iter().fold(0, number))
+                }
+                None => Addressee::NextHop,
+            },
             Destination::Broadcast => Addressee::Everybody,
             Destination::Stations { count, learn_rate, rounds } => {
                 let host = self.topology.hosts.iter().position(|h| h.name == flow.to.host);

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::iperf3::{self, Load, Test, Way};
-use trial::topology::{Host, PortRef};
+use trial::topology::PortRef;
 use trial::{Backend, Datagrams, Flow, FlowKind, Headers, Reception, Schedule};
 
 use super::{ByHost, Scene, answered_by_kernel, gap_ns, refused};
@@ -29,7 +29,7 @@ pub(super) struct FarServer<'a> {
 impl Scene<'_> {
     /// The flow's iperf3 server; none where agents are at both ends, or a kernel answers.
     pub(super) fn server_of<'f>(&self, flow: &'f Flow) -> Result<Option<FarServer<'f>>, Failed> {
-        let port = |end: &PortRef| self.topology.host(&end.host).and_then(Host::iperf3_port);
+        let port = |end: &PortRef| self.topology.runs_at(end).iperf3_port();
         let (near, far, port, reverse) = match (port(&flow.from), port(&flow.to)) {
             (None, None) => return Ok(None),
             (None, Some(_)) if answered_by_kernel(flow) => return Ok(None),

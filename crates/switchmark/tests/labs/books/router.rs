@@ -15,7 +15,7 @@ use super::super::harness::{Scratch, alone, find, full, json, snmpd, switchmark}
 use super::{BY_SNMP, Bench, Wires, no_rules, quiet, rules, seen_to_the_end, tc};
 
 /// A queue's drops, which net-snmp does not count, by a command beside it.
-const WITH_QUEUES: &str = r#"
+pub const WITH_QUEUES: &str = r#"
 [[device.counters]]
 command = ["tc", "-n", "ROUTER", "-s", "-j", "qdisc"]
 port = "$[?@.root==true].dev"
@@ -25,7 +25,7 @@ map = { qdisc_drops = "$[?@.root==true].drops" }
 
 /// Of the load's frames only, by the numbers in them: what hosts send beforehand to find each other
 /// is in no book.
-const LOSSY: &str = "table ip t { counter lost { }; chain c { type filter hook forward priority 0; \
+pub const LOSSY: &str = "table ip t { counter lost { }; chain c { type filter hook forward priority 0; \
                      ip length 46 ip protocol udp @th,112,32 < 0x80000000 \
                      numgen random mod 1000 < 20 counter name lost drop; }; }";
 
@@ -58,25 +58,25 @@ fn printed(program: &str, args: &[&str]) -> serde_json::Value {
 }
 
 /// What the token bucket at the egress towards h2 has dropped so far.
-fn dropped_by_the_queue() -> u64 {
+pub fn dropped_by_the_queue() -> u64 {
     let told = printed("tc", &["-n", &space("router"), "-s", "-j", "qdisc", "show", "dev", "lan2"]);
     told[0]["drops"].as_u64().expect("a counter")
 }
 
 /// What the rule in the router's forwarding has dropped so far.
-fn dropped_by_the_rule() -> u64 {
+pub fn dropped_by_the_rule() -> u64 {
     let list = ["nft", "-j", "list", "counter", "ip", "t", "lost"];
     let told = printed("ip", &[&["netns", "exec", &space("router")][..], &list].concat());
     let counters = told["nftables"].as_array().expect("a list").iter();
     counters.filter_map(|row| row["counter"]["packets"].as_u64()).sum()
 }
 
-fn bucket(rate: &str) {
+pub fn bucket(rate: &str) {
     let bucket = ["tbf", "rate", rate, "burst", "20k", "limit", "30k"];
     tc("router", &[&["qdisc", "add", "dev", "lan2", "root"][..], &bucket].concat());
 }
 
-fn no_bucket() {
+pub fn no_bucket() {
     tc("router", &["qdisc", "del", "dev", "lan2", "root"]);
 }
 

@@ -7,8 +7,8 @@ use measure::Nanos;
 use super::{ForwardingSpec, ForwardingTest};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
-use trial::topology::{HostPort, Topology};
-use trial::{Backend, IpVersion};
+use trial::topology::{HostPort, Runs, Topology};
+use trial::{Backend, IpVersion, Reception};
 
 /// More threads than this gain nothing on any host that has so many processors for one port.
 const MOST_SENDERS: u16 = 64;
@@ -33,12 +33,41 @@ impl ForwardingSpec {
             return Err(SpecProblem::Bursts { backend, test });
         }
         let ways = self.ways(topology)?;
+        self.check_receivers(&ways)?;
         if self.headers.version == IpVersion::V6 {
             let pairs = ways.all().into_iter().map(|way| ways.pair(way));
             let mut ports = pairs.flat_map(|pair| [&pair.from, &pair.to]);
             if let Some(port) = ports.find(|port| topology.port(port).is_none_or(lacks_ipv6)) {
                 return Err(SpecProblem::NoIpv6 { port: port.to_string() });
             }
+        }
+        Ok(())
+    }
+
+    /// What a device's counter can't stand for: a receiver that tells frames apart, and when each
+    /// came.
+    fn check_receivers(&self, ways: &Ways) -> Result<(), SpecProblem> {
+        use ForwardingTest::{Flood, LossCurve, Throughput};
+        for way in ways.all() {
+            let pair = ways.pair(way);
+            let [sender, receiver] = ways.ends(way);
+            if sender == Runs::Nothing {
+                return Err(SpecProblem::NoSender { port: pair.from.to_string() });
+            }
+            if receiver != Runs::Nothing {
+                continue;
+            }
+            let counted = |test: &&ForwardingTest| [Flood, Throughput, LossCurve].contains(*test);
+            let what = if let Some(test) = self.tests.iter().find(|test| !counted(test)) {
+                format!("make the test `{}`", test.as_str())
+            } else if self.bidirectional {
+                "measure both ways at once".to_owned()
+            } else if self.receiver != Reception::Auto {
+                format!("count by the receiver `{}`", self.receiver.as_str())
+            } else {
+                continue;
+            };
+            return Err(SpecProblem::NoReceiver { what, port: pair.to.to_string() });
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::ForwardingTest;
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use crate::study::{Row, Tried};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
 use trial::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use trial::{Result, Schedule};
@@ -46,6 +46,8 @@ struct Sample {
     received: f64,
     /// What one frame of each flow adds to `received`.
     frame: f64,
+    /// What may be others' of it, in whose place the load's were lost.
+    open: f64,
     lost: f64,
     duplicated: f64,
     reordered: f64,
@@ -76,6 +78,7 @@ impl Sample {
             sent: self.sent + seen.sending_rate().0,
             received: self.received + seen.receiving_rate().0,
             frame: self.frame + over(1, seen.receiving.max(seen.sending)),
+            open: self.open + per_second(seen.open()),
             lost: self.lost + per_second(seen.received.lost(seen.sent)),
             duplicated: self.duplicated + per_second(seen.received.duplicated),
             reordered: self.reordered + per_second(seen.received.reordered),
@@ -210,6 +213,17 @@ fn widen(received: &mut Figure, frame: &[f64]) {
     received.high = received.high.map(|high| high + frame);
 }
 
+/// So many frames a second that count as received may be others', and as many more be lost.
+fn leave_open(figures: &mut [Figure], open: f64) {
+    for figure in figures {
+        match figure.metric {
+            Metric::Received => figure.low = figure.low.map(|low| (low - open).max(0.0)),
+            Metric::Lost => figure.high = figure.high.map(|high| high + open),
+            _ => {}
+        }
+    }
+}
+
 fn of_samples(rig: &Rig<'_, '_>, row: &Row, cell: Cell, samples: &[Sample]) -> Vec<Figure> {
     let values = |of: Value| samples.iter().map(of).collect::<Vec<f64>>();
     let rates: [(Metric, Value); 6] = [
@@ -225,8 +239,21 @@ fn of_samples(rig: &Rig<'_, '_>, row: &Row, cell: Cell, samples: &[Sample]) -> V
         .map(|(metric, of)| row.over_blocks(metric, Unit::FramesPerSecond, &values(of)))
         .collect();
     widen(&mut figures[2], &values(|s| s.frame));
+    if rig.session.ways.is_counted_by_device(cell.way) {
+        // Frames that nobody told apart have no order and no copies.
+        figures.retain(|f| !matches!(f.metric, Metric::Duplicated | Metric::Reordered));
+        // What a queue still held when the load ended has left by the time of the count.
+        if samples.iter().any(|sample| sample.lost > 0.0) {
+            figures[2].set(Key::Bound, "at most");
+        }
+    }
+    let open = values(|s| s.open).into_iter().fold(0.0, f64::max);
+    leave_open(&mut figures, open);
     let in_bits: Vec<Figure> = rig.frames[cell.frames].in_bits(&figures[2]).collect();
     figures.extend(in_bits);
-    figures.push(row.over_blocks(Metric::LossRatio, Unit::Ratio, &values(|s| s.loss_ratio)));
+    let mut ratio = row.over_blocks(Metric::LossRatio, Unit::Ratio, &values(|s| s.loss_ratio));
+    let open = values(|s| s.open / s.sent.max(f64::MIN_POSITIVE)).into_iter().fold(0.0, f64::max);
+    ratio.high = ratio.high.map(|high| (high + open).min(1.0));
+    figures.push(ratio);
     figures
 }

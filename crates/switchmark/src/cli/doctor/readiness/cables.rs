@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dataplane::iperf3;
 use page::Unit;
 use trial::Topology;
-use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
+use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef, Runs};
 
 use super::{Finding, State};
 use crate::cli::doctor::paths::{Carried, Passage};
@@ -111,9 +111,8 @@ pub(super) fn cable(
     let expected: Vec<PortRef> = match &port.cable {
         CableEnd::Host(far) => hearing(topology, far),
         CableEnd::Device { device, .. } => {
-            let is_switch =
-                topology.devices.iter().any(|d| d.name == *device && d.kind == DeviceKind::Switch);
-            let ports = if is_switch { leading_to(topology, device) } else { Vec::new() };
+            let ports =
+                if is_switch(topology, device) { leading_to(topology, device) } else { Vec::new() };
             ports.into_iter().filter(|at| *at != proof.port).collect()
         }
     };
@@ -137,8 +136,7 @@ pub(super) fn cable(
         Finding::new(&place, "cable", State::Bad, found)
             .fixed_by(format!("ip -s link show dev {}", port.name), Vec::new())
     } else if expected.is_empty() {
-        let found = "a router passes no broadcast on, and none passed";
-        Finding::new(&place, "cable", State::Good, found)
+        Finding::new(&place, "cable", State::Good, unheard(topology, &port.cable))
     } else if proof.small.is_empty() {
         let found = "no agent there may say what it hears: no CAP_NET_RAW";
         Finding::new(&place, "cable", State::Unknown, found)
@@ -322,6 +320,35 @@ pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
         }
     }
     all
+}
+
+/// What stands for a receiver at the ports of a host on which nothing runs: a device whose counters
+/// were read when the testbed came up.
+pub(super) fn counted(host: &Host) -> Vec<Finding> {
+    let of_port = |port: &HostPort| {
+        let place = format!("{}/{}", host.name, port.name);
+        let found = format!(
+            "{} counts what leaves towards it, one way: `forwarding` by flood, search and loss curve",
+            port.cable
+        );
+        Finding::new(&place, "receiver", State::Good, found)
+    };
+    let nothing = host.runs() == Runs::Nothing;
+    host.ports.iter().filter(|_| nothing).map(of_port).collect()
+}
+
+/// Why nobody is expected to hear a port's frames.
+fn unheard(topology: &Topology, cable: &CableEnd) -> &'static str {
+    match cable {
+        CableEnd::Device { device, .. } if !is_switch(topology, device) => {
+            "a router passes no broadcast on, and none passed"
+        }
+        _ => "no agent is at another end, to hear its frames",
+    }
+}
+
+fn is_switch(topology: &Topology, device: &str) -> bool {
+    topology.devices.iter().any(|d| d.name == device && d.kind == DeviceKind::Switch)
 }
 
 /// A port at which an agent hears frames; none where an iperf3 server is.

@@ -1,0 +1,146 @@
+//! Flows towards hosts on which nothing runs: the device before such a host counts what leaves
+//! towards it, and that stands for their receiver.
+//!
+//! Pure. Owns what such a count is worth, and what is not known of such a flow. Never asks a
+//! device.
+
+use std::collections::BTreeMap;
+
+use dataplane::datagram::ReceiverReport;
+use measure::reading::Rejected;
+use measure::sequence::SequenceCounts;
+use measure::{Histogram, Nanos};
+use trial::counters::TX_PACKETS;
+use trial::record::{DeviceCount, FlowRecord, PortCounters, ReadingDoubt, ReadingRecord, Side};
+use trial::topology::{CableEnd, PortRef, Runs, Topology};
+use trial::{Datagrams, Flow, FlowKind};
+
+use super::assemble::Sides;
+use crate::protocol::SideReport;
+
+/// Where frames go that nobody listens to: discard (RFC 863).
+const DISCARD: u16 = 9;
+/// From here on where they go to several ports: no service listens there (RFC 6335 §6).
+const DYNAMIC: u16 = 49_152;
+
+/// To which UDP port such a flow's frames go.
+pub fn udp_port(datagrams: &Datagrams) -> u16 {
+    if datagrams.headers.spread.destination_ports > 1 { DYNAMIC } else { DISCARD }
+}
+
+/// A device, and its port before a host on which nothing runs.
+struct Counter<'a> {
+    device: &'a str,
+    port: &'a str,
+}
+
+impl<'a> Counter<'a> {
+    fn before(end: &PortRef, topology: &'a Topology) -> Option<Self> {
+        let port = topology.port(end).filter(|_| topology.runs_at(end) == Runs::Nothing)?;
+        match &port.cable {
+            CableEnd::Device { device, port } => Some(Self { device, port }),
+            CableEnd::Host(_) => None,
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("{}/{}", self.device, self.port)
+    }
+
+    /// Whether the device's doubt is about what left there.
+    fn is_doubted_by(&self, doubt: &ReadingDoubt) -> bool {
+        match doubt {
+            ReadingDoubt::Unread { .. } | ReadingDoubt::Restarted | ReadingDoubt::Moving => true,
+            ReadingDoubt::WentBack { port, counter } => port == self.port && counter == TX_PACKETS,
+            ReadingDoubt::Gone { port } | ReadingDoubt::Untold { port } => port == self.port,
+        }
+    }
+
+    fn count(&self, ports: &[PortCounters], readings: &[ReadingRecord]) -> DeviceCount {
+        let place = self.place();
+        let reading = readings.iter().find(|reading| reading.device == self.device);
+        let told = reading
+            .is_some_and(|reading| !reading.doubts.iter().any(|doubt| self.is_doubted_by(doubt)));
+        let of = |port: &&PortCounters| port.side == Side::Reported && port.place == place;
+        let port = ports.iter().find(of).filter(|_| told);
+        let frames = port.and_then(|port| port.counters.get(TX_PACKETS)).copied();
+        let others = reading.and_then(|reading| reading.others.get(&place)).copied();
+        DeviceCount { port: place, frames, others: others.unwrap_or(0) }
+    }
+}
+
+/// In the place of what a receiver would report: that it is a counter, which has yet to be read.
+pub fn stand_in(flows: &[Flow], topology: &Topology, sides: &mut Sides) {
+    for flow in flows {
+        let Some(counter) = Counter::before(&flow.to, topology) else { continue };
+        let report = ReceiverReport {
+            backend: format!("device counter {}", counter.place()),
+            backend_reason: format!("host `{}` runs nothing", flow.to.host),
+            delays: None,
+            received: SequenceCounts::default(),
+            conversations: Vec::new(),
+            rejected: Rejected::default(),
+            receiving: Nanos::ZERO,
+            arrivals: Histogram::new(),
+            socket_drops: 0,
+        };
+        sides.put(flow.id, SideReport::Receiver(report));
+    }
+}
+
+/// What was sent to each port at whose host nothing runs.
+pub fn sent(flows: &[Flow], records: &[FlowRecord], topology: &Topology) -> BTreeMap<PortRef, u64> {
+    let mut all = BTreeMap::new();
+    for (flow, record) in flows.iter().zip(records) {
+        if Counter::before(&flow.to, topology).is_some() {
+            *all.entry(flow.to.clone()).or_default() += record.frames_sent().unwrap_or(0);
+        }
+    }
+    all
+}
+
+/// Puts what devices counted into the records of such flows.
+pub fn fill_in(
+    flows: &[Flow],
+    records: &mut [FlowRecord],
+    topology: &Topology,
+    (ports, readings): (&[PortCounters], &[ReadingRecord]),
+) {
+    for (flow, record) in flows.iter().zip(records) {
+        if let (Some(counter), FlowRecord::Datagrams(seen)) =
+            (Counter::before(&flow.to, topology), record)
+        {
+            let count = counter.count(ports, readings);
+            seen.received.unique = count.left(seen.sent);
+            seen.at_device = Some(count);
+        }
+    }
+}
+
+/// Why a flow can't be counted by a device, where it would have to be; whether it is.
+pub fn counts(flow: &Flow, trial: &[Flow], topology: &Topology) -> Result<bool, String> {
+    if topology.runs_at(&flow.from) == Runs::Nothing {
+        return Err(format!("host `{}` runs nothing, so nobody sends from there", flow.from.host));
+    }
+    if topology.runs_at(&flow.to) != Runs::Nothing {
+        return Ok(false);
+    }
+    let to = &flow.to;
+    let plain = |d: &Datagrams| d.destination.is_receiver() && !d.conversations;
+    if !matches!(&flow.kind, FlowKind::Datagrams(datagrams) if plain(datagrams)) {
+        let why =
+            format!("host `{}` runs nothing, and a device counts frames one way only", to.host);
+        return Err(why);
+    }
+    // One flow's parts are added up; another flow's frames would be counted with them.
+    let others = |other: &&Flow| other.to == *to && other.from != flow.from;
+    match trial.iter().find(others) {
+        Some(other) => {
+            Err(format!("{to} is counted by a device, and flow {} goes there too", other.id))
+        }
+        None => Ok(true),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! The receiver of frames towards a host on which nothing runs: a device's own counter of what
+//! left there.
+//!
+//! Owns what such a count says and what it leaves open. Never which frames they were, in which
+//! order, or when.
+
+use serde::{Deserialize, Serialize};
+
+/// By so many frames a device may have sent more than were sent to it, whatever its port did at
+/// rest: neighbours speak to each other beside a load.
+const FEW: u64 = 8;
+
+/// What left a device's port from before the load until its count stood still.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCount {
+    /// The port, as in cables: `core/2`.
+    pub port: String,
+    /// All frames, others' among them; none where the device did not tell.
+    pub frames: Option<u64>,
+    /// So many of them may be others', as far as the port's counter moved at rest.
+    pub others: u64,
+}
+
+impl DeviceCount {
+    /// Of the load's frames, so many are known to have left at most: never more than were sent.
+    pub fn left(&self, sent: u64) -> u64 {
+        self.frames.unwrap_or(0).min(sent)
+    }
+
+    /// By so many fewer may have: frames of others were counted in their place.
+    pub fn open(&self, sent: u64) -> u64 {
+        let beyond = self.frames.unwrap_or(0).saturating_sub(sent);
+        self.others.max(beyond).min(self.left(sent))
+    }
+
+    /// How many frames, where they are more than can have been sent there: the counter then counts
+    /// something else.
+    pub fn too_many(&self, sent: u64) -> Option<u64> {
+        self.frames.filter(|frames| *frames > sent.saturating_add(self.others.max(FEW)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 1,000 frames sent.
+    #[test]
+    fn others_hide_losses_and_never_make_less_than_none() {
+        for (frames, others, left, open, too_many) in [
+            (Some(900), 0, 900, 0, None),
+            (Some(900), 5, 900, 5, None),
+            (Some(1_000), 0, 1_000, 0, None),
+            (Some(1_003), 0, 1_000, 3, None),
+            (Some(1_008), 0, 1_000, 8, None),
+            (Some(1_009), 0, 1_000, 9, Some(1_009)),
+            (Some(1_020), 20, 1_000, 20, None),
+            (Some(3), 20, 3, 3, None),
+            (None, 20, 0, 0, None),
+        ] {
+            let count = DeviceCount { port: "core/2".to_owned(), frames, others };
+            let told = (count.left(1_000), count.open(1_000), count.too_many(1_000));
+            assert_eq!(told, (left, open, too_many), "{count:?}");
+        }
+    }
+}
