@@ -139,7 +139,9 @@ fn a_host_that_is_made_to_wait_is_named_with_its_share() {
     let mut testbed = open(PAUSING);
     // Line rate of full frames, of which two hosts send 60 % each.
     let line = LINE as f64 / (8.0 * 1538.0);
-    let trial = asked(&[(1, 3), (2, 3)], 1518, 0.6 * line);
+    let mut trial = asked(&[(1, 3), (2, 3)], 1518, 0.6 * line);
+    // What waits when the load ends arrives too, however late a sender was.
+    trial.phases.residual = Nanos::from_millis(500);
     let healthy = asked(&[(1, 3)], 1518, 0.6 * line);
     let mut shares = Vec::new();
     for _ in 0..if full() { 50 } else { 2 } {
@@ -170,7 +172,7 @@ fn a_host_that_is_made_to_wait_is_named_with_its_share() {
     shares.sort_by(f64::total_cmp);
     // Not before the buffer is full, nor while a sender is late, and until a frame has ended.
     let median = shares.get(shares.len() / 2);
-    assert!(median.is_none_or(|median| (0.6..=1.1).contains(median)), "{shares:?}");
+    assert!(median.is_none_or(|median| (0.5..=1.1).contains(median)), "{shares:?}");
 }
 
 /// As its user runs it: a host that is faster than the port it sends to, over a bad cable.
