@@ -33,6 +33,7 @@ const PAGES: &[Page] = &[
             "Hosts by ssh",
             "Hosts in containers",
             "Hosts that only run iperf3",
+            "Hosts on which nothing runs",
             "Hosts of a cluster",
         ],
         example: include_str!("../../../manual/netns-testbed.toml"),

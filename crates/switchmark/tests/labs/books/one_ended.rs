@@ -11,6 +11,7 @@ use serde_json::Value;
 use switchmark::config::testbed;
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::{DatagramsRecord, Defect, Outcome};
+use trial::topology::Pair;
 use trial::{Backend, Gate, Testbed as _};
 
 use super::super::harness::spaces::{Spaces, cable, host_table, ip, space};
@@ -161,6 +162,29 @@ fn what_leaves_towards_a_silent_end_is_what_reaches_it() {
     }
 }
 
+/// Of one load, through one bucket, as many frames are received whoever counts them.
+#[test]
+fn as_many_are_received_as_an_agent_there_receives() {
+    const TEST: &str = "as_many_are_received_as_an_agent_there_receives";
+    let Some(_alone) = alone(TEST, &["ip", "tc"]) else { return };
+    let port = |text: &str| text.parse().expect("a port");
+    let pair = Pair { from: port("h1/eth1"), to: port("far/eth1") };
+    let received = [true, false].map(|agent| {
+        let scratch = Scratch::new("one-ended-agent");
+        let mut bench = Bench::over(wires(&scratch, by_link(), agent));
+        bucket("5mbit");
+        let kind = datagrams(64, paced(20_000.0), Backend::Udp);
+        let asked = trial(&pair, kind, Nanos::from_secs(1), Gate::Flood);
+        let record = bench.testbed.run(&asked).expect("runs");
+        let seen = datagrams_of(&record);
+        assert_eq!(seen.at_device.is_some(), !agent, "{}", seen.receiver);
+        seen_to_the_end(&record).then_some(seen.received.unique as f64)
+    });
+    let [Some(by_host), Some(by_device)] = received else { return };
+    println!("{by_host} frames by the host, {by_device} by the device");
+    assert!((by_device / by_host - 1.0).abs() < 0.01, "{by_host} and {by_device}");
+}
+
 fn run(scratch: &Scratch, wires: &Wires, args: &[&str]) -> Output {
     let mut command = Command::new(switchmark());
     command.args(["forwarding", "--seed", "1", "--journal", "j.db"]).args(args);
@@ -182,8 +206,8 @@ fn figure<'a>(told: &'a Value, metric: &str) -> Option<&'a Value> {
 /// The same bed with an agent at the far end, and with none: one rate, of two observation points,
 /// which no comparison takes for each other.
 #[test]
-fn a_device_s_count_is_a_host_s_within_a_hundredth_and_never_taken_for_it() {
-    const TEST: &str = "a_device_s_count_is_a_host_s_within_a_hundredth_and_never_taken_for_it";
+fn a_device_s_rate_is_never_taken_for_a_host_s() {
+    const TEST: &str = "a_device_s_rate_is_never_taken_for_a_host_s";
     let Some(_alone) = alone(TEST, &["ip", "tc"]) else { return };
     let scratch = Scratch::new("one-ended-same");
     let ends = ["--from", "h1/eth1", "--to", "far/eth1"];
@@ -197,7 +221,13 @@ fn a_device_s_count_is_a_host_s_within_a_hundredth_and_never_taken_for_it() {
     let [host, device] = [&one, &other].map(|told| figure(told, "received").expect("a rate"));
     let [by_host, by_device] = [host, device].map(|f| f["value"].as_f64().expect("a value"));
     println!("received: {by_host:.0} frames/s by the host, {by_device:.0} by the device");
-    assert!((by_device / by_host - 1.0).abs() < 0.01, "{by_device} and {by_host}");
+    // Octets without the FCS, as the bucket counts them.
+    let truth = 50e6 / 8.0 / 508.0;
+    if by_host.min(by_device) > 0.98 * truth {
+        assert!((by_device / by_host - 1.0).abs() < 0.01, "{by_device} and {by_host}");
+    } else {
+        eprintln!("the machine is too busy: the bucket lets {truth:.0} frames/s pass");
+    }
     assert_eq!(device["where"]["observation_point"], "device", "{device}");
     assert_eq!(device["where"]["receiver"], "device counter core/2", "{device}");
     assert!(host["where"].get("observation_point").is_none(), "{host}");
