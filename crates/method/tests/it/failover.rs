@@ -183,6 +183,13 @@ fn what_never_comes_back_has_no_outage_but_a_bound() {
     assert_eq!(one(&figures, Metric::FlowsGone, &[FAILURE]).value, Some(1.0));
     let restorations = figures.iter().filter(|f| f.text(Key::Phase) == Some("restoration"));
     assert_eq!(restorations.count(), 0, "nothing undoes it");
+    // What comes back by itself, however late, was not undone.
+    let figures = run(&spec("kill"), |l: Lost| {
+        l.deed.is_some() && l.flow == 3 && (l.done..l.done + 2_100.0).contains(&l.at)
+    });
+    let outage = one(&figures, Metric::Outage, &[FAILURE, LONGEST]);
+    holds(outage, 2_100.0, 2.1);
+    assert!(!outage.caveats.contains(&Caveat::UntilUndone), "{outage:#?}");
 }
 
 /// A tester that is held up for 5 ms in any trial, and a deed that changes nothing.

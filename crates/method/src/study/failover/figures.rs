@@ -142,8 +142,9 @@ impl Case<'_> {
         row.set(Key::Phase, phase.as_str());
         let gone = self.own.iter().any(|one| one.gone(phase, own_run) > 0);
         row.caveats.extend(gone.then_some(Caveat::NotRecovered));
-        let waited =
-            phase == Phase::Failure && self.own.iter().any(|one| one.waited_for_the_end(own_run));
+        // What nobody undoes ends by itself.
+        let undone = phase == Phase::Failure && self.deed.is_some_and(|deed| deed.undo);
+        let waited = undone && self.own.iter().any(|one| one.waited_for_the_end(own_run));
         row.caveats.extend(waited.then_some(Caveat::UntilUndone));
         let interrupted = self.own.iter().filter(|one| one.affected(phase, own_run) > 0.0);
         row.set(Key::TrialsInterrupted, interrupted.count() as u64);
