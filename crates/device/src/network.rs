@@ -51,9 +51,15 @@ pub struct PortCounts {
     pub delivered: u64,
     /// Copies made of frames that entered here, beyond the first.
     pub copies: u64,
-    /// Frames that entered here and were dropped, copies among them, but for those that a cable
-    /// damaged on their way out: they are counted at that cable's edge.
+    /// Frames that entered here and were dropped, copies among them, but for those that were to
+    /// leave by an edge, or were on its cable: they are counted there.
     pub dropped: u64,
+    /// Of these, frames that were to leave by it: no room in its queue, no link, a black hole.
+    pub dropped_out: u64,
+    /// Of these, frames that its cable, being broken, lost on their way in.
+    pub broken_in: u64,
+    /// Of these, frames that its cable, being broken, lost on their way out.
+    pub broken_out: u64,
     /// Of these, frames of its host that came with a wrong FCS.
     pub damaged_in: u64,
     /// Of these, frames that left by it, and reached its host with a wrong FCS.
@@ -65,9 +71,19 @@ pub struct PortCounts {
 }
 
 impl PortCounts {
-    /// Frames that entered here and were dropped undamaged.
+    /// Frames that were dropped where they had come in.
     pub const fn discarded(&self) -> u64 {
-        self.dropped - self.damaged_in - self.damaged_out
+        self.dropped - self.dropped_out - self.lost_in() - self.lost_out()
+    }
+
+    /// Frames that its host sent and the device did not receive.
+    pub const fn lost_in(&self) -> u64 {
+        self.broken_in + self.damaged_in
+    }
+
+    /// Frames that left by it and its host did not receive.
+    pub const fn lost_out(&self) -> u64 {
+        self.broken_out + self.damaged_out
     }
 
     /// What was counted since `earlier`.
@@ -78,6 +94,9 @@ impl PortCounts {
             delivered: self.delivered - earlier.delivered,
             copies: self.copies - earlier.copies,
             dropped: self.dropped - earlier.dropped,
+            dropped_out: self.dropped_out - earlier.dropped_out,
+            broken_in: self.broken_in - earlier.broken_in,
+            broken_out: self.broken_out - earlier.broken_out,
             damaged_in: self.damaged_in - earlier.damaged_in,
             damaged_out: self.damaged_out - earlier.damaged_out,
             pauses: self.pauses - earlier.pauses,
@@ -212,6 +231,23 @@ impl Network {
 
     fn drop(&mut self, handle: Handle, cause: Cause, out: &mut impl FnMut(Event)) {
         self.drop_at(self.packets[handle].entry, handle, cause, out);
+    }
+
+    /// One that was to leave by a port; where no host is at it, it counts where it came in.
+    fn drop_out(
+        &mut self,
+        place: usize,
+        handle: Handle,
+        cause: Cause,
+        out: &mut impl FnMut(Event),
+    ) {
+        let edge = self.ports.get(place).map_or(packets::NOWHERE, |port| port.edge);
+        if edge == packets::NOWHERE {
+            self.drop(handle, cause, out);
+        } else {
+            self.counts[usize::from(edge)].dropped_out += 1;
+            self.drop_at(edge, handle, cause, out);
+        }
     }
 
     /// A frame is gone, and is counted at an edge.

@@ -37,4 +37,5 @@ mod world;
 
 pub use deeds::RESET_TIME;
 pub use hosts::{Cabling, Death, DiskModel, HostModel, ServiceTime};
+pub use record::port_counters;
 pub use testbed::VirtualTestbed;

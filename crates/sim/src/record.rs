@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use device::{Edge, PortCounts, Profile};
-use trial::counters::{RX_CRC_ERRORS, RX_DROPPED, RX_PACKETS, TX_PACKETS, TX_PAUSE, TX_PAUSE_US};
+use trial::counters::{
+    QDISC_DROPS, RX_CRC_ERRORS, RX_DROPPED, RX_PACKETS, TX_PACKETS, TX_PAUSE, TX_PAUSE_US,
+};
 use trial::record::{FlowRecord, PortCounters, Side};
 use trial::topology::Topology;
 use trial::{Flow, FlowKind};
@@ -68,19 +70,28 @@ impl Baseline {
     }
 }
 
-/// A switch counts its drops where the frames came in; copies of a flooded frame are among them.
-/// What a cable damages it has sent, and did not receive.
-fn counters(change: &PortCounts) -> BTreeMap<String, u64> {
-    let named = [
-        (RX_PACKETS, change.entered.saturating_sub(change.damaged_in)),
-        (TX_PACKETS, change.delivered + change.damaged_out),
+/// What a model alone knows of one port. A switch counts what it drops where the frame was to leave,
+/// and what it drops before it knows where that is, where it came in; copies of a flooded frame are
+/// among them.
+pub fn port_counters(change: &PortCounts) -> [(&'static str, u64); 5] {
+    [
         (RX_DROPPED, change.discarded()),
+        (QDISC_DROPS, change.dropped_out),
         (RX_CRC_ERRORS, change.damaged_in),
-        ("flooded_copies", change.copies),
         (TX_PAUSE, change.pauses),
         (TX_PAUSE_US, change.paused.to_nanos().0 / 1_000),
+    ]
+}
+
+/// What a cable loses its port has sent, and did not receive.
+fn counters(change: &PortCounts) -> BTreeMap<String, u64> {
+    let passed = [
+        (RX_PACKETS, change.entered.saturating_sub(change.lost_in())),
+        (TX_PACKETS, change.delivered + change.lost_out()),
+        ("flooded_copies", change.copies),
     ];
-    named.into_iter().map(|(name, by)| (name.to_owned(), by)).collect()
+    let named = passed.into_iter().chain(port_counters(change));
+    named.map(|(name, by)| (name.to_owned(), by)).collect()
 }
 
 /// One record for each flow, in the trial's order: flows of a kind were made in it.

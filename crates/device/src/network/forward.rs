@@ -44,7 +44,7 @@ impl Network {
     pub(super) fn arrive(&mut self, number: usize, out: &mut impl FnMut(Event)) {
         let port = &mut self.ports[number];
         let Some(handle) = port.ingress.pop(&self.packets) else { return };
-        let device = usize::from(port.device);
+        let (device, edge) = (usize::from(port.device), usize::from(port.edge));
         let ([lost, _], down) = (port.broken, port.down);
         let present = !lost && !down;
         let damaged = present && port.damage.as_mut().is_some_and(|ways| ways[0].strikes());
@@ -56,6 +56,9 @@ impl Network {
         }
         let board = &mut self.devices[device];
         if lost {
+            if let Some(counts) = self.counts.get_mut(edge) {
+                counts.broken_in += 1;
+            }
             self.drop(handle, Cause::Broken, out);
         } else if down {
             self.drop(handle, Cause::LinkDown, out);

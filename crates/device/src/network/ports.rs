@@ -23,7 +23,11 @@ impl Network {
             return;
         }
         for handle in self.take_port(place) {
-            self.drop(handle, Cause::LinkDown, out);
+            if usize::from(self.packets[handle].goal) == place {
+                self.drop_out(place, handle, Cause::LinkDown, out);
+            } else {
+                self.drop(handle, Cause::LinkDown, out);
+            }
         }
         self.let_go(place);
         let device = usize::from(self.ports[place].device);

@@ -72,14 +72,17 @@ impl Network {
     pub(super) fn enqueue(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
         let server = &mut self.servers[place];
         if server.shut {
-            self.drop(handle, Cause::LinkDown, out);
+            self.drop_out(place, handle, Cause::LinkDown, out);
             return;
         }
         let device = &mut self.devices[usize::from(server.device)];
         let octets = device.buffer.cells(self.packets[handle].frame.octets);
         if !device.buffer.admit(server.held, octets) {
-            let full = if server.role == Role::Port { Cause::QueueFull } else { Cause::UplinkFull };
-            self.drop(handle, full, out);
+            if server.role == Role::Port {
+                self.drop_out(place, handle, Cause::QueueFull, out);
+            } else {
+                self.drop(handle, Cause::UplinkFull, out);
+            }
             return;
         }
         server.held += u64::from(octets);
@@ -164,11 +167,13 @@ impl Network {
     fn leave(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
         let port = &self.ports[place];
         if let [_, true] = port.broken {
-            self.drop(handle, Cause::Broken, out);
+            let edge = port.edge;
+            self.counts[usize::from(edge)].broken_out += 1;
+            self.drop_at(edge, handle, Cause::Broken, out);
             return;
         }
         if port.blackhole {
-            self.drop(handle, Cause::Blackholed, out);
+            self.drop_out(place, handle, Cause::Blackholed, out);
             return;
         }
         if port.delay == Picos::ZERO {

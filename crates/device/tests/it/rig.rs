@@ -155,6 +155,9 @@ pub fn total(network: &Network) -> PortCounts {
         sum.delivered += counts.delivered;
         sum.copies += counts.copies;
         sum.dropped += counts.dropped;
+        sum.dropped_out += counts.dropped_out;
+        sum.broken_in += counts.broken_in;
+        sum.broken_out += counts.broken_out;
         sum.damaged_in += counts.damaged_in;
         sum.damaged_out += counts.damaged_out;
         sum.pauses += counts.pauses;

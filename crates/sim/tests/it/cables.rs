@@ -86,7 +86,12 @@ fn damaged_frames_are_told_from_all_that_a_device_drops() {
         assert!(damaged.iter().all(|frames| *frames > 0), "seed {seed}: {damaged:?}");
         let died = [cable_in(), cable_out()].map(|place| books.died(|at| *at == place));
         assert_eq!(died, damaged, "seed {seed}: {books:?}");
-        let dropped = told("sw/1", "rx_dropped") + told("sw/3", "rx_dropped");
+        let at_random = told("sw/1", "rx_dropped") + told("sw/3", "rx_dropped");
+        let full = told("sw/2", "qdisc_drops");
+        let egress = Place::Egress("sw/2".to_owned());
+        assert!(at_random > 0 && full > 0, "seed {seed}: {at_random} {full}");
+        assert_eq!(books.died(|at| *at == egress), full, "seed {seed}: {books:?}");
+        let dropped = at_random + full;
         assert_eq!(books.died(Place::is_device), dropped, "seed {seed}: {books:?}");
         assert!(books.closed(), "seed {seed}: {books:?}");
         assert_eq!(dropped + damaged.iter().sum::<u64>(), lost(&record), "seed {seed}");

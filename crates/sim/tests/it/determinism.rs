@@ -222,10 +222,10 @@ fn the_same_seed_gives_the_same_octets_and_another_does_not() {
 #[test]
 fn every_machine_gets_the_same_numbers() {
     let table = [
-        ("flows of every kind", CHANCY, of_every_kind(), 1500, 0xa979_0950_5fe0_b5f1),
-        ("pairs across a backplane", BLOCKING, across(), 1500, 0x5c74_0405_de42_ca38),
-        ("tcp on a long path", LONG, long_path(), 9000, 0xe105_e62a_984d_6fd9),
-        ("storage", LONG, storage(), 1500, 0x481c_522a_6ee0_0a43),
+        ("flows of every kind", CHANCY, of_every_kind(), 1500, 0xe4ae_c763_2d9d_9eb8),
+        ("pairs across a backplane", BLOCKING, across(), 1500, 0xc0ef_4070_370c_57d8),
+        ("tcp on a long path", LONG, long_path(), 9000, 0xa004_c4b9_c4fd_f882),
+        ("storage", LONG, storage(), 1500, 0x189a_f520_3524_fc23),
     ];
     let mut wrong = Vec::new();
     for (name, text, flows, mtu, expected) in table {

@@ -1,8 +1,8 @@
 //! A lab's emulated devices: by what their frames come and go, and what a trial's record says of
 //! them.
 //!
-//! Owns the joining of the lab's models with the data plane's ports, and the names of the models'
-//! counters. Never decides whether an emulator that fell behind spoils a trial: `method` does.
+//! Owns the joining of the lab's models with the data plane's ports, and the names of an emulator's
+//! own counters. Never decides whether an emulator that fell behind spoils a trial: `method` does.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use dataplane::{clock, switchboard};
 use device::Cause;
 use lab::{DevicePlan, EdgeReading, EmulatorReading, FramePort, Lab, LabError, Switchboard};
 use measure::Nanos;
-use trial::counters::{RX_CRC_ERRORS, RX_DROPPED, RX_PACKETS, TX_PACKETS, TX_PAUSE, TX_PAUSE_US};
+use trial::counters::{RX_DROPPED, RX_PACKETS, TX_PACKETS};
 use trial::record::{PortCounters, Side};
 use trial::validity::{
     EMULATOR_DELIVERED, EMULATOR_DISPLACED, EMULATOR_ENTERED, EMULATOR_LATE, EMULATOR_OVERFLOW,
@@ -98,9 +98,9 @@ pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after:
             for (name, by) in counters(edge) {
                 *port.counters.entry(name.to_owned()).or_default() += by;
             }
-            // The kernel has received what a real port would have found damaged.
+            // The kernel has received what a real cable would have lost or damaged.
             if let Some(received) = port.counters.get_mut(RX_PACKETS) {
-                *received = received.saturating_sub(edge.model.damaged_in);
+                *received = received.saturating_sub(edge.model.lost_in());
             }
         }
         ports.push(PortCounters {
@@ -112,8 +112,7 @@ pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after:
     }
 }
 
-/// What the model did with the frames of one host, and told it. All that the device dropped is its
-/// `rx_dropped` where the frame came in; the reasons stand beside.
+/// What the model did with the frames of one host, and told it; the reasons stand beside.
 fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
     let reasons = [
         ("queue_full", Cause::QueueFull),
@@ -132,16 +131,13 @@ fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
     let mut counters: Vec<(&str, u64)> = reasons.map(|(name, cause)| (name, count(cause))).to_vec();
     counters.push(("ttl_expired", edge.expired));
     counters.push(("wire_rate_exceeded", edge.host_overrun));
-    let dropped = edge.dropped.values().sum::<u64>() - count(Cause::Damaged);
-    let model = &edge.model;
-    counters.extend([
-        (RX_DROPPED, dropped + edge.expired + edge.host_overrun),
-        (RX_CRC_ERRORS, model.damaged_in),
-        // They left by the port, though the kernel never saw them.
-        (TX_PACKETS, model.damaged_out),
-        (TX_PAUSE, model.pauses),
-        (TX_PAUSE_US, model.paused.to_nanos().0 / 1_000),
-    ]);
+    for (name, by) in sim::port_counters(&edge.model) {
+        // Frames that ran out of hops, or of their cable's rate, the model itself never saw.
+        let unseen = if name == RX_DROPPED { edge.expired + edge.host_overrun } else { 0 };
+        counters.push((name, by + unseen));
+    }
+    // They left by the port, though the kernel never saw them.
+    counters.push((TX_PACKETS, edge.model.lost_out()));
     counters
 }
 

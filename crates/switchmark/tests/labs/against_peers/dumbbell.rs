@@ -107,7 +107,10 @@ impl Case {
             received: bulk_of(&record).received.0,
             frames: frames(&record).0,
             datagrams: datagrams_of(&record),
-            dropped: counter(Side::Device, "", "rx_dropped"),
+            dropped: ["rx_dropped", "qdisc_drops"]
+                .map(|name| counter(Side::Device, "", name))
+                .iter()
+                .sum(),
         }
     }
 
