@@ -38,26 +38,20 @@ pub(crate) const TO_PEER: &str = "direct";
 /// The testbed's hosts and its one device, which may be a network of several.
 pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
     let count = hosts.count.min(profile.edges());
+    let kind = if profile.is_router() { DeviceKind::Router } else { DeviceKind::Switch };
     let device = Device {
-        name: profile.name.clone(),
-        kind: if profile.is_router() { DeviceKind::Router } else { DeviceKind::Switch },
         port_rate: Some(profile.rate),
-        port_queue: None,
         facts: BTreeMap::from([
             ("made_of".to_owned(), "a model in virtual time".to_owned()),
             ("mtu".to_owned(), hosts.mtu.to_string()),
             ("scale".to_owned(), profile.scale.to_string()),
         ]),
-        variants: Vec::new(),
         resettable: true,
         deeds: Offered::known(),
+        ..Device::plain(&profile.name, kind)
     };
-    Topology {
-        name: name.to_owned(),
-        hosts: (0..count).map(|number| host(profile, number, count)).collect(),
-        devices: vec![device],
-        another_time: None,
-    }
+    let hosts = (0..count).map(|number| host(profile, number, count)).collect();
+    Topology::new(name, hosts, vec![device])
 }
 
 /// The same hosts with as many ports as are cabled.

@@ -4,6 +4,7 @@
 //! is a *bypass*: the same hosts without the device.
 
 mod another_time;
+mod plain;
 mod runs;
 
 use std::collections::BTreeMap;
@@ -474,20 +475,18 @@ mod tests {
     #[test]
     fn a_link_rate_is_said_only_where_all_are_known() {
         let port = |rate: Option<u64>| HostPort {
-            name: "eth1".to_owned(),
-            interfaces: vec!["eth1".to_owned()],
-            address: IpAddr::from([198, 18, 0, 1]),
-            address6: None,
-            blocks: Vec::new(),
-            cable: CableEnd::Host("h2/eth1".parse().expect("a port")),
             rate: rate.map(Rate),
+            ..HostPort::plain(
+                "eth1",
+                IpAddr::from([198, 18, 0, 1]),
+                CableEnd::Host("h2/eth1".parse().expect("a port")),
+            )
         };
         let slowest = |rates: &[Option<u64>]| {
             let ports = rates.iter().copied().map(port).collect();
             let host = Host { name: "h1".to_owned(), reach: "local".to_owned(), ports };
             let name = "a testbed".to_owned();
-            Topology { name, hosts: vec![host], devices: Vec::new(), another_time: None }
-                .link_rate()
+            Topology::new(name, vec![host], Vec::new()).link_rate()
         };
         assert_eq!(slowest(&[Some(10), Some(4)]), Some(Rate(4)));
         assert_eq!(slowest(&[Some(10), None]), None, "it may be the other one");

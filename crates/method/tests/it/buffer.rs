@@ -1,8 +1,6 @@
 //! The buffer study on a testbed whose trials are scripted: which trials it asks for, between which
 //! ports, and what it makes of their records. The judgement of single series has its own tests.
 
-use std::collections::BTreeMap;
-
 use measure::reading::StreamPoint;
 use measure::{ByteCount, FrameSize, Nanos, Rate};
 use method::{Background, BufferSpec, Profile, SpecProblem, StudySpec};
@@ -35,17 +33,12 @@ fn bed(topology: Topology, second: fn(&Trial, u64) -> Second) -> Scripted<Traffi
 /// too.
 fn topology(devices: &[&str], cable: bool) -> Topology {
     let port = |name: &str, number: usize, cable: CableEnd| HostPort {
-        name: name.to_owned(),
-        interfaces: vec![name.to_owned()],
-        address: format!("198.18.0.{number}").parse().expect("an address"),
-        address6: None,
-        blocks: Vec::new(),
-        cable,
         rate: Some(Rate(10_000_000_000)),
+        ..HostPort::plain(name, format!("198.18.0.{number}").parse().expect("an address"), cable)
     };
     let host = |(at, device): (usize, &&str)| {
         let number = at + 1;
-        let end = CableEnd::Device { device: (*device).to_owned(), port: number.to_string() };
+        let end = CableEnd::device(device, number.to_string());
         let mut ports = vec![port("eth1", number, end)];
         if cable && at < 2 {
             let end = CableEnd::Host(format!("h{}/eth2", 2 - at).parse().expect("a port"));
@@ -55,22 +48,12 @@ fn topology(devices: &[&str], cable: bool) -> Topology {
     };
     let mut names: Vec<&str> = devices.to_vec();
     names.dedup();
-    let device = |name: &&str| Device {
-        name: (*name).to_owned(),
-        kind: DeviceKind::Switch,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
-        variants: Vec::new(),
-        resettable: false,
-        deeds: Vec::new(),
-    };
-    Topology {
-        name: "scripted".to_owned(),
-        hosts: devices.iter().enumerate().map(host).collect(),
-        devices: names.iter().map(device).collect(),
-        another_time: None,
-    }
+    let device = |name: &&str| Device::plain(name, DeviceKind::Switch);
+    Topology::new(
+        "scripted",
+        devices.iter().enumerate().map(host).collect(),
+        names.iter().map(device).collect(),
+    )
 }
 
 impl Traffic {

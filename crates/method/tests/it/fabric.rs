@@ -6,8 +6,6 @@
 #![allow(clippy::float_cmp, reason = "a stub's values come back as they were put in")]
 #![allow(clippy::type_complexity, reason = "tables of cases say what their columns are")]
 
-use std::collections::BTreeMap;
-
 use measure::{ByteCount, Histogram, Nanos, Rate};
 use method::{Arrangement, Estimate, FabricSpec, Nodes, StudySpec};
 use page::Condition;
@@ -94,16 +92,11 @@ impl Blocking {
 
 fn topology(ports: usize, bypass: bool) -> Topology {
     let port = |name: &str, cable: CableEnd| HostPort {
-        name: name.to_owned(),
-        interfaces: vec![name.to_owned()],
-        address: "198.18.0.1".parse().expect("an address"),
-        address6: None,
-        blocks: Vec::new(),
-        cable,
         rate: Some(Rate(1_000_000_000)),
+        ..HostPort::plain(name, "198.18.0.1".parse().expect("an address"), cable)
     };
     let host = |at: usize| {
-        let plug = CableEnd::Device { device: "sw1".to_owned(), port: format!("p{}", at + 1) };
+        let plug = CableEnd::device("sw1", format!("p{}", at + 1));
         let peer = PortRef { host: format!("h{}", (at ^ 1) + 1), port: "eth2".to_owned() };
         let mut ports = vec![port("eth1", plug)];
         if bypass && at ^ 1 < 100 {
@@ -111,19 +104,10 @@ fn topology(ports: usize, bypass: bool) -> Topology {
         }
         Host { name: format!("h{}", at + 1), reach: "local".to_owned(), ports }
     };
-    let device = Device {
-        name: "sw1".to_owned(),
-        kind: DeviceKind::Switch,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
-        variants: Vec::new(),
-        resettable: false,
-        deeds: Vec::new(),
-    };
+    let device = Device::plain("sw1", DeviceKind::Switch);
     // Not in the order of the device's ports: the study puts them there.
     let hosts = (0..ports).rev().map(host).collect();
-    Topology { name: "blocking".to_owned(), hosts, devices: vec![device], another_time: None }
+    Topology::new("blocking", hosts, vec![device])
 }
 
 impl Script for Blocking {

@@ -1,8 +1,6 @@
 //! The failover study on a testbed whose trials are scripted: which frames are lost follows from
 //! what was done, and each figure has to tell that.
 
-use std::collections::BTreeMap;
-
 use measure::sequence::{Conversation, SequenceTracker};
 use measure::{Histogram, Nanos};
 use method::{FailoverSpec, SpecProblem, StudySpec};
@@ -17,30 +15,20 @@ fn topology() -> Topology {
     let host = |number: usize| Host {
         name: format!("h{number}"),
         reach: "local".to_owned(),
-        ports: vec![HostPort {
-            name: "eth1".to_owned(),
-            interfaces: vec!["eth1".to_owned()],
-            address: format!("198.18.0.{number}").parse().expect("an address"),
-            address6: None,
-            blocks: Vec::new(),
-            cable: CableEnd::Device { device: "core".to_owned(), port: number.to_string() },
-            rate: None,
-        }],
+        ports: vec![HostPort::plain(
+            "eth1",
+            format!("198.18.0.{number}").parse().expect("an address"),
+            CableEnd::device("core", number.to_string()),
+        )],
     };
     let deed =
         |name: &str, undo| KnownDeed { name: name.to_owned(), undo, settle: Nanos::from_secs(3) };
     let device = Device {
-        name: "core".to_owned(),
-        kind: DeviceKind::Router,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
-        variants: Vec::new(),
-        resettable: false,
         deeds: vec![deed("link-down", true), deed("kill", false)],
+        ..Device::plain("core", DeviceKind::Router)
     };
     let hosts = vec![host(1), host(2)];
-    Topology { name: "scripted".to_owned(), hosts, devices: vec![device], another_time: None }
+    Topology::new("scripted", hosts, vec![device])
 }
 
 /// Which flow's frame is lost, by its number and when it is due, the moment of the deed and that of

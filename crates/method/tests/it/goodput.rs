@@ -1,8 +1,6 @@
 //! The tcp study on a testbed whose trials are scripted: which trials it asks for, in which order,
 //! and what it makes of records that lack a part, as those of a far end without an agent do.
 
-use std::collections::BTreeMap;
-
 use measure::{ByteCount, Nanos, Rate};
 use method::{Between, SpecProblem, TcpSpec};
 use page::{Caveat, Figure, Key, Metric};
@@ -17,27 +15,17 @@ fn topology(known: bool) -> Topology {
         name: format!("h{number}"),
         reach: "local".to_owned(),
         ports: vec![HostPort {
-            name: "eth1".to_owned(),
-            interfaces: vec!["eth1".to_owned()],
-            address: format!("198.18.0.{number}").parse().expect("an address"),
-            address6: None,
-            blocks: Vec::new(),
-            cable: CableEnd::Device { device: "sw".to_owned(), port: number.to_string() },
             rate: known.then_some(Rate(1_000_000_000)),
+            ..HostPort::plain(
+                "eth1",
+                format!("198.18.0.{number}").parse().expect("an address"),
+                CableEnd::device("sw", number.to_string()),
+            )
         }],
     };
-    let device = Device {
-        name: "sw".to_owned(),
-        kind: DeviceKind::Switch,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
-        variants: Vec::new(),
-        resettable: false,
-        deeds: Vec::new(),
-    };
+    let device = Device::plain("sw", DeviceKind::Switch);
     let hosts = vec![host(1), host(2)];
-    Topology { name: "scripted".to_owned(), hosts, devices: vec![device], another_time: None }
+    Topology::new("scripted", hosts, vec![device])
 }
 
 /// What a far end without an agent leaves: a sum over all of the load, and no reading of a socket.

@@ -93,21 +93,15 @@ pub fn topology(device: bool, bypass: bool) -> Topology {
 
 /// Hosts h1 and h2 with a port each to every device, and perhaps to each other.
 pub fn bench(devices: &[&str], bypass: bool) -> Topology {
-    let port = |name: &str, address: &str, cable: CableEnd| HostPort {
-        name: name.to_owned(),
-        interfaces: vec![name.to_owned()],
-        address: address.parse().expect("an address"),
-        address6: None,
-        blocks: Vec::new(),
-        cable,
-        rate: None,
+    let port = |name: &str, address: &str, cable: CableEnd| {
+        HostPort::plain(name, address.parse().expect("an address"), cable)
     };
     let to_host = |text: &str| CableEnd::Host(text.parse::<PortRef>().expect("a port"));
     let host = |name: &str, peer: &str, number: u8| {
         let mut ports = Vec::new();
         for (at, device) in devices.iter().enumerate() {
             let name = if at == 0 { "eth1".to_owned() } else { format!("eth{}", at + 2) };
-            let end = CableEnd::Device { device: (*device).to_owned(), port: number.to_string() };
+            let end = CableEnd::device(device, number.to_string());
             ports.push(port(&name, &format!("198.18.{}.{number}", 2 * at), end));
         }
         if bypass {
@@ -117,21 +111,14 @@ pub fn bench(devices: &[&str], bypass: bool) -> Topology {
         Host { name: name.to_owned(), reach: "local".to_owned(), ports }
     };
     let device = |name: &&str| Device {
-        name: (*name).to_owned(),
-        kind: DeviceKind::Switch,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
         variants: vec!["plain".to_owned(), "fast".to_owned()],
-        resettable: false,
-        deeds: Vec::new(),
+        ..Device::plain(name, DeviceKind::Switch)
     };
-    Topology {
-        name: "model".to_owned(),
-        hosts: vec![host("h1", "h2", 1), host("h2", "h1", 2)],
-        devices: devices.iter().map(device).collect(),
-        another_time: None,
-    }
+    Topology::new(
+        "model",
+        vec![host("h1", "h2", 1), host("h2", "h1", 2)],
+        devices.iter().map(device).collect(),
+    )
 }
 
 impl Model {

@@ -32,12 +32,7 @@ pub(super) fn run_meta() -> RunMeta {
         version: "0".to_owned(),
         seed: 0,
         studies: Vec::new(),
-        topology: Topology {
-            name: "synthetic".to_owned(),
-            hosts: Vec::new(),
-            devices: Vec::new(),
-            another_time: None,
-        },
+        topology: Topology::new("synthetic", Vec::new(), Vec::new()),
         facts: BTreeMap::new(),
         notes: Vec::new(),
         sweep: None,

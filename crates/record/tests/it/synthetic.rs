@@ -45,22 +45,14 @@ pub fn size(octets: u32) -> FrameSize {
 }
 
 fn port(name: &str, address: &str, cable: CableEnd) -> HostPort {
-    HostPort {
-        name: name.to_owned(),
-        interfaces: vec![name.to_owned()],
-        address: address.parse().expect("an address"),
-        address6: None,
-        blocks: Vec::new(),
-        cable,
-        rate: None,
-    }
+    HostPort::plain(name, address.parse().expect("an address"), cable)
 }
 
 /// Two hosts, a bridge between them, a direct cable beside it.
 pub fn topology() -> Topology {
     let far =
         |host: &str| CableEnd::Host(PortRef { host: host.to_owned(), port: "cab1".to_owned() });
-    let near = |n: &str| CableEnd::Device { device: "bridge".to_owned(), port: n.to_owned() };
+    let near = |n: &str| CableEnd::device("bridge", n);
     let host = |name: &str, n: &str, other: &str, last: u8| Host {
         name: name.to_owned(),
         reach: "lab".to_owned(),

@@ -21,12 +21,7 @@ fn render(figures: &[Figure], columns: usize) -> String {
         version: "0".to_owned(),
         seed: 1,
         studies: Vec::new(),
-        topology: Topology {
-            name: "two".to_owned(),
-            hosts: Vec::new(),
-            devices: Vec::new(),
-            another_time: None,
-        },
+        topology: Topology::new("two", Vec::new(), Vec::new()),
         facts: BTreeMap::new(),
         notes: Vec::new(),
         sweep: None,

@@ -151,16 +151,7 @@ impl Taken {
 
 fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
     let now = Timestamp::now();
-    let under_test = Device {
-        name: device.to_owned(),
-        kind: DeviceKind::Switch,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
-        variants: Vec::new(),
-        resettable: false,
-        deeds: Vec::new(),
-    };
+    let under_test = Device::plain(device, DeviceKind::Switch);
     RunMeta {
         id: lone::run_id(now),
         created_unix_ns: lone::unix_ns(now),
@@ -170,12 +161,7 @@ fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 0,
         studies: vec![study],
-        topology: Topology {
-            name: format!("imported: {device}"),
-            hosts: Vec::new(),
-            devices: vec![under_test],
-            another_time: None,
-        },
+        topology: Topology::new(format!("imported: {device}"), Vec::new(), vec![under_test]),
         facts: BTreeMap::new(),
         notes,
         sweep: None,

@@ -198,11 +198,6 @@ impl VirtualConfig {
 impl HostsConfig {
     /// What a study may know of these hosts.
     pub fn topology(&self, name: &str) -> Topology {
-        Topology {
-            name: name.to_owned(),
-            hosts: self.hosts.clone(),
-            devices: self.devices.clone(),
-            another_time: None,
-        }
+        Topology::new(name, self.hosts.clone(), self.devices.clone())
     }
 }

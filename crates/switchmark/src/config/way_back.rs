@@ -55,7 +55,6 @@ fn no_way_back(device: &str, variant: &str) -> Misfit {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use method::LatencySpec;
     use trial::topology::{Device, DeviceKind};
@@ -74,18 +73,11 @@ mod tests {
     #[test]
     fn as_found_comes_before_every_variant_or_not_at_all() {
         let device = Device {
-            name: "sw1".to_owned(),
-            kind: DeviceKind::Switch,
-            port_rate: None,
-            port_queue: None,
-            facts: BTreeMap::new(),
             variants: vec!["v1".to_owned(), "v2".to_owned()],
-            resettable: false,
-            deeds: Vec::new(),
+            ..Device::plain("sw1", DeviceKind::Switch)
         };
         let name = "a testbed".to_owned();
-        let topology =
-            Topology { name, hosts: Vec::new(), devices: vec![device], another_time: None };
+        let topology = Topology::new(name, Vec::new(), vec![device]);
         let (found, v1, v2) = (None, Some("v1"), Some("v2"));
         let table: [(&[&[Option<&str>]], bool); 7] = [
             (&[&[]], true),

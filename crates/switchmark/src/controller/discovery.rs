@@ -128,13 +128,5 @@ fn portless(hosts: &[Known]) -> HostsConfig {
 
 /// A port whose cable nobody knows yet.
 fn unknown(nic: &NicFacts) -> HostPort {
-    HostPort {
-        name: nic.name.clone(),
-        interfaces: vec![nic.name.clone()],
-        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        address6: None,
-        blocks: Vec::new(),
-        cable: CableEnd::Device { device: String::new(), port: String::new() },
-        rate: None,
-    }
+    HostPort::plain(&nic.name, IpAddr::V4(Ipv4Addr::UNSPECIFIED), CableEnd::device("", ""))
 }

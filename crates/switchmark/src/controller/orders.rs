@@ -239,18 +239,14 @@ mod tests {
         let host = |name: &str, address: &str, far: &str| Host {
             name: name.into(),
             reach: "lab".into(),
-            ports: vec![HostPort {
-                name: "eth1".into(),
-                interfaces: vec!["eth1".into()],
-                address: address.parse().unwrap(),
-                address6: None,
-                blocks: Vec::new(),
-                cable: CableEnd::Host(far.parse().unwrap()),
-                rate: None,
-            }],
+            ports: vec![HostPort::plain(
+                "eth1",
+                address.parse().unwrap(),
+                CableEnd::Host(far.parse().unwrap()),
+            )],
         };
         let hosts = vec![host("h1", "198.18.0.1", "h2/eth1"), host("h2", "198.18.0.2", "h1/eth1")];
-        Topology { name: "two".into(), hosts, devices: Vec::new(), another_time: None }
+        Topology::new("two", hosts, Vec::new())
     }
 
     fn trial(rates: &[f64]) -> Trial {

@@ -87,12 +87,11 @@ fn subject_of(topology: &Topology, flow: &Flow) -> Option<String> {
 /// What a study may know of the lab.
 pub fn topology(name: &str, lab: &Lab) -> Topology {
     let plan = lab.plan();
-    Topology {
-        name: name.to_owned(),
-        hosts: plan.hosts.iter().map(|h| host(plan, h)).collect(),
-        devices: plan.subjects.iter().filter_map(|subject| device(lab, subject)).collect(),
-        another_time: None,
-    }
+    Topology::new(
+        name,
+        plan.hosts.iter().map(|h| host(plan, h)).collect(),
+        plan.subjects.iter().filter_map(|subject| device(lab, subject)).collect(),
+    )
 }
 
 fn host(plan: &LabPlan, host: &HostPlan) -> Host {

@@ -4,8 +4,6 @@
 //! and then waits for its output; each in proportion to what comes. Never sends a frame, and
 //! refuses flows that are no floods.
 
-use std::collections::BTreeMap;
-
 use measure::{Histogram, Nanos, Rate};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -201,25 +199,15 @@ fn topology(rates: &[f64]) -> Topology {
         name: format!("h{}", at + 1),
         reach: "local".to_owned(),
         ports: vec![HostPort {
-            name: "eth1".to_owned(),
-            interfaces: vec!["eth1".to_owned()],
-            address: "198.18.0.1".parse().expect("an address"),
-            address6: None,
-            blocks: Vec::new(),
-            cable: CableEnd::Device { device: "sw1".to_owned(), port: format!("p{}", at + 1) },
             rate: Some(Rate((rate * 1e9) as u64)),
+            ..HostPort::plain(
+                "eth1",
+                "198.18.0.1".parse().expect("an address"),
+                CableEnd::device("sw1", format!("p{}", at + 1)),
+            )
         }],
     };
-    let device = Device {
-        name: "sw1".to_owned(),
-        kind: DeviceKind::Switch,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
-        variants: Vec::new(),
-        resettable: false,
-        deeds: Vec::new(),
-    };
+    let device = Device::plain("sw1", DeviceKind::Switch);
     let hosts = rates.iter().enumerate().map(host).collect();
-    Topology { name: "arithmetic".to_owned(), hosts, devices: vec![device], another_time: None }
+    Topology::new("arithmetic", hosts, vec![device])
 }

@@ -88,22 +88,20 @@ struct ReadyFile {
 
 /// What a study may know of them.
 pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
-    files
-        .iter()
-        .map(|file| Device {
-            name: file.name.get_ref().clone(),
-            kind: match file.kind {
-                KindFile::Switch => DeviceKind::Switch,
-                KindFile::Router => DeviceKind::Router,
-            },
-            port_rate: None,
-            port_queue: None,
+    let device = |file: &DeviceFile| {
+        let kind = match file.kind {
+            KindFile::Switch => DeviceKind::Switch,
+            KindFile::Router => DeviceKind::Router,
+        };
+        Device {
             facts: file.facts.clone(),
             variants: file.variant.iter().map(|v| v.name.get_ref().clone()).collect(),
             resettable: file.reset.is_some(),
             deeds: file.deed.iter().map(DeedFile::known).collect(),
-        })
-        .collect()
+            ..Device::plain(file.name.get_ref(), kind)
+        }
+    };
+    files.iter().map(device).collect()
 }
 
 /// How they are asked for their own counters.

@@ -11,32 +11,19 @@ fn topology() -> Topology {
     let host = |name: &str, reach: &str, port: &str, address: &str| Host {
         name: name.into(),
         reach: reach.into(),
-        ports: vec![HostPort {
-            name: "eth1".into(),
-            interfaces: vec!["eth1".into()],
-            address: address.parse().unwrap(),
-            address6: None,
-            blocks: Vec::new(),
-            cable: CableEnd::Device { device: "core".into(), port: port.into() },
-            rate: None,
-        }],
+        ports: vec![HostPort::plain(
+            "eth1",
+            address.parse().unwrap(),
+            CableEnd::device("core", port),
+        )],
     };
-    let core = Device {
-        name: "core".into(),
-        kind: DeviceKind::Router,
-        port_rate: None,
-        port_queue: None,
-        facts: BTreeMap::new(),
-        variants: Vec::new(),
-        resettable: false,
-        deeds: Vec::new(),
-    };
+    let core = Device::plain("core", DeviceKind::Router);
     let hosts = vec![
         host("far", "none", "2", "198.18.6.1"),
         host("h1", "local", "1", "198.18.5.1"),
         host("h2", "local", "3", "198.18.7.1"),
     ];
-    Topology { name: "bed".into(), hosts, devices: vec![core], another_time: None }
+    Topology::new("bed", hosts, vec![core])
 }
 
 fn flow(id: u16, from: &str, to: &str) -> Flow {

@@ -8,13 +8,12 @@ use crate::protocol::{Examination, IdleState, Interrupt, Link, PortExamination, 
 
 fn port() -> HostPort {
     HostPort {
-        name: "eth1".into(),
-        interfaces: vec!["eth1".into()],
-        address: "198.18.0.1".parse().unwrap(),
-        address6: None,
-        blocks: Vec::new(),
-        cable: CableEnd::Host("h2/eth1".parse().unwrap()),
         rate: Some("1Gbit".parse().unwrap()),
+        ..HostPort::plain(
+            "eth1",
+            "198.18.0.1".parse().unwrap(),
+            CableEnd::Host("h2/eth1".parse().unwrap()),
+        )
     }
 }
 
