@@ -238,10 +238,7 @@ impl Asked {
         let paths = self.paths.iter().map(|own| (own, "paths = [\"…\", …]".to_owned()));
         let missing = stated.chain(paths).find(|(own, _)| !said.ports.contains_key(*own));
         if let Some((own, key)) = missing {
-            let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
-            let more = said.ports.len() - known.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let why = format!("{deed}: it has no port `{own}`, it has {}{more}", known.join(", "));
+            let why = format!("{deed}: it has no port `{own}`, it has {}", known_ports(&said));
             let hint = format!("say what the device calls it: {key} in its [[device]] table");
             return Err(Failed::new(why).hinted(hint));
         }
@@ -262,8 +259,7 @@ impl Asked {
             let deed = format!("count what reaches {} by device `{}`", cable.host, self.name);
             let Some(own) = &cable.own else {
                 let why = format!("{deed}: nothing tells which of its ports is {}", cable.port);
-                let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
-                let (port, known) = (&cable.port, known.join(", "));
+                let (port, known) = (&cable.port, known_ports(said));
                 let key = format!("ports = {{ \"{port}\" = \"…\" }} in its [[device]] table");
                 return Err(Failed::new(why)
                     .hinted(format!("say what the device calls it: {key}; it has {known}")));
@@ -414,6 +410,14 @@ fn cables(host: &Host, device: &str, account: &DeviceAccount) -> Vec<Cable> {
         CableEnd::Device { .. } | CableEnd::Host(_) => None,
     };
     host.ports.iter().filter_map(cable).collect()
+}
+
+fn known_ports(said: &Account) -> String {
+    let known: Vec<&str> = said.ports.keys().take(NAMED).map(String::as_str).collect();
+    match said.ports.len() - known.len() {
+        0 => known.join(", "),
+        more => format!("{} and {more} more", known.join(", ")),
+    }
 }
 
 /// What several sources say of one port belongs together.

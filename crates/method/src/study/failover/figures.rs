@@ -173,7 +173,7 @@ impl Case<'_> {
         if !(gone || waited) {
             figures.push(self.middle(&row, phase, own_run));
         }
-        figures.extend(self.moments(&row, phase, own_run));
+        figures.extend(self.moments(&row, phase, own_run, gone));
         figures
     }
 
@@ -199,17 +199,16 @@ impl Case<'_> {
     }
 
     /// Of flows that were interrupted: from when to when, and how many they were.
-    fn moments(&self, row: &Row, phase: Phase, own_run: u64) -> Vec<Figure> {
-        let values = |of: &dyn Fn(&Impact) -> Option<f64>| self.values(of);
-        let first = values(&|one| one.first_lost(phase, own_run));
+    fn moments(&self, row: &Row, phase: Phase, own_run: u64, any_gone: bool) -> Vec<Figure> {
+        let first = self.values(|one| one.first_lost(phase, own_run));
         let mut figures = vec![self.time(row, Metric::FirstLost, &first)];
-        if self.own.iter().all(|one| one.gone(phase, own_run) == 0) {
-            let back = values(&|one| one.all_back(phase, own_run));
+        if !any_gone {
+            let back = self.values(|one| one.all_back(phase, own_run));
             figures.push(self.time(row, Metric::AllBack, &back));
         }
-        let affected = values(&|one| Some(one.affected(phase, own_run)));
+        let affected = self.values(|one| Some(one.affected(phase, own_run)));
         figures.push(row.over_blocks(Metric::FlowsAffected, Unit::Ratio, &affected));
-        let gone = values(&|one| Some(one.gone(phase, own_run) as f64));
+        let gone = self.values(|one| Some(one.gone(phase, own_run) as f64));
         figures.push(row.over_blocks(Metric::FlowsGone, Unit::Count, &gone));
         figures
     }
