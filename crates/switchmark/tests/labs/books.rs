@@ -411,7 +411,7 @@ fn asking_changes_no_figure() {
         eprintln!("skipped: asking_changes_no_figure takes minutes of a quiet machine");
         return;
     }
-    let programs = ["ip", "tc", "snmpd"];
+    let programs = ["ip", "tc", "snmpd", "chrt", "taskset"];
     let Some(_alone) = alone("asking_changes_no_figure", &programs) else { return };
     let scratch = Scratch::new("books-same");
     let wires = Wires::new(&scratch, BY_SNMP, true);
@@ -422,14 +422,21 @@ fn asking_changes_no_figure() {
     std::fs::write(scratch.path("unasked.toml"), unasked).expect("writes");
     let bucket = ["tbf", "rate", "50mbit", "burst", "20k", "limit", "30k"];
     tc("switch", &[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
+    // What this machine does beside makes round trips of two processors differ by a tenth from
+    // trial to trial, asked or not: before its other business, on one, they do not.
     let program = |args: &[&str]| {
-        let mut command = Command::new(switchmark());
-        command.args(args).args(["--json", "--journal", "j.db"]).current_dir(scratch.folder());
-        json(&command.stdin(Stdio::null()).output().expect("it starts"))
+        let mut command = Command::new("chrt");
+        command.args(["--rr", "20"]);
+        if args[0] == "latency" {
+            command.args(["taskset", "--cpu-list", "0"]);
+        }
+        command.arg(switchmark()).args(args).args(["--json", "--journal", "j.db"]);
+        command.current_dir(scratch.folder()).stdin(Stdio::null());
+        json(&command.output().expect("it starts"))
     };
     let flood = ["forwarding", "--flood", "-t", "1", "--size", "512,1518", "--blocks", "10"];
-    let latency = ["latency", "--protocol", "udp", "-t", "0.5", "--size", "64", "--blocks", "20"];
-    for (study, of, sure) in [(&flood[..], "received", true), (&latency[..], "rtt", false)] {
+    let latency = ["latency", "--protocol", "udp", "-t", "0.3", "--size", "64", "--blocks", "120"];
+    for (study, of) in [(&flood[..], "received"), (&latency[..], "rtt")] {
         let [plain, read] = ["unasked.toml", "bench.toml"].map(|file| {
             let run = program(&[study, &["-q", "--seed", "1", "--testbed", file]].concat());
             run["run"].as_str().expect("an id").to_owned()
@@ -437,13 +444,13 @@ fn asking_changes_no_figure() {
         let compared = program(&["compare", &plain, &read, "--margin", "1%"]);
         println!("{}", compared["sentence"].as_str().unwrap_or_default());
         let rows = compared["differences"].as_array().expect("rows").iter();
-        let decisions: Vec<&str> = rows
-            .filter(|row| row["where"]["of"] == of)
-            .filter_map(|row| row["where"]["decision"].as_str())
-            .collect();
-        assert!(!decisions.is_empty(), "{compared}");
-        let right =
-            |decision: &&str| *decision == "equivalent" || (!sure && *decision != "different");
-        assert!(decisions.iter().all(right), "{of}: {decisions:?}");
+        let rows: Vec<_> = rows.filter(|row| row["where"]["of"] == of).collect();
+        assert!(!rows.is_empty(), "{compared}");
+        for row in rows {
+            let decision = row["where"]["decision"].as_str().expect("one");
+            // What is rare in a trial no hundred trials tell to a hundredth.
+            let rare = row["where"]["of_quantile"].as_f64().is_some_and(|of| of != 0.5);
+            assert!(decision == "equivalent" || (rare && decision != "different"), "{row:#}");
+        }
     }
 }
