@@ -5,8 +5,9 @@
 //! `nft`. Two hosts on a bridge, and a direct cable between them.
 
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::harness::spaces::{Spaces, ip, space};
+use crate::harness::spaces::{Spaces, cable, ip, space};
 use crate::harness::{Scratch, alone, find, full, switchmark};
 
 /// What is broken, and how that has to be told.
@@ -32,6 +33,8 @@ const fn written(
 ) -> Fault {
     Fault { name, lines: "true", file, says }
 }
+
+const AT_ONCE: usize = 4;
 
 /// Those that are tried every time come first.
 const FAULTS: &[Fault] = &[
@@ -243,32 +246,57 @@ name = "sw1"
 kind = "switch"
 "#;
 
-/// `{L}` and so on as the namespaces are called on this machine.
-fn named(text: &str) -> String {
-    let names = [("{L}", "left"), ("{R}", "right"), ("{M}", "middle")];
-    names.iter().fold(text.to_owned(), |text, (mark, name)| text.replace(mark, &space(name)))
-}
+/// One of several beds beside each other: its hosts and its bridge.
+#[derive(Debug, Clone, Copy)]
+struct Bed(usize);
 
-fn sound() -> Spaces {
-    let spaces = Spaces::new(&["left", "right", "middle"]);
-    let middle = space("middle");
-    ip(&["-n", &middle, "link", "add", "sw", "type", "bridge"]);
-    ip(&["-n", &middle, "link", "set", "sw", "up"]);
-    for (host, port, last) in [("left", "p1", "1"), ("right", "p2", "2")] {
-        let host = space(host);
-        ip(&[
-            "-n", &middle, "link", "add", port, "type", "veth", "peer", "name", "eth1", "netns",
-            &host,
-        ]);
-        ip(&["-n", &middle, "link", "set", port, "master", "sw", "up"]);
-        ip(&["-n", &host, "address", "add", &format!("198.18.1.{last}/24"), "dev", "eth1"]);
-        ip(&["-n", &host, "link", "set", "eth1", "up"]);
+impl Bed {
+    fn name(self, part: &str) -> String {
+        format!("{part}{}", self.0)
     }
-    crate::harness::spaces::cable(
-        ("left", "eth2", "198.18.2.1/24"),
-        ("right", "eth2", "198.18.2.2/24"),
-    );
-    spaces
+
+    /// `{L}` and so on as the namespaces are called on this machine.
+    fn named(self, text: &str) -> String {
+        let names = [("{L}", "left"), ("{R}", "right"), ("{M}", "middle")];
+        names.iter().fold(text.to_owned(), |text, (mark, part)| {
+            text.replace(mark, &space(&self.name(part)))
+        })
+    }
+
+    fn sound(self) -> Spaces {
+        let [left, right, middle] = ["left", "right", "middle"].map(|part| self.name(part));
+        let spaces = Spaces::new(&[&left, &right, &middle]);
+        let middle = space(&middle);
+        ip(&["-n", &middle, "link", "add", "sw", "type", "bridge"]);
+        ip(&["-n", &middle, "link", "set", "sw", "up"]);
+        for (host, port, last) in [(&left, "p1", "1"), (&right, "p2", "2")] {
+            let host = space(host);
+            let far = ["type", "veth", "peer", "name", "eth1", "netns", &host];
+            ip(&[&["-n", &middle, "link", "add", port][..], &far].concat());
+            ip(&["-n", &middle, "link", "set", port, "master", "sw", "up"]);
+            ip(&["-n", &host, "address", "add", &format!("198.18.1.{last}/24"), "dev", "eth1"]);
+            ip(&["-n", &host, "link", "set", "eth1", "up"]);
+        }
+        cable((&left, "eth2", "198.18.2.1/24"), (&right, "eth2", "198.18.2.2/24"));
+        spaces
+    }
+
+    /// Whether the program names it.
+    fn is_told(self, fault: &Fault) -> bool {
+        let (_spaces, scratch) = (self.sound(), Scratch::new(&self.name("unworkable")));
+        let (from, to) = fault.file;
+        assert!(FILE.contains(from), "{}", fault.name);
+        let text = if from.is_empty() { FILE.to_owned() } else { FILE.replacen(from, to, 1) };
+        std::fs::write(scratch.path("testbed.toml"), self.named(&text)).expect("writes");
+        let sh = find("sh").expect("there is a shell");
+        let lines = self.named(fault.lines);
+        let done = Command::new(sh).args(["-e", "-c", &lines]).status();
+        assert!(done.expect("a shell").success(), "{}: {lines}", fault.name);
+        let output = latency(&scratch);
+        let told = String::from_utf8_lossy(&output.stderr);
+        println!("{}: {:?}\n{told}", fault.name, output.status.code());
+        fault.says.iter().all(|words| told.contains(words))
+    }
 }
 
 fn latency(scratch: &Scratch) -> Output {
@@ -279,28 +307,28 @@ fn latency(scratch: &Scratch) -> Output {
         .expect("switchmark starts")
 }
 
+/// The program mostly waits for what does not come, so several are tried at once.
 #[test]
 fn what_can_not_work_is_told_before_it_is_tried() {
     let needed = ["ip", "nft", "tc"];
     let Some(_alone) = alone("what_can_not_work_is_told", &needed) else { return };
     let count = if full() { FAULTS.len() } else { 10 };
-    let mut missed = Vec::new();
-    for fault in &FAULTS[..count] {
-        let (_spaces, scratch) = (sound(), Scratch::new("unworkable"));
-        let (from, to) = fault.file;
-        assert!(FILE.contains(from), "{}", fault.name);
-        let text = if from.is_empty() { FILE.to_owned() } else { FILE.replacen(from, to, 1) };
-        std::fs::write(scratch.path("testbed.toml"), named(&text)).expect("writes");
-        let sh = find("sh").expect("there is a shell");
-        let done = Command::new(sh).args(["-e", "-c", &named(fault.lines)]).status();
-        assert!(done.expect("a shell").success(), "{}: {}", fault.name, named(fault.lines));
-        let output = latency(&scratch);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        println!("{}: {:?}\n{told}", fault.name, output.status.code());
-        if !fault.says.iter().all(|words| told.contains(words)) {
-            missed.push(fault.name);
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mut missed = Vec::new();
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(fault) = FAULTS[..count].get(at)
+        {
+            if !Bed(at).is_told(fault) {
+                missed.push(fault.name);
+            }
         }
-    }
+        missed
+    };
+    let missed: Vec<&str> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(some)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    });
     assert!(missed.is_empty(), "not named: {missed:?}");
 }
 
@@ -308,8 +336,9 @@ fn what_can_not_work_is_told_before_it_is_tried() {
 #[test]
 fn what_works_is_not_doubted() {
     let Some(_alone) = alone("what_works_is_not_doubted", &["ip"]) else { return };
-    let (_spaces, scratch) = (sound(), Scratch::new("workable"));
-    std::fs::write(scratch.path("testbed.toml"), named(FILE)).expect("writes");
+    let (bed, scratch) = (Bed(0), Scratch::new("workable"));
+    let _spaces = bed.sound();
+    std::fs::write(scratch.path("testbed.toml"), bed.named(FILE)).expect("writes");
     let output = latency(&scratch);
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");

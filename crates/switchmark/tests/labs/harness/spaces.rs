@@ -28,12 +28,12 @@ pub fn space(name: &str) -> String {
 }
 
 /// Namespaces of a test's own, removed when dropped.
-pub struct Spaces(Vec<&'static str>);
+pub struct Spaces(Vec<String>);
 
 impl Spaces {
-    pub fn new(names: &[&'static str]) -> Self {
+    pub fn new(names: &[&str]) -> Self {
         // Before anything may fail: whoever drops it removes those that are there.
-        let this = Self(names.to_vec());
+        let this = Self(names.iter().map(|name| (*name).to_owned()).collect());
         for name in names {
             ip(&["netns", "add", &space(name)]);
             ip(&["-n", &space(name), "link", "set", "lo", "up"]);
