@@ -70,9 +70,9 @@ impl Baseline {
     }
 }
 
-/// What a model alone knows of one port. A switch counts what it drops where the frame was to leave,
-/// and what it drops before it knows where that is, where it came in; copies of a flooded frame are
-/// among them.
+/// What a model alone knows of one port. A switch counts what it drops where the frame was to
+/// leave, and what it drops before it knows where that is, where it came in; copies of a flooded
+/// frame are among them.
 pub fn port_counters(change: &PortCounts) -> [(&'static str, u64); 5] {
     [
         (RX_DROPPED, change.discarded()),
