@@ -131,11 +131,9 @@ fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
     let mut counters: Vec<(&str, u64)> = reasons.map(|(name, cause)| (name, count(cause))).to_vec();
     counters.push(("ttl_expired", edge.expired));
     counters.push(("wire_rate_exceeded", edge.host_overrun));
-    for (name, by) in sim::port_counters(&edge.model) {
-        // Frames that ran out of hops, or of their cable's rate, the model itself never saw.
-        let unseen = if name == RX_DROPPED { edge.expired + edge.host_overrun } else { 0 };
-        counters.push((name, by + unseen));
-    }
+    counters.extend(sim::port_counters(&edge.model));
+    // Added to those: frames that ran out of hops, or of their cable's rate, the model never saw.
+    counters.push((RX_DROPPED, edge.expired + edge.host_overrun));
     // They left by the port, though the kernel never saw them.
     counters.push((TX_PACKETS, edge.model.lost_out()));
     counters
