@@ -25,20 +25,21 @@ fn run(
     testbed.run(&trial(&pair, kind, LOAD, Gate::Strict))
 }
 
-/// Frames that the kernel took from the sending host, learning frames included.
-fn taken(record: &TrialRecord) -> u64 {
+/// The sum of some counters of the sending host's port.
+fn at_sender(record: &TrialRecord, names: &[&str]) -> u64 {
     let sender = |port: &&PortCounters| port.side == Side::Tester && port.place == "h1/eth1";
-    record.ports.iter().find(sender).map_or(0, |port| port.counters["tx_packets"])
+    let port = record.ports.iter().find(sender).expect("it is counted");
+    names.iter().map(|name| port.counters[*name]).sum()
 }
 
-/// Frames that the sending host's own queue or driver had no room for.
+/// Frames that the kernel took from it, learning frames included.
+fn taken(record: &TrialRecord) -> u64 {
+    at_sender(record, &["tx_packets"])
+}
+
+/// Frames that its queue or driver had no room for.
 fn refused(record: &TrialRecord) -> u64 {
-    let sender = |port: &&PortCounters| port.side == Side::Tester && port.place == "h1/eth1";
-    let port = record.ports.iter().find(sender);
-    let told = port.into_iter().flat_map(|port| &port.counters);
-    told.filter(|(name, _)| matches!(name.as_str(), "tx_dropped" | "qdisc_drops"))
-        .map(|(_, frames)| frames)
-        .sum()
+    at_sender(record, &["tx_dropped", "qdisc_drops"])
 }
 
 /// The first valid trial of a few: a machine that stops senders for longer than a load lasts spoils
