@@ -38,6 +38,7 @@ use measure::reading::Rejected;
 use measure::sequence::{Conversation, SequenceCounts};
 use measure::{FrameMix, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
+use trial::record::Ends;
 use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
@@ -110,9 +111,6 @@ impl Default for Spread {
         Self::NONE
     }
 }
-
-/// Conversations that a receiver tells apart, at most.
-pub const MOST_CONVERSATIONS: u32 = 4096;
 
 /// What a receiver saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -189,10 +187,10 @@ pub struct Traffic {
     pub relieves_sender: bool,
     /// How long after the window's start the sender begins: senders that share a load take turns.
     pub phase: Nanos,
-    /// How many conversations the receiver tells apart: number n is one of the n modulo so many; 0
-    /// where it tells none apart.
+    /// Whether the receiver tells what came of each conversation: number n is of the n modulo their
+    /// number.
     #[serde(default)]
-    pub conversations: u32,
+    pub tells_apart: bool,
     /// Added to the time that every frame carries: by how much the receiver's clock is ahead of the
     /// sender's, at least. `xdp-live` can't, and stamps by its own clock.
     pub receiver_ahead_ns: i64,
@@ -205,6 +203,9 @@ pub struct SenderReport {
     pub backend: String,
     /// Why that one, in a sentence.
     pub backend_reason: String,
+    /// Between which addresses and ports its first frame went.
+    #[serde(default)]
+    pub ends: Option<Ends>,
     /// Paced: frames whose time came. Greedy and bursts: frames handed to the kernel, taken or not.
     pub offered: u64,
     /// Frames the kernel took.

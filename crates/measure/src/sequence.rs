@@ -1,14 +1,16 @@
 //! Which frames came, how often and in which order, told by their sequence numbers.
 //!
-//! Reordering is RFC 4737's: a first arrival below the next expected number is reordered. A
-//! duplicate never hides a loss: unique arrivals are counted apart, over the whole trial and not a
-//! window. Never decides what a loss means.
+//! Reordering is RFC 4737's: a first arrival below its conversation's next expected number is
+//! reordered. A duplicate never hides a loss: unique arrivals are counted apart, over the whole
+//! trial and not a window. Never decides what a loss means.
 
 mod conversation;
+mod order;
 
 use serde::{Deserialize, Serialize};
 
 pub use conversation::{Conversation, Gap, MOST_GAPS, repeats_after};
+pub use order::{MOST_CONVERSATIONS, Order, Orders};
 
 /// What the receiver saw of one flow. `lost` needs the sender's count and is therefore a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -17,7 +19,7 @@ pub struct SequenceCounts {
     pub unique: u64,
     /// Arrivals of a number that had arrived before.
     pub duplicated: u64,
-    /// First arrivals below the next expected number (RFC 4737 §3.3).
+    /// First arrivals below the next expected number of their conversation (RFC 4737 §3.3).
     pub reordered: u64,
     /// Arrivals with a number the sender can't have used (beyond the trial's limit).
     pub beyond_limit: u64,
@@ -59,55 +61,59 @@ impl SequenceCounts {
 pub struct SequenceTracker {
     seen: Vec<u64>,
     limit: u64,
-    next_expected: u64,
-    counts: SequenceCounts,
+    orders: Orders,
+    unique: u64,
+    beyond_limit: u64,
 }
 
 impl SequenceTracker {
-    /// For numbers 0…`limit`-1. All memory (limit / 8 bytes) is taken here.
+    /// For numbers 0…`limit`-1 of one conversation. All memory (limit / 8 bytes) is taken here.
     pub fn new(limit: u64) -> Self {
+        Self::of_conversations(limit, 1)
+    }
+
+    /// For numbers 0…`limit`-1 of so many conversations in turn.
+    pub fn of_conversations(limit: u64, conversations: u64) -> Self {
         let words = usize::try_from(limit.div_ceil(64)).expect("a trial's frames fit in memory");
-        Self { seen: vec![0; words], limit, next_expected: 0, counts: SequenceCounts::default() }
+        let orders = Orders::new(conversations);
+        Self { seen: vec![0; words], limit, orders, unique: 0, beyond_limit: 0 }
     }
 
     /// Counts one arrival; true when it is the number's first.
     #[inline]
     pub fn arrive(&mut self, sequence: u64) -> bool {
         if sequence >= self.limit {
-            self.counts.beyond_limit += 1;
+            self.beyond_limit += 1;
             return false;
         }
         let (word, bit) = ((sequence / 64) as usize, 1u64 << (sequence % 64));
-        if self.seen[word] & bit != 0 {
-            self.counts.duplicated += 1;
-            return false;
-        }
+        let is_first = self.seen[word] & bit == 0;
         self.seen[word] |= bit;
-        self.counts.unique += 1;
-        if sequence < self.next_expected {
-            self.counts.reordered += 1;
-        } else {
-            self.next_expected = sequence + 1;
-        }
-        true
+        self.unique += u64::from(is_first);
+        self.orders.arrive(sequence, is_first);
+        is_first
     }
 
     /// What was seen so far.
     pub fn counts(&self) -> SequenceCounts {
-        let highest = self.next_expected.checked_sub(1);
-        SequenceCounts { highest, last_missing: self.last_missing(), ..self.counts }
+        SequenceCounts {
+            unique: self.unique,
+            beyond_limit: self.beyond_limit,
+            last_missing: self.last_missing(),
+            ..self.orders.counts()
+        }
     }
 
-    /// What came of each of `count` conversations so far; of none, nothing.
-    pub fn conversations(&self, count: u32) -> Vec<Conversation> {
-        Conversation::each(count, self.next_expected, |number| {
+    /// What came of each conversation so far.
+    pub fn conversations(&self) -> Vec<Conversation> {
+        Conversation::each(&self.orders, |number| {
             self.seen[(number / 64) as usize] & (1 << (number % 64)) != 0
         })
     }
 
     /// Backwards from the highest number seen to the first clear bit.
     fn last_missing(&self) -> Option<u64> {
-        let last = self.next_expected.checked_sub(1)?;
+        let last = self.orders.end().checked_sub(1)?;
         let mut word = (last / 64) as usize;
         // Numbers above the highest are not missing.
         let above = if last % 64 == 63 { 0 } else { u64::MAX << (last % 64 + 1) };

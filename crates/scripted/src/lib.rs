@@ -85,6 +85,7 @@ pub fn one_way(load: Nanos, sent: u64, came: u64) -> DatagramsRecord {
         received: SequenceCounts { unique: came, ..SequenceCounts::default() },
         at_device: None,
         conversations: Vec::new(),
+        ends: None,
         rejected: Rejected::default(),
         sending: load,
         receiving: load,

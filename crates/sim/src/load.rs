@@ -106,9 +106,8 @@ struct Arriving {
     to: u32,
     closed: Picos,
     received: Sequences,
-    /// Of a load on schedule whose conversations are told apart, each number; and how many there
-    /// are.
-    apart: Option<Box<(SequenceTracker, u32)>>,
+    /// Instead, of a load on schedule whose conversations are told apart.
+    apart: Option<Box<SequenceTracker>>,
     first: Option<Picos>,
     last: Picos,
     gaps: Durations,
@@ -141,8 +140,8 @@ impl Load {
         };
         let apart = match &pace {
             Pace::Turns { turns, .. } if asked.conversations => {
-                let numbers = SequenceTracker::new(turns.turns.total());
-                Some(Box::new((numbers, asked.told_apart())))
+                let (total, spread) = (turns.turns.total(), asked.headers.spread);
+                Some(Box::new(SequenceTracker::of_conversations(total, spread.conversations())))
             }
             Pace::Turns { .. } | Pace::Greedy { .. } => None,
         };
@@ -166,7 +165,7 @@ impl Load {
         let arriving = Arriving {
             to,
             closed: window.closed,
-            received: Sequences::default(),
+            received: Sequences::of_conversations(asked.headers.spread.conversations()),
             apart,
             first: None,
             last: Picos::ZERO,
@@ -259,11 +258,15 @@ impl Load {
     #[inline]
     pub(crate) fn arrive(&mut self, at: Picos, probe: &Probe) {
         let load = &mut self.arriving;
-        if at >= load.closed || !load.received.arrive(probe.number) {
+        if at >= load.closed {
             return;
         }
-        if let Some(apart) = &mut load.apart {
-            apart.0.arrive(probe.number);
+        let is_first = match &mut load.apart {
+            Some(apart) => apart.arrive(probe.number),
+            None => load.received.arrive(probe.number),
+        };
+        if !is_first {
+            return;
         }
         if load.first.is_none() {
             load.first = Some(at);
@@ -278,6 +281,10 @@ impl Load {
     pub(crate) fn record(self) -> DatagramsRecord {
         let reason = "hosts are simulated";
         let Self { departing, arriving } = self;
+        let (received, conversations) = match arriving.apart {
+            Some(apart) => (apart.counts(), apart.conversations()),
+            None => (arriving.received.counts(), Vec::new()),
+        };
         DatagramsRecord {
             backend: "simulated".to_owned(),
             backend_reason: reason.to_owned(),
@@ -288,11 +295,10 @@ impl Load {
             sent: departing.sent,
             receiver: "simulated".to_owned(),
             receiver_reason: reason.to_owned(),
-            received: arriving.received.counts(),
+            received,
             at_device: None,
-            conversations: arriving
-                .apart
-                .map_or_else(Vec::new, |apart| apart.0.conversations(apart.1)),
+            conversations,
+            ends: None,
             rejected: Rejected::default(),
             sending: span(departing.first, departing.last),
             receiving: span(arriving.first.unwrap_or(arriving.last), arriving.last),

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use measure::sequence::SequenceCounts;
+use measure::sequence::{Orders, SequenceCounts};
 
 /// How many gaps are remembered.
 const MOST_GAPS: usize = 256;
@@ -14,8 +14,10 @@ const MOST_GAPS: usize = 256;
 /// One flow's arrivals.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sequences {
-    counts: SequenceCounts,
-    next_expected: u64,
+    unique: u64,
+    orders: Orders,
+    /// The number after the highest that came.
+    next: u64,
     /// Numbers that are missing so far, from…to (exclusive), ascending.
     gaps: VecDeque<(u64, u64)>,
     /// All gaps below this are forgotten; it is the last forgotten one's end.
@@ -23,18 +25,23 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
+    /// Of so many conversations in turn.
+    pub(crate) fn of_conversations(count: u64) -> Self {
+        Self { orders: Orders::new(count), ..Self::default() }
+    }
+
     /// Counts one arrival; true when it is the number's first.
     #[inline]
     pub(crate) fn arrive(&mut self, number: u64) -> bool {
-        if number < self.next_expected {
-            return self.overtaken(number);
+        let next = self.next;
+        let is_first = number >= next || self.overtaken(number);
+        if number > next {
+            self.remember((next, number));
         }
-        if number > self.next_expected {
-            self.remember((self.next_expected, number));
-        }
-        self.counts.unique += 1;
-        self.next_expected = number + 1;
-        true
+        self.next = next.max(number + 1);
+        self.unique += u64::from(is_first);
+        self.orders.arrive(number, is_first);
+        is_first
     }
 
     fn remember(&mut self, gap: (u64, u64)) {
@@ -46,18 +53,13 @@ impl Sequences {
         self.gaps.push_back(gap);
     }
 
+    /// Whether a number below the highest is one that had not come.
     fn overtaken(&mut self, number: u64) -> bool {
         let found = self.gaps.iter().rposition(|(from, to)| (*from..*to).contains(&number));
         match found {
             Some(at) => self.fill(at, number),
-            None if number < self.forgotten => {}
-            None => {
-                self.counts.duplicated += 1;
-                return false;
-            }
+            None => return number < self.forgotten,
         }
-        self.counts.unique += 1;
-        self.counts.reordered += 1;
         true
     }
 
@@ -73,9 +75,9 @@ impl Sequences {
 
     /// What was seen so far.
     pub(crate) fn counts(&self) -> SequenceCounts {
-        let highest = self.next_expected.checked_sub(1);
         let last_gap = self.gaps.back().map_or(self.forgotten, |(_, to)| *to);
-        SequenceCounts { highest, last_missing: last_gap.checked_sub(1), ..self.counts }
+        let last_missing = last_gap.checked_sub(1);
+        SequenceCounts { unique: self.unique, last_missing, ..self.orders.counts() }
     }
 }
 
@@ -87,11 +89,15 @@ mod tests {
     use super::*;
 
     fn check(arrivals: impl IntoIterator<Item = u64>) {
-        let (mut ours, mut exact) = (Sequences::default(), SequenceTracker::new(1 << 12));
-        for number in arrivals {
-            assert_eq!(ours.arrive(number), exact.arrive(number), "{number}");
+        let arrivals: Vec<u64> = arrivals.into_iter().collect();
+        for count in [1, 3] {
+            let mut ours = Sequences::of_conversations(count);
+            let mut exact = SequenceTracker::of_conversations(1 << 12, count);
+            for number in arrivals.iter().copied() {
+                assert_eq!(ours.arrive(number), exact.arrive(number), "{number}");
+            }
+            assert_eq!(ours.counts(), exact.counts(), "of {count} conversations");
         }
-        assert_eq!(ours.counts(), exact.counts());
     }
 
     #[test]

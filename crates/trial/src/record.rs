@@ -4,6 +4,7 @@
 
 mod bulk;
 mod device_count;
+mod ends;
 mod outcome;
 mod storage;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
 pub use self::device_count::DeviceCount;
+pub use self::ends::Ends;
 pub use self::outcome::{Defect, Outcome};
 pub use self::storage::{OperationsRecord, ServerRecord, ServiceTimes, StorageRecord};
 use crate::{Flow, FlowKind};
@@ -212,6 +214,7 @@ impl DatagramsRecord {
         Self {
             backend: "none".to_owned(),
             backend_reason: "one of the hosts is gone".to_owned(),
+            ends: None,
             offered: 0,
             sent: 0,
             receiver: "none".to_owned(),
@@ -268,6 +271,9 @@ pub struct DatagramsRecord {
     pub backend: String,
     /// Why that one was taken.
     pub backend_reason: String,
+    /// Between which addresses and ports its first frame went, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Box<Ends>>,
     /// Frames the schedule asked for; for a greedy flow, those tried.
     pub offered: u64,
     /// Frames the kernel took.

@@ -9,7 +9,7 @@ mod runs;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use measure::{ByteCount, Nanos, Rate};
@@ -110,6 +110,14 @@ impl AddressBlock {
     pub fn at(&self, number: u64) -> IpAddr {
         let index = (number % u64::from(self.count.max(1))) as u16;
         self.checked_at(index).unwrap_or(self.first)
+    }
+
+    /// Where frame `number` comes from or goes, where frames use all addresses in turn and so many
+    /// ports from the lowest on.
+    #[inline]
+    pub fn end_at(&self, (lowest, ports): (u16, u16), number: u64) -> SocketAddr {
+        let above = (number % u64::from(ports.max(1))) as u16;
+        SocketAddr::new(self.at(number), lowest.wrapping_add(above))
     }
 
     /// Whether every address of another is one of these.

@@ -5,6 +5,7 @@
 //! another one for a backend that was asked for by name.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use super::frames::Frames;
 use super::output::Output;
@@ -36,13 +37,21 @@ const BY_PACE: [Backend; 4] = [Backend::Packet, Backend::AfXdp, Backend::XdpLive
 /// two would not keep up.
 const SHORT_GAP_NS: f64 = 4_000.0;
 
-type Opened = (Transmitter, String);
+/// A backend that is ready to send.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub transmitter: Transmitter,
+    /// How it sends, and why this one.
+    pub how: String,
+    /// From where its first frame goes.
+    pub from: SocketAddr,
+}
 
-/// Opens the backend; with the reason for it.
+/// Opens the backend.
 pub(super) fn open(spec: &End<Traffic>) -> Result<Opened, FlowError> {
     if spec.flow.backend != Backend::Auto {
         return match attempt(spec.flow.backend, spec) {
-            Ok((backend, how)) => Ok((backend, format!("asked for; {how}"))),
+            Ok(opened) => Ok(Opened { how: format!("asked for; {}", opened.how), ..opened }),
             Err(Unfit::Failed(error)) => Err(error),
             Err(Unfit::NotHere(why)) => {
                 Err(FlowError::not_here(format!("backend {}", spec.flow.backend.as_str()), &why))
@@ -52,7 +61,9 @@ pub(super) fn open(spec: &End<Traffic>) -> Result<Opened, FlowError> {
     let mut refusals: Vec<(&str, String)> = Vec::new();
     for backend in order(spec.flow.pace) {
         match attempt(backend, spec) {
-            Ok((opened, how)) => return Ok((opened, reason(&how, &refusals))),
+            Ok(opened) => {
+                return Ok(Opened { how: reason(&opened.how, &refusals), ..opened });
+            }
             Err(Unfit::Failed(error)) => return Err(error),
             Err(Unfit::NotHere(why)) => refusals.push((backend.as_str(), why)),
         }
@@ -85,23 +96,35 @@ fn attempt(backend: Backend, spec: &End<Traffic>) -> Result<Opened, Unfit> {
             Err(Unfit::NotHere(why.to_owned()))
         }
         Backend::Auto | Backend::XdpLive => {
-            let (live, how) = LiveSender::open(spec, Way::find(spec)?)?;
-            Ok((Transmitter::Live(Box::new(live)), how))
+            let way = Way::find(spec)?;
+            let from = way.source;
+            let (live, how) = LiveSender::open(spec, way)?;
+            Ok(Opened { transmitter: Transmitter::Live(Box::new(live)), how, from })
         }
-        Backend::AfXdp => af_xdp(spec, Way::find(spec)?).map(handed),
-        Backend::Packet => packet::open(spec, Way::find_each(spec)?).map(handed),
+        Backend::AfXdp => by_way(spec, Way::find(spec)?, af_xdp),
+        Backend::Packet => by_way(spec, Way::find_each(spec)?, packet::open),
         Backend::Udp => {
             // What does not fit is an error before the first frame: nothing is fragmented.
             udp_socket::check(spec)?;
-            let output = Output::udp(udp_socket::connect(spec)?, Frames::payloads(spec)?);
-            Ok(handed((output, "a udp socket sends".to_owned())))
+            let (socket, from) = udp_socket::connect(spec)?;
+            let output = Output::udp(socket, Frames::payloads(spec)?);
+            Ok(handed((output, "a udp socket sends".to_owned()), from))
         }
-        Backend::UdpGso => super_frames(spec, Way::find(spec)?).map(handed),
+        Backend::UdpGso => by_way(spec, Way::find(spec)?, super_frames),
     }
 }
 
-fn handed((output, how): (Output, String)) -> Opened {
-    (Transmitter::Handed(Box::new(output)), how)
+fn by_way(
+    spec: &End<Traffic>,
+    way: Way,
+    open: impl FnOnce(&End<Traffic>, Way) -> Result<(Output, String), Unfit>,
+) -> Result<Opened, Unfit> {
+    let from = way.source;
+    Ok(handed(open(spec, way)?, from))
+}
+
+fn handed((output, how): (Output, String), from: SocketAddr) -> Opened {
+    Opened { transmitter: Transmitter::Handed(Box::new(output)), how, from }
 }
 
 /// One thread sends by one queue; those that share a load take one after another.

@@ -179,7 +179,7 @@ mod tests {
             cpu: None,
             relieves_sender: false,
             phase: Nanos::ZERO,
-            conversations: 0,
+            tells_apart: false,
             receiver_ahead_ns: 0,
         };
         End {

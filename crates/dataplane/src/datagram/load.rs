@@ -88,6 +88,7 @@ pub(super) fn run(
     Ok(SenderReport {
         backend: load.output.name().to_owned(),
         backend_reason: String::new(),
+        ends: None,
         offered,
         sent: tally.sent.saturating_sub(never_left),
         sending: tally.last.saturating_sub(tally.first.unwrap_or(tally.last)),

@@ -8,11 +8,12 @@ use std::fmt;
 use std::net::UdpSocket;
 use std::thread;
 
+use measure::sequence::MOST_CONVERSATIONS;
+
 use super::intake::{self, Intake};
 use super::tally::Tally;
 use super::{
-    Addressee, MOST_CONVERSATIONS, ReceiverReport, Reception, Traffic, frames, interface, learning,
-    ports, stations,
+    Addressee, ReceiverReport, Reception, Traffic, frames, interface, learning, ports, stations,
 };
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
@@ -45,7 +46,7 @@ impl Receiver {
         frames::check(spec.local.is_ipv6(), spec.flow.vlan, &spec.flow.frames)?;
         spec.flow.spread.check(spec.local)?;
         intake::check_versions(spec.local, spec.peer())?;
-        check_conversations(spec.flow.conversations)?;
+        check_conversations(&spec.flow)?;
         let reserved = ports::reserve_each(spec.local, spec.flow.spread.destination_ports)?;
         let port = reserved[0]
             .local_addr()
@@ -96,8 +97,9 @@ impl Receiver {
 }
 
 /// Refuses more than a report has room for.
-fn check_conversations(count: u32) -> Result<(), FlowError> {
-    if count <= MOST_CONVERSATIONS {
+fn check_conversations(flow: &Traffic) -> Result<(), FlowError> {
+    let count = flow.spread.conversations();
+    if !flow.tells_apart || count <= MOST_CONVERSATIONS.into() {
         return Ok(());
     }
     let words = format!("tell {count} conversations apart: at most {MOST_CONVERSATIONS} can be");

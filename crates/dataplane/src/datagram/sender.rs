@@ -5,7 +5,9 @@
 
 use std::thread;
 
-use super::choice::{self, Transmitter};
+use trial::record::Ends;
+
+use super::choice::{self, Opened, Transmitter};
 use super::output::Refusal;
 use super::{Pace, SenderReport, Traffic, frames, learning, load, udp_socket};
 use crate::{End, FlowError, Halt, Window, affinity, clock};
@@ -14,8 +16,7 @@ use crate::{End, FlowError, Halt, Window, affinity, clock};
 #[derive(Debug)]
 pub struct Sender {
     spec: End<Traffic>,
-    backend: Transmitter,
-    reason: String,
+    opened: Opened,
 }
 
 impl Sender {
@@ -29,19 +30,18 @@ impl Sender {
         spec.flow.spread.check(spec.remote.ip())?;
         check_ports(spec)?;
         check_pace(spec.flow.pace)?;
-        let (backend, reason) = choice::open(spec)?;
-        Ok(Self { spec: spec.clone(), backend, reason })
+        Ok(Self { spec: spec.clone(), opened: choice::open(spec)? })
     }
 
     /// `xdp-live`, `af-xdp`, `packet`, `udp` or `udp-gso`, and why that one.
     pub fn backend(&self) -> (&'static str, String) {
-        (self.backend.name(), self.reason.clone())
+        (self.opened.transmitter.name(), self.opened.how.clone())
     }
 
     /// Sends a few frames that teach the path its addresses (RFC 2544 §23); they are never counted.
     /// One that the kernel drops is not an error.
     pub fn learn(&mut self) -> Result<(), FlowError> {
-        let output = match &mut self.backend {
+        let output = match &mut self.opened.transmitter {
             Transmitter::Live(live) => return live.learn(),
             Transmitter::Handed(output) => output,
         };
@@ -69,11 +69,16 @@ impl Sender {
         // Coarser sleeping is no error.
         let _ = nix::sys::prctl::set_timerslack(1);
         let window = Window { start: window.start + self.spec.flow.phase, ..window };
-        let report = match self.backend {
+        let report = match self.opened.transmitter {
             Transmitter::Live(live) => live.run(window, halt)?,
             Transmitter::Handed(output) => load::run(*output, &self.spec, window, halt)?,
         };
-        Ok(SenderReport { backend_reason: self.reason, ..report })
+        let spread = self.spec.flow.spread;
+        let ends = Ends {
+            from: spread.source(self.opened.from, 0),
+            to: spread.destination(self.spec.remote, 0),
+        };
+        Ok(SenderReport { backend_reason: self.opened.how, ends: Some(ends), ..report })
     }
 }
 

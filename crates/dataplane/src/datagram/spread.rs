@@ -105,9 +105,8 @@ impl Stations {
 
 #[inline]
 fn place(base: SocketAddr, ports: u16, range: Option<AddressBlock>, number: u64) -> SocketAddr {
-    let address = range.map_or(base.ip(), |range| range.at(number));
-    let offset = (number % u64::from(ports.max(1))) as u16;
-    SocketAddr::new(address, base.port().wrapping_add(offset))
+    let addresses = range.unwrap_or(AddressBlock::single(base.ip()));
+    addresses.end_at((base.port(), ports), number)
 }
 
 fn unsuitable(what: &str) -> FlowError {

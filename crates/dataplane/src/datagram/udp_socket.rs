@@ -1,6 +1,6 @@
 //! A connected UDP socket, and the checks that a flow's frames fit it and the route.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 
 use super::layout::{layout, mtu};
 use super::{Traffic, ports, socket};
@@ -21,9 +21,9 @@ pub(super) fn check(spec: &End<Traffic>) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// A socket from the flow's local address and a port of the kernel's choice to its receiver. The
-/// port is low enough for all source ports.
-pub(super) fn connect(spec: &End<Traffic>) -> Result<UdpSocket, FlowError> {
+/// A socket from the flow's local address and a port of the kernel's choice to its receiver, and
+/// what address and port that is. The port is low enough for all source ports.
+pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), FlowError> {
     let ipv6 = spec.remote.is_ipv6();
     if spec.local.is_ipv6() != ipv6 {
         return Err(FlowError::Unsuitable(format!(
@@ -43,7 +43,10 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<UdpSocket, FlowError> {
     if self::mtu(layout(ipv6, spec.flow.vlan), spec.flow.frames.largest()) > mtu {
         return Err(too_long(spec, Some(mtu)));
     }
-    Ok(udp)
+    let from = udp
+        .local_addr()
+        .map_err(|e| FlowError::kernel("read the port of udp socket to", spec.remote, e))?;
+    Ok((udp, from))
 }
 
 /// The frames exceed an MTU on their way.

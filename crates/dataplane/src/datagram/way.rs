@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use measure::Nanos;
+use measure::sequence::MOST_CONVERSATIONS;
 use netlink::{Link, Netlink};
 use wire::{MacAddr, Probe, UdpEndpoints};
 
@@ -21,9 +22,6 @@ const NEIGHBOUR_WAIT: Nanos = Nanos::from_secs(3);
 const NEIGHBOUR_POLL: Duration = Duration::from_millis(2);
 
 const UDP: u8 = 17;
-
-/// The kernel is asked for so many conversations' ways.
-const MOST_CONVERSATIONS: u64 = 4096;
 
 /// Where a flow's frames go, and from whom to whom.
 #[derive(Debug)]
@@ -83,7 +81,7 @@ impl Way {
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
-        for number in 1..spec.flow.spread.conversations().min(MOST_CONVERSATIONS) {
+        for number in 1..spec.flow.spread.conversations().min(MOST_CONVERSATIONS.into()) {
             let from = spec.flow.spread.source(way.source, number);
             let to = spec.flow.spread.destination(spec.remote, number);
             let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
@@ -103,7 +101,7 @@ impl Way {
         if hops.iter().all(|hop| *hop == first) {
             return Ok(way);
         }
-        if spec.flow.spread.conversations() > MOST_CONVERSATIONS {
+        if spec.flow.spread.conversations() > MOST_CONVERSATIONS.into() {
             return Err(Unfit::NotHere(format!(
                 "the kernel spreads the flow's conversations over several ways, and {} are more than \
                  the {MOST_CONVERSATIONS} that it is asked about",
@@ -116,10 +114,7 @@ impl Way {
 
     /// The way of the first conversation, and the gateway that it leads by.
     fn of_first(spec: &End<Traffic>) -> Result<(Self, Option<IpAddr>), Unfit> {
-        let reserved = udp_socket::connect(spec)?;
-        let source = reserved
-            .local_addr()
-            .map_err(|e| FlowError::kernel("read the port of udp socket to", spec.remote, e))?;
+        let (reserved, source) = udp_socket::connect(spec)?;
         let mut netlink = Netlink::open()?;
         let (address, ports) = (spec.remote.ip(), (source.port(), spec.remote.port()));
         let route = netlink.route_to(address, Some(source.ip()), ports.0, ports.1, UDP)?;

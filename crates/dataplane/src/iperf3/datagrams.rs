@@ -274,6 +274,7 @@ fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
         received: SequenceCounts { unique, highest, ..SequenceCounts::default() },
         at_device: None,
         conversations: Vec::new(),
+        ends: None,
         rejected: Rejected::default(),
         sending: sent.last.saturating_sub(sent.first.unwrap_or(sent.last)),
         // It does not tell when the first and the last came.
@@ -300,6 +301,7 @@ fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> 
         received: got.counts,
         at_device: None,
         conversations: Vec::new(),
+        ends: None,
         rejected: got.rejected,
         sending: elapsed,
         receiving: got.last.saturating_sub(got.first.unwrap_or(got.last)),

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -38,10 +38,12 @@ pub(super) struct Flow {
     pub peer_low: AtomicU64,
     pub peers: AtomicU64,
     pub limit: AtomicU64,
+    pub conversations: AtomicU64,
     pub sizes: AtomicU32,
     pub delays: AtomicU32,
     pub octets: [AtomicU32; SIZES],
-    pub next_expected: AtomicU64,
+    /// Of the only conversation, where there is one.
+    pub order: OrderMemory,
     pub first: AtomicU64,
     pub last: AtomicU64,
 }
@@ -51,8 +53,21 @@ pub(super) struct Flow {
 struct Flows([Flow; PLACES]);
 
 #[expect(unsafe_code, reason = "the program's memory")]
-// SAFETY: `repr(C)`, and every field of every flow is an atomic integer or an array of them.
+// SAFETY: `repr(C)`, and every field of every flow is an atomic integer, an array of them or an
+// `OrderMemory`.
 unsafe impl Shared for Flows {}
+
+/// `struct order` of `counter.bpf.c`.
+#[repr(C)]
+pub(super) struct OrderMemory {
+    pub next_expected: AtomicU64,
+    pub reordered: AtomicU64,
+    pub duplicated: AtomicU64,
+}
+
+#[expect(unsafe_code, reason = "the program's memory")]
+// SAFETY: `repr(C)`, and every field is an atomic integer.
+unsafe impl Shared for OrderMemory {}
 
 /// A counting program on an interface.
 #[derive(Debug)]
@@ -94,35 +109,66 @@ pub(super) fn on(index: u32, name: &str) -> Result<Arc<Attached>, Unfit> {
     Ok(attached)
 }
 
-/// What a flow's numbers are kept in: 64 a word.
-pub(super) fn numbers_shape(words: u32) -> MapShape {
-    MapShape {
-        kind: kind::ARRAY,
-        key_octets: 4,
-        value_octets: 8,
-        entries: words.max(1),
-        flags: flag::MEMORY | flag::INNER,
+/// The maps of each flow, as the program calls them.
+const OWN: [&str; 3] = ["numbers", "orders", "tallies"];
+
+/// What a flow has of its own, in [`OWN`]'s order: its numbers, 64 a word; the order of each
+/// conversation; and one tally a processor.
+#[derive(Debug)]
+pub(super) struct Own {
+    maps: [OwnedFd; 3],
+}
+
+impl Own {
+    /// All memory of a flow of so many numbers and conversations.
+    pub fn new(words: u32, conversations: u32) -> io::Result<Self> {
+        let shared = |value_octets, entries: u32| MapShape {
+            kind: kind::ARRAY,
+            key_octets: 4,
+            value_octets,
+            entries: entries.max(1),
+            flags: flag::MEMORY | flag::INNER,
+        };
+        let tallies = MapShape {
+            kind: kind::PER_CPU_ARRAY,
+            key_octets: 4,
+            value_octets: TALLY_OCTETS as u32,
+            entries: 1,
+            flags: 0,
+        };
+        let order = size_of::<OrderMemory>() as u32;
+        let [numbers, orders, tallies] = [shared(8, words), shared(order, conversations), tallies];
+        Ok(Self {
+            maps: [
+                bpf::create_map(OWN[0], numbers, None)?,
+                bpf::create_map(OWN[1], orders, None)?,
+                bpf::create_map(OWN[2], tallies, None)?,
+            ],
+        })
+    }
+
+    pub fn numbers(&self) -> &OwnedFd {
+        &self.maps[0]
+    }
+
+    pub fn orders(&self) -> &OwnedFd {
+        &self.maps[1]
+    }
+
+    pub fn tallies(&self) -> &OwnedFd {
+        &self.maps[2]
+    }
+
+    fn named(&self) -> impl Iterator<Item = (&'static str, BorrowedFd<'_>)> {
+        OWN.into_iter().zip(self.maps.iter().map(AsFd::as_fd))
     }
 }
 
-/// What a flow's counts are kept in: one tally a processor.
-pub(super) const TALLIES: MapShape = MapShape {
-    kind: kind::PER_CPU_ARRAY,
-    key_octets: 4,
-    value_octets: TALLY_OCTETS as u32,
-    entries: 1,
-    flags: 0,
-};
-
 impl Attached {
     fn new(index: u32, name: &str) -> Result<Self, Unfit> {
-        let like = || -> io::Result<(OwnedFd, OwnedFd)> {
-            let numbers = bpf::create_map("numbers", numbers_shape(1), None)?;
-            Ok((numbers, bpf::create_map("tallies", TALLIES, None)?))
-        };
-        let (numbers, tallies) =
-            like().map_err(|e| refusal("making the memory of an xdp program", &e))?;
-        let like = [("numbers", numbers.as_fd()), ("tallies", tallies.as_fd())];
+        let like =
+            Own::new(1, 1).map_err(|e| refusal("making the memory of an xdp program", &e))?;
+        let like: Vec<_> = like.named().collect();
         let programs = Programs::new("switchmark_recv", OBJECT, &[], &like)?;
         let program = programs.load("xdp", ProgramKind::Xdp { fragments: true })?;
         let (link, mode) = attach(&program, index, name)?;
@@ -143,7 +189,7 @@ impl Attached {
     pub fn settle(
         &self,
         identity: Identity,
-        (numbers, tallies): (&OwnedFd, &OwnedFd),
+        own: &Own,
         describe: impl FnOnce(&Flow),
     ) -> Result<u32, Unfit> {
         let mut taken = locked(&self.taken);
@@ -153,15 +199,17 @@ impl Attached {
             return Err(Unfit::NotHere(format!("{} has too many flows already", self.interface)));
         };
         let put = || -> io::Result<()> {
-            let map = |name| self.programs.map(name).map_err(|_| io::ErrorKind::NotFound);
-            bpf::place(map("numbers")?, place, numbers)?;
-            bpf::place(map("tallies")?, place, tallies)
+            own.named().try_for_each(|(name, map)| {
+                let maps = self.programs.map(name).map_err(|_| io::ErrorKind::NotFound)?;
+                bpf::place(maps, place, map)
+            })
         };
         put().map_err(|e| refusal("giving an xdp program its flow", &e))?;
         let flow = self.flow(place);
         flow.token.store(identity.token, Relaxed);
         flow.number.store(u32::from(identity.flow), Relaxed);
-        for fresh in [&flow.next_expected, &flow.first, &flow.last] {
+        let OrderMemory { next_expected, reordered, duplicated } = &flow.order;
+        for fresh in [next_expected, reordered, duplicated, &flow.first, &flow.last] {
             fresh.store(0, Relaxed);
         }
         describe(flow);
@@ -183,7 +231,7 @@ impl Attached {
     pub fn leave(&self, place: u32) {
         self.silence(place);
         let mut taken = locked(&self.taken);
-        for map in ["numbers", "tallies"] {
+        for map in OWN {
             if let Ok(map) = self.programs.map(map) {
                 // What stays there is overwritten by the next flow.
                 let _ = bpf::remove(map, place);

@@ -1,13 +1,14 @@
 //! The receiver inside the kernel: a program on the interface counts every frame of the flow, told
 //! apart by its sequence number, and drops it.
 //!
-//! Owns the flow's numbers and tallies. What no flow of ours claims goes on to the stack, and what
-//! then reaches the flow's own socket is not the flow's: that is counted here too. UDP checksums
-//! are not looked at, because the kernel leaves them undone in frames that never leave the host.
+//! Owns the flow's numbers, orders and tallies. What no flow of ours claims goes on to the stack,
+//! and what then reaches the flow's own socket is not the flow's: that is counted here too. UDP
+//! checksums are not looked at, because the kernel leaves them undone in frames that never leave
+//! the host.
 
 use std::fmt::{self, Write as _};
 use std::net::{IpAddr, UdpSocket};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use measure::Nanos;
 use measure::reading::Rejected;
-use measure::sequence::{Conversation, SequenceCounts};
+use measure::sequence::{Conversation, Order, Orders, SequenceCounts};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{MsgFlags, recv};
@@ -23,8 +24,10 @@ use std::sync::atomic::AtomicU64;
 use trial::topology::AddressBlock;
 use wire::Probe;
 
-use super::attached::{self, Attached, Flow, TALLIES, numbers_shape};
-use super::bpf::{self, Mode};
+use super::attached::{self, Attached, Flow, OrderMemory, Own};
+#[cfg(test)]
+use super::bpf;
+use super::bpf::Mode;
 use super::buckets;
 use super::memory::Mapped;
 use super::placed::Placed;
@@ -45,11 +48,12 @@ const MOST_STRAYS: usize = 100_000;
 pub(crate) struct Counter {
     attached: Arc<Attached>,
     place: u32,
+    own: Own,
     numbers: Mapped<AtomicU64>,
-    tallies: OwnedFd,
+    orders: Mapped<OrderMemory>,
     reserved: UdpSocket,
     identity: Identity,
-    conversations: u32,
+    tells_apart: bool,
     cpu: Option<usize>,
     /// Given up before the program, whose pollers these are.
     _placed: Option<Placed>,
@@ -63,17 +67,19 @@ impl Counter {
         let words = u32::try_from(spec.flow.limit.div_ceil(64)).map_err(|_| {
             Unfit::NotHere(format!("{} frames are too many to number", spec.flow.limit))
         })?;
+        let conversations = Orders::kept(spec.flow.spread.conversations());
         let make = || -> std::io::Result<_> {
-            let numbers = bpf::create_map("numbers", numbers_shape(words), None)?;
-            let memory = Mapped::new(&numbers, words.max(1) as usize * size_of::<u64>())?;
-            let tallies = bpf::create_map("tallies", TALLIES, None)?;
-            Ok((numbers, memory, tallies, reserved.try_clone()?))
+            let own = Own::new(words, conversations)?;
+            let numbers =
+                Mapped::new(own.numbers(), words.max(1) as usize * size_of::<AtomicU64>())?;
+            let orders =
+                Mapped::new(own.orders(), conversations as usize * size_of::<OrderMemory>())?;
+            Ok((own, numbers, orders, reserved.try_clone()?))
         };
-        let (numbers, memory, tallies, reserved) =
+        let (own, numbers, orders, reserved) =
             make().map_err(|e| refusal("making the memory of an xdp program", &e))?;
         let attached = attached::on(index, &name)?;
-        let place =
-            attached.settle(spec.identity, (&numbers, &tallies), |flow| describe(flow, spec))?;
+        let place = attached.settle(spec.identity, &own, |flow| describe(flow, spec))?;
         let mut how = match attached.mode {
             Mode::Native => format!("a program in the driver of {name} counts every frame"),
             Mode::Generic => format!(
@@ -97,11 +103,12 @@ impl Counter {
             _placed: placed,
             attached,
             place,
-            numbers: memory,
-            tallies,
+            own,
+            numbers,
+            orders,
             reserved,
             identity: spec.identity,
-            conversations: spec.flow.conversations,
+            tells_apart: spec.flow.tells_apart,
             cpu: spec.flow.cpu,
         };
         Ok((counter, how))
@@ -123,11 +130,12 @@ impl Counter {
     }
 
     fn report(&self) -> Result<ReceiverReport, FlowError> {
-        let tally = Tally::read(&self.tallies).map_err(|e| {
+        let tally = Tally::read(self.own.tallies()).map_err(|e| {
             FlowError::kernel("read what was counted at", &self.attached.interface, e)
         })?;
         let flow = self.attached.flow(self.place);
-        let highest = flow.next_expected.load(Acquire).checked_sub(1);
+        let orders = self.orders();
+        let in_order = orders.counts();
         let mut rejected = Rejected { malformed: tally.malformed, foreign: tally.foreign };
         rejected.merge(&self.strays());
         Ok(ReceiverReport {
@@ -136,14 +144,13 @@ impl Counter {
             delays: Some(buckets::histogram(&tally.delays)),
             received: SequenceCounts {
                 unique: tally.unique,
-                duplicated: tally.duplicated,
-                reordered: tally.reordered,
                 beyond_limit: tally.beyond_limit,
-                highest,
-                last_missing: highest
+                last_missing: in_order
+                    .highest
                     .and_then(|h| last_missing(self.numbers.all(), h, tally.unique)),
+                ..in_order
             },
-            conversations: self.conversations(highest),
+            conversations: self.conversations(&orders),
             rejected,
             receiving: Nanos(flow.last.load(Relaxed))
                 .saturating_sub(Nanos(flow.first.load(Relaxed))),
@@ -152,9 +159,24 @@ impl Counter {
         })
     }
 
-    fn conversations(&self, highest: Option<u64>) -> Vec<Conversation> {
+    fn orders(&self) -> Orders {
+        let several = self.orders.all();
+        let only = std::slice::from_ref(&self.attached.flow(self.place).order);
+        let each = if several.len() > 1 { several } else { only };
+        let each = each.iter().map(|order| Order {
+            next_expected: order.next_expected.load(Acquire),
+            reordered: order.reordered.load(Relaxed),
+            duplicated: order.duplicated.load(Relaxed),
+        });
+        each.collect()
+    }
+
+    fn conversations(&self, orders: &Orders) -> Vec<Conversation> {
+        if !self.tells_apart {
+            return Vec::new();
+        }
         let numbers = self.numbers.all();
-        Conversation::each(self.conversations, highest.map_or(0, |highest| highest + 1), |number| {
+        Conversation::each(orders, |number| {
             let word = numbers.get((number / 64) as usize);
             word.is_some_and(|word| word.load(Relaxed) & (1 << (number % 64)) != 0)
         })
@@ -222,6 +244,8 @@ fn describe(flow: &Flow, spec: &End<Traffic>) {
     flow.peers.store(u64::from(count.max(1)), Relaxed);
     flow.vlan.store(spec.flow.vlan.map_or(NO_VLAN, u32::from), Relaxed);
     flow.limit.store(spec.flow.limit, Relaxed);
+    let conversations = Orders::kept(spec.flow.spread.conversations());
+    flow.conversations.store(conversations.into(), Relaxed);
     flow.delays.store(1, Relaxed);
     let pattern = spec.flow.frames.pattern();
     flow.sizes.store(pattern.len() as u32, Relaxed);

@@ -257,6 +257,7 @@ impl LiveSender {
         SenderReport {
             backend: "xdp-live".to_owned(),
             backend_reason: String::new(),
+            ends: None,
             offered,
             sent,
             sending: last.saturating_sub(Nanos(load.first.load(Relaxed))),

@@ -9,7 +9,7 @@ use super::bpf;
 use super::buckets::BUCKETS;
 
 /// The counters before the two histograms.
-const COUNTERS: usize = 6;
+const COUNTERS: usize = 4;
 /// `struct tally` of `counter.bpf.c`.
 pub(super) const TALLY_OCTETS: usize = COUNTERS * 8 + 2 * BUCKETS * 4;
 
@@ -17,8 +17,6 @@ pub(super) const TALLY_OCTETS: usize = COUNTERS * 8 + 2 * BUCKETS * 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tally {
     pub unique: u64,
-    pub duplicated: u64,
-    pub reordered: u64,
     pub beyond_limit: u64,
     pub malformed: u64,
     pub foreign: u64,
@@ -42,17 +40,8 @@ impl Tally {
             }
         }
         let delays = buckets.split_off(BUCKETS);
-        let [unique, duplicated, reordered, beyond_limit, malformed, foreign] = counters;
-        Ok(Self {
-            unique,
-            duplicated,
-            reordered,
-            beyond_limit,
-            malformed,
-            foreign,
-            arrivals: buckets,
-            delays,
-        })
+        let [unique, beyond_limit, malformed, foreign] = counters;
+        Ok(Self { unique, beyond_limit, malformed, foreign, arrivals: buckets, delays })
     }
 }
 

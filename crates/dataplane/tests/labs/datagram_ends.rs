@@ -8,15 +8,13 @@ use dataplane::counters::{InterfaceCounters, host, interfaces};
 use dataplane::datagram::{Pace, Receiver, ReceiverReport, Sender, SenderReport, Spread, Traffic};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use lab::{Lab, LabSpec, Privilege, privilege, twin};
+use measure::sequence::repeats_after;
 use measure::{FrameMix, FrameSize, Nanos};
 use trial::record::Usage;
 use trial::{Backend, Reception};
 
 pub const IDENTITY: Identity = Identity { token: 0x5eed_0003, flow: 1 };
 pub const LIMIT: u64 = 20_000_000;
-/// Told apart by number, whatever the headers say.
-const CONVERSATIONS: u32 = 3;
-
 /// One flow at a time: two processors are few.
 static MACHINE: Mutex<()> = Mutex::new(());
 
@@ -112,7 +110,7 @@ pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> dataplane
         cpu: None,
         relieves_sender: false,
         phase: Nanos::ZERO,
-        conversations: CONVERSATIONS,
+        tells_apart: true,
         receiver_ahead_ns: 0,
     };
     dataplane::End { local: from.address, remote, identity: IDENTITY, flow }
@@ -195,7 +193,8 @@ pub fn check_conserved(ran: &Ran, flow: &Flow) {
     assert_eq!(ran.rx.counters["rx_packets"], sent.sent, "a cable loses nothing");
     check_octets(ran, flow);
     let each = got.conversations.iter();
-    assert_eq!(each.clone().count(), CONVERSATIONS as usize);
+    let ports = [flow.spread.source_ports, flow.spread.destination_ports];
+    assert_eq!(each.clone().count() as u64, repeats_after(ports.map(u64::from)));
     assert_eq!(each.map(|own| own.received).sum::<u64>(), got.received.unique);
     let lost = got.received.lost(sent.sent);
     assert_eq!(lost, got.socket_drops, "what is lost, the receiver dropped");

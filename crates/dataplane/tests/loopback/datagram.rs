@@ -40,7 +40,7 @@ fn sender(port: u16, frame_size: FrameSize, pace: Pace) -> End<Traffic> {
         cpu: None,
         relieves_sender: false,
         phase: Nanos::ZERO,
-        conversations: 0,
+        tells_apart: false,
         receiver_ahead_ns: 0,
     };
     End { local: LOCAL, remote: SocketAddr::new(LOCAL, port), identity: IDENTITY, flow }

@@ -1,10 +1,12 @@
 //! What came of each of the conversations that one flow goes round through: which of its frames
-//! never came, and in which runs.
+//! never came and in which runs, how many came late and how many again.
 //!
 //! Owns the numbering: of so many conversations, number n is one of the n modulo so many. Never
 //! decides what a run means, and knows no clock: at a constant rate a number is a moment.
 
 use serde::{Deserialize, Serialize};
+
+use super::{Order, Orders};
 
 /// Runs that are remembered of each conversation; of more the longest are.
 pub const MOST_GAPS: usize = 16;
@@ -18,6 +20,12 @@ pub struct Conversation {
     pub last: Option<u64>,
     /// Runs of its own frames that never came though a later one did, in order.
     pub gaps: Vec<Gap>,
+    /// First arrivals below its own next expected number (RFC 4737 §3.3).
+    #[serde(default)]
+    pub reordered: u64,
+    /// Arrivals of its own numbers that had arrived before.
+    #[serde(default)]
+    pub duplicated: u64,
 }
 
 /// A run of a conversation's frames that never came.
@@ -41,11 +49,17 @@ pub fn repeats_after(counts: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 impl Conversation {
-    /// Each of `count` conversations, told by which numbers below `end` came.
-    pub fn each(count: u32, end: u64, came: impl Fn(u64) -> bool) -> Vec<Self> {
-        let mut all = vec![(Self::default(), 0u64); count as usize];
-        let stride = u64::from(count.max(1));
-        for number in 0..if all.is_empty() { 0 } else { end } {
+    /// Each of those whose orders are known, by which numbers came.
+    pub fn each(orders: &Orders, came: impl Fn(u64) -> bool) -> Vec<Self> {
+        let own = orders.each();
+        let of = |order: &Order| Self {
+            reordered: order.reordered,
+            duplicated: order.duplicated,
+            ..Self::default()
+        };
+        let mut all: Vec<(Self, u64)> = own.iter().map(|order| (of(order), 0)).collect();
+        let stride = all.len() as u64;
+        for number in 0..orders.end() {
             let (conversation, missing) = &mut all[(number % stride) as usize];
             if !came(number) {
                 *missing += 1;
@@ -89,6 +103,7 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SequenceTracker;
     use super::*;
 
     #[test]
@@ -101,16 +116,24 @@ mod tests {
         assert_eq!(repeats_after([u64::MAX, u64::MAX - 1]), u64::MAX);
     }
 
+    fn each(count: u32, end: u64, came: impl Fn(u64) -> bool) -> Vec<Conversation> {
+        let mut tracker = SequenceTracker::of_conversations(end, count.into());
+        for number in (0..end).filter(|number| came(*number)) {
+            tracker.arrive(number);
+        }
+        tracker.conversations()
+    }
+
     #[test]
     fn each_conversation_has_its_own_runs() {
         // Of three, the second loses 4 and 7, the third its first and all from 8 on.
         let lost = [2, 4, 7, 8, 11];
-        let all = Conversation::each(3, 13, |number| !lost.contains(&number));
-        assert_eq!(all[0], Conversation { received: 5, last: Some(12), gaps: Vec::new() });
-        let gaps = vec![Gap { first: 4, frames: 2 }];
-        assert_eq!(all[1], Conversation { received: 2, last: Some(10), gaps });
-        let gaps = vec![Gap { first: 2, frames: 1 }];
-        assert_eq!(all[2], Conversation { received: 1, last: Some(5), gaps });
+        let all = each(3, 13, |number| !lost.contains(&number));
+        let gap = |first, frames| vec![Gap { first, frames }];
+        let told = |one: &Conversation| (one.received, one.last, one.gaps.clone());
+        assert_eq!(told(&all[0]), (5, Some(12), Vec::new()));
+        assert_eq!(told(&all[1]), (2, Some(10), gap(4, 2)));
+        assert_eq!(told(&all[2]), (1, Some(5), gap(2, 1)));
         let own = |at| Conversation::sent((at, 3), 13);
         assert_eq!([own(0), own(1), own(2)], [5, 4, 4]);
         assert_eq!(all[2].tail((2, 3), 13), Some(Gap { first: 8, frames: 2 }));
@@ -122,7 +145,7 @@ mod tests {
     fn the_longest_runs_are_remembered() {
         // Every second frame is missing, and once a hundred.
         let came = |number: u64| number % 2 == 1 && !(500..600).contains(&number);
-        let all = Conversation::each(1, 2_000, came);
+        let all = each(1, 2_000, came);
         assert_eq!(all[0].gaps.len(), MOST_GAPS);
         assert!(all[0].gaps.contains(&Gap { first: 500, frames: 101 }), "{:?}", all[0].gaps);
         assert!(all[0].gaps.is_sorted());

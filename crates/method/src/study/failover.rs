@@ -11,6 +11,7 @@ mod sharing;
 
 use std::collections::BTreeMap;
 
+use measure::sequence::MOST_CONVERSATIONS;
 use measure::{FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,7 @@ use trial::{
 use cell::CellData;
 
 /// Flows that are told apart, at most: each has its own books.
-pub const MOST_FLOWS: u64 = 4096;
+pub const MOST_FLOWS: u64 = MOST_CONVERSATIONS as u64;
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The failover study on a testbed whose trials are scripted: which frames are lost follows from
 //! what was done, and each figure has to tell that.
 
-use measure::sequence::{Conversation, SequenceTracker};
+use measure::sequence::SequenceTracker;
 use measure::{Histogram, Nanos};
 use method::{FailoverSpec, SpecProblem, StudySpec};
 use page::{Caveat, Figure, Key, Metric, Verdict};
@@ -65,14 +65,14 @@ fn record(trial: &Trial, loses: Loses) -> TrialRecord {
         let FlowKind::Datagrams(asked) = &flow.kind else { panic!("datagrams are asked for") };
         let Schedule::Paced(rate) = asked.schedule else { panic!("they are paced") };
         assert!(asked.conversations, "flows are told apart");
-        let count = asked.told_apart();
+        let count = asked.headers.spread.conversations();
         let sent = (rate.0 * trial.phases.load.as_secs_f64()).round() as u64;
         let came = |number: u64| {
             let at = number as f64 / rate.0 * 1e3;
-            let flow = number % u64::from(count);
+            let flow = number % count;
             !loses(Lost { deed, flow, at, done, undone, block: trial.block })
         };
-        let mut tracker = SequenceTracker::new(sent);
+        let mut tracker = SequenceTracker::of_conversations(sent, count);
         (0..sent).filter(|number| came(*number)).for_each(|number| {
             tracker.arrive(number);
         });
@@ -80,7 +80,7 @@ fn record(trial: &Trial, loses: Loses) -> TrialRecord {
         let whole = one_way(trial.phases.load, sent, received.unique);
         FlowRecord::Datagrams(DatagramsRecord {
             received,
-            conversations: Conversation::each(count, sent, came),
+            conversations: tracker.conversations(),
             arrivals: Histogram::new(),
             ..whole
         })

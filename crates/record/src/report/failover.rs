@@ -1,18 +1,15 @@
 //! The failover study on the page: for how long flows were interrupted by what was done, and by its
-//! being undone; what became of the frames; and how many flows were down over time. Computes
-//! nothing but sums.
+//! being undone; what became of the frames; and what became of each flow. Computes nothing but
+//! sums.
+
+mod flows;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use measure::sequence::Conversation;
 use method::FailoverSpec;
-use page::{
-    Answer, Axis, Block, Caveat, Cell, Figure, Image, Key, Metric, Picture, Plot, Point, Reply,
-    Scale, Section, Series, Table,
-};
-use trial::record::{DatagramsRecord, FlowRecord};
-use trial::{Deed, FlowKind, Schedule, Trial, TrialRecord};
+use page::{Answer, Block, Caveat, Cell, Figure, Key, Metric, Reply, Section, Table};
+use trial::{Trial, TrialRecord};
 
 use super::reading;
 use super::stated::stated;
@@ -22,9 +19,6 @@ use crate::words;
 /// What tells one case from another.
 const CASE: [Key; 6] =
     [Key::Device, Key::Variant, Key::Deed, Key::FlowsBy, Key::Direction, Key::Phase];
-/// No more pictures than these.
-const MOST_PICTURES: usize = 12;
-
 /// All trials of other studies.
 pub(super) fn other_trials(
     records: Cow<'_, [(Trial, TrialRecord)]>,
@@ -115,7 +109,8 @@ pub(super) fn section(
         return None;
     }
     let mut blocks: Vec<Block> = outages(&cases).into_iter().map(Block::Table).collect();
-    blocks.extend(over_time(records));
+    blocks.extend(flows::over_time(records));
+    blocks.extend(flows::together(records).map(Block::Table));
     blocks.extend(sharing(&cases).map(Block::Table));
     blocks.push(Block::Table(frames(&cases)));
     let heading = "Failover".to_owned();
@@ -225,7 +220,8 @@ fn frames(cases: &[Case<'_>]) -> Table {
     };
     let head =
         ["what was done", "device", "lost", "reordered", "duplicated", "silent flows", "trials"];
-    let note = "Frames of a whole trial, all flows together. A silent flow is one of which not one \
+    let note = "Frames of a whole trial, summed over its flows; reordered: behind a later \
+                one of the same flow. A silent flow is one of which not one \
                 frame came: a path that carries nothing.";
     Table::new("What became of the frames", head)
         .sparing(&["trials"])
@@ -380,82 +376,4 @@ fn undone(case: &Case<'_>) -> String {
         (None, Some(most)) => format!(" Undoing it {}.", bound(longest, most)),
         (None, None) => String::new(),
     }
-}
-
-/// How many flows were down, from one moment to the next, in the first valid trial of each deed.
-fn over_time(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
-    let mut seen = BTreeSet::new();
-    let mut pictures = Vec::new();
-    for (trial, record) in records {
-        let usable = is_own(trial) && !trial.events.is_empty() && record.outcome.is_valid();
-        let key = (trial.label.clone(), Who::of_trial(trial));
-        if !usable || pictures.len() == MOST_PICTURES || !seen.insert(key) {
-            continue;
-        }
-        pictures.extend(picture(trial, record));
-    }
-    if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
-}
-
-fn picture(trial: &Trial, record: &TrialRecord) -> Option<Picture> {
-    let mut series = Vec::new();
-    let mut most: f64 = 1.0;
-    for (flow, done) in trial.flows.iter().zip(&record.flows) {
-        let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) = (&flow.kind, done) else {
-            return None;
-        };
-        let Schedule::Paced(rate) = asked.schedule else { return None };
-        let line = down(seen, 1.0 / rate.0);
-        most = line.iter().map(|(_, flows)| *flows).fold(most, f64::max);
-        let name = format!("{} → {}", flow.from.host, flow.to.host);
-        let (colour, points) = (Some(series.len()), Vec::new());
-        series.push(Series { name, colour, dashed: false, points, line });
-    }
-    let events = trial.events.iter().zip(&record.device.deeds);
-    for (event, done) in events {
-        let at = done.at.as_secs_f64();
-        let text = format!("{} at {} s", event.deed, words::trimmed(at, 3));
-        let point = Point { x: at, y: 0.0, whisker: None, text };
-        let name = match &event.deed {
-            Deed::Undo { .. } => "undone".to_owned(),
-            other => other.to_string(),
-        };
-        let line = vec![(at, 0.0), (at, most)];
-        series.push(Series { name, colour: None, dashed: true, points: vec![point], line });
-    }
-    let end = trial.phases.load.as_secs_f64();
-    let x = Axis::exact("seconds since the load began", [0.0, end].into_iter(), |v| {
-        words::trimmed(v, 3)
-    });
-    let y = Axis::over("flows interrupted", Scale::Linear, [0.0, most].into_iter(), |v| {
-        words::trimmed(v, 1)
-    });
-    let who = Who::of_trial(trial).name();
-    let title = format!("Flows interrupted over time: {}, {who}", trial.label);
-    let caption = format!("{title}. The first valid trial; dashed, what was done and when.");
-    Some(Picture { image: Image::Plot(Plot { title, x, y, series }), caption })
-}
-
-/// The number of flows of which frames were missing, as steps. A single frame is no interruption.
-fn down(seen: &DatagramsRecord, spacing: f64) -> Vec<(f64, f64)> {
-    let count = seen.conversations.len() as u32;
-    let at = |number: u64| number as f64 * spacing;
-    let mut changes: Vec<(f64, f64)> = Vec::new();
-    for (place, conversation) in (0..).zip(&seen.conversations) {
-        let tail = Conversation::tail(conversation, (place, count), seen.sent);
-        for gap in conversation.gaps.iter().chain(&tail).filter(|gap| gap.frames > 1) {
-            changes.push((at(gap.first), 1.0));
-            changes.push((at(gap.first + gap.frames * u64::from(count)), -1.0));
-        }
-    }
-    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut line = vec![(0.0, 0.0)];
-    let mut flows = 0.0;
-    for (moment, by) in changes {
-        line.push((moment, flows));
-        flows += by;
-        line.push((moment, flows));
-    }
-    line.push((at(seen.sent), flows));
-    line
 }

@@ -231,6 +231,7 @@ pub fn datagram_record(
         received: SequenceCounts { unique, ..SequenceCounts::default() },
         at_device: None,
         conversations: Vec::new(),
+        ends: None,
         rejected: Rejected { malformed: 0, foreign: 3 },
         sending: trial.phases.load,
         receiving: trial.phases.load,

@@ -113,6 +113,7 @@ fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord 
     DatagramsRecord {
         backend: sender.backend,
         backend_reason: sender.backend_reason,
+        ends: sender.ends.map(Box::new),
         offered: sender.offered,
         sent: sender.sent,
         receiver: receiver.backend,
@@ -246,6 +247,7 @@ mod tests {
         SideReport::Sender(SenderReport {
             backend: "udp".into(),
             backend_reason: "asked for".into(),
+            ends: None,
             offered: 12,
             sent: 11,
             sending: Nanos(100),

@@ -86,7 +86,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
         cpu: (port % 3 == 0).then_some(limit as usize % 7),
         relieves_sender: port % 5 == 0,
         phase: Nanos(limit),
-        conversations: u32::from(port),
+        tells_apart: port.is_multiple_of(2),
         receiver_ahead_ns: -i64::from(port),
     })
 }

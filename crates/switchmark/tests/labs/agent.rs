@@ -386,7 +386,7 @@ fn traffic(gap_ns: f64) -> Traffic {
         cpu: None,
         relieves_sender: false,
         phase: Nanos::ZERO,
-        conversations: 0,
+        tells_apart: false,
         receiver_ahead_ns: 0,
     }
 }

@@ -13,7 +13,10 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use record::Store;
 use serde_json::Value;
+use trial::FlowKind;
+use trial::record::{Ends, FlowRecord};
 
 use super::harness::spaces::{ip, space};
 use super::harness::{Scratch, alone, find, full, json, switchmark, wait_for};
@@ -234,6 +237,54 @@ fn shares_are_those_of_the_kernels_hash() {
             assert!((8.0..48.0).contains(&silent), "an eighth, but for chance: {silent}");
         }
     }
+}
+
+/// Whether the kernel of r1 sends a flow over a path.
+fn takes(path: &str, ends: Ends) -> bool {
+    let Ends { from, to } = ends;
+    let [source, destination, sport, dport] = [
+        from.ip().to_string(),
+        to.ip().to_string(),
+        from.port().to_string(),
+        to.port().to_string(),
+    ];
+    let mut command = Command::new(find("ip").expect("looked for before"));
+    command.args(["-n", &space("r1"), "-j", "route", "get", &destination, "from", &source]);
+    command.args(["iif", "lan", "ipproto", "udp", "sport", &sport, "dport", &dport]);
+    let output = command.stdin(Stdio::null()).output().expect("starts");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    told[0]["dev"] == path
+}
+
+/// The kernel itself is asked for each flow's path.
+#[test]
+fn flows_interrupted_together_are_those_of_one_path() {
+    const TEST: &str = "flows_interrupted_together_are_those_of_one_path";
+    let Some(_alone) = alone(TEST, &["ip", "nft"]) else { return };
+    let scratch = Scratch::new("failover-together");
+    let bed = Bed::new(&scratch, Plan { paths: 2, hash_policy: 1, routing: Routing::Fixed });
+    let mut args = vec!["--deed", "blackhole-1", "--flows", "64", "--rate", "200pps"];
+    args.extend(["--blocks", "1", "--away", "300ms", "--after", "300ms", "--journal", "j.db"]);
+    figures(&bed.file, &args);
+    let store = Store::open(&scratch.path("j.db")).expect("a journal");
+    let run = store.runs().expect("runs").remove(0);
+    let records = store.records(&run.id).expect("records");
+    let done = records.iter().find(|(trial, _)| !trial.events.is_empty()).expect("a deed");
+    let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) =
+        (&done.0.flows[0].kind, &done.1.flows[0])
+    else {
+        panic!("datagrams: {done:?}")
+    };
+    let first = seen.ends.as_deref().expect("addresses and ports");
+    assert_eq!(seen.conversations.len(), 64);
+    let mut over_first = 0;
+    for (place, conversation) in (0..).zip(&seen.conversations) {
+        let ends = first.of_frame(asked.headers.spread, place);
+        let interrupted = conversation.gaps.iter().any(|gap| gap.frames > 1);
+        assert_eq!(interrupted, takes("p1", ends), "{ends:?}: {conversation:?}");
+        over_first += u32::from(interrupted);
+    }
+    assert!((8..56).contains(&over_first), "half of them, but for chance: {over_first}");
 }
 
 /// Whatever ends a run while something is done to a device: it is undone.

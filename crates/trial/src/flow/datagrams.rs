@@ -191,12 +191,6 @@ impl Default for Spread {
 }
 
 impl Datagrams {
-    /// How many conversations are told apart; 0 where none are.
-    pub fn told_apart(&self) -> u32 {
-        let all = self.headers.spread.conversations();
-        if self.conversations { u32::try_from(all).unwrap_or(u32::MAX) } else { 0 }
-    }
-
     /// Frames of one kind, plain UDP over IPv4, counted by what the testbed finds best.
     pub fn plain(
         frames: impl Into<FrameMix>,

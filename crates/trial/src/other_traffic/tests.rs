@@ -35,6 +35,7 @@ fn frames(sent: u64, came: u64) -> FlowRecord {
         received: SequenceCounts { unique: came, ..SequenceCounts::default() },
         at_device: None,
         conversations: Vec::new(),
+        ends: None,
         rejected: Rejected::default(),
         sending: Nanos::from_millis(200),
         receiving: Nanos::from_millis(200),

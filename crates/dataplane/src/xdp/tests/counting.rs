@@ -38,8 +38,12 @@ fn the_program_counts_as_the_tracker_does() {
         let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
         let mut spec = receiver_spec(&asked, to, from);
         spec.flow.limit = limit;
+        // Perhaps of more conversations than there are numbers.
+        spec.flow.spread.source_ports = 1 + (seed % 8) as u16;
+        spec.flow.tells_apart = true;
         let (counter, _) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
-        let mut tracker = SequenceTracker::new(limit);
+        let conversations = spec.flow.spread.conversations();
+        let mut tracker = SequenceTracker::of_conversations(limit, conversations);
         let (mut malformed, mut foreign) = (0, 0);
         for _ in 0..draw(500) {
             let number = draw(limit + 3);
@@ -64,6 +68,7 @@ fn the_program_counts_as_the_tracker_does() {
         let report = counter.run(Window { start: now, stop: now, closed: now }, &Halt::new());
         let report = report.expect("report");
         assert_eq!(report.received, tracker.counts(), "seed {seed}, limit {limit}");
+        assert_eq!(report.conversations, tracker.conversations(), "seed {seed}, limit {limit}");
         assert_eq!((report.rejected.malformed, report.rejected.foreign), (malformed, foreign));
     }
 }

@@ -127,7 +127,7 @@ fn traffic(asked: &Asked) -> Traffic {
         cpu: asked.cpus.0,
         relieves_sender: asked.relieves_sender,
         phase: Nanos::ZERO,
-        conversations: 0,
+        tells_apart: false,
         receiver_ahead_ns: 0,
     }
 }

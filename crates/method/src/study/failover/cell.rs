@@ -43,8 +43,6 @@ impl Phase {
 pub(super) struct Hit {
     /// Frames of the longest run that never came.
     pub(super) longest: u64,
-    /// All frames of runs that began in this phase.
-    pub(super) lost: u64,
     /// When the first frame lost was due.
     pub(super) begins: f64,
     /// When the frame after the longest run was due; none where nothing came any more.
@@ -244,12 +242,12 @@ fn hits(
             (false, true) => Phase::Restoration,
         };
         let ends = over.then_some(ends);
-        let new = Hit { longest: gap.frames, lost: gap.frames, begins, ends };
+        let new = Hit { longest: gap.frames, begins, ends };
         hits[phase as usize] = Some(match hits[phase as usize] {
             None => new,
             Some(old) => {
                 let longer = if new.longest > old.longest { new } else { old };
-                Hit { lost: old.lost + new.lost, begins: old.begins.min(begins), ..longer }
+                Hit { begins: old.begins.min(begins), ..longer }
             }
         });
     }
@@ -266,31 +264,31 @@ mod tests {
     fn of(gaps: &[(u64, u64)], last: u64) -> [Option<Hit>; 2] {
         let gaps: Vec<Gap> = gaps.iter().map(|&(first, frames)| Gap { first, frames }).collect();
         let received = last + 1 - gaps.iter().map(|gap| gap.frames).sum::<u64>();
-        let own = Conversation { received, last: Some(last), gaps };
+        let own = Conversation { received, last: Some(last), gaps, ..Conversation::default() };
         hits(&own, ((0, 1), 500), (1e6, 5e6), [100e6, 300e6])
     }
 
     #[test]
     fn a_loss_belongs_to_what_came_before_it() {
-        let hit = |longest, lost, begins: f64, ends: Option<f64>| {
+        let hit = |longest, begins: f64, ends: Option<f64>| {
             let (begins, ends) = (begins * 1e6, ends.map(|ends| ends * 1e6));
-            Some(Hit { longest, lost, begins, ends })
+            Some(Hit { longest, begins, ends })
         };
         for (gaps, last, expected) in [
             // Before the deed: nobody's.
             (&[(20, 30)][..], 499, [None, None]),
-            (&[(101, 50)], 499, [hit(50, 50, 101.0, Some(151.0)), None]),
+            (&[(101, 50)], 499, [hit(50, 101.0, Some(151.0)), None]),
             // Two, the longer of which is the interruption.
-            (&[(101, 5), (110, 50)], 499, [hit(50, 55, 101.0, Some(160.0)), None]),
+            (&[(101, 5), (110, 50)], 499, [hit(50, 101.0, Some(160.0)), None]),
             // Under way as the deed came, and over as it was undone.
-            (&[(99, 202)], 499, [hit(202, 202, 99.0, Some(301.0)), None]),
-            (&[(310, 4)], 499, [None, hit(4, 4, 310.0, Some(314.0))]),
+            (&[(99, 202)], 499, [hit(202, 99.0, Some(301.0)), None]),
+            (&[(310, 4)], 499, [None, hit(4, 310.0, Some(314.0))]),
             // A sender that was late had not sent them as it was undone; or they were lost before.
-            (&[(297, 50)], 499, [None, hit(50, 50, 297.0, Some(347.0))]),
-            (&[(297, 2)], 499, [hit(2, 2, 297.0, Some(299.0)), None]),
+            (&[(297, 50)], 499, [None, hit(50, 297.0, Some(347.0))]),
+            (&[(297, 2)], 499, [hit(2, 297.0, Some(299.0)), None]),
             // Never back.
-            (&[], 150, [hit(349, 349, 151.0, None), None]),
-            (&[], 399, [None, hit(100, 100, 400.0, None)]),
+            (&[], 150, [hit(349, 151.0, None), None]),
+            (&[], 399, [None, hit(100, 400.0, None)]),
         ] {
             assert_eq!(of(gaps, last), expected, "{gaps:?} {last}");
         }

@@ -41,7 +41,7 @@ impl Scene<'_> {
                 && self.lanes.lane(flow.id).of == 1
                 && cpu(&flow.to.host) != cpu(&flow.from.host),
             phase: self.phase(flow, datagrams.schedule),
-            conversations: datagrams.told_apart(),
+            tells_apart: datagrams.conversations,
             receiver_ahead_ns: self.allowance(flow),
         })
     }
