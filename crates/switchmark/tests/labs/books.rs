@@ -10,6 +10,7 @@ mod one_ended;
 mod open_vswitch;
 mod pauses;
 mod router;
+mod same;
 mod slow_agent;
 
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Backend, FlowKind, Gate, Schedule, Trial};
 
 use super::harness::spaces::{Spaces, call, host_table, ip, space};
-use super::harness::{Guest, Scratch, alone, datagrams, full, json, snmpd, switchmark, trial};
+use super::harness::{Guest, Scratch, alone, datagrams, full, snmpd, switchmark, trial};
 
 const BY_COMMANDS: &str = r#"
 [[device.counters]]
@@ -401,56 +402,5 @@ fn a_slow_device_does_not_stretch_the_load() {
         let longest = Nanos::from_millis(250);
         assert!(seen.sending < longest || !seen_to_the_end(&record), "{:?}", seen.sending);
         assert!(record.device.readings[0].waited >= Nanos::from_millis(300));
-    }
-}
-
-/// A/A: runs with the switch asked and without. Asking must change no figure.
-#[test]
-fn asking_changes_no_figure() {
-    if !full() {
-        eprintln!("skipped: asking_changes_no_figure takes minutes of a quiet machine");
-        return;
-    }
-    let programs = ["ip", "tc", "snmpd", "chrt", "taskset"];
-    let Some(_alone) = alone("asking_changes_no_figure", &programs) else { return };
-    let scratch = Scratch::new("books-same");
-    let wires = Wires::new(&scratch, BY_SNMP, true);
-    let asked = std::fs::read_to_string(&wires.file).expect("a testbed file");
-    let counters = asked.find("[[device.counters]]").expect("they are there");
-    let hosts = asked.find("[[host]]").expect("they are there");
-    let unasked = [&asked[..counters], &asked[hosts..]].concat();
-    std::fs::write(scratch.path("unasked.toml"), unasked).expect("writes");
-    let bucket = ["tbf", "rate", "50mbit", "burst", "20k", "limit", "30k"];
-    tc("switch", &[&["qdisc", "add", "dev", "swp2", "root"][..], &bucket].concat());
-    // What this machine does beside makes round trips of two processors differ by a tenth from
-    // trial to trial, asked or not: before its other business, on one, they do not.
-    let program = |args: &[&str]| {
-        let mut command = Command::new("chrt");
-        command.args(["--rr", "20"]);
-        if args[0] == "latency" {
-            command.args(["taskset", "--cpu-list", "0"]);
-        }
-        command.arg(switchmark()).args(args).args(["--json", "--journal", "j.db"]);
-        command.current_dir(scratch.folder()).stdin(Stdio::null());
-        json(&command.output().expect("it starts"))
-    };
-    let flood = ["forwarding", "--flood", "-t", "1", "--size", "512,1518", "--blocks", "10"];
-    let latency = ["latency", "--protocol", "udp", "-t", "0.3", "--size", "64", "--blocks", "120"];
-    for (study, of) in [(&flood[..], "received"), (&latency[..], "rtt")] {
-        let [plain, read] = ["unasked.toml", "bench.toml"].map(|file| {
-            let run = program(&[study, &["-q", "--seed", "1", "--testbed", file]].concat());
-            run["run"].as_str().expect("an id").to_owned()
-        });
-        let compared = program(&["compare", &plain, &read, "--margin", "1%"]);
-        println!("{}", compared["sentence"].as_str().unwrap_or_default());
-        let rows = compared["differences"].as_array().expect("rows").iter();
-        let rows: Vec<_> = rows.filter(|row| row["where"]["of"] == of).collect();
-        assert!(!rows.is_empty(), "{compared}");
-        for row in rows {
-            let decision = row["where"]["decision"].as_str().expect("one");
-            // What is rare in a trial no hundred trials tell to a hundredth.
-            let rare = row["where"]["of_quantile"].as_f64().is_some_and(|of| of > 0.5);
-            assert!(decision == "equivalent" || (rare && decision != "different"), "{row:#}");
-        }
     }
 }
