@@ -25,6 +25,7 @@ mod schedule;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::Sum;
 
 use measure::Picos;
 
@@ -89,19 +90,31 @@ impl PortCounts {
     /// What was counted since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
+        self.with(earlier, |later, earlier| later - earlier)
+    }
+
+    /// Each count with the same one of another.
+    fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            entered: self.entered - earlier.entered,
-            delivered: self.delivered - earlier.delivered,
-            copies: self.copies - earlier.copies,
-            dropped: self.dropped - earlier.dropped,
-            dropped_out: self.dropped_out - earlier.dropped_out,
-            broken_in: self.broken_in - earlier.broken_in,
-            broken_out: self.broken_out - earlier.broken_out,
-            damaged_in: self.damaged_in - earlier.damaged_in,
-            damaged_out: self.damaged_out - earlier.damaged_out,
-            pauses: self.pauses - earlier.pauses,
-            paused: self.paused - earlier.paused,
+            entered: of(self.entered, other.entered),
+            delivered: of(self.delivered, other.delivered),
+            copies: of(self.copies, other.copies),
+            dropped: of(self.dropped, other.dropped),
+            dropped_out: of(self.dropped_out, other.dropped_out),
+            broken_in: of(self.broken_in, other.broken_in),
+            broken_out: of(self.broken_out, other.broken_out),
+            damaged_in: of(self.damaged_in, other.damaged_in),
+            damaged_out: of(self.damaged_out, other.damaged_out),
+            pauses: of(self.pauses, other.pauses),
+            paused: Picos(of(self.paused.0, other.paused.0)),
         }
+    }
+}
+
+/// Of several edges together.
+impl Sum for PortCounts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, one| sum.with(&one, |sum, one| sum + one))
     }
 }
 

@@ -148,22 +148,7 @@ pub fn send(network: &mut Network, loads: &[Load], begin: Picos) -> Book {
 
 /// The sum over all edges.
 pub fn total(network: &Network) -> PortCounts {
-    let mut sum = PortCounts::default();
-    for edge in 0..network.edges() {
-        let counts = network.counts(Edge(edge));
-        sum.entered += counts.entered;
-        sum.delivered += counts.delivered;
-        sum.copies += counts.copies;
-        sum.dropped += counts.dropped;
-        sum.dropped_out += counts.dropped_out;
-        sum.broken_in += counts.broken_in;
-        sum.broken_out += counts.broken_out;
-        sum.damaged_in += counts.damaged_in;
-        sum.damaged_out += counts.damaged_out;
-        sum.pauses += counts.pauses;
-        sum.paused += counts.paused;
-    }
-    sum
+    (0..network.edges()).map(|edge| network.counts(Edge(edge))).sum()
 }
 
 pub fn assert_conserved(network: &Network) {
