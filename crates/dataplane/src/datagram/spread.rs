@@ -40,7 +40,7 @@ impl Spread {
     }
 
     /// Frames until the addresses and ports of IP repeat.
-    pub(crate) fn conversations(&self) -> u64 {
+    pub fn conversations(&self) -> u64 {
         let addresses = |range: Option<AddressBlock>| range.map_or(1, |range| range.count);
         let counts = [
             self.source_ports,

@@ -11,12 +11,13 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use measure::sequence::Conversation;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::Store;
 use serde_json::Value;
-use trial::FlowKind;
 use trial::record::{Ends, FlowRecord};
+use trial::{FlowKind, Trial};
 
 use super::harness::spaces::{ip, space};
 use super::harness::{Scratch, alone, find, full, json, switchmark, wait_for};
@@ -256,35 +257,58 @@ fn takes(path: &str, ends: Ends) -> bool {
     told[0]["dev"] == path
 }
 
-/// The kernel itself is asked for each flow's path.
-#[test]
-fn flows_interrupted_together_are_those_of_one_path() {
-    const TEST: &str = "flows_interrupted_together_are_those_of_one_path";
-    let Some(_alone) = alone(TEST, &["ip", "nft"]) else { return };
-    let scratch = Scratch::new("failover-together");
-    let bed = Bed::new(&scratch, Plan { paths: 2, hash_policy: 1, routing: Routing::Fixed });
-    let mut args = vec!["--deed", "blackhole-1", "--flows", "64", "--rate", "200pps"];
-    args.extend(["--blocks", "1", "--away", "300ms", "--after", "300ms", "--journal", "j.db"]);
-    figures(&bed.file, &args);
+/// What came of each flow of the first trial of a run, with its addresses and ports.
+fn flows(scratch: &Scratch, is_wanted: impl Fn(&Trial) -> bool) -> Vec<(Ends, Conversation)> {
     let store = Store::open(&scratch.path("j.db")).expect("a journal");
     let run = store.runs().expect("runs").remove(0);
     let records = store.records(&run.id).expect("records");
-    let done = records.iter().find(|(trial, _)| !trial.events.is_empty()).expect("a deed");
+    let (trial, record) = records.iter().find(|(trial, _)| is_wanted(trial)).expect("a trial");
     let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) =
-        (&done.0.flows[0].kind, &done.1.flows[0])
+        (&trial.flows[0].kind, &record.flows[0])
     else {
-        panic!("datagrams: {done:?}")
+        panic!("datagrams: {record:?}")
     };
     let first = seen.ends.as_deref().expect("addresses and ports");
-    assert_eq!(seen.conversations.len(), 64);
+    let ends = |place: u64| first.of_frame(asked.headers.spread, place);
+    (0..).map(ends).zip(seen.conversations.iter().cloned()).collect()
+}
+
+/// The kernel itself is asked for each flow's path.
+#[test]
+fn flows_that_lose_frames_together_are_those_of_one_path() {
+    const TEST: &str = "flows_that_lose_frames_together_are_those_of_one_path";
+    let Some(_alone) = alone(TEST, &["ip", "nft", "tc"]) else { return };
+    let scratch = Scratch::new("failover-together");
+    let bed = Bed::new(&scratch, Plan { paths: 2, hash_policy: 1, routing: Routing::Fixed });
+    let mut args = vec!["--flows", "64", "--rate", "200pps", "--blocks", "1", "--journal", "j.db"];
+    args.extend(["--away", "300ms", "--after", "300ms", "--report", "p.html", "--deed"]);
+    figures(&bed.file, &[&args[..], &["blackhole-1"]].concat());
+    let all = flows(&scratch, |trial| !trial.events.is_empty());
     let mut over_first = 0;
-    for (place, conversation) in (0..).zip(&seen.conversations) {
-        let ends = first.of_frame(asked.headers.spread, place);
-        let interrupted = conversation.gaps.iter().any(|gap| gap.frames > 1);
-        assert_eq!(interrupted, takes("p1", ends), "{ends:?}: {conversation:?}");
+    for (ends, own) in &all {
+        let interrupted = own.gaps.iter().any(|gap| gap.frames > 1);
+        assert_eq!(interrupted, takes("p1", *ends), "{ends:?}: {own:?}");
         over_first += u32::from(interrupted);
     }
-    assert!((8..56).contains(&over_first), "half of them, but for chance: {over_first}");
+    assert!(all.len() == 64 && (8..56).contains(&over_first), "half, but for chance: {over_first}");
+    // Frames of 60 octets, of which the second path takes half of what its share of flows sends.
+    let bucket = ["tbf", "rate", "1500kbit", "burst", "2000", "limit", "3000"];
+    let space = space("r1");
+    let tc = find("tc").expect("looked for before");
+    let limit = [&["-n", &space, "qdisc", "add", "dev", "p2", "root"][..], &bucket].concat();
+    assert!(Command::new(tc).args(limit).status().expect("starts").success());
+    std::fs::remove_file(scratch.path("j.db")).expect("it was written");
+    figures(&bed.file, &[&args[..], &["nothing"]].concat());
+    let page = std::fs::read_to_string(scratch.path("p.html")).expect("a page");
+    let losing: Vec<(Ends, Conversation)> =
+        flows(&scratch, |_| true).into_iter().filter(|(_, own)| !own.gaps.is_empty()).collect();
+    assert!(!losing.is_empty(), "p2 is limited");
+    for (ends, own) in &losing {
+        assert!(takes("p2", *ends), "{ends:?}: {own:?}");
+    }
+    // Of ports one after the other the first and the last are listed.
+    let lowest = losing.iter().map(|(ends, _)| ends.from.port()).min().expect("some");
+    assert!(page.contains("Which flows share a path") && page.contains(&lowest.to_string()));
 }
 
 /// Whatever ends a run while something is done to a device: it is undone.

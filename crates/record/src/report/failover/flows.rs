@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use measure::sequence::Conversation;
+use method::FailoverSpec;
 use page::{Axis, Block, Cell, Image, Picture, Plot, Point, Scale, Series, Table};
 use trial::record::{DatagramsRecord, Ends, FlowRecord};
 use trial::{Datagrams, Deed, Flow, FlowKind, Schedule, Spread, Trial, TrialRecord};
@@ -15,32 +16,29 @@ use super::super::subject::Who;
 use super::is_own;
 use crate::words;
 
-/// Of no more deeds than these.
-const MOST_DEEDS: usize = 12;
+/// Of no more trials than these.
+const MOST_TRIALS: usize = 16;
 /// No more runs of ports than these in one cell.
 const MOST_RUNS: usize = 24;
+/// A flow that loses less of its frames though nothing is done may do so by chance.
+const LOSING: f64 = 0.01;
 
-/// The first valid trial of each deed on each device.
+/// The first valid trial of each deed, and of nothing, on each device.
 fn first_of_each(records: &[(Trial, TrialRecord)]) -> impl Iterator<Item = (&Trial, &TrialRecord)> {
     let mut seen = BTreeSet::new();
-    let usable = |(trial, record): &&(Trial, TrialRecord)| {
-        is_own(trial) && !trial.events.is_empty() && record.outcome.is_valid()
-    };
     let first = move |(trial, _): &&(Trial, TrialRecord)| {
         seen.insert((trial.label.clone(), Who::of_trial(trial)))
     };
-    records
-        .iter()
-        .filter(usable)
-        .filter(first)
-        .take(MOST_DEEDS)
-        .map(|(trial, record)| (trial, record))
+    let valid = records.iter().filter(|(trial, record)| is_own(trial) && record.outcome.is_valid());
+    valid.filter(first).take(MOST_TRIALS).map(|(trial, record)| (trial, record))
 }
 
 /// How many flows were down, from one moment to the next.
 pub(super) fn over_time(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
-    let pictures: Vec<Picture> =
-        first_of_each(records).map(|(trial, record)| picture(trial, record)).collect();
+    let pictures: Vec<Picture> = first_of_each(records)
+        .filter(|(trial, _)| !trial.events.is_empty())
+        .map(|(trial, record)| picture(trial, record))
+        .collect();
     if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
 }
 
@@ -126,12 +124,15 @@ fn down(seen: &DatagramsRecord, spacing: f64) -> Vec<(f64, f64)> {
     line
 }
 
-/// Which flows each deed interrupted together: those on the path that it took away.
+/// Which flows each deed interrupted together: those on the path that it took away. Where frames
+/// are lost though nothing is done, which flows lose them.
 pub(super) fn together(records: &[(Trial, TrialRecord)]) -> Option<Table> {
-    let head = ["what was done", "device", "way", "flows", "those interrupted together"];
-    let note = "The flows of the path that was taken away: the device puts the same addresses and \
-                ports on the same path again. Of the first valid trial of each deed; ports are \
-                others in each. Where all flows or none were interrupted, nothing is told apart.";
+    let head = ["what was done", "device", "way", "flows", "those that lose frames together"];
+    let note = "Flows of one path: the one that was taken away; where nothing was done and frames \
+                are lost all the same, one that is limited, and others may be on it that lose \
+                none. The device puts the same addresses and ports on the same path again. Of the \
+                first valid trial of each deed; ports are others in each. Where all flows lose \
+                frames or none does, nothing is told apart.";
     Table::new("Which flows share a path", head)
         .sparing(&["way"])
         .with_note(note)
@@ -139,33 +140,40 @@ pub(super) fn together(records: &[(Trial, TrialRecord)]) -> Option<Table> {
         .unless_empty()
 }
 
-/// A row for each direction of which some flows were interrupted by the deed and some were not.
+/// A row for each direction of which some flows lost frames by the deed and some did not.
 fn shared<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = Vec<Cell>> + 'a {
     let moment = |at: usize| {
         let done = record.device.deeds.get(at);
         done.map_or(trial.phases.load, |done| done.at).as_secs_f64()
     };
     let (begun, undone) = (moment(0), moment(1));
-    let deed = trial.events.first().and_then(|event| match &event.deed {
-        Deed::Do { name } => Some(name.as_str()),
-        _ => None,
-    });
+    let deed = match trial.events.first().map(|event| &event.deed) {
+        None => Some(FailoverSpec::NOTHING),
+        Some(Deed::Do { name }) => Some(name.as_str()),
+        Some(_) => None,
+    };
     loads(trial, record).filter_map(move |(flow, asked, seen, spacing)| {
-        let is_down = |place: &u32| {
+        let count = seen.conversations.len() as u32;
+        let loses = |place: &u32| {
+            if trial.events.is_empty() {
+                let own = Conversation::sent((*place, count), seen.sent);
+                let lost = own.saturating_sub(seen.conversations[*place as usize].received);
+                return lost as f64 >= LOSING * own.max(1) as f64;
+            }
             let meanwhile = |(from, to): (u64, u64)| {
                 from as f64 * spacing < undone && to as f64 * spacing > begun
             };
             interruptions(seen, *place).any(meanwhile)
         };
-        let count = seen.conversations.len();
-        let down: Vec<u32> = (0..count as u32).filter(is_down).collect();
-        let ends = seen.ends.as_deref().filter(|_| !down.is_empty() && down.len() < count)?;
+        let losing: Vec<u32> = (0..count).filter(loses).collect();
+        let some = !losing.is_empty() && losing.len() < count as usize;
+        let ends = seen.ends.as_deref().filter(|_| some)?;
         Some(vec![
             Cell::text(deed?),
             Cell::text(Who::of_trial(trial).name()),
             Cell::text(format!("{} → {}", flow.from.host, flow.to.host)),
-            Cell::text(format!("{} of {count}", down.len())),
-            Cell::text(named(ends, asked.headers.spread, &down)),
+            Cell::text(format!("{} of {count}", losing.len())),
+            Cell::text(named(ends, asked.headers.spread, &losing)),
         ])
     })
 }

@@ -4,6 +4,7 @@
 //! Owns the bed. Both are measured in one run, in turn, so that what the machine does meanwhile is
 //! common to both. Needs root, iproute2 and snmpd.
 
+use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
 use super::super::harness::spaces::{Spaces, ip, space};
@@ -14,7 +15,9 @@ use super::{BY_SNMP, join, quiet, tc};
 fn bed(scratch: &Scratch) -> Spaces {
     let names = ["h1", "switch", "h2"];
     let spaces = Spaces::new(&names);
-    names.iter().for_each(|name| quiet(name));
+    for name in names {
+        quiet(name);
+    }
     let mut text = String::new();
     for (name, counters) in [("asked", BY_SNMP), ("unasked", "")] {
         let bridge = ["link", "add", name, "type", "bridge", "mcast_snooping", "0"];
@@ -22,18 +25,19 @@ fn bed(scratch: &Scratch) -> Spaces {
         ip(&["-n", &space("switch"), "link", "set", name, "up"]);
         let ports = "ports = { \"1\" = \"asked1\", \"2\" = \"asked2\" }\n";
         let ports = if counters.is_empty() { "" } else { ports };
-        text += &format!("[[device]]\nname = \"{name}\"\nkind = \"switch\"\n{ports}{counters}");
+        let _ = write!(text, "[[device]]\nname = \"{name}\"\nkind = \"switch\"\n{ports}{counters}");
     }
     for (number, host) in [(1, "h1"), (2, "h2")] {
-        text += &format!("[[host]]\nname = \"{host}\"\nreach = \"netns:{}\"\n", space(host));
+        let _ = writeln!(text, "[[host]]\nname = \"{host}\"\nreach = \"netns:{}\"", space(host));
         for (port, subnet, bridge) in [("eth1", 5, "asked"), ("eth2", 6, "unasked")] {
             let own = format!("{bridge}{number}");
             join((host, port), ("switch", &own));
             ip(&["-n", &space("switch"), "link", "set", &own, "master", bridge, "up"]);
             let address = format!("198.18.{subnet}.{number}/24");
             ip(&["-n", &space(host), "address", "add", &address, "dev", port]);
-            text += &format!(
-                "[[host.port]]\nname = \"{port}\"\naddress = \"{address}\"\ncable = \"{bridge}/{number}\"\n"
+            let _ = writeln!(
+                text,
+                "[[host.port]]\nname = \"{port}\"\naddress = \"{address}\"\ncable = \"{bridge}/{number}\""
             );
         }
     }
