@@ -11,6 +11,7 @@
 
 mod again;
 mod against;
+mod apart;
 mod attack;
 mod bpf;
 mod circles;

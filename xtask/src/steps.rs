@@ -32,7 +32,7 @@ pub fn check() -> Result<()> {
     })
 }
 
-/// Every test of the workspace, those that own a network lab and measure one at a time. There is no
+/// Every test of the workspace, those that own a network lab in namespaces of their own. There is no
 /// code in comments to be tested, so rustdoc is not asked to look for it.
 pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;

@@ -1,5 +1,5 @@
-//! How many of a test program's tests run at once: all that there is room for where nothing
-//! disturbs them, else one.
+//! How a test program's tests run: beside each other where nothing disturbs them, apart from each
+//! other where they build networks, and one at a time where neither can be.
 //!
 //! Owns which programs those are. Cargo starts every test program through this program, so that all
 //! are built and run by one command.
@@ -10,9 +10,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::apart;
+
 /// Programs whose tests run beside each other: a crate's `tests/it`, and what stands beside the
 /// code of crates that know no clock, no kernel and no process. All others, `tests/labs` above all,
-/// run one at a time.
+/// run apart; long statistics want a quiet machine and run one at a time.
 const BESIDE: [&str; 10] =
     ["it", "device", "import", "measure", "method", "page", "record", "sim", "trial", "wire"];
 
@@ -30,11 +32,15 @@ pub fn runner() -> Result<String> {
     Ok(format!("target.'cfg(all())'.runner = ['{this}', '{STARTS}']"))
 }
 
-/// Becomes the test program; returns only where it can't.
+/// Runs a test program's tests, or becomes it.
 pub fn start(program: &str, args: &[&str]) -> Result<()> {
     let mut command = Command::new(program);
     command.args(args);
     if !BESIDE.contains(&name(program)) {
+        let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|wanted| wanted == "full");
+        if !full && args.is_empty() && apart::possible() {
+            return apart::run(program);
+        }
         command.arg("--test-threads=1");
     }
     Err(command.exec()).with_context(|| format!("start {program}"))
