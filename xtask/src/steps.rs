@@ -32,8 +32,8 @@ pub fn check() -> Result<()> {
     })
 }
 
-/// Every test of the workspace, those that own a network lab in namespaces of their own. There is no
-/// code in comments to be tested, so rustdoc is not asked to look for it.
+/// Every test of the workspace, those that own a network lab in namespaces of their own. There is
+/// no code in comments to be tested, so rustdoc is not asked to look for it.
 pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
     let tests = ["test", "--release", "--workspace", "--tests"];
