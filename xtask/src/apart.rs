@@ -20,7 +20,10 @@ use anyhow::{Context, Result, bail};
 const PER_PROCESSOR: usize = 2;
 
 /// What needs the machine's own namespaces, or all of the machine.
-const ALONE: [&str; 5] = [
+const ALONE: [&str; 7] = [
+    // Look at this machine's processes, and at when it was started.
+    "cli::lab::find::tests::",
+    "cli::lone::tests::",
     // Containers want the machine's own groups of processes.
     "containers::",
     // Measures what the machine can do.

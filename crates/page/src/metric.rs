@@ -47,7 +47,7 @@ metrics! {
     Received "received" [FramesPerSecond BitsPerSecond] "distinct frames that arrived";
     Lost "lost" [FramesPerSecond] "frames that never arrived, tail included; a duplicate never hides one";
     Duplicated "duplicated" [FramesPerSecond] "arrivals of a frame that had arrived before";
-    Reordered "reordered" [FramesPerSecond] "first arrivals behind a later frame (RFC 4737)";
+    Reordered "reordered" [FramesPerSecond] "first arrivals behind a later frame with the same addresses and ports (RFC 4737)";
     LossRatio "loss_ratio" [Ratio] "lost share of the frames sent";
     Throughput "throughput" [FramesPerSecond BitsPerSecond] "the highest rate at which the `goal` holds ([goals](../methods/searches.md#goals)); `rfc2544`: no frame lost (RFC 2544 §26.1)";
     Goodput "goodput" [BitsPerSecond] "TCP payload at the receiver";
@@ -107,7 +107,7 @@ metrics! {
     MaxMean "max_mean" [Ratio] "how many times its even share the fullest path carries";
     IdlePaths "idle_paths" [Count] "paths that carried none of the flows in any trial; `null` where that may be chance: `by_chance`";
     LostFrames "lost_frames" [Count] "frames of a trial that never came";
-    ReorderedFrames "reordered_frames" [Count] "frames of a trial that came behind a later one, of all flows together (RFC 4737)";
+    ReorderedFrames "reordered_frames" [Count] "frames of a trial that came behind a later one of the same flow (RFC 4737), summed over its flows";
     DuplicatedFrames "duplicated_frames" [Count] "frames of a trial that came again";
     NetworkShare "network_share" [Ratio] "the share of an operation's time that is spent in round trips ([storage](../methods/storage.md))";
 }
