@@ -20,12 +20,14 @@ use anyhow::{Context, Result, bail};
 const PER_PROCESSOR: usize = 2;
 
 /// What needs the machine's own namespaces, or all of the machine.
-const ALONE: [&str; 7] = [
+const ALONE: [&str; 8] = [
     // Look at this machine's processes, and at when it was started.
     "cli::lab::find::tests::",
     "cli::lone::tests::",
     // Containers want the machine's own groups of processes.
     "containers::",
+    // Their trials have to be valid at once, and no other process may take processors from them.
+    "controller::every_kind_of_flow",
     // Measures what the machine can do.
     "demo::",
     // Settings that only the first network namespace has, and hosts that are this very process's.
