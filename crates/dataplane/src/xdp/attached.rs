@@ -112,11 +112,15 @@ pub(super) fn on(index: u32, name: &str) -> Result<Arc<Attached>, Unfit> {
 /// The maps of each flow, as the program calls them.
 const OWN: [&str; 3] = ["numbers", "orders", "tallies"];
 
-/// What a flow has of its own, in [`OWN`]'s order: its numbers, 64 a word; the order of each
-/// conversation; and one tally a processor.
+/// What a flow has of its own.
 #[derive(Debug)]
 pub(super) struct Own {
-    maps: [OwnedFd; 3],
+    /// 64 a word.
+    pub numbers: OwnedFd,
+    /// One of each conversation.
+    pub orders: OwnedFd,
+    /// One a processor.
+    pub tallies: OwnedFd,
 }
 
 impl Own {
@@ -137,30 +141,21 @@ impl Own {
             flags: 0,
         };
         let order = size_of::<OrderMemory>() as u32;
-        let [numbers, orders, tallies] = [shared(8, words), shared(order, conversations), tallies];
+        let [numbers, orders, each] = OWN;
         Ok(Self {
-            maps: [
-                bpf::create_map(OWN[0], numbers, None)?,
-                bpf::create_map(OWN[1], orders, None)?,
-                bpf::create_map(OWN[2], tallies, None)?,
-            ],
+            numbers: bpf::create_map(numbers, shared(8, words), None)?,
+            orders: bpf::create_map(orders, shared(order, conversations), None)?,
+            tallies: bpf::create_map(each, tallies, None)?,
         })
     }
 
-    pub fn numbers(&self) -> &OwnedFd {
-        &self.maps[0]
-    }
-
-    pub fn orders(&self) -> &OwnedFd {
-        &self.maps[1]
-    }
-
-    pub fn tallies(&self) -> &OwnedFd {
-        &self.maps[2]
-    }
-
-    fn named(&self) -> impl Iterator<Item = (&'static str, BorrowedFd<'_>)> {
-        OWN.into_iter().zip(self.maps.iter().map(AsFd::as_fd))
+    fn named(&self) -> [(&'static str, BorrowedFd<'_>); 3] {
+        let [numbers, orders, tallies] = OWN;
+        [
+            (numbers, self.numbers.as_fd()),
+            (orders, self.orders.as_fd()),
+            (tallies, self.tallies.as_fd()),
+        ]
     }
 }
 
@@ -168,8 +163,7 @@ impl Attached {
     fn new(index: u32, name: &str) -> Result<Self, Unfit> {
         let like =
             Own::new(1, 1).map_err(|e| refusal("making the memory of an xdp program", &e))?;
-        let like: Vec<_> = like.named().collect();
-        let programs = Programs::new("switchmark_recv", OBJECT, &[], &like)?;
+        let programs = Programs::new("switchmark_recv", OBJECT, &[], &like.named())?;
         let program = programs.load("xdp", ProgramKind::Xdp { fragments: true })?;
         let (link, mode) = attach(&program, index, name)?;
         Ok(Self {
@@ -199,7 +193,7 @@ impl Attached {
             return Err(Unfit::NotHere(format!("{} has too many flows already", self.interface)));
         };
         let put = || -> io::Result<()> {
-            own.named().try_for_each(|(name, map)| {
+            own.named().into_iter().try_for_each(|(name, map)| {
                 let maps = self.programs.map(name).map_err(|_| io::ErrorKind::NotFound)?;
                 bpf::place(maps, place, map)
             })

@@ -25,8 +25,6 @@ use trial::topology::AddressBlock;
 use wire::Probe;
 
 use super::attached::{self, Attached, Flow, OrderMemory, Own};
-#[cfg(test)]
-use super::bpf;
 use super::bpf::Mode;
 use super::buckets;
 use super::memory::Mapped;
@@ -71,15 +69,16 @@ impl Counter {
         let make = || -> std::io::Result<_> {
             let own = Own::new(words, conversations)?;
             let numbers =
-                Mapped::new(own.numbers(), words.max(1) as usize * size_of::<AtomicU64>())?;
+                Mapped::new(&own.numbers, words.max(1) as usize * size_of::<AtomicU64>())?;
             let orders =
-                Mapped::new(own.orders(), conversations as usize * size_of::<OrderMemory>())?;
+                Mapped::new(&own.orders, conversations as usize * size_of::<OrderMemory>())?;
             Ok((own, numbers, orders, reserved.try_clone()?))
         };
         let (own, numbers, orders, reserved) =
             make().map_err(|e| refusal("making the memory of an xdp program", &e))?;
         let attached = attached::on(index, &name)?;
-        let place = attached.settle(spec.identity, &own, |flow| describe(flow, spec))?;
+        let place =
+            attached.settle(spec.identity, &own, |flow| describe(flow, spec, conversations))?;
         let mut how = match attached.mode {
             Mode::Native => format!("a program in the driver of {name} counts every frame"),
             Mode::Generic => format!(
@@ -126,11 +125,11 @@ impl Counter {
     /// What the program does with a frame that comes from nowhere (`XDP_DROP` is 1, `XDP_PASS` 2).
     #[cfg(test)]
     pub(super) fn judge(&self, frame: &[u8]) -> std::io::Result<u32> {
-        bpf::run_once(&self.attached.program, frame)
+        super::bpf::run_once(&self.attached.program, frame)
     }
 
     fn report(&self) -> Result<ReceiverReport, FlowError> {
-        let tally = Tally::read(self.own.tallies()).map_err(|e| {
+        let tally = Tally::read(&self.own.tallies).map_err(|e| {
             FlowError::kernel("read what was counted at", &self.attached.interface, e)
         })?;
         let flow = self.attached.flow(self.place);
@@ -231,7 +230,7 @@ fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64>
 }
 
 /// Tells the program what it is to accept.
-fn describe(flow: &Flow, spec: &End<Traffic>) {
+fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     let AddressBlock { first, count } =
         spec.flow.spread.sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
     let (version, high, low) = match first {
@@ -244,7 +243,6 @@ fn describe(flow: &Flow, spec: &End<Traffic>) {
     flow.peers.store(u64::from(count.max(1)), Relaxed);
     flow.vlan.store(spec.flow.vlan.map_or(NO_VLAN, u32::from), Relaxed);
     flow.limit.store(spec.flow.limit, Relaxed);
-    let conversations = Orders::kept(spec.flow.spread.conversations());
     flow.conversations.store(conversations.into(), Relaxed);
     flow.delays.store(1, Relaxed);
     let pattern = spec.flow.frames.pattern();
