@@ -100,14 +100,21 @@ struct Departing {
     late: u64,
 }
 
+/// Which of a load's numbers came.
+#[derive(Debug)]
+enum Received {
+    /// Each, for what came of each conversation of a load on schedule.
+    Apart(Box<SequenceTracker>),
+    /// By their gaps.
+    Together(Sequences),
+}
+
 #[derive(Debug)]
 struct Arriving {
     /// The receiving port.
     to: u32,
     closed: Picos,
-    received: Sequences,
-    /// Instead, of a load on schedule whose conversations are told apart.
-    apart: Option<Box<SequenceTracker>>,
+    received: Received,
     first: Option<Picos>,
     last: Picos,
     gaps: Durations,
@@ -138,12 +145,15 @@ impl Load {
                 turns(Turns::falling(start, load, (from, to), after))
             }
         };
-        let apart = match &pace {
+        let conversations = asked.headers.spread.conversations();
+        let received = match &pace {
             Pace::Turns { turns, .. } if asked.conversations => {
-                let (total, spread) = (turns.turns.total(), asked.headers.spread);
-                Some(Box::new(SequenceTracker::of_conversations(total, spread.conversations())))
+                let numbers = SequenceTracker::of_conversations(turns.turns.total(), conversations);
+                Received::Apart(Box::new(numbers))
             }
-            Pace::Turns { .. } | Pace::Greedy { .. } => None,
+            Pace::Turns { .. } | Pace::Greedy { .. } => {
+                Received::Together(Sequences::of_conversations(conversations))
+            }
         };
         let everybody = asked.destination == Destination::Broadcast;
         let lane = if everybody { lane.towards(Mac::BROADCAST) } else { lane };
@@ -165,8 +175,7 @@ impl Load {
         let arriving = Arriving {
             to,
             closed: window.closed,
-            received: Sequences::of_conversations(asked.headers.spread.conversations()),
-            apart,
+            received,
             first: None,
             last: Picos::ZERO,
             gaps: Durations::new(),
@@ -261,9 +270,9 @@ impl Load {
         if at >= load.closed {
             return;
         }
-        let is_first = match &mut load.apart {
-            Some(apart) => apart.arrive(probe.number),
-            None => load.received.arrive(probe.number),
+        let is_first = match &mut load.received {
+            Received::Apart(numbers) => numbers.arrive(probe.number),
+            Received::Together(numbers) => numbers.arrive(probe.number),
         };
         if !is_first {
             return;
@@ -281,9 +290,9 @@ impl Load {
     pub(crate) fn record(self) -> DatagramsRecord {
         let reason = "hosts are simulated";
         let Self { departing, arriving } = self;
-        let (received, conversations) = match arriving.apart {
-            Some(apart) => (apart.counts(), apart.conversations()),
-            None => (arriving.received.counts(), Vec::new()),
+        let (received, conversations) = match arriving.received {
+            Received::Apart(numbers) => (numbers.counts(), numbers.conversations()),
+            Received::Together(numbers) => (numbers.counts(), Vec::new()),
         };
         DatagramsRecord {
             backend: "simulated".to_owned(),

@@ -19,6 +19,7 @@ use crate::words;
 /// What tells one case from another.
 const CASE: [Key; 6] =
     [Key::Device, Key::Variant, Key::Deed, Key::FlowsBy, Key::Direction, Key::Phase];
+
 /// All trials of other studies.
 pub(super) fn other_trials(
     records: Cow<'_, [(Trial, TrialRecord)]>,
