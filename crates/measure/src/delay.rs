@@ -6,7 +6,7 @@
 use crate::autocorrelation::effective_samples;
 use crate::{Histogram, Nanos};
 
-/// Takes a flow's round trips one by one. All memory is taken by `new`; recording never allocates.
+/// Takes a flow's round trips one by one.
 #[derive(Debug, Clone)]
 pub struct DelayRecorder {
     rtt: Histogram,
@@ -32,17 +32,24 @@ pub struct DelaySummary {
 
 impl DelayRecorder {
     /// Keeps the first `capacity` delays (8 octets each) as they are, to tell how they depend on
-    /// each other; the histograms take any number.
+    /// each other; the histograms take any number. All memory is taken here: recording never
+    /// allocates.
     pub fn new(capacity: usize) -> Self {
         // Written once, so that its pages are there before the first packet is.
         let mut kept = vec![1.0; capacity];
         kept.clear();
+        let [rtt, ipdv_up, ipdv_down] = [(); 3].map(|()| Histogram::new());
+        Self { rtt, ipdv_up, ipdv_down, previous: None, kept, capacity }
+    }
+
+    /// The same, but memory is taken as delays come: where no packet waits for it.
+    pub const fn growing(capacity: usize) -> Self {
         Self {
-            rtt: Histogram::new(),
-            ipdv_up: Histogram::new(),
-            ipdv_down: Histogram::new(),
+            rtt: Histogram::growing(),
+            ipdv_up: Histogram::growing(),
+            ipdv_down: Histogram::growing(),
             previous: None,
-            kept,
+            kept: Vec::new(),
             capacity,
         }
     }
@@ -85,9 +92,9 @@ impl DelayRecorder {
             effective_samples(&self.kept) * (self.rtt.count() as f64 / self.kept.len() as f64)
         };
         DelaySummary {
-            rtt: self.rtt,
-            ipdv_up: self.ipdv_up,
-            ipdv_down: self.ipdv_down,
+            rtt: self.rtt.compact(),
+            ipdv_up: self.ipdv_up.compact(),
+            ipdv_down: self.ipdv_down.compact(),
             effective_samples: effective,
         }
     }

@@ -7,7 +7,7 @@ mod few;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use hdrhistogram::serialization::Deserializer;
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
@@ -15,6 +15,8 @@ use few::Few;
 
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
+/// How an uncompressed V2 histogram begins.
+const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 /// The most values that a text may hold: what a double counts exactly, and far enough below the
 /// format's 2^63 for any number of merges.
 const MOST_READ: u64 = 1 << 53;
@@ -27,7 +29,8 @@ pub struct Histogram(Held);
 enum Held {
     /// With room for what may still come.
     Roomy(hdrhistogram::Histogram<u64>),
-    /// As it was read. A campaign's page holds thousands of records at once.
+    /// Only the buckets in use: as it was read, or while it grows. A campaign's page holds
+    /// thousands of records at once, and a mesh of ports tens of thousands of flows.
     Few(Few),
 }
 
@@ -54,36 +57,47 @@ impl Histogram {
         Self(Held::Roomy(whole()))
     }
 
-    /// An empty one that takes memory as values come: a tenth of [`Self::new`]'s as long as they
-    /// stay below some microseconds. Equal to any other that holds the same, and the same text.
-    pub fn growing() -> Self {
-        let growing = hdrhistogram::Histogram::new(SIGNIFICANT_DIGITS);
-        Self(Held::Roomy(growing.expect("a constant number of digits")))
+    /// An empty one that takes memory as values come: none at first, and 16 octets a bucket while
+    /// they are few. Equal to any other that holds the same, and the same text.
+    pub const fn growing() -> Self {
+        Self(Held::Few(Few::new()))
     }
 
-    /// With room for more.
-    #[inline]
-    fn roomy(&mut self) -> &mut hdrhistogram::Histogram<u64> {
-        if let Held::Few(few) = &self.0 {
-            self.0 = Held::Roomy(with_room(few));
+    /// The same values in as little memory as they take.
+    #[must_use]
+    pub fn compact(self) -> Self {
+        let mut few = Few::new();
+        for (value, count) in self.buckets() {
+            few.push(value.0, count);
         }
-        match &mut self.0 {
-            Held::Roomy(all) => all,
-            Held::Few(_) => unreachable!("room was just made"),
-        }
+        few.shrink();
+        Self(Held::Few(few))
     }
 
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
         let value = value.0.min(HIGHEST_NS);
-        self.roomy().record(value).expect("no value is above what it can grow to");
+        match &mut self.0 {
+            Held::Roomy(all) => all.record(value).expect("no value is above what it can grow to"),
+            Held::Few(_) => self.record_many(Nanos(value), 1),
+        }
     }
 
     /// Counts one value so many times: a bin of another histogram.
     pub fn record_many(&mut self, value: Nanos, times: u64) {
         let value = value.0.min(HIGHEST_NS);
-        self.roomy().record_n(value, times).expect("no value is above what it can grow to");
+        if let Held::Few(few) = &mut self.0 {
+            if few.insert(value, times) {
+                return;
+            }
+            let mut all = empty_growing();
+            add(&mut all, few);
+            self.0 = Held::Roomy(all);
+        }
+        if let Held::Roomy(all) = &mut self.0 {
+            all.record_n(value, times).expect("no value is above what it can grow to");
+        }
     }
 
     /// How many values it holds.
@@ -155,10 +169,11 @@ impl Histogram {
 
     /// Adds all of `other`'s values. Order never matters.
     pub fn merge(&mut self, other: &Self) {
-        let own = self.roomy();
-        match &other.0 {
-            Held::Roomy(all) => own.add(all).expect("all our histograms share their bounds"),
-            Held::Few(few) => add(own, few),
+        if let (Held::Roomy(own), Held::Roomy(all)) = (&mut self.0, &other.0) {
+            return own.add(all).expect("all our histograms share their bounds");
+        }
+        for (value, count) in other.buckets() {
+            self.record_many(value, count);
         }
     }
 
@@ -175,18 +190,12 @@ impl Histogram {
 
     /// As base64 HdrHistogram V2.
     pub fn to_base64(&self) -> String {
-        let all = match &self.0 {
-            Held::Roomy(all) if all.high() == HIGHEST_NS => all,
-            Held::Roomy(all) => {
-                let mut whole = whole();
-                whole.add(all).expect("all our histograms share their bounds");
-                &{ whole }
-            }
-            Held::Few(few) => &with_room(few),
-        };
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(all, &mut bytes).expect("writing to memory succeeds");
-        BASE64.encode(bytes)
+        let payload = few::write(self.buckets().map(|(value, count)| (value.0, count)));
+        let mut octets = COOKIE.to_vec();
+        octets.extend((payload.len() as u32).to_be_bytes());
+        octets.extend(our_bounds());
+        octets.extend(payload);
+        BASE64.encode(octets)
     }
 
     /// From base64 HdrHistogram V2 of any bounds, not compressed; what does not fit ours is
@@ -203,7 +212,7 @@ impl Histogram {
         let read: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| HistogramError(format!("{e:?}")))?;
-        let mut few = Few::default();
+        let mut few = Few::new();
         for step in read.iter_recorded() {
             if step.count_at_value() > MOST_READ - few.total() {
                 return Err(refuse("more values than can be counted"));
@@ -220,10 +229,9 @@ fn whole() -> hdrhistogram::Histogram<u64> {
         .expect("constant bounds are valid")
 }
 
-fn with_room(few: &Few) -> hdrhistogram::Histogram<u64> {
-    let mut all = whole();
-    add(&mut all, few);
-    all
+/// An empty one that takes more memory the higher its values are.
+fn empty_growing() -> hdrhistogram::Histogram<u64> {
+    hdrhistogram::Histogram::new(SIGNIFICANT_DIGITS).expect("a constant number of digits")
 }
 
 fn add(all: &mut hdrhistogram::Histogram<u64>, few: &Few) {
@@ -234,21 +242,25 @@ fn add(all: &mut hdrhistogram::Histogram<u64>, few: &Few) {
     }
 }
 
-/// Whether a V2 header says what ours says: offset, digits, lowest, highest, ratio.
-fn is_of_our_bounds(bytes: &[u8]) -> bool {
+/// What a V2 header says of ours behind the length: offset, digits, lowest, highest, ratio.
+fn our_bounds() -> [u8; 32] {
     let mut ours = [0; 32];
     ours[7] = SIGNIFICANT_DIGITS;
     ours[15] = 1;
     ours[16..24].copy_from_slice(&HIGHEST_NS.to_be_bytes());
     ours[24..].copy_from_slice(&1.0_f64.to_be_bytes());
-    bytes.get(8..40) == Some(&ours[..])
+    ours
+}
+
+/// Whether a V2 header says what ours says.
+fn is_of_our_bounds(bytes: &[u8]) -> bool {
+    bytes.get(8..40) == Some(&our_bounds()[..])
 }
 
 /// Refuses what the decoder would believe. It takes memory for the length that a header claims, up
 /// to 4 GiB, before it looks whether the octets are there; it inflates compressed ones without a
 /// limit; and it negates the most negative number, which overflows. What is left are the counts.
 fn check_claims(bytes: &[u8]) -> Result<&[u8], HistogramError> {
-    const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
     const HEADER: usize = 40;
     let refuse = |why: &str| Err(HistogramError(why.to_owned()));
     if !bytes.starts_with(&COOKIE) {

@@ -1,4 +1,5 @@
-//! Only those buckets that hold something: what a histogram is that was read and not recorded.
+//! Only those buckets that hold something: what a histogram is that was read, or whose values are
+//! few.
 //!
 //! Owns where a bucket begins and ends, which is `HdrHistogram`'s rule for 3 digits from 1 ns. A
 //! record's three histograms with room for every bucket take 0.8 MB; what a short trial left in
@@ -8,6 +9,9 @@
 const ONE_EACH: u64 = 2048;
 /// Buckets of each doubling.
 const HALF: u64 = ONE_EACH / 2;
+
+/// Beyond so many buckets a value is counted faster where each has its place.
+const MOST: usize = 256;
 
 /// Buckets of all values up to an hour.
 const PLACES: u64 = 33 * HALF;
@@ -50,8 +54,43 @@ const fn highest_at(place: u64) -> u64 {
     (within << doublings) + ((1 << doublings) - 1)
 }
 
+/// Where the bucket of `value` is among the counts.
+fn place(value: u64) -> u64 {
+    u64::from(shift(value)) * HALF + (value >> shift(value))
+}
+
+/// A V2 histogram's counts: what [`Few::read`] reads. Buckets come in ascending order, each by any
+/// of its values and with a count above zero.
+pub(super) fn write(buckets: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
+    let (mut octets, mut next) = (Vec::new(), 0);
+    let mut put = |mut number: u64| {
+        for _ in 0..8 {
+            if number < 0x80 {
+                break;
+            }
+            octets.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        octets.push(number as u8);
+    };
+    for (value, count) in buckets {
+        let place = place(value);
+        match place - next {
+            0 => {}
+            1 => put(0),
+            empty => put(2 * empty - 1),
+        }
+        put(2 * count);
+        next = place + 1;
+    }
+    if next == 0 {
+        put(0);
+    }
+    octets
+}
+
 /// Buckets in ascending order.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Few {
     /// The highest value of each, and how many values it holds: never none.
     buckets: Vec<(u64, u64)>,
@@ -59,6 +98,36 @@ pub(super) struct Few {
 }
 
 impl Few {
+    /// None.
+    pub(super) const fn new() -> Self {
+        Self { buckets: Vec::new(), total: 0 }
+    }
+
+    /// Counts a value so many times, in any order; false where there are too many buckets for
+    /// that.
+    pub(super) fn insert(&mut self, value: u64, count: u64) -> bool {
+        if count == 0 {
+            return true;
+        }
+        let value = highest(value);
+        let at = self.buckets.partition_point(|(bucket, _)| *bucket < value);
+        let full = self.buckets.len() >= MOST;
+        match self.buckets.get_mut(at) {
+            Some((bucket, counted)) if *bucket == value => {
+                *counted = counted.saturating_add(count);
+            }
+            _ if full => return false,
+            _ => self.buckets.insert(at, (value, count)),
+        }
+        self.total = self.total.saturating_add(count);
+        true
+    }
+
+    /// Gives back what it does not use.
+    pub(super) fn shrink(&mut self) {
+        self.buckets.shrink_to_fit();
+    }
+
     /// Adds to the last bucket, or puts one behind it. Values come in ascending order.
     pub(super) fn push(&mut self, value: u64, count: u64) {
         let value = highest(value);
@@ -72,7 +141,7 @@ impl Few {
     /// Reads a V2 histogram's counts of our bounds: zigzag numbers, seven bits an octet; a negative
     /// one is a run of empty buckets. What lies above `most` is clamped to it.
     pub(super) fn read(payload: &[u8], most: u64, most_values: u64) -> Result<Self, &'static str> {
-        let (mut few, mut octets, mut place) = (Self::default(), payload.iter(), 0_u64);
+        let (mut few, mut octets, mut place) = (Self::new(), payload.iter(), 0_u64);
         while !octets.as_slice().is_empty() {
             let number = number(&mut octets)?;
             let half = number >> 1;
@@ -136,5 +205,37 @@ impl Few {
         let end = self.buckets.partition_point(|(bucket, _)| *bucket <= highest(value));
         let below: u64 = self.buckets[..end].iter().map(|(_, count)| count).sum();
         below as f64 / self.total as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// What other tools write of the same values, octet for octet.
+        #[test]
+        fn it_is_written_as_hdrhistogram_writes_it(
+            values in prop::collection::vec((0u32..41, any::<u64>(), 1u64..1 << 40), 0..400),
+        ) {
+            const HOUR: u64 = 3_600_000_000_000;
+            let mut theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HOUR, 3).unwrap();
+            let mut ours = Few::new();
+            for (bits, value, count) in values {
+                let value = (value >> (64 - 1 - bits)).min(HOUR);
+                if ours.insert(value, count) {
+                    theirs.record_n(value, count).unwrap();
+                }
+            }
+            let mut octets = Vec::new();
+            V2Serializer::new().serialize(&theirs, &mut octets).unwrap();
+            let written = write(ours.iter());
+            prop_assert_eq!(&written[..], &octets[40..]);
+            let read = Few::read(&written, HOUR, 1 << 53).unwrap();
+            prop_assert!(read.iter().eq(ours.iter()) && read.total() == ours.total());
+        }
     }
 }

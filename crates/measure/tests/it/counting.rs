@@ -31,6 +31,11 @@ fn durations() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(prop_oneof![0u64..100, 0u64..1_000_000, 0u64..7_200_000_000_000], 0..80)
 }
 
+/// Also of more buckets than are counted without a place for each.
+fn many_durations() -> impl Strategy<Value = Vec<u64>> {
+    prop_oneof![durations(), prop::collection::vec(0u64..1_000_000, 250..500)]
+}
+
 proptest! {
     #[test]
     fn merging_is_free_of_order(a in durations(), b in durations(), c in durations()) {
@@ -44,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn room_makes_no_difference(a in durations(), b in durations(), q in 0.0..1.0f64) {
+    fn room_makes_no_difference(a in many_durations(), b in many_durations(), q in 0.0..1.0f64) {
         let (grown, whole) = (of(Histogram::growing(), &a), histogram(&a));
         prop_assert_eq!(&grown, &whole);
         prop_assert_eq!(&whole, &grown);
@@ -60,6 +65,9 @@ proptest! {
             one.merge(&more);
             prop_assert_eq!(&one, &expected);
             prop_assert_eq!(told(&one), told(&expected));
+            let compact = one.compact();
+            prop_assert_eq!(&compact, &expected);
+            prop_assert_eq!(told(&compact), told(&expected));
         }
     }
 
