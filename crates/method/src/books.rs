@@ -12,7 +12,7 @@ use std::fmt;
 
 use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, TX_ERRORS};
 use trial::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
-use trial::{Flow, FlowKind, Trial};
+use trial::{Flow, FlowKind, PortRef, Trial};
 
 pub use held::{Held, held};
 
@@ -148,8 +148,16 @@ pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
         sender_side(sender, &receivers, record, &mut deaths);
     }
     device_side(&receivers, record, &mut deaths);
+    let mut sockets: BTreeMap<&PortRef, u64> = BTreeMap::new();
+    for (flow, seen) in &flows {
+        *sockets.entry(&flow.to).or_default() += seen.socket_drops;
+    }
     for receiver in &receivers {
-        receiver_side(receiver, &flows, record, &mut deaths);
+        let of_host = |(port, drops): (&&PortRef, &u64)| {
+            (port.host == *receiver).then(|| (port.to_string(), *drops))
+        };
+        let own = sockets.iter().filter_map(of_host).collect();
+        receiver_side(receiver, own, record, &mut deaths);
     }
     deaths.retain(|death| death.frames > 0);
     let lost: u64 = flows.iter().map(|(_, seen)| seen.received.lost(seen.sent)).sum();
@@ -285,16 +293,17 @@ fn less_refused(port: &PortCounters, refused: &mut u64) -> u64 {
 
 /// The cable to the receiver, its NIC and backlog, then its sockets, by their own counters or the
 /// host's.
-fn receiver_side(receiver: &str, flows: &Seen<'_>, record: &TrialRecord, deaths: &mut Vec<Death>) {
+fn receiver_side(
+    receiver: &str,
+    mut sockets: BTreeMap<String, u64>,
+    record: &TrialRecord,
+    deaths: &mut Vec<Death>,
+) {
     for port in ports_of(record, receiver) {
         for counter in [RX_DROPPED, RX_MISSED] {
             deaths.push(death(Place::Receiver(port.place.clone()), counter, read(port, counter)));
         }
         deaths.extend(way::damaged_at_host(port, record));
-    }
-    let mut sockets: BTreeMap<String, u64> = BTreeMap::new();
-    for (flow, seen) in flows.iter().filter(|(flow, _)| flow.to.host == receiver) {
-        *sockets.entry(flow.to.to_string()).or_default() += seen.socket_drops;
     }
     let host = record.hosts.iter().find(|host| host.host == receiver);
     let counted = HOST_LOSS.iter().filter_map(|name| host?.usage.counters.get(*name)).sum::<u64>();

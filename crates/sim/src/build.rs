@@ -76,6 +76,9 @@ impl Scene<'_> {
         let mut names = Numbers::new();
         for flow in &self.trial.flows {
             for end in ends(flow) {
+                if names.contains_key(end) {
+                    continue;
+                }
                 names.insert(end.clone(), 0);
                 if let CableEnd::Host(far) = &self.port(flow, end)?.cable {
                     names.insert(far.clone(), 0);

@@ -9,22 +9,26 @@ use measure::{Histogram, Nanos};
 /// How many are put in at once: of most loads several for each cache line of the histogram.
 const ROW: usize = 256;
 
-/// A histogram, and what is not in it yet.
+/// A histogram, and what is not in it yet. Without memory of its own until the first duration.
 #[derive(Debug)]
 pub(crate) struct Durations {
     row: Vec<u32>,
-    into: Box<Histogram>,
+    into: Option<Box<Histogram>>,
+    is_read: bool,
 }
 
 impl Durations {
-    /// None.
-    pub(crate) fn new() -> Self {
-        Self { row: Vec::new(), into: Box::new(Histogram::growing()) }
+    /// None so far. Those that nobody reads are not kept.
+    pub(crate) const fn new(is_read: bool) -> Self {
+        Self { row: Vec::new(), into: None, is_read }
     }
 
     /// Counts one.
     #[inline]
     pub(crate) fn record(&mut self, value: Nanos) {
+        if !self.is_read {
+            return;
+        }
         match u32::try_from(value.0) {
             Ok(short) => {
                 if self.row.len() == ROW {
@@ -33,21 +37,33 @@ impl Durations {
                 self.row.push(short);
             }
             // Four seconds and more: no load has many.
-            Err(_) => self.into.record(value),
+            Err(_) => self.into.get_or_insert_with(empty).record(value),
         }
     }
 
     fn put_in(&mut self) {
+        let into = self.into.get_or_insert_with(empty);
         for short in self.row.drain(..) {
-            self.into.record(Nanos(u64::from(short)));
+            into.record(Nanos(u64::from(short)));
         }
+    }
+
+    /// True if somebody reads them.
+    pub(crate) const fn is_read(&self) -> bool {
+        self.is_read
     }
 
     /// All of them.
     pub(crate) fn histogram(mut self) -> Histogram {
-        self.put_in();
-        *self.into
+        if !self.row.is_empty() {
+            self.put_in();
+        }
+        self.into.map_or_else(Histogram::growing, |into| into.compact())
     }
+}
+
+fn empty() -> Box<Histogram> {
+    Box::new(Histogram::growing())
 }
 
 #[cfg(test)]
@@ -57,7 +73,7 @@ mod tests {
     #[test]
     fn the_histogram_is_that_of_each_by_itself() {
         let mut plain = Histogram::new();
-        let mut durations = Durations::new();
+        let mut durations = Durations::new(true);
         let long = [u64::from(u32::MAX), 1 << 32, 7_200_000_000_000];
         for value in (0..3 * ROW as u64 + 5).map(|i| i * i).chain(long) {
             plain.record(Nanos(value));

@@ -94,7 +94,7 @@ impl Echo {
             reflected: 0,
             answered: 0,
             answers: Sequences::default(),
-            delays: DelayRecorder::new(KEPT_DELAYS),
+            delays: DelayRecorder::growing(KEPT_DELAYS),
             last_answer: Picos::ZERO,
         }
     }

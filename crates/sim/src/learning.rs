@@ -78,14 +78,12 @@ fn round(lanes: u64, profile: &Profile) -> Picos {
 }
 
 /// What is sent by whom, in order.
-pub(crate) fn frames(lanes: &[Lane], profile: &Profile) -> Vec<(Picos, Lane)> {
+pub(crate) fn frames(lanes: &[Lane], profile: &Profile) -> impl Iterator<Item = (Picos, Lane)> {
     let round = round(lanes.len() as u64, profile);
-    let mut frames = Vec::new();
-    for turn in 0..ROUNDS {
-        let speak = |(number, lane): (u64, &Lane)| (Picos(turn * round.0 + number * GAP.0), *lane);
-        frames.extend((0..).zip(lanes).map(speak));
-    }
-    frames
+    let speak = move |turn: u64, number: u64| Picos(turn * round.0 + number * GAP.0);
+    (0..ROUNDS).flat_map(move |turn| {
+        (0..).zip(lanes).map(move |(number, lane)| (speak(turn, number), *lane))
+    })
 }
 
 /// Sends one now.

@@ -155,6 +155,7 @@ impl Load {
                 Received::Together(Sequences::of_conversations(conversations))
             }
         };
+        let is_read = !asked.counts_only.0;
         let everybody = asked.destination == Destination::Broadcast;
         let lane = if everybody { lane.towards(Mac::BROADCAST) } else { lane };
         let departing = Departing {
@@ -167,7 +168,7 @@ impl Load {
             sent: 0,
             first: Picos::ZERO,
             last: Picos::ZERO,
-            gaps: Durations::new(),
+            gaps: Durations::new(is_read),
             behind: 0,
             longest_burst: 0,
             late: 0,
@@ -178,8 +179,8 @@ impl Load {
             received,
             first: None,
             last: Picos::ZERO,
-            gaps: Durations::new(),
-            delays: Durations::new(),
+            gaps: Durations::new(is_read),
+            delays: Durations::new(is_read),
         };
         Self { departing, arriving }
     }
@@ -313,7 +314,10 @@ impl Load {
             receiving: span(arriving.first.unwrap_or(arriving.last), arriving.last),
             departures: departing.gaps.histogram(),
             arrivals: arriving.gaps.histogram(),
-            delays: Some(Delays { clocks: Clocks::Same, histogram: arriving.delays.histogram() }),
+            delays: arriving.delays.is_read().then(|| Delays {
+                clocks: Clocks::Same,
+                histogram: arriving.delays.histogram(),
+            }),
             longest_burst: departing.longest_burst,
             late: departing.late,
             overran: Nanos::ZERO,

@@ -4,6 +4,7 @@
 //! Owns topology, flows, trials, records, the gates that make a trial invalid, and the `Testbed`
 //! seam. Never does I/O, never reads a clock, and knows neither a study nor a testbed.
 
+mod alike;
 pub mod counters;
 pub mod credits;
 mod flow;

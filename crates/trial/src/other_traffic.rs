@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, AddAssign, Sub};
 
 use measure::{FrameRate, FrameSize};
@@ -78,7 +78,7 @@ pub fn other_traffic(
     ports: &[PortCounters],
     hosts: &[HostUsage],
 ) -> Vec<OtherTraffic> {
-    let books = Books { trial, flows, ports, hosts };
+    let books = Books::new(trial, flows, ports, hosts);
     let measured = trial.flows.iter().filter(|flow| flow.role == Role::Measured);
     let of_measured: BTreeSet<&PortRef> =
         measured.flat_map(|flow| [&flow.from, &flow.to]).collect();
@@ -137,6 +137,33 @@ struct Books<'a> {
     flows: &'a [FlowRecord],
     ports: &'a [PortCounters],
     hosts: &'a [HostUsage],
+    /// Places of the flows with an end at a port. A mesh has more flows than ports by as many as
+    /// there are ports, so that each port looks at its own alone.
+    at: BTreeMap<&'a PortRef, Vec<usize>>,
+    /// Places of the flows whose frames come to every port.
+    everywhere: Vec<usize>,
+}
+
+impl<'a> Books<'a> {
+    fn new(
+        trial: &'a Trial,
+        flows: &'a [FlowRecord],
+        ports: &'a [PortCounters],
+        hosts: &'a [HostUsage],
+    ) -> Self {
+        let (mut at, mut everywhere) = (BTreeMap::<_, Vec<usize>>::new(), Vec::new());
+        for (place, (flow, record)) in trial.flows.iter().zip(flows).enumerate() {
+            let ends: BTreeSet<&PortRef> =
+                [&flow.from, &flow.to].into_iter().chain(replicas(flow)).collect();
+            for end in ends {
+                at.entry(end).or_default().push(place);
+            }
+            if to_everybody(flow, record) != Amount::default() {
+                everywhere.push(place);
+            }
+        }
+        Self { trial, flows, ports, hosts, at, everywhere }
+    }
 }
 
 impl Books<'_> {
@@ -198,8 +225,18 @@ impl Books<'_> {
         self.ports.iter().find(|p| p.side == Side::Tester && p.place == place)
     }
 
-    fn recorded(&self) -> impl Iterator<Item = (&Flow, &FlowRecord)> {
-        self.trial.flows.iter().zip(self.flows)
+    fn recorded(&self, place: usize) -> (&Flow, &FlowRecord) {
+        (&self.trial.flows[place], &self.flows[place])
+    }
+
+    /// Places of the flows with an end at the port, in order.
+    fn places_at(&self, port: &PortRef) -> &[usize] {
+        self.at.get(port).map_or(&[], Vec::as_slice)
+    }
+
+    /// Flows with an end at the port.
+    fn at(&self, port: &PortRef) -> impl Iterator<Item = (&Flow, &FlowRecord)> {
+        self.places_at(port).iter().map(|place| self.recorded(*place))
     }
 
     /// The most that the trial's own flows brought to the port; none where nobody can say.
@@ -207,8 +244,10 @@ impl Books<'_> {
         let counters = self.counters(port)?;
         let mut own = Amount::default();
         let mut uncounted = BTreeSet::new();
-        let mut elsewhere = false;
-        for (flow, record) in self.recorded() {
+        let here = self.places_at(port);
+        let elsewhere = here.len() < self.trial.flows.len().min(self.flows.len());
+        let heard: BTreeSet<usize> = here.iter().chain(&self.everywhere).copied().collect();
+        for (flow, record) in heard.into_iter().map(|place| self.recorded(place)) {
             // What is written is copied from the storage to each replica, which answers it.
             if replicas(flow).contains(port) {
                 uncounted.insert(&flow.to);
@@ -220,7 +259,6 @@ impl Books<'_> {
                 (true, _) => (true, &flow.to),
                 (_, true) => (false, &flow.from),
                 _ => {
-                    elsewhere = true;
                     own += to_everybody(flow, record);
                     continue;
                 }
@@ -245,7 +283,7 @@ impl Books<'_> {
     /// What the trial's own flows sent out of the port; none where one of them can't be counted.
     fn own_out(&self, port: &PortRef) -> Option<Amount> {
         let mut own = Amount::default();
-        for (flow, record) in self.recorded() {
+        for (flow, record) in self.at(port) {
             if replicas(flow).contains(port) {
                 return None;
             } else if flow.from == *port {
@@ -263,7 +301,7 @@ impl Books<'_> {
     fn uncounted_out(&self, port: &PortRef, receiving: &PortCounters) -> Option<Amount> {
         let counters = self.counters(port)?;
         let mut counted_out = Amount::default();
-        for (flow, record) in self.recorded() {
+        for (flow, record) in self.at(port) {
             let Some(counted) = counted(flow, record, self.trial) else { continue };
             if flow.from == *port {
                 counted_out += counted.from.0;

@@ -20,7 +20,7 @@ pub use self::device_count::DeviceCount;
 pub use self::ends::Ends;
 pub use self::outcome::{Defect, Outcome};
 pub use self::storage::{OperationsRecord, ServerRecord, ServiceTimes, StorageRecord};
-use crate::{Flow, FlowKind};
+use crate::{Flow, FlowKind, alike};
 
 /// One trial's outcome, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,7 @@ pub struct TrialRecord {
     /// Whether its figures may be used.
     pub outcome: Outcome,
     /// One for each flow, in the trial's order; fewer when the trial failed.
+    #[serde(with = "alike")]
     pub flows: Vec<FlowRecord>,
     /// What the kernel counted on each port, hosts' and (where it can be read) devices'.
     pub ports: Vec<PortCounters>,
@@ -147,8 +148,8 @@ impl TrialRecord {
             if let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) = (&flow.kind, record)
                 && asked.counts_only.0
             {
-                seen.departures = Histogram::new();
-                seen.arrivals = Histogram::new();
+                seen.departures = Histogram::growing();
+                seen.arrivals = Histogram::growing();
                 seen.delays = None;
             }
         }
@@ -189,7 +190,7 @@ impl FlowRecord {
                     messages: 0,
                     octets: ByteCount(0),
                     elapsed: Nanos::ZERO,
-                    rounds: Histogram::new(),
+                    rounds: Histogram::growing(),
                     intervals: Vec::new(),
                     lost: 0,
                 };
@@ -225,8 +226,8 @@ impl DatagramsRecord {
             rejected: Rejected::default(),
             sending: Nanos::ZERO,
             receiving: Nanos::ZERO,
-            departures: Histogram::new(),
-            arrivals: Histogram::new(),
+            departures: Histogram::growing(),
+            arrivals: Histogram::growing(),
             delays: None,
             longest_burst: 0,
             late: 0,

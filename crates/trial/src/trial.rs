@@ -9,7 +9,7 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::topology::PortRef;
-use crate::{Flow, Role};
+use crate::{Flow, Role, alike};
 pub use by_hand::{ByHand, Cable, Joined, Setting};
 
 /// What a study asks a testbed to do.
@@ -28,6 +28,7 @@ pub struct Trial {
     /// Which try this is, from 0: an invalid trial is asked for again under the next number.
     pub attempt: u32,
     /// All flows; they start together.
+    #[serde(with = "alike")]
     pub flows: Vec<Flow>,
     /// How long each phase lasts.
     pub phases: Phases,

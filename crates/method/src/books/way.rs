@@ -5,7 +5,7 @@
 //! reads a counter for more than it says: where a port has none of received or sent frames, there
 //! is no sum.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use measure::Nanos;
 use trial::counters::{
@@ -13,7 +13,7 @@ use trial::counters::{
     TX_ERRORS, TX_PACKETS,
 };
 use trial::record::{DatagramsRecord, PortCounters, Side, TrialRecord};
-use trial::{Flow, FlowKind, PortRef, Trial};
+use trial::{FlowKind, PortRef, Trial};
 
 use super::{Death, Place, Seen, death, device_ports, read};
 
@@ -130,18 +130,43 @@ pub(super) fn sums(
 /// Frames that crossed beside the load from a sending host, as its port or the device's at the
 /// other end of the cable tells.
 pub(super) fn others(flows: &Seen<'_>, record: &TrialRecord) -> u64 {
-    let hosts: BTreeSet<String> = flows.iter().map(|(flow, _)| flow.from.to_string()).collect();
-    let beside = |host: &String| {
-        let own = flows.iter().filter(|(flow, _)| flow.from.to_string() == *host);
-        let sent: u64 = own.map(|(_, seen)| seen.sent).sum();
+    let sent = |(host, own): (String, OfPort)| own.is_sender.then_some((host, own.sent));
+    let beside = |(host, sent): (String, u64)| {
         let counted = record.ports.iter().map(|port| match port.side {
-            Side::Tester if port.place == *host => read(port, TX_PACKETS),
-            Side::Reported if port.cable.as_ref() == Some(host) => read(port, RX_PACKETS),
+            Side::Tester if port.place == host => read(port, TX_PACKETS),
+            Side::Reported if port.cable.as_ref() == Some(&host) => read(port, RX_PACKETS),
             _ => 0,
         });
         counted.max().unwrap_or(0).saturating_sub(sent)
     };
-    hosts.iter().map(beside).sum()
+    by_port(flows).into_iter().filter_map(sent).map(beside).sum()
+}
+
+/// What the flows of a host's port came to together.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfPort {
+    is_sender: bool,
+    sent: u64,
+    /// With duplicates, and what the receiver rejected.
+    arrived: u64,
+    /// The device's own count stands for a receiver here.
+    is_counted_by_device: bool,
+}
+
+/// Of every port that sends or receives, by its name. One look at each flow: a mesh has more flows
+/// than ports by as many as there are ports.
+fn by_port(flows: &Seen<'_>) -> BTreeMap<String, OfPort> {
+    let mut ports: BTreeMap<&PortRef, OfPort> = BTreeMap::new();
+    for (flow, seen) in flows {
+        let from = ports.entry(&flow.from).or_default();
+        from.is_sender = true;
+        from.sent += seen.sent;
+        let to = ports.entry(&flow.to).or_default();
+        let rejected = seen.rejected.malformed + seen.rejected.foreign;
+        to.arrived += seen.received.unique + seen.received.duplicated + rejected;
+        to.is_counted_by_device |= seen.at_device.is_some();
+    }
+    ports.into_iter().map(|(port, own)| (port.to_string(), own)).collect()
 }
 
 /// Whether frames still came, or may have, when receivers closed: a sender was held up, or a queue
@@ -165,19 +190,15 @@ fn crossings<'a>(
     named: &[Death],
 ) -> Option<Vec<Crossing<'a>>> {
     let mut crossings: Vec<Crossing<'_>> = Vec::new();
+    let ports = by_port(flows);
     for port in device_ports(record) {
         let Some(host) = port.cable.as_deref() else { continue };
+        let Some(own_flows) = ports.get(host) else { continue };
         let died = |is: &dyn Fn(&Place) -> bool| -> u64 {
             named.iter().filter(|death| is(&death.place)).map(|death| death.frames).sum()
         };
-        let from = flows.iter().filter(|(flow, _)| flow.from.to_string() == host);
-        let to = flows.iter().filter(|(flow, _)| flow.to.to_string() == host);
-        let sent: u64 = from.map(|(_, seen)| seen.sent).sum();
-        let came = to.map(|(_, seen)| {
-            let rejected = seen.rejected.malformed + seen.rejected.foreign;
-            seen.received.unique + seen.received.duplicated + rejected
-        });
-        let arrived = came.sum::<u64>()
+        let sent = own_flows.sent;
+        let arrived = own_flows.arrived
             + died(&|place| matches!(place, Place::Receiver(port) if port == host));
         // What a host says beside the load, to be found and the like, crosses the device too.
         let own = |name: &str| {
@@ -187,17 +208,8 @@ fn crossings<'a>(
         let damaged = died(&|place| matches!(place, Place::CableOut { to, .. } if to == host));
         let (sent, arrived) = (sent.max(own(TX_PACKETS)), arrived.max(own(RX_PACKETS)) + damaged);
         // Where the device's own count stands for the receiver, no cable is left to lose any.
-        let counted_here = |(flow, seen): &(&Flow, &DatagramsRecord)| {
-            flow.to.to_string() == host && seen.at_device.is_some()
-        };
-        let left = flows.iter().any(counted_here).then(|| read(port, TX_PACKETS));
-        let arrived = arrived.max(left.unwrap_or(0));
-        let in_use = flows
-            .iter()
-            .any(|(flow, _)| flow.from.to_string() == host || flow.to.to_string() == host);
-        if !in_use {
-            continue;
-        }
+        let left = if own_flows.is_counted_by_device { read(port, TX_PACKETS) } else { 0 };
+        let arrived = arrived.max(left);
         // A host's port that spreads over several cables has sent so much over all of them.
         if crossings.iter().any(|crossing| crossing.host == host) {
             return None;
@@ -214,7 +226,5 @@ fn crossings<'a>(
         });
     }
     // What went in at a port of which the device tells nothing is not known to have gone in.
-    let ends: BTreeSet<&PortRef> =
-        flows.iter().flat_map(|(flow, _)| [&flow.from, &flow.to]).collect();
-    (ends.len() == crossings.len()).then_some(crossings)
+    (ports.len() == crossings.len()).then_some(crossings)
 }

@@ -81,7 +81,7 @@ pub fn stand_in(flows: &[Flow], topology: &Topology, sides: &mut Sides) {
             conversations: Vec::new(),
             rejected: Rejected::default(),
             receiving: Nanos::ZERO,
-            arrivals: Histogram::new(),
+            arrivals: Histogram::growing(),
             socket_drops: 0,
         };
         sides.put(flow.id, SideReport::Receiver(report));

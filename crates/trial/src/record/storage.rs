@@ -65,7 +65,7 @@ impl ServiceTimes {
 }
 
 /// Operations of one kind.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationsRecord {
     /// Those that were completed.
     pub count: u64,
@@ -82,6 +82,19 @@ pub struct OperationsRecord {
     /// Of it, what the client took until the operation was on its way, in nanoseconds.
     #[serde(default)]
     pub submitting: Option<f64>,
+}
+
+impl Default for OperationsRecord {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            octets: ByteCount(0),
+            errors: 0,
+            latency: Histogram::growing(),
+            mean: None,
+            submitting: None,
+        }
+    }
 }
 
 impl OperationsRecord {

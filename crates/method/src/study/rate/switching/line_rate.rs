@@ -9,11 +9,11 @@ use super::super::counts::{Count, flooded};
 use super::broadcast::delays_of;
 use super::congestion::LINE_SHARE;
 use super::rig::{Offer, Rig};
-use super::throughput::flows;
+use super::throughput::share;
 use super::{Pattern, SwitchTest};
 use crate::verdict::Driven;
 use page::{Caveat, Figure, Key, Metric, Unit};
-use trial::{Gate, Result};
+use trial::{Destination, Flow, Gate, Result};
 
 const TEST: SwitchTest = SwitchTest::LineRate;
 
@@ -38,9 +38,10 @@ fn one(rig: &mut Rig<'_, '_>, (pattern, size): (Pattern, FrameSize)) -> Result<V
     };
     let rate = FrameRate(line.0 * LINE_SHARE);
     row.set(Key::LoadShare, LINE_SHARE);
+    let kind = rig.frames(size, share(rig, pattern, rate), Destination::Receiver);
     let offer = Offer {
         label: format!("{} {} {size}", TEST.as_str(), pattern.as_str()),
-        flows: flows(rig, pattern, size, Some(rate)),
+        flows: Flow::each_measured(&rig.pairs(pattern), &kind),
         duration: rig.spec.final_duration.max(rig.spec.duration),
         gate: Gate::Strict,
     };
@@ -62,7 +63,7 @@ fn one(rig: &mut Rig<'_, '_>, (pattern, size): (Pattern, FrameSize)) -> Result<V
     figures.push(row.single(Metric::Flooded, Unit::Count, Some(astray)));
     let mut delays: Option<Histogram> = None;
     for seen in tried.measured().filter_map(|flow| flow.delays.as_ref()) {
-        delays.get_or_insert_with(Histogram::new).merge(&seen.histogram);
+        delays.get_or_insert_with(Histogram::growing).merge(&seen.histogram);
     }
     // RFC 8239 §2.3 asks for latency and its variation beside the loss.
     if let Some(delays) = &delays {

@@ -13,7 +13,7 @@ use crate::study::{Ask, Row, Session, Tried, Way, burst};
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::topology::{Pair, PortRef, Topology};
-use trial::{Datagrams, Destination, Flow, FlowKind, Gate, Result, Role, Schedule};
+use trial::{CountsOnly, Datagrams, Destination, Flow, FlowKind, Gate, Result, Role, Schedule};
 
 /// A study under way.
 pub(super) struct Rig<'s, 't> {
@@ -79,6 +79,15 @@ impl<'s, 't> Rig<'s, 't> {
         let limit = burst::limit(schedule);
         let plain = Datagrams::plain(size, schedule, self.spec.backend, limit);
         FlowKind::Datagrams(Datagrams { destination, ..plain })
+    }
+
+    /// The same where nobody reads more of them than counts: a mesh has a flow for every two ports.
+    pub(super) fn counted_frames(&self, size: FrameSize, schedule: Schedule) -> FlowKind {
+        let mut kind = self.frames(size, schedule, Destination::Receiver);
+        if let FlowKind::Datagrams(asked) = &mut kind {
+            asked.counts_only = CountsOnly(true);
+        }
+        kind
     }
 
     /// The ports in the order in which a pattern counts them.
@@ -155,7 +164,7 @@ impl<'s, 't> Rig<'s, 't> {
         }
         let ends = self.cables();
         for size in self.spec.frames.clone() {
-            let kind = self.frames(size, Schedule::Greedy, Destination::Receiver);
+            let kind = self.counted_frames(size, Schedule::Greedy);
             let label = format!("cables {size} flood");
             let (flows, duration) = (Flow::each_measured(&ends, &kind), self.spec.duration);
             let gate = Gate::Flood;

@@ -18,7 +18,7 @@ use crate::study::{Row, Tried};
 use crate::verdict::{self, Driven};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::topology::Pair;
-use trial::{Destination, Flow, Gate, Result, Schedule};
+use trial::{Flow, Gate, Result, Schedule};
 
 impl From<&SwitchingSpec> for Terms {
     /// RFC 2544's throughput.
@@ -78,18 +78,10 @@ pub(super) fn run(
     Ok(figures)
 }
 
-/// The pattern's flows, each sender at `rate` shared out evenly; greedy without one.
-pub(super) fn flows(
-    rig: &Rig<'_, '_>,
-    pattern: Pattern,
-    size: FrameSize,
-    rate: Option<FrameRate>,
-) -> Vec<Flow> {
+/// The load of each of a pattern's flows where each sender's `rate` is shared out evenly.
+pub(super) fn share(rig: &Rig<'_, '_>, pattern: Pattern, rate: FrameRate) -> Schedule {
     let (_, each) = pattern.senders(rig.ports.len());
-    let schedule =
-        rate.map_or(Schedule::Greedy, |rate| Schedule::Paced(FrameRate(rate.0 / each as f64)));
-    let kind = rig.frames(size, schedule, Destination::Receiver);
-    Flow::each_measured(&rig.pairs(pattern), &kind)
+    Schedule::Paced(FrameRate(rate.0 / each as f64))
 }
 
 /// Through the device, or each sender over its own cable.
@@ -127,11 +119,12 @@ fn send(rig: &mut Rig<'_, '_>, case: Case, cables: Option<&[Pair]>, load: Load) 
     let label = format!("{} {size} {name}", test.as_str());
     let duration = load.duration;
     if let Some(ends) = cables {
-        let kind = rig.frames(size, load.schedule, Destination::Receiver);
+        let kind = rig.counted_frames(size, load.schedule);
         let (label, flows) = (format!("cables {label}"), Flow::each_measured(ends, &kind));
         return rig.offer_on_cables(Offer { label, flows, duration, gate });
     }
-    let flows = flows(rig, pattern, size, rate);
+    let schedule = rate.map_or(Schedule::Greedy, |rate| share(rig, pattern, rate));
+    let flows = Flow::each_measured(&rig.pairs(pattern), &rig.counted_frames(size, schedule));
     rig.offer(Offer { label, flows, duration, gate })
 }
 
