@@ -314,10 +314,10 @@ impl Load {
             receiving: span(arriving.first.unwrap_or(arriving.last), arriving.last),
             departures: departing.gaps.histogram(),
             arrivals: arriving.gaps.histogram(),
-            delays: arriving.delays.is_read().then(|| Delays {
-                clocks: Clocks::Same,
-                histogram: arriving.delays.histogram(),
-            }),
+            delays: arriving
+                .delays
+                .is_read()
+                .then(|| Delays { clocks: Clocks::Same, histogram: arriving.delays.histogram() }),
             longest_burst: departing.longest_burst,
             late: departing.late,
             overran: Nanos::ZERO,

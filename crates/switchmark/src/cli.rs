@@ -22,6 +22,7 @@ mod junit;
 mod lab;
 mod lone;
 mod manual;
+mod memory;
 mod options;
 mod output;
 mod preflight;

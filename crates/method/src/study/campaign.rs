@@ -120,7 +120,12 @@ impl CampaignSpec {
         match self.stop.budget.filter(|budget| *budget < all.time) {
             Some(budget) => {
                 let share = budget.as_secs_f64() / all.time.as_secs_f64();
-                Estimate { trials: (all.trials as f64 * share) as u64, time: budget, searching }
+                Estimate {
+                    trials: (all.trials as f64 * share) as u64,
+                    time: budget,
+                    searching,
+                    ..all
+                }
             }
             None => Estimate { searching, ..all },
         }

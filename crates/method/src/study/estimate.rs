@@ -1,4 +1,5 @@
-//! What a study will take: how many trials, how long, and whether that can be known beforehand.
+//! What a study will take: how many trials, how long, of how many flows at once, and whether that
+//! can be known beforehand.
 //!
 //! Owns the sums of them. Never a limit: what people are told before the start, and a progress bar.
 
@@ -14,17 +15,25 @@ pub struct Estimate {
     pub trials: u64,
     /// Of all of them, with what starting and collecting each costs.
     pub time: Nanos,
+    /// The most flows that one of them has: what memory it takes goes by them.
+    pub flows: u64,
     /// Whether results decide how many there are, as in a search: this is what is usual then.
     pub searching: bool,
 }
 
 impl Estimate {
     /// Nothing at all.
-    pub const NONE: Self = Self { trials: 0, time: Nanos::ZERO, searching: false };
+    pub const NONE: Self = Self { trials: 0, time: Nanos::ZERO, flows: 0, searching: false };
 
     /// One trial.
     pub const fn trial(time: Nanos) -> Self {
-        Self { trials: 1, time, searching: false }
+        Self { trials: 1, time, flows: 1, searching: false }
+    }
+
+    /// The same with trials of so many flows.
+    #[must_use]
+    pub const fn with_flows(self, flows: u64) -> Self {
+        Self { flows, ..self }
     }
 
     /// The same where results decide how many trials there are.
@@ -40,6 +49,7 @@ impl Add for Estimate {
         Self {
             trials: self.trials + other.trials,
             time: self.time + other.time,
+            flows: self.flows.max(other.flows),
             searching: self.searching || other.searching,
         }
     }
@@ -57,6 +67,7 @@ impl Mul<u64> for Estimate {
         Self {
             trials: self.trials * times,
             time: self.time * times,
+            flows: self.flows,
             searching: self.searching && times > 0,
         }
     }

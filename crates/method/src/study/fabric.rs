@@ -144,7 +144,8 @@ impl FabricSpec {
         let scenes = Scene::all(self, topology, &ways, 0);
         let of = |scene: &Scene| {
             let trials = u64::from(self.blocks) * scene.trials() as u64;
-            self.profile.trial(self.duration) * trials + structure::estimate(self, scene)
+            let each = self.profile.trial(self.duration).with_flows(scene.most_pairs() as u64);
+            each * trials + structure::estimate(self, scene)
         };
         scenes.iter().map(of).sum()
     }

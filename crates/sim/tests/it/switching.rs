@@ -6,6 +6,7 @@ use measure::{FrameSize, Nanos, Rate};
 use method::{Profile, SwitchTest, SwitchingSpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
+use trial::{FlowRecord, Observed, Trial, TrialRecord};
 
 use crate::trials::{profile, size, testbed};
 
@@ -54,6 +55,41 @@ fn near(value: Option<f64>, truth: f64, share: f64) {
 
 fn line(octets: u32) -> f64 {
     LINK.line_rate(size(octets)).0
+}
+
+/// 64,770 flows are the most that a trial has: a trial with its record stays below 16 MiB.
+#[test]
+fn a_flow_of_a_mesh_takes_few_octets_of_text() {
+    const MOST: usize = (16 << 20) / (255 * 254);
+    let mut testbed = testbed(switch(12, AMPLE));
+    let mut meshes = Vec::new();
+    let take = |trial: &Trial, record: &TrialRecord| {
+        if trial.flows.len() == 12 * 11 {
+            meshes.push((trial.clone(), record.clone()));
+        }
+    };
+    let mut observed = Observed::new(&mut testbed, take);
+    spec(&[SwitchTest::Mesh], 64).run(&mut observed, 7).expect("every trial runs");
+    assert!(meshes.len() > 1, "{} trials", meshes.len());
+    for (trial, record) in meshes {
+        let texts =
+            [serde_json::to_string(&trial.flows[0]), serde_json::to_string(&record.flows[0])];
+        let first: usize = texts.map(|text| text.expect("plain values").len()).iter().sum();
+        let texts = [serde_json::to_string(&trial), serde_json::to_string(&record)];
+        let [trial_text, record_text] = texts.map(|text| text.expect("plain values"));
+        let others: usize = record.ports.iter().map(|port| 300 + port.place.len()).sum();
+        let all = trial_text.len() + record_text.len() - first;
+        let each = all.saturating_sub(others) / (trial.flows.len() - 1);
+        assert!(each < MOST, "{each} octets a flow of {}", trial.label);
+        assert_eq!(serde_json::from_str::<Trial>(&trial_text).expect("our own"), trial);
+        assert_eq!(serde_json::from_str::<TrialRecord>(&record_text).expect("our own"), record);
+        assert!(record.flows.iter().all(is_counts_alone), "{}", trial.label);
+    }
+}
+
+fn is_counts_alone(flow: &FlowRecord) -> bool {
+    let FlowRecord::Datagrams(seen) = flow else { return false };
+    seen.departures.is_empty() && seen.arrivals.is_empty() && seen.delays.is_none()
 }
 
 const PATTERNS: [SwitchTest; 5] = [

@@ -9,6 +9,7 @@ use method::{Estimate, StudySpec};
 use record::text::numbers;
 use trial::{Offloads, Topology};
 
+use super::memory::Need;
 use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::terminal::screen::screen;
@@ -27,6 +28,9 @@ pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String
         if let Some(hands) = hands(study) {
             line("by hand: ", &hands);
         }
+    }
+    if let Some(need) = Need::of(studies, topology).in_words() {
+        line("memory: ", &need);
     }
     if let Some(said) = before_start(studies) {
         line("comparison: ", &said);
@@ -50,7 +54,7 @@ pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String
 
 /// `about 240 trials, about 4 min 10 s`
 fn work(study: &StudySpec, estimate: Estimate, topology: &Topology) -> String {
-    let Estimate { trials, time, searching } = estimate;
+    let Estimate { trials, time, searching, .. } = estimate;
     let trials = match trials {
         1 => "1 trial".to_owned(),
         _ if searching => format!("about {trials} trials, as many as results ask for"),

@@ -51,7 +51,7 @@ pub struct Measuring {
     /// again, and so on, so many times the device [3, where no number is given]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3", conflicts_with = "resume")]
     pub sittings: Option<u32>,
-    /// Begin also what would take more than three days
+    /// Begin also what would take more than three days, or more than half of the memory
     #[arg(long)]
     pub yes: bool,
     /// Say how many trials it would take, how long, and what would be changed on the hosts; do

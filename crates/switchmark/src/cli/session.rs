@@ -15,6 +15,7 @@ use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
+use super::memory::Need;
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::privilege::{Prepared, prepare_shown};
@@ -137,7 +138,7 @@ pub struct NewRun {
     pub studies: Vec<StudySpec>,
     /// Of every random choice.
     pub seed: u64,
-    /// However long it takes.
+    /// However long it takes, and however much memory.
     pub long: bool,
     /// Which point of a sweep it is, where it is one.
     pub sweep: Option<SweepPoint>,
@@ -218,7 +219,9 @@ pub fn carry_out(
             *meta
         }
         Start::New(run) => {
-            is_short_enough(&run.studies, opened.topology(), run.long)?;
+            if !run.long {
+                is_small_enough(&run.studies, opened.topology())?;
+            }
             let label = run.label.clone();
             let mut meta = describe(run, &opened)?;
             meta.notes.extend(doubts);
@@ -325,14 +328,11 @@ fn studies(
     Ok(figures)
 }
 
-/// Refuses what would go on for days, which is a slip more often than a wish.
-fn is_short_enough(
-    studies: &[StudySpec],
-    topology: &Topology,
-    long: bool,
-) -> Result<(), ConfigError> {
+/// Refuses what would go on for days or fill the memory, which is a slip more often than a wish.
+fn is_small_enough(studies: &[StudySpec], topology: &Topology) -> Result<(), ConfigError> {
+    Need::of(studies, topology).check()?;
     let estimate = estimate(studies, topology).time;
-    if long || estimate <= LONGEST {
+    if estimate <= LONGEST {
         return Ok(());
     }
     let said = format!("this would take about {}", numbers::span(estimate));

@@ -173,7 +173,7 @@ impl<'a> Watched<'a> {
     }
 
     fn announce(&mut self, trial: &Trial) {
-        let Estimate { time, searching, trials } = self.estimate;
+        let Estimate { time, searching, trials, .. } = self.estimate;
         let (done, left) = if self.inner.topology().is_simulated() {
             (self.spent, self.wait.virtual_time(self.spent, self.estimate))
         } else {

@@ -15,6 +15,7 @@ mod compare;
 mod elsewhere;
 mod kept;
 mod large_outputs;
+mod many_flows;
 mod one_nic;
 mod pages;
 #[path = "../program/mod.rs"]

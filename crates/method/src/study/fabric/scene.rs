@@ -105,6 +105,12 @@ impl Scene {
         self.cells.iter().map(|cell| cell.rounds.len()).sum()
     }
 
+    /// The most pairs that talk at once.
+    pub(super) fn most_pairs(&self) -> usize {
+        let rounds = self.cells.iter().flat_map(|cell| &cell.rounds);
+        rounds.map(|round| round.pairs.len()).max().unwrap_or(0)
+    }
+
     /// The direct cables' cell for as many nodes and the same message.
     pub(super) fn alike(&self, cell: &Cell) -> Option<usize> {
         self.cells.iter().position(|c| c.nodes == cell.nodes && c.message == cell.message)

@@ -13,6 +13,7 @@ use method::study::campaign::combinations;
 use record::{Store, SweepPoint, SweptValue};
 use trial::TestbedError;
 
+use crate::cli::memory::Need;
 use crate::cli::options::{Data, Measuring};
 use crate::cli::run_request::Request;
 use crate::cli::session::{self, NewRun, Start};
@@ -92,6 +93,10 @@ pub(in crate::cli) fn run(
     let prepared = privilege::prepare_shown(&places, measuring.shown(), &store)?;
     let modelled = places.iter().all(|place| matches!(place.source, Source::Virtual(_)));
     let workers = jobs.map_or(if modelled { processors() } else { 1 }, usize::from);
+    let workers = workers.min(points.len());
+    if !measuring.yes {
+        memory_needed(points, workers).check()?;
+    }
     let planned = points.first().and_then(|point| point.request.seed);
     let work = Work {
         sweep: lone::run_id(Timestamp::now()),
@@ -102,7 +107,7 @@ pub(in crate::cli) fn run(
         // One line of progress is enough.
         data: Data { quiet: true, ..measuring.data.clone() },
     };
-    let failure = work.carry_out(workers.min(points.len()), measuring.data.quiet);
+    let failure = work.carry_out(workers, measuring.data.quiet);
     let swept = report::sweep(&Store::read(&work.store)?, &work.sweep)?;
     let Some(swept) = swept else {
         return Err(failure.unwrap_or_else(|| work.interrupted(0)));
@@ -113,6 +118,14 @@ pub(in crate::cli) fn run(
         None if swept.done() < points.len() => Err(work.interrupted(swept.done())),
         None => Ok(output::outcome(&swept.figures())),
     }
+}
+
+/// Of the largest points at a time; what labs and hosts take is not known before they are there.
+fn memory_needed(points: &[Point], workers: usize) -> Need {
+    let of =
+        |Request { testbed, studies, .. }: &Request| Some(Need::of(studies, &testbed.topology()?));
+    let needs = points.iter().filter_map(|point| of(&point.request)).collect();
+    Need::side_by_side(needs, workers)
 }
 
 impl Work<'_> {

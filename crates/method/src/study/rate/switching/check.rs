@@ -60,7 +60,9 @@ impl SwitchingSpec {
         let cables = if cables { CABLE_TRIALS } else { 0 };
         let one = |test: &SwitchTest| self.trials(*test, (ports, cables));
         let trials: u64 = self.tests.iter().map(one).sum();
-        let all = self.profile.trial(self.duration) * trials * subjects.len() as u64;
+        let flows = self.tests.iter().map(|test| flows(*test, ports)).max().unwrap_or(0);
+        let each = self.profile.trial(self.duration).with_flows(flows);
+        let all = each * trials * subjects.len() as u64;
         if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
     }
 
@@ -94,6 +96,16 @@ impl SwitchingSpec {
     pub fn patterns(&self) -> impl Iterator<Item = Pattern> {
         self.tests.iter().filter_map(|test| test.pattern())
     }
+}
+
+/// Flows of a test's largest trial.
+fn flows(test: SwitchTest, ports: u64) -> u64 {
+    let pattern = if test == SwitchTest::LineRate { Some(Pattern::Mesh) } else { test.pattern() };
+    let of = |pattern: Pattern| {
+        let (senders, each) = pattern.senders(ports.max(1) as usize);
+        (senders * each) as u64
+    };
+    pattern.map_or(ports, of)
 }
 
 /// Whether its trials follow from the results of those before.
