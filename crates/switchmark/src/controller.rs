@@ -10,6 +10,7 @@ mod clocks;
 mod command;
 mod conduct;
 mod deadline_writer;
+pub mod deed_notes;
 mod deeds;
 mod delays;
 mod discovery;
@@ -40,6 +41,8 @@ mod subjects;
 mod testbed;
 mod trial_error;
 
+pub use command::run_to_end;
+pub use deeds::undo_noted;
 pub use discovery::{Known, Surroundings};
 pub use facts::Facts;
 pub use handle::{Agent, AgentError};

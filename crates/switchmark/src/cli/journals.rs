@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use record::Store;
 
+use super::exit::Status;
 use super::options::Data;
 use super::{Failure, output, signals};
 use crate::config::ConfigError;
@@ -107,7 +108,7 @@ fn end() {
 impl Place {
     fn new() -> io::Result<Self> {
         let mut listens = Ok(());
-        LISTENING.call_once(|| listens = signals::ending(end));
+        LISTENING.call_once(|| listens = signals::ending(Status::Failed, end));
         listens?;
         let name = |n: u32| format!("switchmark-journal-{}-{n}", std::process::id());
         let mut made = Err(io::ErrorKind::AlreadyExists.into());

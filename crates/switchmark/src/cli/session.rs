@@ -19,9 +19,10 @@ use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::privilege::{Prepared, prepare_shown};
 use super::run_request::{DATA_SHEET, Request};
-use super::{Failure, Outcome, another_time, before, lone, preflight};
+use super::{Failure, Outcome, another_time, before, left_deeds, lone, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
+use crate::controller::deed_notes::Origin;
 use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop};
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
@@ -192,6 +193,11 @@ pub fn carry_out(
         Start::Again(meta) => meta.seed,
         Start::New(run) => run.seed,
     };
+    let (run, folder) = match &start {
+        Start::Again(meta) => (Some(meta.id.as_str()), meta.folder.as_path()),
+        Start::New(_) => (None, Path::new("")),
+    };
+    left_deeds::check((place, folder), run, data.quiet)?;
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
     if let Start::Again(meta) = &start {
         undo_left(store, &meta.id, &opened)?;
@@ -213,7 +219,7 @@ pub fn carry_out(
     }
     let meta = match start {
         Start::Again(meta) => {
-            opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
+            hold(&mut opened, (store, &meta, place))?;
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
@@ -222,7 +228,7 @@ pub fn carry_out(
             let label = run.label.clone();
             let mut meta = describe(run, &opened)?;
             meta.notes.extend(doubts);
-            opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
+            hold(&mut opened, (store, &meta, place))?;
             if !data.quiet {
                 tell(&before::told(place, &meta.studies, &meta.topology));
             }
@@ -238,11 +244,27 @@ pub fn carry_out(
     ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
 }
 
+/// Ports and devices are this run's from now on.
+fn hold(
+    opened: &mut Opened,
+    (store, meta, place): (&Store, &RunMeta, &Place),
+) -> Result<(), Failure> {
+    opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
+    opened.used_by(Origin {
+        run: meta.id.clone(),
+        journal: std::path::absolute(store.path())?,
+        testbed: place.name.clone(),
+        folder: meta.folder.clone(),
+        process: lone::process(),
+    });
+    Ok(())
+}
+
 /// What an earlier process of the run did to devices and may not have undone is undone before
 /// anything is looked at: a link that is still down would be the user's fault.
 fn undo_left(store: &Store, run: &str, opened: &Opened) -> Result<(), Failure> {
     for begun in store.begun_deeds(run)? {
-        opened.undo_left(&begun.device, &begun.deed).map_err(Failure::unusable)?;
+        opened.undo_left(run, &begun.device, &begun.deed).map_err(Failure::unusable)?;
         store.note_undone(run, &begun)?;
         tell(&format!(
             "device `{}`: `{}`, which an earlier process began, is undone\n",

@@ -17,6 +17,7 @@ use wire::MacAddr;
 
 use super::accounts::Accounts;
 use super::conduct::Conduct;
+use super::deed_notes::{self, Origin};
 use super::delays::Delays;
 use super::facts::Facts;
 use super::handle::AgentError;
@@ -196,12 +197,18 @@ impl LiveTestbed {
         self.subjects.left_in(variants);
     }
 
-    /// Undoes what an earlier process did to a device. A lab went with it.
-    pub fn undo_left(&self, device: &str, deed: &str) -> Result<(), Failed> {
-        match self.lab {
-            Some(_) => Ok(()),
-            None => deeds::undo_left(&self.subjects, device, deed),
+    /// Undoes what an earlier process of a run did to a device. A lab went with it.
+    pub fn undo_left(&self, run: &str, device: &str, deed: &str) -> Result<(), Failed> {
+        if self.lab.is_some() {
+            return Ok(());
         }
+        let note = deed_notes::take_of(run, device, deed);
+        deeds::undo_left(&self.subjects, device, deed, note)
+    }
+
+    /// What is done to devices from now on is this run's doing.
+    pub fn used_by(&mut self, origin: Origin) {
+        self.subjects.used_by(origin);
     }
 
     /// What hosts and device are, for the report.

@@ -7,7 +7,11 @@ use std::fmt::Write as _;
 use crate::cli::{Finding, State};
 
 /// What killed agents had left changed: what is right again, by host, and what is not.
-pub fn restored(mended: &BTreeMap<String, Vec<String>>, left: &[String]) -> String {
+pub fn restored(
+    mended: &BTreeMap<String, Vec<String>>,
+    left: &[String],
+    devices: &[String],
+) -> String {
     let mut out = String::new();
     for (host, whats) in mended {
         for what in whats {
@@ -17,7 +21,7 @@ pub fn restored(mended: &BTreeMap<String, Vec<String>>, left: &[String]) -> Stri
     if out.is_empty() {
         out.push_str("nothing to put back\n");
     }
-    for what in left {
+    for what in left.iter().chain(devices) {
         let _ = writeln!(out, "not put back: {what}");
     }
     if !left.is_empty() {
