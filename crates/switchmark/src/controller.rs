@@ -47,6 +47,7 @@ pub use discovery::{Known, Surroundings};
 pub use facts::Facts;
 pub use handle::{Agent, AgentError};
 pub use launcher::Launcher;
+pub use lost_hosts::killed_at;
 pub use models::Ports;
 pub use opened::Opened;
 pub use program::Program;

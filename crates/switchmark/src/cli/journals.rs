@@ -17,6 +17,7 @@ use super::{Failure, output, signals};
 use crate::config::ConfigError;
 use crate::controller::far_journal::{self, FarJournal};
 use crate::failed::Failed;
+use crate::unfinished;
 
 /// Of a path (`PATH_MAX`).
 const LONGEST_NAME: u64 = 4096;
@@ -102,6 +103,7 @@ fn end() {
     if let Some(folder) = kept().take() {
         let _ = fs::remove_dir_all(folder);
     }
+    unfinished::cut_short();
     std::process::exit(1);
 }
 

@@ -72,6 +72,19 @@ fn in_a_line(left: &BegunDeed) -> String {
     )
 }
 
+/// What a list of runs says of a deed that one of them never undid.
+pub fn listed(run: &str, noted: &Noted) -> String {
+    let Noted { device, deed } = noted;
+    let is_it =
+        |one: &BegunDeed| one.origin.run == run && one.device == *device && one.deed == *deed;
+    let remedy = if deed_notes::left().iter().any(is_it) {
+        REMEDY.to_owned()
+    } else {
+        format!("switchmark run --resume {run}")
+    };
+    format!("run {run} left device `{device}` with `{deed}` done to it: `{remedy}` undoes it\n")
+}
+
 /// What came of undoing them, a line each.
 #[derive(Debug, Default)]
 pub struct Restored {
@@ -93,7 +106,10 @@ pub fn restore(of: Option<&Place>) -> Restored {
         let words = format!("`{}` of device `{}`", deed.deed, deed.device);
         match undo(&deed) {
             Ok(true) => {
-                restored.undone.push(format!("{words}, begun by run {}", deed.origin.run));
+                restored.undone.push(format!(
+                    "device `{}` as it was before `{}` of run {}",
+                    deed.device, deed.deed, deed.origin.run
+                ));
             }
             // Another process is at it.
             Ok(false) => {}

@@ -15,6 +15,7 @@ use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
+use super::left_deeds::REMEDY;
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::privilege::{Prepared, prepare_shown};
@@ -23,7 +24,7 @@ use super::{Failure, Outcome, another_time, before, left_deeds, lone, preflight}
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::deed_notes::Origin;
-use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop};
+use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop, killed_at};
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
 use record::text::numbers;
@@ -241,7 +242,7 @@ pub fn carry_out(
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let cable = times.map(|times| (times, runs));
     let ran = conduct(store, meta, (opened, cable), data, hear)?;
-    ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
+    ran.map_err(|error| broke_off(store, (&id, &verb), (error, place), data.store.as_deref()))
 }
 
 /// Ports and devices are this run's from now on.
@@ -380,21 +381,28 @@ pub fn ending(error: &TestbedError) -> RunStatus {
 fn broke_off(
     store: &Store,
     (run, verb): (&str, &str),
-    error: TestbedError,
+    (error, place): (TestbedError, &Place),
     flag: Option<&Path>,
 ) -> Failure {
     // A full disk keeps this out too; the run then still reads as running, which is resumable.
-    let kept = store.set_status(run, &ending(&error));
+    let _ = store.set_status(run, &ending(&error));
     let own_hint = record::hint_for(&error);
     let store = flag.map_or_else(String::new, |path| format!(" --journal {}", path.display()));
     // A data sheet is more than its run.
     let verb = if verb == DATA_SHEET { verb } else { "run" };
     let resume = format!("`switchmark {verb} --resume {run}{store}` goes on from the last trial");
-    let hint = match (own_hint, kept) {
-        (Some(hint), _) => format!("{hint}; {resume}"),
-        (None, _) => resume,
-    };
-    Failure::from(error).hinted(hint)
+    let hints = [own_hint.map(str::to_owned), left_on_host(&error, place), Some(resume)];
+    let hints: Vec<String> = hints.into_iter().flatten().collect();
+    Failure::from(error).hinted(hints.join("; "))
+}
+
+/// What puts back what a killed agent left changed on a host that stays.
+fn left_on_host(error: &TestbedError, place: &Place) -> Option<String> {
+    let host = killed_at(error)?;
+    let is_real = matches!(place.source, Source::Hosts(_));
+    is_real.then(|| {
+        format!("`{REMEDY} --testbed {}` puts back what was changed on host `{host}`", place.name)
+    })
 }
 
 /// `kernel` and `eth1.mtu` under `h1`.

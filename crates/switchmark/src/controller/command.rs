@@ -226,6 +226,9 @@ mod tests {
         assert!(matches!(slow, CommandError::Slow { .. }), "{slow}");
         let much = run("yes | head -c 1000000", &[], SOON, &stop).unwrap();
         assert!(much.len() <= OUTPUT_LIMIT);
+        run_back("test \"$WHO\" = sw1; yes | head -c 100000", &[("WHO", "sw1")], SOON).unwrap();
+        let slow = run_back("sleep 60", &[], Nanos::from_millis(60)).unwrap_err();
+        assert!(matches!(slow, CommandError::Slow { .. }), "{slow}");
         stop.ask();
         let stopped = run("sleep 60", &[], SOON, &stop).unwrap_err();
         assert!(matches!(stopped, CommandError::Stopped), "{stopped}");

@@ -90,9 +90,17 @@ impl DeedNote {
         (device, deed): (&str, &str),
         undo: &str,
     ) -> io::Result<Option<Self>> {
-        let Some(folder) = folder() else { return Ok(None) };
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        if !is_own(&fs::symlink_metadata(&folder)?) {
+        folder().map(|folder| Self::write_in(&folder, origin, (device, deed), undo)).transpose()
+    }
+
+    fn write_in(
+        folder: &Path,
+        origin: &Origin,
+        (device, deed): (&str, &str),
+        undo: &str,
+    ) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        if !is_own(&fs::symlink_metadata(folder)?) {
             let words = format!("others than this user can write to {}", folder.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
         }
@@ -114,7 +122,7 @@ impl DeedNote {
                     file.lock()?;
                     file.write_all(text.as_bytes())?;
                     file.sync_all()?;
-                    return Ok(Some(Self { path, _locked: file, begun }));
+                    return Ok(Self { path, _locked: file, begun });
                 }
             }
         }
@@ -129,7 +137,11 @@ impl DeedNote {
 
 /// Deeds of runs that ended without undoing them, the oldest first.
 pub fn left() -> Vec<BegunDeed> {
-    let mut all: Vec<BegunDeed> = paths().iter().filter_map(|path| look(path)).collect();
+    folder().map_or_else(Vec::new, |folder| left_in(&folder))
+}
+
+fn left_in(folder: &Path) -> Vec<BegunDeed> {
+    let mut all: Vec<BegunDeed> = paths(folder).iter().filter_map(|path| look(path)).collect();
     all.sort_by_key(|deed| deed.begun_unix_ns);
     all
 }
@@ -137,7 +149,11 @@ pub fn left() -> Vec<BegunDeed> {
 /// Takes a left deed's note over, so that nobody else undoes it; none where it is gone, undone, or
 /// its run lives.
 pub fn take(begun: &BegunDeed) -> Option<DeedNote> {
-    let path = paths().into_iter().find(|path| look(path).as_ref() == Some(begun))?;
+    take_in(&folder()?, begun)
+}
+
+fn take_in(folder: &Path, begun: &BegunDeed) -> Option<DeedNote> {
+    let path = paths(folder).into_iter().find(|path| look(path).as_ref() == Some(begun))?;
     for _ in 0..TRIES {
         let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
         if file.try_lock().is_ok() {
@@ -169,9 +185,8 @@ fn look(path: &Path) -> Option<BegunDeed> {
     serde_json::from_str(&text).ok()
 }
 
-fn paths() -> Vec<PathBuf> {
-    let Some(folder) = folder() else { return Vec::new() };
-    if !fs::symlink_metadata(&folder).is_ok_and(|of| is_own(&of)) {
+fn paths(folder: &Path) -> Vec<PathBuf> {
+    if !fs::symlink_metadata(folder).is_ok_and(|of| is_own(&of)) {
         return Vec::new();
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -192,4 +207,48 @@ fn folder() -> Option<PathBuf> {
         home.is_absolute().then(|| home.join(".local/state"))
     });
     Some(state?.join(FOLDER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(run: &str) -> Origin {
+        Origin {
+            run: run.to_owned(),
+            journal: "/j.db".into(),
+            testbed: "rack.toml,delay=1ms".to_owned(),
+            folder: "/racks".into(),
+            process: "here boot pid 1 1".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_deed_is_left_once_its_run_is_gone_and_taken_by_one() {
+        let folder = std::env::temp_dir().join(format!("switchmark-deeds-{}", std::process::id()));
+        let write = |run: &str| {
+            DeedNote::write_in(&folder, &origin(run), ("sw1", "pull"), "up").expect("written")
+        };
+        let (living, dead) = (write("1"), write("2"));
+        assert_eq!(left_in(&folder), [], "both live");
+        drop(dead);
+        let left = left_in(&folder);
+        assert_eq!(left.iter().map(|deed| &*deed.origin.run).collect::<Vec<_>>(), ["2"]);
+        assert_eq!(left[0].origin.file(), Path::new("/racks/rack.toml"));
+        let taken = take_in(&folder, &left[0]).expect("nobody has it");
+        assert!(take_in(&folder, &left[0]).is_none(), "it is taken");
+        // It could not be undone.
+        drop(taken);
+        take_in(&folder, &left[0]).expect("nobody has it").strike();
+        assert_eq!(left_in(&folder), []);
+        assert!(take_in(&folder, &left[0]).is_none(), "it is undone");
+        // What is not a note is none, and stays.
+        fs::write(folder.join("1-1.json"), "{").expect("writes");
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        drop(living);
+        assert_eq!(left_in(&folder), [], "others may have written there");
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        assert_eq!(left_in(&folder).len(), 1);
+        fs::remove_dir_all(&folder).expect("ours");
+    }
 }

@@ -34,6 +34,7 @@ use super::{Stop, deeds, site};
 use crate::config::resolved::{self, Source};
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, in_words};
+use crate::speak::speak;
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile. A
 /// busy machine may take longer, so a start that came too late is ordered again with more time.
@@ -329,6 +330,17 @@ impl LiveTestbed {
         Ok(())
     }
 
+    /// A lab goes with all that is changed in it; a host stays.
+    fn say_what_stays(&self, error: &AgentError) {
+        if error.is_killed() && self.lab.is_none() {
+            let (host, name) = (error.host(), &self.topology.name);
+            speak(&format!(
+                "host `{host}`: its agent was killed; `switchmark doctor --restore --testbed {name}` \
+                 puts back what it left changed there, as the next run on it does"
+            ));
+        }
+    }
+
     /// Ends the trial everywhere and says what happened.
     fn give_up(&mut self, mishap: TrialError) -> Result<TrialRecord, TestbedError> {
         let worse = self.pool.abort();
@@ -352,6 +364,7 @@ impl LiveTestbed {
                 self.away.insert(host.to_owned());
             } else {
                 self.pool.dismiss(error.host());
+                self.say_what_stays(&error);
                 self.gone.add(error);
             }
         }
