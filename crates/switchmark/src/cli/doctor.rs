@@ -24,7 +24,7 @@ use super::{Failure, Outcome, lone, options, privilege};
 use crate::agent;
 use crate::config::testbed;
 use crate::controller::{LiveTestbed, Stop};
-use crate::protocol::Setting;
+use crate::protocol::{Mended, Setting};
 use crate::speak;
 use crate::terminal;
 
@@ -107,13 +107,20 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     told(args, &terminal::generator::render(&calibration, &line_rates), &object)
 }
 
-/// What was put right, and what could not be here.
+/// What was put right, what is somebody else's doing since, and what could not be put back here.
 fn restored(
     args: &Args,
-    mended: &BTreeMap<String, Vec<String>>,
+    mended: &BTreeMap<String, Mended>,
     left: &[String],
 ) -> Result<Outcome, Failure> {
-    let object = serde_json::json!({ "restored": mended, "left": left });
+    let with = |of: fn(&Mended) -> &Vec<String>| -> BTreeMap<&String, &Vec<String>> {
+        mended.iter().map(|(host, mended)| (host, of(mended))).collect()
+    };
+    let object = serde_json::json!({
+        "restored": with(|mended| &mended.restored),
+        "kept": with(|mended| &mended.left),
+        "left": left,
+    });
     told(args, &terminal::readiness::restored(mended, left), &object)?;
     Ok(if left.is_empty() { Outcome::Done } else { Outcome::SomeInvalid })
 }
