@@ -57,7 +57,8 @@ impl Room {
         octets: u64,
         (asked, place, remedy): (&str, &str, &str),
     ) -> Result<(), FlowError> {
-        if octets == 0 || octets.saturating_add(self.reserve()) <= self.free {
+        let beside = octets.checked_add(self.reserve());
+        if octets == 0 || beside.is_some_and(|all| all <= self.free) {
             return Ok(());
         }
         let asked = format!("{} for {asked}", in_words(octets));
