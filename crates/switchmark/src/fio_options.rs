@@ -248,9 +248,12 @@ impl Takes {
             Self::Number(most) => number(value, most)
                 .map(|number| number.to_string())
                 .ok_or_else(|| format!("give a whole number, 0…{most}")),
-            Self::Octets => bounded_octets(value).map(|octets| octets.to_string()).ok_or_else(|| {
-                "give octets, at most 1 PiB (1024t): 4096, 64k, 4GiB; not a share of something".into()
-            }),
+            Self::Octets => bounded_octets(value).map(|octets| octets.to_string()).ok_or_else(
+                || {
+                    "give octets, at most 1 PiB (1024t): 4096, 64k, 4GiB; not a share of something"
+                        .into()
+                },
+            ),
             Self::Rates => {
                 let parts: Option<Vec<u64>> = value.split(',').map(bounded_octets).collect();
                 let parts = parts.filter(|parts| parts.len() <= 3);
@@ -363,7 +366,8 @@ mod tests {
     /// Every option with every extreme value is read or refused; sizes that pass are bounded.
     #[test]
     fn extreme_numbers_are_refused_or_bounded() {
-        let numbers = [0, 1, u64::from(u32::MAX), 1 << 50, (1 << 50) + 1, 1 << 62, u64::MAX >> 1, u64::MAX];
+        let numbers =
+            [0, 1, u64::from(u32::MAX), 1 << 50, (1 << 50) + 1, 1 << 62, u64::MAX >> 1, u64::MAX];
         let units = ["", "b", "k", "m", "g", "t", "T", "PiB", "us", "ms", "s", "%"];
         for (name, takes) in ALLOWED.iter().flat_map(|(_, options)| *options) {
             for (number, unit) in numbers.iter().flat_map(|n| units.map(|unit| (n, unit))) {

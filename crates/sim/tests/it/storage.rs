@@ -11,8 +11,8 @@ use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::ServedMemory;
 use trial::record::{FlowRecord, Outcome, StorageLocation, StorageRecord};
-use trial::{Testbed, Topology, Trial, TrialRecord};
 use trial::{FlowKind, Pattern, Storage};
+use trial::{Testbed, Topology, Trial, TrialRecord};
 
 use crate::trials::{GIGABIT, flow, run, trial};
 

@@ -82,7 +82,9 @@ impl Found {
     /// In words: `cpufreq/scaling_governor`, `offloads of eth1`.
     fn told(&self) -> String {
         match self {
-            Self::Setting { was: Setting::File { path, value }, .. } => format!("{path} to {value}"),
+            Self::Setting { was: Setting::File { path, value }, .. } => {
+                format!("{path} to {value}")
+            }
             Self::Setting { was: Setting::Address { interface, address, .. }, .. } => {
                 format!("{interface} without {address}")
             }
@@ -401,8 +403,7 @@ impl Content {
 
 fn read(file: &mut File) -> Content {
     let mut text = String::new();
-    let read =
-        file.rewind().and_then(|()| (&mut *file).take(LONGEST).read_to_string(&mut text));
+    let read = file.rewind().and_then(|()| (&mut *file).take(LONGEST).read_to_string(&mut text));
     match read {
         Ok(_) if text.trim().is_empty() => Content::Nothing,
         Ok(_) => serde_json::from_str(&text).map_or(Content::Unreadable, Content::Ledger),
@@ -492,7 +493,9 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), after);
             let left = undone.left;
             assert_eq!(left.len(), usize::from(is_left), "{now}: {left:?}");
-            assert!(left.iter().all(|told| told.contains("governor") && told.contains("schedutil")));
+            assert!(
+                left.iter().all(|told| told.contains("governor") && told.contains("schedutil"))
+            );
             assert!(all.is_empty(), "said once");
         }
         // What can't be looked at stays noted.

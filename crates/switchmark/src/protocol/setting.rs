@@ -99,7 +99,9 @@ impl Setting {
     /// chooses or a link negotiates moves by itself.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Coalescing { adaptive: true, .. }, Self::Coalescing { adaptive, .. }) => *adaptive,
+            (Self::Coalescing { adaptive: true, .. }, Self::Coalescing { adaptive, .. }) => {
+                *adaptive
+            }
             (Self::Pause { negotiated: true, .. }, Self::Pause { negotiated, .. }) => *negotiated,
             _ => self == other,
         }

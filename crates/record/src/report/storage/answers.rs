@@ -38,7 +38,10 @@ pub(in crate::report) fn answers(figures: &[Figure]) -> Vec<Answer> {
         all.extend(of_change(share, &own));
     }
     let rates = own.iter().filter(|f| {
-        f.metric == Metric::Iops && super::is_plain(f) && is(f, Key::Operation, "all") && !f.is_bypass()
+        f.metric == Metric::Iops
+            && super::is_plain(f)
+            && is(f, Key::Operation, "all")
+            && !f.is_bypass()
     });
     all.extend(rates.filter_map(|rate| without_network(rate)));
     all

@@ -116,7 +116,8 @@ impl System {
         let Some(line) = lines.find(|line| line.split(' ').next() == Some(id)) else {
             return Unknown;
         };
-        let (Some(device), Some((_, rest))) = (line.split(' ').nth(2), line.split_once(" - ")) else {
+        let (Some(device), Some((_, rest))) = (line.split(' ').nth(2), line.split_once(" - "))
+        else {
             return Unknown;
         };
         let mut rest = rest.split(' ');
