@@ -17,6 +17,7 @@ use dataplane::{FlowError, Halt, clock};
 use measure::Nanos;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use rand::rngs::SysRng;
 use rand::{RngExt as _, SeedableRng as _, TryRng as _};
 use rand_pcg::Pcg64;
@@ -57,6 +58,10 @@ impl NamelessFiles {
             room.admit(octets, (&format!("`{path}`"), "its file system", REMEDY))
         };
         admit(room()?, octets)?;
+        if fstatfs(&file).is_ok_and(|of| of.filesystem_type() == TMPFS_MAGIC) {
+            let asked = (&*format!("`{path}`"), "this host's memory", REMEDY);
+            Room::of_memory().map_err(failed)?.admit(octets, asked)?;
+        }
         // What fio is to open is opened here first: not every network file system can.
         File::open(name_for_children(&file)).map_err(|_| FlowError::Unavailable {
             asked: format!("a file for `{path}`"),
