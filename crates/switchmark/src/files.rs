@@ -79,8 +79,11 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
         return fs::write(&target, octets);
     }
     let beside = beside(&target);
-    let written = File::create_new(&beside)
-        .and_then(|mut file| file.write_all(octets).and_then(|()| file.sync_all()))
+    // One that is there is somebody's.
+    let mut file = File::create_new(&beside)?;
+    let written = file
+        .write_all(octets)
+        .and_then(|()| file.sync_all())
         .and_then(|()| keep_mode(&target, &beside))
         .and_then(|()| fs::rename(&beside, &target));
     if written.is_err() {
@@ -174,6 +177,10 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing lies beside");
         write(Path::new("/dev/null"), b"x").unwrap();
+        // A file of the name under which it is written first is somebody's.
+        fs::write(beside(&file), b"precious").unwrap();
+        assert_eq!(write(&file, b"newer").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(beside(&file)).unwrap(), b"precious");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

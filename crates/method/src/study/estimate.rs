@@ -38,7 +38,7 @@ impl Add for Estimate {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
-            trials: self.trials + other.trials,
+            trials: self.trials.saturating_add(other.trials),
             time: self.time + other.time,
             searching: self.searching || other.searching,
         }
@@ -55,7 +55,7 @@ impl Mul<u64> for Estimate {
     type Output = Self;
     fn mul(self, times: u64) -> Self {
         Self {
-            trials: self.trials * times,
+            trials: self.trials.saturating_mul(times),
             time: self.time * times,
             searching: self.searching && times > 0,
         }

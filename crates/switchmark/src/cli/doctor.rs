@@ -25,7 +25,7 @@ use super::{Failure, Outcome, lone, options, privilege};
 use crate::agent;
 use crate::config::testbed;
 use crate::controller::{LiveTestbed, Stop};
-use crate::protocol::Setting;
+use crate::protocol::{Mended, Setting};
 use crate::speak;
 use crate::terminal;
 
@@ -114,18 +114,27 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     told(args, &terminal::generator::render(&calibration, &line_rates), &object)
 }
 
-/// What was put right on hosts and at devices, and what could not be here.
+/// What was put right on hosts and at devices, what is somebody else's doing since, and what could
+/// not be put back here.
 fn restored(
     args: &Args,
-    mut mended: BTreeMap<String, Vec<String>>,
+    mut mended: BTreeMap<String, Mended>,
     left: &[String],
     devices: Restored,
 ) -> Result<Outcome, Failure> {
     if !devices.undone.is_empty() {
-        mended.insert("devices".to_owned(), devices.undone);
+        let of_devices = Mended { restored: devices.undone, left: Vec::new() };
+        mended.insert("devices".to_owned(), of_devices);
     }
+    let with = |of: fn(&Mended) -> &Vec<String>| -> BTreeMap<&String, &Vec<String>> {
+        mended.iter().map(|(host, mended)| (host, of(mended))).collect()
+    };
     let all: Vec<&String> = left.iter().chain(&devices.left).collect();
-    let object = serde_json::json!({ "restored": mended, "left": all });
+    let object = serde_json::json!({
+        "restored": with(|mended| &mended.restored),
+        "kept": with(|mended| &mended.left),
+        "left": all,
+    });
     told(args, &terminal::readiness::restored(&mended, left, &devices.left), &object)?;
     Ok(if all.is_empty() { Outcome::Done } else { Outcome::SomeInvalid })
 }

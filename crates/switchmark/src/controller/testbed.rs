@@ -33,7 +33,7 @@ use super::trial_error::TrialError;
 use super::{Stop, deeds, site};
 use crate::config::resolved::{self, Source};
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, in_words};
+use crate::protocol::{Answer, Ask, Mended, in_words};
 use crate::speak::speak;
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile. A
@@ -218,7 +218,7 @@ impl LiveTestbed {
     }
 
     /// By host: what its agent put right that a killed one had left changed, in words.
-    pub const fn mended(&self) -> &BTreeMap<String, Vec<String>> {
+    pub const fn mended(&self) -> &BTreeMap<String, Mended> {
         self.launching.mended()
     }
 

@@ -99,7 +99,8 @@ fn a_dead_runs_deed_is_told_to_whoever_comes_next_and_undone_once() {
     let rack = Rack::new("left-deeds");
     // Of a run that lives nothing is undone.
     let mut living = rack.pulled();
-    let nothing = serde_json::json!({ "restored": { "this host": [] }, "left": [] });
+    let none = serde_json::json!({ "this host": [] });
+    let nothing = serde_json::json!({ "restored": none, "kept": none, "left": [] });
     assert_eq!(rack.restored(&[]), (Some(0), nothing.clone()));
     assert!(rack.is_down());
     living.kill().expect("it is ours");
