@@ -8,7 +8,10 @@
 use measure::Nanos;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, Nla as _};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
+use netlink_packet_route::tc::{
+    TcAction, TcActionAttribute, TcActionMirrorOption, TcActionOption, TcAttribute,
+    TcFilterU32Option, TcHandle, TcMessage, TcOption,
+};
 
 use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
@@ -20,6 +23,17 @@ pub struct Netem {
     pub delay: Nanos,
     /// So many frames may wait; the next one is dropped.
     pub limit: u32,
+}
+
+/// Where a link's ingress queue leads the frames that arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// The link has no ingress queue.
+    Direct,
+    /// Through this link and nowhere else, as [`Netlink::lead_arrivals`] makes it.
+    Through(u32),
+    /// What its ingress queue does is not what [`Netlink::lead_arrivals`] makes.
+    Otherwise,
 }
 
 impl Netlink {
@@ -45,6 +59,30 @@ impl Netlink {
         let context = Context { deed: "remove ingress queue of", object: &index };
         let request = RouteNetlinkMessage::DelQueueDiscipline(ingress(index));
         self.route.ask(context, request, 0).map(drop)
+    }
+
+    /// Where what arrives at a link goes.
+    pub fn arrivals(&mut self, index: u32) -> Result<Arrivals, NetlinkError> {
+        if !self.leads_arrivals(index)? {
+            return Ok(Arrivals::Direct);
+        }
+        let context = Context { deed: "list filters of", object: &index };
+        let mut message = TcMessage::with_index(index as i32);
+        message.header.parent = AT_INGRESS;
+        let answers = self.route.dump(context, &RouteNetlinkMessage::GetTrafficFilter(message))?;
+        let mut through = Vec::new();
+        for answer in &answers {
+            let RouteNetlinkMessage::NewTrafficFilter(filter) = answer else { continue };
+            // A filter of this kind comes with its table, which has no actions.
+            if !filter.attributes.contains(&TcAttribute::Kind(U32.to_owned())) {
+                return Ok(Arrivals::Otherwise);
+            }
+            through.extend(actions(filter).map(redirected_to));
+        }
+        Ok(match through.as_slice() {
+            [Some(link)] => Arrivals::Through(*link),
+            _ => Arrivals::Otherwise,
+        })
     }
 
     /// Whether a link has an ingress queue.
@@ -86,6 +124,9 @@ impl Netlink {
 }
 
 const NETEM: &str = "netem";
+const U32: &str = "u32";
+/// Where filters of an ingress queue are.
+const AT_INGRESS: TcHandle = TcHandle { major: u16::MAX, minor: TcHandle::MIN_INGRESS };
 const INGRESS: &str = "ingress";
 /// `TCA_OPTIONS`
 const OPTIONS: u16 = 2;
@@ -129,6 +170,29 @@ fn as_netem(queue: &TcMessage) -> Option<Netem> {
     })
 }
 
+/// Actions of a filter of the kind u32.
+fn actions(filter: &TcMessage) -> impl Iterator<Item = &TcAction> {
+    let options = filter.attributes.iter().flat_map(|attribute| match attribute {
+        TcAttribute::Options(options) => options.as_slice(),
+        _ => &[],
+    });
+    options.flat_map(|option| match option {
+        TcOption::U32(TcFilterU32Option::Action(actions)) => actions.as_slice(),
+        _ => &[],
+    })
+}
+
+/// The link to which an action hands frames; none where it does something else.
+fn redirected_to(action: &TcAction) -> Option<u32> {
+    action.attributes.iter().find_map(|attribute| {
+        let TcActionAttribute::Options(options) = attribute else { return None };
+        options.iter().find_map(|option| match option {
+            TcActionOption::Mirror(TcActionMirrorOption::Parms(mirror)) => Some(mirror.ifindex),
+            _ => None,
+        })
+    })
+}
+
 fn ingress(index: u32) -> TcMessage {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = TcHandle::INGRESS;
@@ -145,10 +209,10 @@ const ANY_PROTOCOL: u32 = 0x0003_u16.to_be() as u32;
 /// else.
 fn redirection(index: u32, to: u32) -> TcMessage {
     let mut message = TcMessage::with_index(index as i32);
-    message.header.parent = TcHandle { major: u16::MAX, minor: TcHandle::MIN_INGRESS };
+    message.header.parent = AT_INGRESS;
     message.header.info = ANY_PROTOCOL;
     let options = DefaultNla::new(OPTIONS, redirection_options(to));
-    message.attributes = vec![TcAttribute::Kind("u32".to_owned()), TcAttribute::Other(options)];
+    message.attributes = vec![TcAttribute::Kind(U32.to_owned()), TcAttribute::Other(options)];
     message
 }
 

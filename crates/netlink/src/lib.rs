@@ -20,7 +20,7 @@ mod offload;
 mod qdisc;
 mod route;
 
-pub use detour::Netem;
+pub use detour::{Arrivals, Netem};
 pub use error::{KernelAnswer, NetlinkError};
 pub use link::{Link, LinkStats};
 pub use netdev::{Napi, Netdev, XdpFeatures};

@@ -231,13 +231,15 @@ impl Netlink {
     }
 
     /// Makes a link that hands back whatever is sent out of it as arrived where it came from; down.
-    /// Its queue stands between.
-    pub fn create_ifb(&mut self, name: &str) -> Result<(), NetlinkError> {
+    /// Its queue stands between. Its Ethernet address, which no frame uses, tells it from another
+    /// link of that name.
+    pub fn create_ifb(&mut self, name: &str, mac: [u8; 6]) -> Result<(), NetlinkError> {
         let context = Context { deed: "create ifb", object: &name };
         check_name(context, name)?;
         let mut message = LinkMessage::default();
         message.attributes = vec![
             LinkAttribute::IfName(name.to_owned()),
+            LinkAttribute::Address(mac.to_vec()),
             LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Ifb)]),
         ];
         let request = RouteNetlinkMessage::NewLink(message);

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use measure::{ByteCount, Rate};
-use netlink::{Netlink, NextHop, Offloads, TokenBucket};
+use netlink::{Arrivals, Netlink, NextHop, Offloads, TokenBucket};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 
@@ -254,18 +254,25 @@ fn send_and_count(from: &std::net::UdpSocket, to: &std::net::UdpSocket, frames: 
     }
 }
 
+/// The detour's Ethernet address: locally administered, for one station.
+const MARK: [u8; 6] = [0x02, 1, 2, 3, 4, 5];
+
 /// What stands in netem's place is tbf, which every kernel with these tests has.
 #[test]
 fn what_arrives_takes_the_detour_and_later_does_not() {
     alone(|kernel| {
         let (near, here, there) = across(kernel);
-        kernel.create_ifb("detour").unwrap();
-        let detour = kernel.link("detour").unwrap().index;
+        kernel.create_ifb("detour", MARK).unwrap();
+        let detour = kernel.link("detour").unwrap();
+        assert_eq!((detour.mac, detour.kind.as_deref()), (Some(MARK), Some("ifb")));
+        let detour = detour.index;
         let (rate, burst, limit) = (Rate(1_000_000), ByteCount(2_000), ByteCount(1_000_000));
         kernel.set_tbf(detour, &TokenBucket { rate, burst, limit, overhead: 0 }).unwrap();
         kernel.set_up(detour).unwrap();
+        assert_eq!(kernel.arrivals(near).unwrap(), Arrivals::Direct);
         kernel.lead_arrivals(near, detour).unwrap();
         assert!(kernel.leads_arrivals(near).unwrap());
+        assert_eq!(kernel.arrivals(near).unwrap(), Arrivals::Through(detour));
         let through = |kernel: &mut Netlink| {
             let all = kernel.qdiscs().unwrap();
             all.into_iter().find(|queue| queue.index == detour && queue.root).unwrap().stats
@@ -299,7 +306,7 @@ fn what_arrives_takes_the_detour_and_later_does_not() {
 #[test]
 fn netem_is_set_and_read_back_or_its_absence_is_told() {
     alone(|kernel| {
-        kernel.create_ifb("detour").unwrap();
+        kernel.create_ifb("detour", MARK).unwrap();
         let detour = kernel.link("detour").unwrap().index;
         let netem = netlink::Netem { delay: measure::Nanos::from_micros(12_800), limit: 5_000 };
         match kernel.set_netem(detour, &netem) {

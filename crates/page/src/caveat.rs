@@ -81,6 +81,8 @@ caveats! {
     LinkRateUnknown "link-rate-unknown" "The link's rate is not known, so that nothing tells what share of it was used. State `rate` of the ports in the testbed file.";
     Paused "paused" "The device made the hosts pause (802.3x): it held them back and dropped nothing.";
     NetworkAtMost "network-at-most" "The messages beside the job took longer than disk, storage host and client leave to the network: its share is what these leave, an upper bound.";
+    LocalStorage "local-storage" "The storage is attached to the client's host: its operations cross no network, and nothing is said of one. Name a file or device that another host serves.";
+    StorageLocationUnknown "storage-location-unknown" "Nothing tells whether the operations cross the network, so that no share of their time is called the network's. Name a file or device whose file system or driver says where it is, or have a server made by --serve.";
     PathFull "path-full" "The operations fill the path: they wait for each other's octets, so that less latency gives no more of them. Only a faster link does.";
     HostLimited "host-limited" "The hosts held TCP up, and not the path: `host_limit` says by what. Give them larger windows, faster processors or more streams.";
     NoThroughput "no-throughput" "No throughput was found that the load could follow from.";

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -83,17 +83,31 @@ impl FromStr for Listen {
 #[derive(Debug)]
 pub(crate) enum Bound {
     Tcp(TcpListener),
-    /// The file goes with it.
-    Unix(UnixListener, Own),
+    /// The file goes before it.
+    Unix(Own, UnixListener),
 }
 
-/// A socket's file, removed when it is no longer needed.
+/// A socket's file, removed when it is no longer needed, if it is still that one.
 #[derive(Debug)]
-pub(crate) struct Own(PathBuf);
+pub(crate) struct Own {
+    path: PathBuf,
+    /// Device and inode, which the kernel gives to no other file while the socket is open.
+    identity: (u64, u64),
+}
+
+impl Own {
+    fn new(path: &Path) -> io::Result<Self> {
+        let of = std::fs::symlink_metadata(path)?;
+        Ok(Self { path: path.to_owned(), identity: (of.dev(), of.ino()) })
+    }
+}
 
 impl Drop for Own {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let found = std::fs::symlink_metadata(&self.path);
+        if found.is_ok_and(|of| (of.dev(), of.ino()) == self.identity) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -108,7 +122,7 @@ impl Bound {
             Listen::Unix(path) => {
                 let listener = in_the_file_system(path)?;
                 listener.set_nonblocking(true)?;
-                Self::Unix(listener, Own(path.clone()))
+                Self::Unix(Own::new(path)?, listener)
             }
         };
         Ok(bound)
@@ -118,7 +132,7 @@ impl Bound {
     pub(crate) fn listens_at(&self) -> io::Result<Listen> {
         match self {
             Self::Tcp(listener) => listener.local_addr().map(Listen::Tcp),
-            Self::Unix(_, own) => Ok(Listen::Unix(own.0.clone())),
+            Self::Unix(own, _) => Ok(Listen::Unix(own.path.clone())),
         }
     }
 }

@@ -208,7 +208,7 @@ struct Acceptor {
 /// What connections come in by.
 enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener, #[expect(dead_code, reason = "removes the file at its end")] Own),
+    Unix(#[expect(dead_code, reason = "removes the file at its end")] Own, UnixListener),
 }
 
 /// One that came in.
@@ -229,7 +229,7 @@ impl Listener {
                 connection.set_nodelay(true)?;
                 Ok(Accepted::Tcp(connection))
             }
-            Self::Unix(listener, _) => Ok(Accepted::Unix(listener.accept().await?.0)),
+            Self::Unix(_, listener) => Ok(Accepted::Unix(listener.accept().await?.0)),
         }
     }
 }
@@ -238,7 +238,7 @@ impl Acceptor {
     async fn accept_from(self, bound: Bound) -> io::Result<()> {
         let listener = match bound {
             Bound::Tcp(listener) => Listener::Tcp(TcpListener::from_std(listener)?),
-            Bound::Unix(listener, own) => Listener::Unix(UnixListener::from_std(listener)?, own),
+            Bound::Unix(own, listener) => Listener::Unix(own, UnixListener::from_std(listener)?),
         };
         let mut stop = self.stop.clone();
         loop {

@@ -7,7 +7,7 @@
 
 use device::chance;
 use measure::{ByteCount, Picos};
-use trial::record::{OperationsRecord, ServerRecord, StorageRecord};
+use trial::record::{OperationsRecord, ServerRecord, StorageLocation, StorageRecord};
 
 use crate::conversation::Conversation;
 use crate::disk::{Disk, Ticket};
@@ -210,6 +210,7 @@ impl Storage {
             elapsed: (self.window.stop - self.window.start).to_nanos(),
             fio: None,
             server: ServerRecord::default(),
+            location: Some(StorageLocation::Remote),
         }
     }
 }

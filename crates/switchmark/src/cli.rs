@@ -20,6 +20,7 @@ mod import;
 mod journals;
 mod junit;
 mod lab;
+mod left_deeds;
 mod lone;
 mod manual;
 mod memory;
@@ -249,6 +250,7 @@ where
     match outcome {
         Ok(Outcome::Done) if speak::is_unread() => Ok(ExitCode::from(Status::Unread.code())),
         Ok(outcome) => Ok(outcome.into()),
+        Err(failure) if signals::came() => Err(failure.interrupted().refused()),
         Err(failure) => Err(failure.refused()),
     }
 }

@@ -6,7 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
@@ -79,14 +79,31 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
         return fs::write(&target, octets);
     }
     let beside = beside(&target);
-    let written = File::create_new(&beside)
-        .and_then(|mut file| file.write_all(octets).and_then(|()| file.sync_all()))
+    // One that is there is somebody's.
+    let mut file = File::create_new(&beside)?;
+    let written = file
+        .write_all(octets)
+        .and_then(|()| file.sync_all())
         .and_then(|()| keep_mode(&target, &beside))
         .and_then(|()| fs::rename(&beside, &target));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
     written
+}
+
+/// True for a file that is this user's and that nobody else can write to or put another in the place
+/// of: whoever can decides what is run as this user.
+pub fn is_only_ours(path: &Path) -> bool {
+    let own = nix::unistd::geteuid().as_raw();
+    let is_own = |of: &fs::Metadata| of.is_file() && of.uid() == own && of.mode() & 0o022 == 0;
+    // In a folder with the sticky bit each can only replace what is his own.
+    let keeps = |of: &fs::Metadata| {
+        [own, 0].contains(&of.uid()) && (of.mode() & 0o022 == 0 || of.mode() & 0o1000 != 0)
+    };
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    fs::metadata(&target).is_ok_and(|of| is_own(&of))
+        && target.parent().and_then(|folder| fs::metadata(folder).ok()).is_some_and(|of| keeps(&of))
 }
 
 fn beside(target: &Path) -> PathBuf {
@@ -126,6 +143,30 @@ mod tests {
     }
 
     #[test]
+    fn whose_a_file_is() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = scratch("own");
+        let file = folder.join("testbed.toml");
+        fs::write(&file, "").unwrap();
+        let mode = |path: &Path, mode: u32| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for (of_file, of_folder, expect) in [
+            (0o644, 0o755, true),
+            (0o664, 0o755, false),
+            (0o646, 0o755, false),
+            (0o600, 0o777, false),
+            (0o600, 0o1777, true),
+        ] {
+            mode(&file, of_file);
+            mode(&folder, of_folder);
+            assert_eq!(is_only_ours(&file), expect, "{of_file:o} in {of_folder:o}");
+        }
+        assert!(!is_only_ours(&folder.join("none")));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn a_file_is_replaced_whole_or_not_at_all() {
         let folder = scratch("whole");
         let (file, link) = (folder.join("report.html"), folder.join("link.html"));
@@ -136,6 +177,10 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing lies beside");
         write(Path::new("/dev/null"), b"x").unwrap();
+        // A file of the name under which it is written first is somebody's.
+        fs::write(beside(&file), b"precious").unwrap();
+        assert_eq!(write(&file, b"newer").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(beside(&file)).unwrap(), b"precious");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

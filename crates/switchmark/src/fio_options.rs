@@ -15,7 +15,7 @@ enum Takes {
     Flag,
     /// A whole number, as fio's own range has it.
     Number(u64),
-    /// Octets in steps of 1024, passed on in plain octets.
+    /// Octets in steps of 1024, [`MOST_OCTETS`] at most, passed on in plain octets.
     Octets,
     /// Up to three of these, for reads, writes and trims.
     Rates,
@@ -30,6 +30,9 @@ enum Takes {
     /// A name in a cluster: letters, digits, `.`, `_` and `-`.
     Name,
 }
+
+/// 1 PiB. More is a slip of the pen, and no sum of sizes, offsets and jobs below it overflows.
+const MOST_OCTETS: u64 = 1 << 50;
 
 /// Options that may be had, by why they do no harm.
 const ALLOWED: &[(&str, &[(&str, Takes)])] = &[
@@ -245,15 +248,18 @@ impl Takes {
             Self::Number(most) => number(value, most)
                 .map(|number| number.to_string())
                 .ok_or_else(|| format!("give a whole number, 0…{most}")),
-            Self::Octets => octets(value)
-                .map(|octets| octets.0.to_string())
-                .ok_or_else(|| "give octets: 4096, 64k, 4GiB; not a share of something".into()),
+            Self::Octets => {
+                bounded_octets(value).map(|octets| octets.to_string()).ok_or_else(|| {
+                    "give octets, at most 1 PiB (1024t): 4096, 64k, 4GiB; not a share of something"
+                        .into()
+                })
+            }
             Self::Rates => {
-                let parts: Option<Vec<u64>> =
-                    value.split(',').map(|part| octets(part).map(|octets| octets.0)).collect();
+                let parts: Option<Vec<u64>> = value.split(',').map(bounded_octets).collect();
                 let parts = parts.filter(|parts| parts.len() <= 3);
                 let told = parts.map(|parts| parts.iter().map(u64::to_string).collect::<Vec<_>>());
-                told.map(|parts| parts.join(",")).ok_or_else(|| "give one to three numbers".into())
+                let hint = "give one to three numbers, each at most 1 PiB (1024t)";
+                told.map(|parts| parts.join(",")).ok_or_else(|| hint.into())
             }
             Self::Time => plain(time(value), "give a number and us, ms or s: 200us"),
             Self::Word(known) => {
@@ -295,6 +301,10 @@ fn time(text: &str) -> bool {
     number(digits, u64::from(u32::MAX)).is_some() && ["", "us", "ms", "s"].contains(&unit)
 }
 
+fn bounded_octets(text: &str) -> Option<u64> {
+    octets(text).map(|octets| octets.0).filter(|octets| *octets <= MOST_OCTETS)
+}
+
 /// `4k`, `64KiB`, `4GB`, `4096`: fio's steps are of 1024 whichever way they are written.
 pub fn octets(text: &str) -> Option<ByteCount> {
     let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -326,6 +336,9 @@ mod tests {
         for (name, value) in [
             ("size", "200%"),
             ("size", "1m-2m"),
+            ("size", "9223372036854775807"),
+            ("io_size", "1025t"),
+            ("rate", "1m,18446744073709551615"),
             ("unlink", "1"),
             ("filesize", "8m"),
             ("mem", "mmap:/etc/passwd"),
@@ -348,6 +361,26 @@ mod tests {
         assert_eq!(admit("random_distribution", "zipf:1.2"), passed("zipf:1.2"));
         assert_eq!(admit("direct", "1"), passed("1"));
         assert_eq!(admit("ramp_time", "5"), Ok(Admitted::Ours));
+    }
+
+    /// Every option with every extreme value is read or refused; sizes that pass are bounded.
+    #[test]
+    fn extreme_numbers_are_refused_or_bounded() {
+        let numbers =
+            [0, 1, u64::from(u32::MAX), 1 << 50, (1 << 50) + 1, 1 << 62, u64::MAX >> 1, u64::MAX];
+        let units = ["", "b", "k", "m", "g", "t", "T", "PiB", "us", "ms", "s", "%"];
+        for (name, takes) in ALLOWED.iter().flat_map(|(_, options)| *options) {
+            for (number, unit) in numbers.iter().flat_map(|n| units.map(|unit| (n, unit))) {
+                let Ok(Admitted::Passed(value)) = admit(name, &format!("{number}{unit}")) else {
+                    continue;
+                };
+                if matches!(takes, Takes::Octets | Takes::Rates) {
+                    let octets: u64 = value.parse().expect("plain octets");
+                    assert!(octets <= MOST_OCTETS, "{name}={number}{unit}");
+                }
+                assert_eq!(admit(name, &value), Ok(Admitted::Passed(value.clone())), "{name}");
+            }
+        }
     }
 
     /// What a job file was made of passes once more where an agent looks at it.

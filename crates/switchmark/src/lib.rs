@@ -20,3 +20,4 @@ pub mod protocol;
 mod request;
 mod speak;
 pub mod terminal;
+mod unfinished;

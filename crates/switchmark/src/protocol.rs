@@ -19,7 +19,7 @@ pub use examination::{
 };
 pub use frame::{FRAME_LIMIT, FrameError};
 pub use message::{
-    Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Message, MessageError,
+    Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Mended, Message, MessageError,
     OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
 pub use orders::{Order, SideReport, WIRE_OCTETS, Work, echo_bits, echo_rate};

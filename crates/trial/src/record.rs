@@ -19,7 +19,9 @@ pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
 pub use self::device_count::DeviceCount;
 pub use self::ends::Ends;
 pub use self::outcome::{Defect, Outcome};
-pub use self::storage::{OperationsRecord, ServerRecord, ServiceTimes, StorageRecord};
+pub use self::storage::{
+    OperationsRecord, ServerRecord, ServiceTimes, StorageLocation, StorageRecord,
+};
 use crate::{Flow, FlowKind, alike};
 
 /// One trial's outcome, as the journal keeps it.

@@ -57,6 +57,12 @@ pub enum SnmpError {
         /// How long all of it may take.
         after: Duration,
     },
+    /// The user wants an end.
+    #[error("read {address}: interrupted")]
+    Stopped {
+        /// The device.
+        address: String,
+    },
     /// The device does not take the user (SNMPv3).
     #[error("ask {address} as {user}: {why}")]
     Refused {

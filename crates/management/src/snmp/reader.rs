@@ -4,6 +4,8 @@
 //! otherwise than when it was learnt is looked for anew. Never decides what counters mean.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use async_snmp::{Oid, Value};
 
@@ -52,6 +54,13 @@ impl Reader {
     pub fn new(target: Target, extra: Vec<Extra>) -> Self {
         let (learnt, had) = (BTreeMap::new(), BTreeMap::new());
         Self { session: Session::new(target), extra, ports: None, learnt, had }
+    }
+
+    /// Ends every wait, with [`SnmpError::Stopped`], once the flag is set.
+    #[must_use]
+    pub fn with_stop(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.session.stop_by(stop);
+        self
     }
 
     /// All ports that count anything, by ifName (ifDescr where the device has no ifXTable;

@@ -1,11 +1,14 @@
 //! One question and its answer, over UDP (RFC 3417 §3).
 //!
 //! Owns the socket, the numbers of requests, and every wait: an answer has its time, a question its
-//! tries, and all that is asked at once a limit. Never takes an answer for another question's.
+//! tries, and all that is asked at once a deadline. A wait ends within [`GLANCE`] of the user's wish
+//! to stop. Never takes an answer for another question's.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_snmp::{CommunityVersion, ErrorStatus, VarBind, message::CommunityMessage};
@@ -16,8 +19,13 @@ use super::message::{Answer, Ask, read_community, syntax};
 use super::target::{Access, Target};
 use super::usm::{Heard, Usm};
 
-/// How many questions' worth of waiting all that is asked at once may take.
-const MOST_WAITS: u32 = 64;
+/// All that is asked at once takes this many time-outs at most, however fast single answers come: a
+/// minute at the usual 2 s.
+const MOST_TIMEOUTS: u32 = 30;
+/// How often a wait looks at the user's wish to stop.
+const GLANCE: Duration = Duration::from_millis(100);
+/// The kernel takes no time-out of zero.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
 /// No datagram is longer.
 const DATAGRAM: usize = 65_535;
 
@@ -31,6 +39,7 @@ pub(super) struct Session {
     others: Vec<SocketAddr>,
     next_id: i32,
     until: Option<Instant>,
+    stop: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -65,7 +74,13 @@ impl Session {
         let address = target.socket_address();
         // Nobody who does not see the questions can guess their numbers.
         let next_id = RandomState::new().hash_one(0) as i32 & i32::MAX;
-        Self { target, address, line: None, others: Vec::new(), next_id, until: None }
+        let (line, others, stop) = Default::default();
+        Self { target, address, line, others, next_id, until: None, stop }
+    }
+
+    /// Ends every wait once the flag is set.
+    pub fn stop_by(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = stop;
     }
 
     /// The device, as it is called in errors.
@@ -79,7 +94,7 @@ impl Session {
     }
 
     fn longest(&self) -> Duration {
-        self.target.timeout.saturating_mul(self.tries()).saturating_mul(MOST_WAITS)
+        self.target.timeout.saturating_mul(MOST_TIMEOUTS)
     }
 
     fn tries(&self) -> u32 {
@@ -176,10 +191,7 @@ impl Session {
         let mut buffer = vec![0; DATAGRAM];
         for _ in 0..self.tries() {
             let sent = now();
-            if self.until.is_some_and(|until| sent >= until) {
-                let (address, after) = (self.address.clone(), self.longest());
-                return Err(SnmpError::TooSlow { address, after });
-            }
+            self.check_time(sent)?;
             self.send(question, id)?;
             while let Some(octets) = self.receive(&mut buffer, sent)? {
                 match self.heard(octets, id) {
@@ -203,6 +215,18 @@ impl Session {
                 SnmpError::Silence { address, timeout, tries, suspect }
             }
         })
+    }
+
+    /// Fails past the deadline, and once the user wants an end.
+    fn check_time(&self, at: Instant) -> Result<(), SnmpError> {
+        let address = || self.address.clone();
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(SnmpError::Stopped { address: address() });
+        }
+        if self.until.is_some_and(|until| at >= until) {
+            return Err(SnmpError::TooSlow { address: address(), after: self.longest() });
+        }
+        Ok(())
     }
 
     fn suspect(&self) -> Option<Suspect> {
@@ -249,7 +273,11 @@ impl Session {
             if left.is_zero() {
                 return Ok(None);
             }
-            let waits = line.socket.set_read_timeout(Some(left));
+            let at = now();
+            self.check_time(at)?;
+            let in_all = self.until.map_or(left, |until| until.saturating_duration_since(at));
+            let wait = left.min(in_all).min(GLANCE).max(LEAST_WAIT);
+            let waits = line.socket.set_read_timeout(Some(wait));
             waits.map_err(|source| self.socket("wait for", source))?;
             match line.socket.recv(buffer) {
                 Ok(length) => return Ok(buffer.get(..length)),

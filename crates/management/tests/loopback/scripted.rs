@@ -1,5 +1,8 @@
 //! Devices that are slow, wrong, or other than a reader expects.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{sleep, spawn};
 use std::time::Duration;
 
 use async_snmp::{Oid, Value, VarBind};
@@ -186,10 +189,6 @@ fn other_objects_than_asked_for_are_no_answer() {
 
 #[test]
 fn a_walk_ends_whatever_the_device_does() {
-    let row = |column: &Oid, row: u32| {
-        let arcs = [&column.arcs()[..10], &[row]].concat();
-        VarBind::new(Oid::from_slice(&arcs), Value::OctetString(Bytes::from_static(b"x")))
-    };
     let stuck = Responder::start(move |asked| {
         now(answer(asked.id, 0, vec![row(&asked.objects[0], 1), row(&asked.objects[0], 1)]))
     });
@@ -200,7 +199,6 @@ fn a_walk_ends_whatever_the_device_does() {
     let error = empty.reader(LONG, 0).read().unwrap_err();
     assert!(matches!(error, SnmpError::NotAdvancing { .. }), "{error}");
 
-    let next = |oid: &Oid| oid.arcs().get(10).copied().unwrap_or_default() + 1;
     let endless = Responder::start(move |asked| {
         let from = next(&asked.objects[0]);
         let rows = (from..from + 24).map(|number| row(&asked.objects[0], number)).collect();
@@ -208,13 +206,53 @@ fn a_walk_ends_whatever_the_device_does() {
     });
     let error = endless.reader(LONG, 0).read().unwrap_err();
     assert!(matches!(error, SnmpError::Endless { rows: 4096, .. }), "{error}");
+}
 
-    let slow = Responder::start(move |asked| {
+/// One of a column's rows.
+fn row(column: &Oid, row: u32) -> VarBind {
+    let arcs = [&column.arcs()[..10], &[row]].concat();
+    VarBind::new(Oid::from_slice(&arcs), Value::OctetString(Bytes::from_static(b"x")))
+}
+
+/// A row's successor in its column.
+fn next(oid: &Oid) -> u32 {
+    oid.arcs().get(10).copied().unwrap_or_default() + 1
+}
+
+/// Rows that never end, each this long after its question.
+fn row_by_row(after: Duration) -> Responder {
+    Responder::start(move |asked| {
         let octets = answer(asked.id, 0, vec![row(&asked.objects[0], next(&asked.objects[0]))]);
-        vec![Sent { after: Duration::from_millis(10), octets }]
+        vec![Sent { after, octets }]
+    })
+}
+
+/// Each answer is in time; all of them together are not.
+#[test]
+fn a_walk_has_a_deadline_in_all() {
+    let slow = row_by_row(Duration::from_millis(30));
+    let error = slow.reader(Duration::from_millis(60), 2).read().unwrap_err();
+    assert!(matches!(error, SnmpError::TooSlow { .. }), "{error}");
+    let asked = slow.asked();
+    assert!(asked <= 60, "30 time-outs are enough for 60 such answers, and {asked} were asked for");
+}
+
+/// An agent that answers a row each 1.9 s, within a time-out of 2 s.
+#[test]
+fn a_wait_for_a_device_ends_with_the_wish_to_stop() {
+    let slow = row_by_row(Duration::from_millis(1900));
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut reader = slow.reader(Duration::from_secs(2), 2).with_stop(Arc::clone(&stop));
+    let stopper = spawn(move || {
+        sleep(Duration::from_millis(200));
+        stop.store(true, Ordering::Relaxed);
     });
-    let error = slow.reader(Duration::from_millis(20), 0).read().unwrap_err();
-    assert!(matches!(error, SnmpError::TooSlow { .. } | SnmpError::Silence { .. }), "{error}");
+    let error = reader.read().unwrap_err();
+    assert!(matches!(error, SnmpError::Stopped { .. }), "{error}");
+    stopper.join().expect("it does not panic");
+    let error = reader.neighbours().unwrap_err();
+    assert!(matches!(error, SnmpError::Stopped { .. }), "nothing more is asked: {error}");
+    assert_eq!(slow.asked(), 1);
 }
 
 #[test]

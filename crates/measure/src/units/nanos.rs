@@ -1,6 +1,8 @@
 //! A span of time, or a reading of a stated clock, in whole nanoseconds.
 //!
-//! Never says which clock: the field's name does.
+//! Sums, products and units saturate: sizes and counts that people give are factors here, and a
+//! time beyond 584 years is as good as one without end. Never says which clock: the field's name
+//! does.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -38,17 +40,17 @@ impl Nanos {
 
     /// Whole seconds.
     pub const fn from_secs(secs: u64) -> Self {
-        Self(secs * 1_000_000_000)
+        Self(secs.saturating_mul(1_000_000_000))
     }
 
     /// Whole milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis * 1_000_000)
+        Self(millis.saturating_mul(1_000_000))
     }
 
     /// Whole microseconds.
     pub const fn from_micros(micros: u64) -> Self {
-        Self(micros * 1_000)
+        Self(micros.saturating_mul(1_000))
     }
 
     /// Seconds with a fraction; negative and non-finite values become zero.
@@ -82,13 +84,13 @@ impl From<Duration> for Nanos {
 impl Add for Nanos {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Nanos {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
@@ -102,7 +104,7 @@ impl Sub for Nanos {
 impl Mul<u64> for Nanos {
     type Output = Self;
     fn mul(self, times: u64) -> Self {
-        Self(self.0 * times)
+        Self(self.0.saturating_mul(times))
     }
 }
 

@@ -101,3 +101,20 @@ proptest! {
         prop_assert_eq!(FrameSize::new(octets).is_ok(), (64..=9018).contains(&octets));
     }
 }
+
+#[test]
+fn times_beyond_the_largest_saturate() {
+    for extreme in [0, 1, u64::from(u32::MAX), 1 << 50, u64::MAX / 2, u64::MAX] {
+        for other in [0, 1, 1 << 40, u64::MAX] {
+            let (a, b) = (Nanos(extreme), Nanos(other));
+            let mut sum = a;
+            sum += b;
+            assert_eq!(sum, a + b);
+            assert_eq!((a + b).0, extreme.saturating_add(other));
+            assert_eq!((a * other).0, extreme.saturating_mul(other));
+        }
+        assert_eq!(Nanos::from_secs(extreme).0, extreme.saturating_mul(1_000_000_000));
+        assert_eq!(Nanos::from_millis(extreme).0, extreme.saturating_mul(1_000_000));
+        assert_eq!(Nanos::from_micros(extreme).0, extreme.saturating_mul(1_000));
+    }
+}

@@ -47,7 +47,7 @@ impl Add for Estimate {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
-            trials: self.trials + other.trials,
+            trials: self.trials.saturating_add(other.trials),
             time: self.time + other.time,
             flows: self.flows.max(other.flows),
             searching: self.searching || other.searching,
@@ -65,7 +65,7 @@ impl Mul<u64> for Estimate {
     type Output = Self;
     fn mul(self, times: u64) -> Self {
         Self {
-            trials: self.trials * times,
+            trials: self.trials.saturating_mul(times),
             time: self.time * times,
             flows: self.flows,
             searching: self.searching && times > 0,

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 use trial::topology::Device;
 use trial::{Deed, Topology, Trial};
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, schema};
 
 /// A deed that was begun, and perhaps not undone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +54,21 @@ impl Store {
         let sql = "DELETE FROM begun_deed WHERE run = ?1 AND device = ?2 AND deed = ?3";
         let noted = self.db.execute(sql, params![run, begun.device, begun.deed]);
         noted.map(drop).map_err(|e| self.write_error(said(run, begun), e))
+    }
+
+    /// What runs (full ids) began and is not known to be undone; nothing in a journal of a version
+    /// without such a list.
+    pub fn all_begun_deeds(&self) -> Result<Vec<(String, BegunDeed)>, StoreError> {
+        if self.version()? < schema::WITH_BEGUN_DEEDS {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT run, device, deed FROM begun_deed ORDER BY rowid";
+        let fetch = || -> rusqlite::Result<Vec<(String, BegunDeed)>> {
+            let row =
+                |r: &Row<'_>| Ok((r.get(0)?, BegunDeed { device: r.get(1)?, deed: r.get(2)? }));
+            self.db.prepare(sql)?.query_map([], row)?.collect()
+        };
+        fetch().map_err(|e| self.read_error("the deeds that runs began".into(), e))
     }
 
     /// What a run (full id) began and is not known to be undone, the last one first.

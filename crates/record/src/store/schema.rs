@@ -112,5 +112,8 @@ pub(super) const WITH_PACKED: i64 = 4;
 /// Since this version there may be watches.
 pub(super) const WITH_WATCHES: i64 = 5;
 
+/// Since this version a journal knows which deeds were begun.
+pub(super) const WITH_BEGUN_DEEDS: i64 = 6;
+
 /// The version this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

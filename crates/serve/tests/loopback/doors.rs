@@ -105,6 +105,13 @@ fn a_socket_is_its_owners_and_goes_with_the_server() {
     assert!(Server::bind(again).is_err(), "one at a time");
     drop(server);
     assert!(!path.exists());
+    // A file that somebody put in its place while it listened stays.
+    let server = Running::with(ScriptedJournal::of(1), listen.clone(), false, limits());
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::write(&path, "theirs").expect("written");
+    drop(server);
+    assert_eq!(std::fs::read_to_string(&path).expect("still there"), "theirs");
+    std::fs::remove_file(&path).expect("removed");
     // What a killed server left is taken over; what is no socket is somebody's.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     drop(Running::with(ScriptedJournal::of(1), listen.clone(), false, limits()));

@@ -10,9 +10,9 @@ use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::ServedMemory;
-use trial::TrialRecord;
-use trial::record::{FlowRecord, Outcome, StorageRecord};
+use trial::record::{FlowRecord, Outcome, StorageLocation, StorageRecord};
 use trial::{FlowKind, Pattern, Storage};
+use trial::{Testbed, Topology, Trial, TrialRecord};
 
 use crate::trials::{GIGABIT, flow, run, trial};
 
@@ -234,6 +234,56 @@ fn the_studys_budget_is_the_models() {
     // No round trip at all leaves what the disks take.
     let zero = [("what_if_rtt_ns", "0"), ("what_if_iodepth", "1"), ("what_if_copied", "false")];
     assert!(of(Metric::Iops, &zero) / disks > 0.8);
+}
+
+/// A testbed whose client's host tells that the storage is elsewhere than it is.
+struct Told(VirtualTestbed, StorageLocation);
+
+impl Testbed for Told {
+    fn topology(&self) -> &Topology {
+        self.0.topology()
+    }
+
+    fn run(&mut self, trial: &Trial) -> trial::Result<TrialRecord> {
+        let mut record = self.0.run(trial)?;
+        for flow in &mut record.flows {
+            if let FlowRecord::Storage(storage) = flow {
+                storage.location = Some(self.1);
+            }
+        }
+        Ok(record)
+    }
+}
+
+/// Operations that cross no network, or of which nobody knows, have no share of it, nothing that
+/// another network would change, and nothing that a device added.
+#[test]
+fn a_local_storage_has_no_figure_of_the_network() {
+    let FlowKind::Storage(job) = storage(50, (1, 1), &[]) else { unreachable!() };
+    let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
+    for (location, caveat) in [
+        (StorageLocation::Remote, None),
+        (StorageLocation::Local, Some(Caveat::LocalStorage)),
+        (StorageLocation::Unknown, Some(Caveat::StorageLocationUnknown)),
+    ] {
+        let disk = fixed(SERVICE, SERVICE);
+        let figures = spec.run(&mut Told(testbed(disk), location), 1).expect("the model runs");
+        let is_networks = |f: &&Figure| {
+            let estimate = said(f, "estimate");
+            matches!(f.metric, Metric::NetworkShare | Metric::IoLatencyAdded | Metric::Rtt)
+                || said(f, "part") == "network"
+                || estimate == "what if"
+                || estimate.contains("without latency")
+        };
+        let networks = figures.iter().filter(is_networks).count();
+        assert_eq!(networks > 0, caveat.is_none(), "{location:?}: {networks}");
+        let both = [Caveat::LocalStorage, Caveat::StorageLocationUnknown];
+        for figure in &figures {
+            let told: Vec<_> = figure.caveats.iter().filter(|c| both.contains(c)).collect();
+            assert_eq!(told, caveat.iter().collect::<Vec<_>>(), "{figure:?}");
+        }
+        assert!(figures.iter().any(|f| f.metric == Metric::Iops && f.value.is_some()));
+    }
 }
 
 /// A job that fills the link is the link's, whatever its operations' size; the messages beside it

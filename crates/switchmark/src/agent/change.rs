@@ -30,8 +30,14 @@ pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), Failed> {
                 "write {path}: another agent changed it and has yet to put it back; wait until it has ended"
             )));
         }
-        notes.note(Found::Setting(before))?;
+        let port = setting.interface().and_then(found::port_number);
+        notes.note(Found::Setting { was: before, set: setting.clone(), port })?;
         apply(setting)?;
+        if let Ok(reached) = now(setting)
+            && reached != *setting
+        {
+            notes.note_reached(reached)?;
+        }
     }
     Ok(())
 }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use netlink::{Netem, Netlink, NetlinkError};
+use rand::TryRng as _;
+use rand::rngs::SysRng;
 
 use super::found::{Found, Notes};
 use crate::failed::Failed;
@@ -77,16 +79,17 @@ impl Delays {
         let port = kernel.link(interface).map_err(failed)?.index;
         let name = format!("swm{port}");
         // Only what is not there yet is noted as made here; the kernel refuses the rest.
+        let mac = draw_mac()?;
         if kernel.link(&name).is_err() {
-            notes.note(Found::NoLink { name: name.clone() })?;
+            notes.note(Found::NoLink { name: name.clone(), mac })?;
         }
-        kernel.create_ifb(&name).map_err(failed)?;
+        kernel.create_ifb(&name, mac).map_err(failed)?;
         let link = kernel.link(&name).map_err(failed)?.index;
         self.0.insert(interface.to_owned(), Detour { port, link, name, netem });
         kernel.set_netem(link, &netem).map_err(failed)?;
         kernel.set_up(link).map_err(failed)?;
         if !kernel.leads_arrivals(port).map_err(failed)? {
-            notes.note(Found::NoIngress { interface: interface.to_owned() })?;
+            notes.note(Found::NoIngress { interface: interface.to_owned(), port, link })?;
         }
         kernel.lead_arrivals(port, link).map_err(failed)
     }
@@ -112,11 +115,19 @@ impl Delays {
     fn remove(&mut self, notes: &mut Notes, interface: &str) -> Result<(), Failed> {
         let name = self.0.remove(interface).map(|detour| detour.name);
         notes.undo_those(|found| match found {
-            Found::NoIngress { interface: of } => of == interface,
-            Found::NoLink { name: of } => Some(of) == name.as_ref(),
+            Found::NoIngress { interface: of, .. } => of == interface,
+            Found::NoLink { name: of, .. } => Some(of) == name.as_ref(),
             _ => false,
         })
     }
+}
+
+/// An Ethernet address that no other link has: of one station, locally administered.
+fn draw_mac() -> Result<[u8; 6], Failed> {
+    let mut mac = [0; 6];
+    SysRng.try_fill_bytes(&mut mac).map_err(Failed::to("draw an Ethernet address"))?;
+    mac[0] = mac[0] & 0xfc | 0x02;
+    Ok(mac)
 }
 
 /// What the user can do crosses the pipe with the words.

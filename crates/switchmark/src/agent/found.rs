@@ -3,35 +3,46 @@
 //! A killed agent restores nothing. So whatever is about to be changed is first written to a file
 //! of this agent's, locked for as long as it lives; a file that nobody locks is a dead agent's, and
 //! is undone by the next agent that may. Owns those files and what undoing is. Never changes
-//! anything that no file tells of, and never touches what a living agent changed.
+//! anything that no file tells of or that is no longer as this program left it, and never touches
+//! what a living agent changed.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use netlink::{Netlink, PreviousFeatures};
+use netlink::{Arrivals, Netlink, NetlinkError, PreviousFeatures};
 use serde::{Deserialize, Serialize};
 
 use super::{parent_death, settings};
 use crate::failed::Failed;
-use crate::protocol::Setting;
+use crate::protocol::{Mended, Setting};
+use crate::speak::speak;
 
 /// In memory, and gone with the next boot, as all that is changed is.
 const FOLDER: &str = "/run/switchmark";
 /// A file that is longer was not written by an agent.
 const LONGEST: u64 = 1 << 20;
 
-/// One thing as it was found.
+/// One thing as it was found, with what proves that it is this program's doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
-    /// A setting with the value that it had.
-    Setting(Setting),
-    /// Offloads of a port, each with what it was.
+    /// A setting.
+    Setting {
+        /// As it was.
+        was: Setting,
+        /// As this program set it.
+        set: Setting,
+        /// The number of the port that it is of, where it is one's.
+        port: Option<u32>,
+    },
+    /// Offloads of a port that were turned off, each with what it was.
     Offloads {
         /// The port.
         interface: String,
+        /// Its number: another port of that name has another one.
+        port: u32,
         /// By feature.
         features: Vec<(String, bool)>,
     },
@@ -39,43 +50,50 @@ pub enum Found {
     NoIngress {
         /// The port.
         interface: String,
-    },
-    /// A file that was not there, and is this one now.
-    NoFile {
-        /// Its whole path.
-        path: String,
-        /// On which file system.
-        device: u64,
-        /// Which one there.
-        inode: u64,
+        /// Its number.
+        port: u32,
+        /// The link to which this program leads all that arrives.
+        link: u32,
     },
     /// A link that was not there.
     NoLink {
         /// Its name.
         name: String,
+        /// The Ethernet address that this program drew for it.
+        mac: [u8; 6],
     },
+}
+
+/// What became of one thing.
+#[derive(Debug, PartialEq, Eq)]
+enum Restored {
+    /// It is as it was found, or gone.
+    Done,
+    /// It is no longer as this program left it, and stays as it is. Why, as a clause.
+    Left(String),
 }
 
 impl Found {
     /// Of the whole machine, whichever network namespace an agent is in.
-    fn is_the_machines(&self) -> bool {
-        matches!(self, Self::Setting(Setting::File { .. }) | Self::NoFile { .. })
+    const fn is_the_machines(&self) -> bool {
+        matches!(self, Self::Setting { was: Setting::File { .. }, .. })
     }
 
     /// In words: `cpufreq/scaling_governor`, `offloads of eth1`.
     fn told(&self) -> String {
         match self {
-            Self::Setting(Setting::File { path, value }) => format!("{path} to {value}"),
-            Self::Setting(Setting::Address { interface, address, .. }) => {
+            Self::Setting { was: Setting::File { path, value }, .. } => {
+                format!("{path} to {value}")
+            }
+            Self::Setting { was: Setting::Address { interface, address, .. }, .. } => {
                 format!("{interface} without {address}")
             }
-            Self::Setting(setting) => {
-                format!("settings of {}", setting.interface().unwrap_or_default())
+            Self::Setting { was, .. } => {
+                format!("settings of {}", was.interface().unwrap_or_default())
             }
             Self::Offloads { interface, .. } => format!("offloads of {interface}"),
-            Self::NoIngress { interface } => format!("the ingress queue of {interface}"),
-            Self::NoLink { name } => format!("link {name}"),
-            Self::NoFile { path, .. } => format!("that there is no {path}"),
+            Self::NoIngress { interface, .. } => format!("the ingress queue of {interface}"),
+            Self::NoLink { name, .. } => format!("link {name}"),
         }
     }
 
@@ -85,33 +103,83 @@ impl Found {
             Setting::File { path, .. } => Some(path.clone()),
             _ => None,
         };
-        matches!(self, Self::Setting(noted) if path(noted).is_some() && path(noted) == path(setting))
+        matches!(self, Self::Setting { was, .. } if path(was).is_some() && path(was) == path(setting))
     }
 
-    /// As it was. What is gone needs nothing.
-    fn restore(&self) -> Result<(), Failed> {
+    /// As it was, if it still is as this program left it. What is gone needs nothing.
+    fn restore(&self) -> Result<Restored, Failed> {
         let restored = match self {
-            Self::Setting(setting) => return settings::restore(setting),
-            Self::NoFile { path, device, inode } => return remove_file(path, (*device, *inode)),
-            Self::Offloads { interface, features } => {
-                let previous = PreviousFeatures { changed: features.clone(), left_on: Vec::new() };
-                Netlink::open().and_then(|mut kernel| kernel.restore(interface, &previous))
+            Self::Setting { was, set, port } => return restore_setting(was, set, *port),
+            Self::Offloads { interface, port, features } => {
+                restore_offloads(interface, *port, features)
             }
-            Self::NoIngress { interface } => Netlink::open().and_then(|mut kernel| {
-                let port = kernel.link(interface)?.index;
-                kernel.restore_arrivals(port)
-            }),
-            Self::NoLink { name } => Netlink::open().and_then(|mut kernel| {
-                let link = kernel.link(name)?.index;
-                kernel.remove_link(link)
-            }),
+            Self::NoIngress { interface, port, link } => remove_ingress(interface, *port, *link),
+            Self::NoLink { name, mac } => remove_link(name, *mac),
         };
         match restored {
-            Err(error) if error.is_absent() => Ok(()),
-            Err(cause) => Err(Failed::because(format!("put back {}", self.told()), cause)),
-            Ok(()) => Ok(()),
+            Err(error) if error.is_absent() => Ok(Restored::Done),
+            restored => restored.map_err(Failed::to(format!("put back {}", self.told()))),
         }
     }
+}
+
+/// The number of a port; none where there is no such port now.
+pub fn port_number(interface: &str) -> Option<u32> {
+    Some(Netlink::open().ok()?.link(interface).ok()?.index)
+}
+
+fn restore_setting(was: &Setting, set: &Setting, port: Option<u32>) -> Result<Restored, Failed> {
+    // Another port of that name was never changed.
+    if port.is_some() && was.interface().and_then(port_number) != port {
+        return Ok(Restored::Done);
+    }
+    let now = match settings::now(was) {
+        Err(fault) if settings::is_absent(&fault) => return Ok(Restored::Done),
+        now => now?,
+    };
+    if now.is_like(was) {
+        return Ok(Restored::Done);
+    }
+    if !now.is_like(set) {
+        let why = format!("it is {}, and this program had set {}", now.value(), set.value());
+        return Ok(Restored::Left(why));
+    }
+    settings::restore(was).map(|()| Restored::Done)
+}
+
+fn restore_offloads(
+    interface: &str,
+    port: u32,
+    features: &[(String, bool)],
+) -> Result<Restored, NetlinkError> {
+    let mut kernel = Netlink::open()?;
+    if kernel.link(interface)?.index == port {
+        let previous = PreviousFeatures { changed: features.to_vec(), left_on: Vec::new() };
+        kernel.restore(interface, &previous)?;
+    }
+    Ok(Restored::Done)
+}
+
+fn remove_ingress(interface: &str, port: u32, link: u32) -> Result<Restored, NetlinkError> {
+    let mut kernel = Netlink::open()?;
+    if kernel.link(interface)?.index != port {
+        return Ok(Restored::Done);
+    }
+    match kernel.arrivals(port)? {
+        Arrivals::Direct => {}
+        Arrivals::Through(through) if through == link => kernel.restore_arrivals(port)?,
+        _ => return Ok(Restored::Left("its filters are not those of this program".into())),
+    }
+    Ok(Restored::Done)
+}
+
+fn remove_link(name: &str, mac: [u8; 6]) -> Result<Restored, NetlinkError> {
+    let mut kernel = Netlink::open()?;
+    let link = kernel.link(name)?;
+    if link.kind.as_deref() != Some("ifb") || link.mac != Some(mac) {
+        return Ok(Restored::Left("it is not the link that this program made".into()));
+    }
+    kernel.remove_link(link.index).map(|()| Restored::Done)
 }
 
 /// A file's content.
@@ -167,23 +235,28 @@ impl Notes {
         self.write()
     }
 
-    /// Writes down that what `of` tells of is now this.
-    pub fn renote(&mut self, of: impl Fn(&Found) -> bool, now: &Found) -> Result<(), Failed> {
-        for found in self.all.iter_mut().filter(|found| of(found)) {
-            *found = now.clone();
+    /// Writes down what the setting that was noted last was in fact set to: the kernel rounds.
+    pub fn note_reached(&mut self, reached: Setting) -> Result<(), Failed> {
+        if let Some(Found::Setting { set, .. }) = self.all.last_mut() {
+            *set = reached;
         }
         self.write()
     }
 
     /// Puts everything back, the newest first and as far as it goes; the first failure is told.
-    /// What could not be put back stays noted.
+    /// What could not be put back stays noted. What somebody else changed meanwhile is left, and
+    /// said.
     pub fn undo(&mut self) -> Result<(), Failed> {
         self.undo_those(|_| true)
     }
 
     /// The same for some of it.
     pub fn undo_those(&mut self, which: impl Fn(&Found) -> bool) -> Result<(), Failed> {
-        let first = undo(&mut self.all, which);
+        let mut undone = Mended::default();
+        let first = undo(&mut self.all, which, &mut undone);
+        for what in undone.left {
+            speak(&format!("left as it is: {what}"));
+        }
         let written = self.write();
         let tied = if self.is_empty() { parent_death::tighten() } else { Ok(()) };
         first.and(written).and(tied)
@@ -203,52 +276,67 @@ impl Notes {
     }
 }
 
-/// Only if it is still the same file.
-fn remove_file(path: &str, identity: (u64, u64)) -> Result<(), Failed> {
-    match fs::symlink_metadata(path) {
-        Ok(of) if (of.dev(), of.ino()) == identity => {
-            fs::remove_file(path).map_err(Failed::to(format!("remove {path}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn undo(ledger: &mut Vec<Found>, which: impl Fn(&Found) -> bool) -> Result<(), Failed> {
-    let (mut first, mut left) = (Ok(()), Vec::new());
+/// Puts such things of the ledger back, the newest first; what became of each.
+fn undo(
+    ledger: &mut Vec<Found>,
+    which: impl Fn(&Found) -> bool,
+    undone: &mut Mended,
+) -> Result<(), Failed> {
+    let (mut first, mut stays) = (Ok(()), Vec::new());
     while let Some(found) = ledger.pop() {
         if !which(&found) {
-            left.push(found);
+            stays.push(found);
             continue;
         }
-        if let Err(fault) = found.restore() {
-            left.push(found);
-            first = first.and(Err(fault));
+        match found.restore() {
+            Ok(Restored::Done) => undone.restored.push(found.told()),
+            Ok(Restored::Left(why)) => undone.left.push(format!("{}: {why}", found.told())),
+            Err(fault) => {
+                stays.push(found);
+                first = first.and(Err(fault));
+            }
         }
     }
-    left.reverse();
-    *ledger = left;
+    stays.reverse();
+    *ledger = stays;
     first
 }
 
-/// Undoes what agents left that were killed; what, in words. What belongs to another network
-/// namespace, or can't be put back, stays for one that can.
-pub fn mend() -> Vec<String> {
-    let Ok(entries) = fs::read_dir(FOLDER) else { return Vec::new() };
-    let Ok((boot, network)) = place() else { return Vec::new() };
-    let mut mended = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()) {
+/// Undoes what agents left that were killed. What belongs to another network namespace, or can't be
+/// put back, stays for one that can; what somebody else changed since is left, said once and
+/// forgotten.
+pub fn mend() -> Mended {
+    mend_in(Path::new(FOLDER))
+}
+
+fn mend_in(folder: &Path) -> Mended {
+    let mut mended = Mended::default();
+    let Ok(entries) = fs::read_dir(folder) else { return mended };
+    let Ok((boot, network)) = place() else { return mended };
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_ledger(path)) {
         let Some(mut file) = orphan(&path) else { continue };
-        let Some(ledger) = read(&mut file).filter(|ledger| ledger.boot == boot) else {
-            let _ = fs::remove_file(&path);
-            continue;
+        let ledger = match read(&mut file) {
+            Content::Ledger(ledger) if ledger.boot == boot => ledger,
+            Content::Ledger(_) | Content::Nothing => {
+                let _ = fs::remove_file(&path);
+                continue;
+            }
+            Content::Unreadable => {
+                let path = path.display();
+                mended.left.push(format!(
+                    "what is noted in {path}: this version can't read it; remove it when all is as it \
+                     should be"
+                ));
+                continue;
+            }
         };
         let ours = |found: &Found| found.is_the_machines() || ledger.network == network;
         // What fails stays in the file, and is tried again by the next: some settings of the
         // machine can be written in its first network namespace only.
-        let mut found = ledger.found.clone();
-        let _ = undo(&mut found, ours);
-        let is_mended = |noted: &&Found| !found.contains(noted);
-        mended.extend(ledger.found.iter().filter(is_mended).map(Found::told));
+        let (mut found, mut undone) = (ledger.found.clone(), Mended::default());
+        let _ = undo(&mut found, ours, &mut undone);
+        mended.restored.extend(undone.restored.into_iter().rev());
+        mended.left.extend(undone.left);
         // What is left is still of the namespace that it was found in.
         let left = Ledger { found, ..ledger };
         let _ = if left.found.is_empty() { fs::remove_file(&path) } else { rewrite(&file, &left) };
@@ -256,10 +344,20 @@ pub fn mend() -> Vec<String> {
     mended
 }
 
+/// Whether a file has a name as agents give: `123-0.json`. Any other is somebody's.
+fn is_ledger(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some((process, number)) = name.strip_suffix(".json").and_then(|n| n.split_once('-')) else {
+        return false;
+    };
+    [process, number].iter().all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// What killed agents left in other network namespaces, or what could not be put back, in words.
 pub fn left() -> Vec<String> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
-    let ledgers = entries.filter_map(|entry| read(&mut orphan(&entry.path())?));
+    let paths = entries.map(|entry| entry.path()).filter(|path| is_ledger(path));
+    let ledgers = paths.filter_map(|path| read(&mut orphan(&path)?).ledger());
     ledgers.flat_map(|ledger| ledger.found).map(|found| found.told()).collect()
 }
 
@@ -271,9 +369,9 @@ pub fn is_held(setting: &Setting) -> bool {
         let Ok(mut file) = File::open(&path) else { return false };
         let alive = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         let has = |found: &Found| {
-            matches!(found, Found::Setting(Setting::File { path, .. }) if path == wanted)
+            matches!(found, Found::Setting { was: Setting::File { path, .. }, .. } if path == wanted)
         };
-        alive && read(&mut file).is_some_and(|ledger| ledger.found.iter().any(has))
+        alive && read(&mut file).ledger().is_some_and(|ledger| ledger.found.iter().any(has))
     })
 }
 
@@ -285,11 +383,32 @@ fn orphan(path: &Path) -> Option<File> {
     (sound && file.try_lock().is_ok()).then_some(file)
 }
 
-fn read(file: &mut File) -> Option<Ledger> {
+/// What a file of notes holds.
+enum Content {
+    Ledger(Ledger),
+    /// Its agent was killed before it noted anything.
+    Nothing,
+    /// Another version's, or no agent's.
+    Unreadable,
+}
+
+impl Content {
+    fn ledger(self) -> Option<Ledger> {
+        match self {
+            Self::Ledger(ledger) => Some(ledger),
+            Self::Nothing | Self::Unreadable => None,
+        }
+    }
+}
+
+fn read(file: &mut File) -> Content {
     let mut text = String::new();
-    file.rewind().ok()?;
-    (&mut *file).take(LONGEST).read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+    let read = file.rewind().and_then(|()| (&mut *file).take(LONGEST).read_to_string(&mut text));
+    match read {
+        Ok(_) if text.trim().is_empty() => Content::Nothing,
+        Ok(_) => serde_json::from_str(&text).map_or(Content::Unreadable, Content::Ledger),
+        Err(_) => Content::Unreadable,
+    }
 }
 
 /// In one write, padded to what was there: whenever this process is killed, the file is whole.
@@ -341,4 +460,102 @@ fn place() -> io::Result<(String, (u64, u64))> {
 
 fn unwritten(cause: io::Error) -> Failed {
     Failed::because(format!("write {FOLDER}"), cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("switchmark-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn file(path: &Path, value: &str) -> Setting {
+        Setting::File { path: path.display().to_string(), value: value.to_owned() }
+    }
+
+    #[test]
+    fn what_somebody_else_set_since_is_left_and_said() {
+        let folder = scratch("found");
+        let path = folder.join("governor");
+        for (now, after, is_left) in [
+            ("performance", "powersave", false),
+            ("powersave", "powersave", false),
+            ("schedutil", "schedutil", true),
+        ] {
+            fs::write(&path, now).unwrap();
+            let (was, set) = (file(&path, "powersave"), file(&path, "performance"));
+            let mut all = vec![Found::Setting { was, set, port: None }];
+            let mut undone = Mended::default();
+            undo(&mut all, |_| true, &mut undone).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after);
+            let left = undone.left;
+            assert_eq!(left.len(), usize::from(is_left), "{now}: {left:?}");
+            assert!(
+                left.iter().all(|told| told.contains("governor") && told.contains("schedutil"))
+            );
+            assert!(all.is_empty(), "said once");
+        }
+        // What can't be looked at stays noted.
+        fs::remove_file(&path).unwrap();
+        let (was, set) = (file(&path, "powersave"), file(&path, "performance"));
+        let mut all = vec![Found::Setting { was, set, port: None }];
+        undo(&mut all, |_| true, &mut Mended::default()).unwrap_err();
+        assert_eq!(all.len(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// What an agent wrote of itself, by a version before this one, too: a file that it had laid out
+    /// is told by its inode, which proves nothing.
+    #[test]
+    fn no_file_goes_but_a_dead_agents_whole_notes() {
+        let folder = scratch("notes");
+        let (precious, setting) = (folder.join("backup.img"), folder.join("setting"));
+        fs::write(&precious, b"precious").unwrap();
+        fs::write(&setting, "set").unwrap();
+        let of = fs::metadata(&precious).unwrap();
+        let (boot, network) = place().unwrap();
+        let ledger = |found| Ledger { boot: boot.clone(), network, found };
+        let told = |ledger: &Ledger| serde_json::to_string(ledger).unwrap();
+        let found = |set: &str| Found::Setting {
+            was: file(&setting, "was"),
+            set: file(&setting, set),
+            port: None,
+        };
+        let earlier = format!(
+            r#"{{"boot":"{boot}","network":[{},{}],"found":[{{"no-file":{{"path":"{}","device":{},"inode":{}}}}}]}}"#,
+            network.0,
+            network.1,
+            precious.display(),
+            of.dev(),
+            of.ino()
+        );
+        let other_boot = Ledger { boot: "another".into(), ..ledger(vec![found("set")]) };
+        for (name, content) in [
+            ("notes.txt", "mine".to_owned()),
+            ("1-0.json.bak", told(&ledger(vec![found("set")]))),
+            ("2-0.json", earlier),
+            ("3-0.json", String::new()),
+            ("4-0.json", told(&other_boot)),
+            ("5-0.json", told(&ledger(vec![found("set")]))),
+            ("6-0.json", told(&ledger(vec![found("what it never was")]))),
+        ] {
+            fs::write(folder.join(name), content).unwrap();
+        }
+        let mended = mend_in(&folder);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        assert_eq!(mended.restored.len() + mended.left.len(), 3, "{mended:?}");
+        assert!(mended.left.iter().any(|told| told.contains("2-0.json")), "{mended:?}");
+        assert_eq!(fs::read_to_string(&setting).unwrap(), "was");
+        let stays = ["1-0.json.bak", "2-0.json", "backup.img", "notes.txt", "setting"];
+        let mut names: Vec<String> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, stays);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

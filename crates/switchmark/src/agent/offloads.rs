@@ -24,7 +24,8 @@ pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Fai
         }
         let mut kernel = Netlink::open().map_err(fault("turn off", name))?;
         let before = kernel.offloads_to_turn_off(name).map_err(fault("turn off", name))?.changed;
-        notes.note(Found::Offloads { interface: name.clone(), features: before })?;
+        let port = kernel.link(name).map_err(fault("turn off", name))?.index;
+        notes.note(Found::Offloads { interface: name.clone(), port, features: before })?;
         let previous = kernel.offloads_off(name).map_err(fault("turn off", name))?;
         let states = previous.changed.into_iter().map(|(feature, _)| (feature, false));
         changed.insert(name.clone(), states.collect());
@@ -37,7 +38,7 @@ pub fn restore(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Fail
     let of_these = |found: &Found| interfaces.iter().any(|name| is_of(found, name));
     let mut changed = Changed::new();
     for found in notes.all() {
-        if let Found::Offloads { interface, features } = found
+        if let Found::Offloads { interface, features, .. } = found
             && of_these(found)
         {
             changed.insert(interface.clone(), features.iter().cloned().collect());

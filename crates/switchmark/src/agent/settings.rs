@@ -57,11 +57,14 @@ pub fn now(setting: &Setting) -> Result<Setting, Failed> {
 /// Writes the value that was found; a port that is gone needs nothing.
 pub fn restore(found: &Setting) -> Result<(), Failed> {
     match apply(found) {
-        Err(failed) if failed.cause::<NetlinkError>().is_some_and(NetlinkError::is_absent) => {
-            Ok(())
-        }
+        Err(fault) if is_absent(&fault) => Ok(()),
         restored => restored,
     }
+}
+
+/// Whether what a setting is of is gone.
+pub fn is_absent(fault: &Failed) -> bool {
+    fault.cause::<NetlinkError>().is_some_and(NetlinkError::is_absent)
 }
 
 /// Sets it.

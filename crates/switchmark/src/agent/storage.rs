@@ -6,6 +6,9 @@
 //! not start.
 
 mod client;
+mod location;
+mod nameless;
+mod room;
 mod server;
 mod target;
 
@@ -22,6 +25,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 pub use client::Client;
+pub(super) use nameless::NamelessFiles;
 pub use server::StorageServer;
 
 /// How often a wait looks whether it was asked to end.

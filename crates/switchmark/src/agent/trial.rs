@@ -309,7 +309,7 @@ fn open_sender(order: &Order, cancel: &Cancel, halt: &Halt) -> Result<Run, FlowE
             Box::new(|w, h| side.run(w, h).map(SideReport::ExchangeInitiator))
         }
         Work::Storage(job) => {
-            let side = storage::Client::prepare(&order.with(job.clone()), cancel)?;
+            let side = storage::Client::prepare(&order.with(job.clone()), cancel, halt)?;
             Box::new(|w, h| side.run(w, h).map(|report| SideReport::Client(Box::new(report))))
         }
         Work::Iperf3(test) => {

@@ -20,11 +20,12 @@ pub use self::emulator::{Effort, Kept, Limits};
 pub use self::generator::{Calibration, Highest, Paced, Unavailable};
 pub use self::line_rates::{Cable, LineRates, Most, Place};
 pub use self::readiness::{Finding, Spoils, State};
+use super::left_deeds::{self, Restored};
 use super::{Failure, Outcome, lone, options, privilege};
 use crate::agent;
 use crate::config::testbed;
 use crate::controller::{LiveTestbed, Stop};
-use crate::protocol::Setting;
+use crate::protocol::{Mended, Setting};
 use crate::speak;
 use crate::terminal;
 
@@ -51,8 +52,8 @@ pub struct Args {
     /// Change what is doubtful or bad and can be put back, and keep it so until Ctrl-C
     #[arg(long, conflicts_with_all = ["generator", "emulator"])]
     fix: bool,
-    /// Put right what a killed agent left changed, on this host or on a testbed's, and check
-    /// nothing
+    /// Put right what a killed agent left changed, on this host or on a testbed's, undo what a killed
+    /// run did to devices, and check nothing
     #[arg(long, conflicts_with_all = ["generator", "emulator", "fix"])]
     restore: bool,
     /// Whose hosts are checked: a lab's name or a testbed file; for the generator, its direct cable
@@ -79,16 +80,22 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         return told(args, &terminal::emulator::render(&limits), &limits.to_json());
     }
     if args.restore && args.testbed.is_none() {
+        privilege::prepare(&[])?;
+        let devices = left_deeds::restore(None);
         let here = BTreeMap::from([("this host".to_owned(), agent::mend())]);
-        return restored(args, &here, &agent::left());
+        return restored(args, here, &agent::left(), devices);
     }
     let named = args.testbed.as_deref().unwrap_or("lab:cable");
     let place = testbed::from_argument("--testbed", named)?;
     let stop = privilege::prepare(&[&place])?;
-    let mut live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
     if args.restore {
-        return restored(args, live.mended(), &[]);
+        // Before anything is looked at: a host may be reached over the link that is down.
+        let devices = left_deeds::restore(Some(&place));
+        let live = LiveTestbed::open(&place, stop).map_err(Failure::unusable)?;
+        return restored(args, live.mended().clone(), &[], devices);
     }
+    left_deeds::warn_of_all();
+    let mut live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
     if !args.generator {
         return ready(args, &mut live, &stop);
     }
@@ -107,15 +114,29 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     told(args, &terminal::generator::render(&calibration, &line_rates), &object)
 }
 
-/// What was put right, and what could not be here.
+/// What was put right on hosts and at devices, what is somebody else's doing since, and what could
+/// not be put back here.
 fn restored(
     args: &Args,
-    mended: &BTreeMap<String, Vec<String>>,
+    mut mended: BTreeMap<String, Mended>,
     left: &[String],
+    devices: Restored,
 ) -> Result<Outcome, Failure> {
-    let object = serde_json::json!({ "restored": mended, "left": left });
-    told(args, &terminal::readiness::restored(mended, left), &object)?;
-    Ok(if left.is_empty() { Outcome::Done } else { Outcome::SomeInvalid })
+    if !devices.undone.is_empty() {
+        let of_devices = Mended { restored: devices.undone, left: Vec::new() };
+        mended.insert("devices".to_owned(), of_devices);
+    }
+    let with = |of: fn(&Mended) -> &Vec<String>| -> BTreeMap<&String, &Vec<String>> {
+        mended.iter().map(|(host, mended)| (host, of(mended))).collect()
+    };
+    let all: Vec<&String> = left.iter().chain(&devices.left).collect();
+    let object = serde_json::json!({
+        "restored": with(|mended| &mended.restored),
+        "kept": with(|mended| &mended.left),
+        "left": all,
+    });
+    told(args, &terminal::readiness::restored(&mended, left, &devices.left), &object)?;
+    Ok(if all.is_empty() { Outcome::Done } else { Outcome::SomeInvalid })
 }
 
 /// The hosts of a testbed: looked at, put right where that is asked for, and looked at again.

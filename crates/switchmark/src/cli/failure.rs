@@ -46,6 +46,12 @@ impl Failure {
         self
     }
 
+    /// The user wanted an end: whatever failed, failed of that.
+    #[must_use]
+    pub fn interrupted(self) -> Self {
+        Self { status: Status::Failed, ..self }
+    }
+
     /// What is printed, and the exit code.
     pub fn refused(&self) -> Refused {
         Refused { text: self.render(), code: self.status.code() }

@@ -11,14 +11,18 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use record::Store;
 
+use super::exit::Status;
 use super::options::Data;
 use super::{Failure, output, signals};
 use crate::config::ConfigError;
 use crate::controller::far_journal::{self, FarJournal};
 use crate::failed::Failed;
+use crate::unfinished;
 
 /// Of a path (`PATH_MAX`).
 const LONGEST_NAME: u64 = 4096;
+/// A copy's name in its place.
+const COPY: &str = "journal.db";
 /// Names of a place that are tried.
 const MOST_TRIED: u32 = 100;
 
@@ -52,7 +56,7 @@ pub fn read_named(named: &Path) -> Result<Read, Failure> {
 
 fn fetched(far: &FarJournal) -> Result<Store, Failure> {
     let place = Place::new().map_err(Failed::to("make a place for a copy of a journal"))?;
-    let path = place.0.join("journal.db");
+    let path = place.0.join(COPY);
     let create = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let mut copy = create.map_err(Failed::to(format!("make {}", path.display())))?;
     far.copy(&mut copy).map_err(Failure::unusable)?;
@@ -76,7 +80,7 @@ pub fn send(data: &Data) -> Result<(), Failure> {
     }
     let store = Store::untouched(&path)?;
     let place = Place::new().map_err(Failed::to("make a place for a copy of the journal"))?;
-    let copy = place.0.join("journal.db");
+    let copy = place.0.join(COPY);
     store.copy(&copy)?;
     let mut file = File::open(&copy).map_err(Failed::to(format!("read {}", copy.display())))?;
     drop(place);
@@ -99,15 +103,25 @@ fn kept() -> MutexGuard<'static, Option<PathBuf>> {
 /// What is kept goes, and the process with it.
 fn end() {
     if let Some(folder) = kept().take() {
-        let _ = fs::remove_dir_all(folder);
+        clear(&folder);
     }
+    unfinished::cut_short();
     std::process::exit(1);
+}
+
+/// Removes the folder with the copy and what SQLite lays beside one. Anything else in it is
+/// somebody's, and keeps the folder.
+fn clear(folder: &Path) {
+    for beside in ["", "-journal", "-wal", "-shm"] {
+        let _ = fs::remove_file(folder.join(format!("{COPY}{beside}")));
+    }
+    let _ = fs::remove_dir(folder);
 }
 
 impl Place {
     fn new() -> io::Result<Self> {
         let mut listens = Ok(());
-        LISTENING.call_once(|| listens = signals::ending(end));
+        LISTENING.call_once(|| listens = signals::ending(Status::Failed, end));
         listens?;
         let name = |n: u32| format!("switchmark-journal-{}-{n}", std::process::id());
         let mut made = Err(io::ErrorKind::AlreadyExists.into());
@@ -129,7 +143,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        clear(&self.0);
         kept().take();
     }
 }

@@ -11,14 +11,16 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use lab::{Equipment, Lab, LabDevice, LabPlan, LabSpec, Switchboard};
-use nix::sys::signal::{SigSet, Signal};
 
 use super::agent::STANDS;
 use super::doctor::{Effort, Limits};
+use super::exit::Status;
 use super::privilege::become_able;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, signals};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
 use crate::controller::{Ports, Stop};
@@ -28,6 +30,9 @@ use record::text::Grid;
 
 use crate::terminal;
 use crate::terminal::screen::screen;
+
+/// How often a lab that is held is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// `lab`
 #[derive(Debug, clap::Subcommand)]
@@ -62,9 +67,10 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
         return Err(ConfigError::bare(message, "name a lab, such as lab:bridge").into());
     };
     become_able()?;
-    let limits = limits_of_models(&config);
-    let signals = ends();
-    signals.thread_block()?;
+    let stop = Stop::new();
+    let asked = stop.clone();
+    signals::ending(Status::Failed, move || asked.ask())?;
+    let limits = limits_of_models(&config, &stop);
     let program = std::env::current_exe()?;
     let emulator = Some(guest::emulator(&program));
     let switchboard: Option<Arc<dyn Switchboard>> = Some(Arc::new(Ports));
@@ -80,7 +86,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
     print(&format!("{}\n", told(lab.plan(), &hosts, (&id, &limits))))?;
-    hold(&signals, &mut hosts)?;
+    hold(&stop, &mut hosts)?;
     for (_, mut child) in hosts {
         let _ = child.kill();
         let _ = child.wait();
@@ -90,13 +96,12 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
 
 /// What emulated devices can do here, measured now; nothing where the lab has none. That it can't
 /// be measured is told and no reason not to have the lab.
-fn limits_of_models(config: &LabSpec) -> String {
+fn limits_of_models(config: &LabSpec, stop: &Stop) -> String {
     let is_model = |device: &LabDevice| matches!(device, LabDevice::Emulated(_));
     if !config.devices.iter().any(is_model) {
         return String::new();
     }
-    // A signal ends the program at once here: nothing is recorded that could be lost.
-    match Limits::measure(&Limits::place(), Stop::new(), Effort::SHORT) {
+    match Limits::measure(&Limits::place(), stop.clone(), Effort::SHORT) {
         Ok(limits) => format!("\n{}\n\n", terminal::emulator::sentence(&limits)),
         Err(failure) => {
             let why = failure.render();
@@ -108,8 +113,9 @@ fn limits_of_models(config: &LabSpec) -> String {
 
 /// Until a signal ends it. A host whose process died is told of and the rest goes on: its ports
 /// still work, it only can't be entered any more.
-fn hold(signals: &SigSet, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
-    while signals.wait()? == Signal::SIGCHLD {
+fn hold(stop: &Stop, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
+    while !stop.asked() {
+        thread::park_timeout(LOOK);
         let mut left = Vec::new();
         for (name, mut child) in hosts.drain(..) {
             match child.try_wait()? {
@@ -124,15 +130,6 @@ fn hold(signals: &SigSet, hosts: &mut Vec<(String, Child)>) -> Result<(), Failur
         *hosts = left;
     }
     Ok(())
-}
-
-/// Blocked from here on, so that they can be waited for.
-fn ends() -> SigSet {
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
-        signals.add(signal);
-    }
-    signals
 }
 
 /// A process that stands in the node and ends with us, however we end.

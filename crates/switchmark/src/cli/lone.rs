@@ -48,6 +48,13 @@ pub fn is_gone(process: &str) -> bool {
     ours[2] == room && began(number).as_deref() != Some(began_then)
 }
 
+/// The machine of the process of that name, where that is another one.
+pub fn elsewhere(process: &str) -> Option<&str> {
+    let here = surroundings();
+    let machine = process.split(' ').next()?;
+    (here.split(' ').next() != Some(machine)).then_some(machine)
+}
+
 /// The number of the process of that name where it is one that lives here; never that of another
 /// one that has its number now.
 pub fn number_here(process: &str) -> Option<u32> {
@@ -121,6 +128,8 @@ mod tests {
         assert!(!is_gone(&with(0, "elsewhere")));
         assert!(!is_gone(&with(2, "pid:[1]")), "a number of another room says nothing");
         assert!(!is_gone("who knows"));
+        assert_eq!(elsewhere(&own), None);
+        assert_eq!(elsewhere("lab-3 boot pid:[1] 1 1"), Some("lab-3"));
         assert_eq!(number_here(&own), Some(std::process::id()));
         for at in 0..5 {
             assert_eq!(number_here(&with(at, "1")), None, "{at}");

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::{Span, Timestamp};
 use record::text::Grid;
-use record::{Merged, RunStatus, RunSummary, Store, SweepPoint};
+use record::{BegunDeed, Merged, RunStatus, RunSummary, Store, SweepPoint};
 use serde_json::json;
 
 use super::options::Data;
-use super::{Failure, Outcome, journals, lone, output};
+use super::{Failure, Outcome, journals, left_deeds, lone, output};
 use crate::config::ConfigError;
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -188,11 +188,19 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
     let journal = if nothing_yet { None } else { Some(journals::read(data)?) };
     let runs = journal.as_ref().map(|one| all(&one.store)).transpose()?.unwrap_or_default();
     let runs = which.of(runs);
+    let mut left = journal.as_ref().map_or(Ok(Vec::new()), |one| one.store.all_begun_deeds())?;
+    let is_over = |run: &&RunSummary| run.status != RunStatus::Running;
+    left.retain(|(id, _)| runs.iter().filter(is_over).any(|run| run.id == *id));
     if data.json {
         let schema = record::rows::SCHEMA;
-        speak::print_json(&json!({ "schema": schema, "verb": "runs", "runs": runs }))?;
+        let deed = |(run, of): &(String, BegunDeed)| json!({ "run": run, "device": of.device, "deed": of.deed });
+        let left: Vec<_> = left.iter().map(deed).collect();
+        speak::print_json(
+            &json!({ "schema": schema, "verb": "runs", "runs": runs, "left_deeds": left }),
+        )?;
     } else if let Some(table) = table(&runs) {
-        speak::print(&format!("{table}\n"))?;
+        let left: String = left.iter().map(|(run, deed)| left_deeds::listed(run, deed)).collect();
+        speak::print(&format!("{table}\n{left}"))?;
     } else {
         let name = match journal {
             Some(one) => one.name,

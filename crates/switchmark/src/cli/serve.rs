@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use serve::{Deeds, Listen, Options, Server, Token};
 
+use super::exit::Status;
 use super::options::{Data, Tls};
 use super::{Failure, Outcome, output, signals};
 use crate::config::ConfigError;
@@ -79,7 +80,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let options = Options { listen, identity, token, names, deeds, ..Options::default() };
     let bound = bind(options)?;
     let stopper = bound.stopper();
-    signals::ending(move || stopper.stop()).map_err(Failure::unusable)?;
+    signals::ending(Status::Done, move || stopper.stop()).map_err(Failure::unusable)?;
     say(args, &bound, &path)?;
     if let Some(doubt) = doubt.filter(|_| !args.data.quiet) {
         tell(&doubt);

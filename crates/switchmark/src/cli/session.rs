@@ -16,14 +16,16 @@ use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
 use super::memory::Need;
+use super::left_deeds::REMEDY;
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::privilege::{Prepared, prepare_shown};
 use super::run_request::{DATA_SHEET, Request};
-use super::{Failure, Outcome, another_time, before, lone, preflight};
+use super::{Failure, Outcome, another_time, before, left_deeds, lone, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
-use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop};
+use crate::controller::deed_notes::Origin;
+use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop, killed_at};
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
 use record::text::numbers;
@@ -193,6 +195,11 @@ pub fn carry_out(
         Start::Again(meta) => meta.seed,
         Start::New(run) => run.seed,
     };
+    let (run, folder) = match &start {
+        Start::Again(meta) => (Some(meta.id.as_str()), meta.folder.as_path()),
+        Start::New(_) => (None, Path::new("")),
+    };
+    left_deeds::check((place, folder), run, data.quiet)?;
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
     if let Start::Again(meta) = &start {
         undo_left(store, &meta.id, &opened)?;
@@ -214,7 +221,7 @@ pub fn carry_out(
     }
     let meta = match start {
         Start::Again(meta) => {
-            opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
+            hold(&mut opened, (store, &meta, place))?;
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
@@ -225,7 +232,7 @@ pub fn carry_out(
             let label = run.label.clone();
             let mut meta = describe(run, &opened)?;
             meta.notes.extend(doubts);
-            opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
+            hold(&mut opened, (store, &meta, place))?;
             if !data.quiet {
                 tell(&before::told(place, &meta.studies, &meta.topology));
             }
@@ -238,14 +245,30 @@ pub fn carry_out(
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let cable = times.map(|times| (times, runs));
     let ran = conduct(store, meta, (opened, cable), data, hear)?;
-    ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
+    ran.map_err(|error| broke_off(store, (&id, &verb), (error, place), data.store.as_deref()))
+}
+
+/// Ports and devices are this run's from now on.
+fn hold(
+    opened: &mut Opened,
+    (store, meta, place): (&Store, &RunMeta, &Place),
+) -> Result<(), Failure> {
+    opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
+    opened.used_by(Origin {
+        run: meta.id.clone(),
+        journal: std::path::absolute(store.path())?,
+        testbed: place.name.clone(),
+        folder: meta.folder.clone(),
+        process: lone::process(),
+    });
+    Ok(())
 }
 
 /// What an earlier process of the run did to devices and may not have undone is undone before
 /// anything is looked at: a link that is still down would be the user's fault.
 fn undo_left(store: &Store, run: &str, opened: &Opened) -> Result<(), Failure> {
     for begun in store.begun_deeds(run)? {
-        opened.undo_left(&begun.device, &begun.deed).map_err(Failure::unusable)?;
+        opened.undo_left(run, &begun.device, &begun.deed).map_err(Failure::unusable)?;
         store.note_undone(run, &begun)?;
         tell(&format!(
             "device `{}`: `{}`, which an earlier process began, is undone\n",
@@ -358,21 +381,28 @@ pub fn ending(error: &TestbedError) -> RunStatus {
 fn broke_off(
     store: &Store,
     (run, verb): (&str, &str),
-    error: TestbedError,
+    (error, place): (TestbedError, &Place),
     flag: Option<&Path>,
 ) -> Failure {
     // A full disk keeps this out too; the run then still reads as running, which is resumable.
-    let kept = store.set_status(run, &ending(&error));
+    let _ = store.set_status(run, &ending(&error));
     let own_hint = record::hint_for(&error);
     let store = flag.map_or_else(String::new, |path| format!(" --journal {}", path.display()));
     // A data sheet is more than its run.
     let verb = if verb == DATA_SHEET { verb } else { "run" };
     let resume = format!("`switchmark {verb} --resume {run}{store}` goes on from the last trial");
-    let hint = match (own_hint, kept) {
-        (Some(hint), _) => format!("{hint}; {resume}"),
-        (None, _) => resume,
-    };
-    Failure::from(error).hinted(hint)
+    let hints = [own_hint.map(str::to_owned), left_on_host(&error, place), Some(resume)];
+    let hints: Vec<String> = hints.into_iter().flatten().collect();
+    Failure::from(error).hinted(hints.join("; "))
+}
+
+/// What puts back what a killed agent left changed on a host that stays.
+fn left_on_host(error: &TestbedError, place: &Place) -> Option<String> {
+    let host = killed_at(error)?;
+    let is_real = matches!(place.source, Source::Hosts(_));
+    is_real.then(|| {
+        format!("`{REMEDY} --testbed {}` puts back what was changed on host `{host}`", place.name)
+    })
 }
 
 /// `kernel` and `eth1.mtu` under `h1`.

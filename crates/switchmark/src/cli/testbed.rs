@@ -11,7 +11,7 @@ use toml::Spanned;
 use trial::topology::PortRef;
 
 use self::cables::Leads;
-use super::{Failure, Outcome, lone, privilege};
+use super::{Failure, Outcome, left_deeds, lone, privilege};
 use crate::config::hosts_name;
 use crate::config::resolved::Reach;
 use crate::config::source::{Fault, SourceText};
@@ -59,6 +59,7 @@ pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
     let Verb::New(args) = verb;
     let hosts = known(args)?;
     let stop = privilege::prepare(&[])?;
+    left_deeds::warn_of_all();
     let mark = lone::seed() as u32;
     let seen = Surroundings::of(&hosts, mark, args.patient, stop).map_err(Failure::unusable)?;
     let ports = ports(&seen);

@@ -22,7 +22,7 @@ use trial::{PortRef, Testbed as _, Topology};
 use super::options::{self, Beside, Data, duration, length};
 use super::privilege::prepare_shown;
 use super::session::{self, NewRun};
-use super::{Failure, Outcome, lone, output, preflight};
+use super::{Failure, Outcome, left_deeds, lone, output, preflight};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, frame_rate};
 use crate::controller::Opened;
@@ -125,6 +125,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let alerts = Alerts::new(&args.alert, &args.webhook)?;
     let mut log = Log::new(args.data.quiet);
     let seed = args.seed.unwrap_or_else(lone::seed);
+    left_deeds::check((&place, Path::new("")), None, args.data.quiet)?;
     let mut opened = Opened::open(&place, stop.clone(), seed).map_err(Failure::unusable)?;
     let spec = spec(args, opened.topology())?;
     let doubts = preflight::check(&mut opened, &place, &[], false)?;
@@ -150,7 +151,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         Err(failure) => RunStatus::Failed { reason: failure.in_words().0 },
     };
     store.set_status(&meta.id, &status)?;
-    alerts.finish();
+    alerts.finish(&stop);
     ended?;
     show(&store, meta, args)
 }

@@ -14,7 +14,7 @@ mod sims;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use measure::{Nanos, name};
 use serde::Deserialize;
@@ -105,6 +105,11 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
         return Err(source.locate(fault));
     }
     from_source(text, &SourceText::read(&path)?)
+}
+
+/// The file that a testbed's name means, said in this folder.
+pub fn file_of(text: &str, folder: &Path) -> PathBuf {
+    folder.join(text.rsplit_once(DELAY).map_or(text, |(file, _)| file))
 }
 
 /// Hosts that are to add delay.

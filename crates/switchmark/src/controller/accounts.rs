@@ -107,7 +107,7 @@ impl Accounts {
     ) -> Result<Self, Failed> {
         let mut all = Vec::new();
         for (name, account) in accounts {
-            let mut asked = Asked::open(name, account, topology)?;
+            let mut asked = Asked::open(name, account, topology, stop)?;
             asked.find_ports(facts);
             asked.first_reading(stop)?;
             if asked.lag >= WORTH_SAYING {
@@ -196,10 +196,19 @@ impl Accounts {
 }
 
 impl Asked {
-    fn open(name: &str, account: &DeviceAccount, topology: &Topology) -> Result<Self, Failed> {
+    fn open(
+        name: &str,
+        account: &DeviceAccount,
+        topology: &Topology,
+        stop: &Stop,
+    ) -> Result<Self, Failed> {
         let cables = topology.hosts.iter().flat_map(|host| cables(host, name, account)).collect();
         let (rest, rested_since) = Default::default();
-        let sources = account.sources.iter().map(Source::open).collect::<Result<_, _>>()?;
+        let sources = account
+            .sources
+            .iter()
+            .map(|source| Source::open(source, stop))
+            .collect::<Result<_, _>>()?;
         let (name, lag, paths) = (name.to_owned(), account.lag, account.paths.clone());
         let seen = (Nanos::ZERO, 0);
         Ok(Self { name, sources, cables, paths, lag, seen, rest, rested_since })

@@ -1,5 +1,5 @@
 //! A command line of the user's, run to its end: output taken, time bounded, ended with this
-//! program.
+//! program, unless it is a way back.
 //!
 //! Owns the child. Never puts anything into the line: it is the testbed file's own text, and what a
 //! name or a study brings along goes into the environment.
@@ -16,6 +16,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::Stop;
+use crate::unfinished::{self, Kind};
 
 /// More output than this is cut off: it is a fact for a record, not a log.
 const OUTPUT_LIMIT: usize = 16 * 1024;
@@ -66,6 +67,10 @@ fn said(errors: &str) -> String {
     if errors.is_empty() { String::new() } else { format!(": {errors}") }
 }
 
+/// Has a shell run the line that is its own name. It survives that nobody reads what it prints any
+/// more, as where this program had to end before it did.
+const UNHEARD: &str = "trap '' PIPE; exec sh -c \"$0\"";
+
 /// Runs `line` by `sh -c` and returns what it wrote to its standard output, trimmed.
 pub fn run(
     line: &str,
@@ -78,12 +83,24 @@ pub fn run(
     run_to_end(shell, line, limit, stop)
 }
 
+/// Runs a line that undoes what another did. Nobody's wish to stop ends it, and it goes on where this
+/// program ends first.
+pub fn run_back(
+    line: &str,
+    environment: &[(&str, &str)],
+    limit: Nanos,
+) -> Result<(), CommandError> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", UNHEARD, line]).envs(environment.iter().copied()).stdin(Stdio::null());
+    run_within(shell, line, (limit, OUTPUT_LIMIT), (&Stop::new(), Kind::WayBack)).map(drop)
+}
+
 /// Runs a program with its arguments, which no shell reads, and returns what it printed, all of it.
 pub fn print(words: &[String], limit: Nanos, stop: &Stop) -> Result<String, CommandError> {
     let [program, arguments @ ..] = words else { return Ok(String::new()) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    run_within(command, &words.join(" "), (limit, ACCOUNT_LIMIT), stop)
+    run_within(command, &words.join(" "), (limit, ACCOUNT_LIMIT), (stop, Kind::Program))
 }
 
 /// Runs a command whose standard input is set already, and returns what it wrote to its standard
@@ -94,7 +111,7 @@ pub fn run_to_end(
     limit: Nanos,
     stop: &Stop,
 ) -> Result<String, CommandError> {
-    run_within(command, line, (limit, OUTPUT_LIMIT), stop)
+    run_within(command, line, (limit, OUTPUT_LIMIT), (stop, Kind::Program))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
@@ -102,9 +119,10 @@ fn run_within(
     command: Command,
     line: &str,
     (limit, most): (Nanos, usize),
-    stop: &Stop,
+    (stop, kind): (&Stop, fn(u32) -> Kind),
 ) -> Result<String, CommandError> {
     let mut child = start(command, line)?;
+    let under_way = unfinished::note(format!("`{line}`"), kind(child.id()));
     let output = child.stdout.take().map(|pipe| Reader::of(pipe, most));
     let errors = child.stderr.take().map(|pipe| Reader::of(pipe, OUTPUT_LIMIT));
     let begun = Instant::now();
@@ -122,6 +140,7 @@ fn run_within(
     if end.is_err() {
         finish(&mut child);
     }
+    drop(under_way);
     let status = end?;
     let text = |reader: Option<Reader>| reader.map(Reader::text).unwrap_or_default();
     let (output, errors) = (text(output), text(errors));
@@ -207,6 +226,9 @@ mod tests {
         assert!(matches!(slow, CommandError::Slow { .. }), "{slow}");
         let much = run("yes | head -c 1000000", &[], SOON, &stop).unwrap();
         assert!(much.len() <= OUTPUT_LIMIT);
+        run_back("test \"$WHO\" = sw1; yes | head -c 100000", &[("WHO", "sw1")], SOON).unwrap();
+        let slow = run_back("sleep 60", &[], Nanos::from_millis(60)).unwrap_err();
+        assert!(matches!(slow, CommandError::Slow { .. }), "{slow}");
         stop.ask();
         let stopped = run("sleep 60", &[], SOON, &stop).unwrap_err();
         assert!(matches!(stopped, CommandError::Stopped), "{stopped}");

@@ -12,9 +12,10 @@ use trial::{Deed, PortRef, Trial};
 
 use super::Stop;
 use super::command::{self, CommandError};
+use super::deed_notes::{BegunDeed, DeedNote};
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
-use crate::config::hooks::DeedHook;
+use crate::config::hooks::{DeedHook, Hooks};
 use crate::failed::Failed;
 use crate::protocol::in_words;
 use crate::speak::speak;
@@ -39,10 +40,21 @@ pub fn carry_out(
 }
 
 /// Undoes what an earlier process began, which may have been killed before it did so itself.
-pub fn undo_left(subjects: &Subjects, device: &str, name: &str) -> Result<(), Failed> {
-    let begun = vec![name.to_owned()];
+pub fn undo_left(
+    subjects: &Subjects,
+    device: &str,
+    name: &str,
+    note: Option<DeedNote>,
+) -> Result<(), Failed> {
+    let begun = vec![Begun { name: name.to_owned(), note }];
     let mut doing = Doing { device, port: None, subjects, lab: None, begun };
     doing.undo_all()
+}
+
+/// Undoes what a run began that is gone, by the testbed file's command.
+pub fn undo_noted(hooks: &Hooks, note: DeedNote) -> Result<(), Failed> {
+    let BegunDeed { device, deed, .. } = note.begun.clone();
+    undo_left(&Subjects::new(hooks.clone()), &device, &deed, Some(note))
 }
 
 /// What a trial does to its subject, each with the device.
@@ -63,7 +75,13 @@ struct Doing<'a> {
     subjects: &'a Subjects,
     lab: Option<&'a Lab>,
     /// Deeds that may have been done and have a way back.
-    begun: Vec<String>,
+    begun: Vec<Begun>,
+}
+
+/// One of them, and where that is written down.
+struct Begun {
+    name: String,
+    note: Option<DeedNote>,
 }
 
 impl<'a> Doing<'a> {
@@ -94,21 +112,31 @@ impl<'a> Doing<'a> {
         let what = format!("do `{name}` to device `{}`", self.device);
         if let Some(lab) = self.lab {
             let (deed, port) = self.in_lab(name, &what)?;
-            self.note(name);
+            self.begins(name, None);
             return lab.disturb(deed, &port.host, &port.port).map_err(Failed::to(what));
         }
         let hook = self.hook(name, &what)?;
-        if hook.undo.is_some() {
-            self.note(name);
+        if let Some(undo) = &hook.undo {
+            self.begins(name, Some(undo));
         }
-        self.run(what, (name, &hook.run), hook, stop)
+        self.run(what, (name, &hook.run), hook, Some(stop))
     }
 
-    /// Before it is begun: what fails may have done half of its work.
-    fn note(&mut self, name: &str) {
-        if !self.begun.iter().any(|deed| deed == name) {
-            self.begun.push(name.to_owned());
+    /// Before it is begun: what fails may have done half of its work. In a lab nothing is written
+    /// down, for it goes with its processes.
+    fn begins(&mut self, name: &str, undo: Option<&str>) {
+        if self.begun.iter().any(|deed| deed.name == name) {
+            return;
         }
+        let of = self.subjects.origin().zip(undo);
+        let note = of.and_then(|(origin, undo)| {
+            DeedNote::write(origin, (self.device, name), undo).unwrap_or_else(|cause| {
+                // The journal knows it, too.
+                speak(&format!("warning: write down that `{name}` is done to a device: {cause}"));
+                None
+            })
+        });
+        self.begun.push(Begun { name: name.to_owned(), note });
     }
 
     /// Whoever stops the run stops no way back.
@@ -121,21 +149,25 @@ impl<'a> Doing<'a> {
             let hook = self.hook(name, &what)?;
             let line = hook.undo.as_ref();
             let line = line.ok_or_else(|| Failed::new(format!("{what}: no command leads back")))?;
-            self.run(what, (name, line), hook, &Stop::new())?;
+            self.run(what, (name, line), hook, None)?;
         }
-        self.begun.retain(|deed| deed != name);
+        let at = self.begun.iter().position(|deed| deed.name == name);
+        if let Some(note) = at.and_then(|at| self.begun.remove(at).note) {
+            note.strike();
+        }
         Ok(())
     }
 
     /// The last one first. All are tried; the first that fails is told.
     fn undo_all(&mut self) -> Result<(), Failed> {
         let mut left = Ok(());
-        while let Some(name) = self.begun.last().cloned() {
+        while let Some(name) = self.begun.last().map(|deed| deed.name.clone()) {
             let mut undone = self.undo(&name);
             for _ in 1..ATTEMPTS {
                 undone = undone.or_else(|_| self.undo(&name));
             }
-            self.begun.retain(|deed| *deed != name);
+            // Its note stays where it is not undone.
+            self.begun.retain(|deed| deed.name != name);
             if let Err(cause) = undone {
                 left = left.and(Err(self.left(&name, &cause)));
             }
@@ -166,16 +198,21 @@ impl<'a> Doing<'a> {
         Ok((deed, self.port.ok_or_else(|| failed("no flow is measured"))?))
     }
 
-    /// The names go into the environment, never into the line.
+    /// The names go into the environment, never into the line. Without a wish to stop it is a way
+    /// back.
     fn run(
         &self,
         what: String,
         (name, line): (&str, &str),
         hook: &DeedHook,
-        stop: &Stop,
+        stop: Option<&Stop>,
     ) -> Result<(), Failed> {
         let environment = [("SWITCHMARK_DEVICE", self.device), ("SWITCHMARK_DEED", name)];
-        command::run(line, &environment, hook.timeout, stop).map(drop).map_err(|cause| {
+        let ran = match stop {
+            Some(stop) => command::run(line, &environment, hook.timeout, stop).map(drop),
+            None => command::run_back(line, &environment, hook.timeout),
+        };
+        ran.map_err(|cause| {
             let advice = match &cause {
                 CommandError::Stopped => return Failed::because(what, cause),
                 CommandError::Slow { .. } => {

@@ -9,6 +9,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
@@ -17,6 +18,7 @@ use super::far_shell;
 use crate::config::ConfigError;
 use crate::config::testbed::is_destination;
 use crate::failed::Failed;
+use crate::unfinished::{self, Kind};
 
 /// Larger ones are not copied.
 pub const LARGEST: u64 = 4 << 30;
@@ -86,7 +88,10 @@ impl FarJournal {
     fn copied(&self, into: &mut File) -> Result<(), Failed> {
         let mut ssh = far_shell::ssh(&self.destination, LINE);
         ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // It asks nobody anything, and ends with this program, though its far end says nothing.
+        ssh.process_group(0);
         let mut child = ssh.spawn().map_err(Failed::to("start `ssh`"))?;
+        let _under_way = unfinished::note(format!("`{self}`"), Kind::Program(child.id()));
         let mut name = child.stdin.take().expect("piped");
         // Of one that ended already, its end says why.
         let _ = name.write_all(self.path.as_deref().unwrap_or_default().as_bytes());

@@ -41,8 +41,9 @@ const OWN: &str = r#"if [ -e "$c" ] && ! [ -O "$c" ]; then echo "$c belongs to a
 /// Which system and processor, and the sum of the program where it is there already.
 const LOOK: &str = r#"uname -s; uname -m; if [ -O "$d" ] && [ -x "$d/switchmark" ]; then sha256sum < "$d/switchmark"; fi"#;
 /// Takes the program from its standard input; a copy that was cut off never gets the name. Other
-/// versions go, with whatever capabilities they were given.
-const PUT: &str = r#"set -e; umask 077; mkdir -p "$d"; chmod 700 "$c" "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"; for o in "$c"/*; do if [ "$o" != "$d" ] && [ -O "$o" ]; then rm -f "$o/switchmark"; rmdir "$o" 2>/dev/null || :; fi; done"#;
+/// versions go, with whatever capabilities they were given: they are in folders named after a
+/// SHA-256, and any other is the user's.
+const PUT: &str = r#"set -e; umask 077; mkdir -p "$d"; chmod 700 "$c" "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"; for o in "$c"/*; do n="${o##*/}"; case "$n" in *[!0-9a-f]*) n=;; esac; if [ "${#n}" = 64 ] && [ "$o" != "$d" ] && [ -O "$o" ]; then rm -f "$o/switchmark"; rmdir "$o" 2>/dev/null || :; fi; done"#;
 /// Becomes the agent, told by which address its host was reached; `$2` are plain words that make it
 /// root's, if any are needed.
 const START: &str = r#"exec $2 "$d/switchmark" agent --connection "$SSH_CONNECTION""#;

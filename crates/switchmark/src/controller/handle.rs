@@ -116,6 +116,12 @@ impl AgentError {
         !matches!(self, Self::Refused { .. } | Self::Unavailable { .. })
     }
 
+    /// True if the agent was killed: what it had changed on its host is not put back.
+    pub fn is_killed(&self) -> bool {
+        // As a shell says that a signal ended it; no agent ends with such a code by itself.
+        matches!(self, Self::Died { code, .. } if code.is_none_or(|code| code > 128 && code != SSH_LOST))
+    }
+
     /// The host whose agent only lost touch with us, so that another may be started there: it said
     /// so, or ssh did, or it is silent. One that was killed or broke is not started again, for what
     /// ended it would end the next.

@@ -25,7 +25,7 @@ use super::pool::AgentPool;
 use super::program::Program;
 use crate::config::resolved::{HostsConfig, Limits, Reach};
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, Terms};
+use crate::protocol::{Answer, Ask, Mended, Terms};
 use crate::speak::speak;
 
 /// So many machines are reached at once.
@@ -49,7 +49,7 @@ pub struct Launching {
     becomes: BTreeMap<String, String>,
     limits: Limits,
     /// By host: what its agent put right that a killed one had left changed.
-    mended: BTreeMap<String, Vec<String>>,
+    mended: BTreeMap<String, Mended>,
 }
 
 impl Launching {
@@ -73,7 +73,7 @@ impl Launching {
     }
 
     /// By host: what its agent put right that a killed one had left changed, in words.
-    pub const fn mended(&self) -> &BTreeMap<String, Vec<String>> {
+    pub const fn mended(&self) -> &BTreeMap<String, Mended> {
         &self.mended
     }
 
@@ -190,13 +190,18 @@ impl Launching {
         let terms = terms(topology, host, &self.limits, lasting);
         match pool.ask(host, Ask::Terms { terms }, AGREEING) {
             Ok(Answer::Agreed { mended }) => {
-                for what in &mended {
+                for what in &mended.restored {
                     speak(&format!(
                         "host `{host}`: put back {what}, left changed by an agent that was killed"
                     ));
                 }
-                if !mended.is_empty() {
-                    self.mended.entry(host.to_owned()).or_default().extend(mended);
+                for what in &mended.left {
+                    speak(&format!("host `{host}`: left as it is: {what}"));
+                }
+                if mended != Mended::default() {
+                    let of_host = self.mended.entry(host.to_owned()).or_default();
+                    of_host.restored.extend(mended.restored);
+                    of_host.left.extend(mended.left);
                 }
                 Ok(())
             }

@@ -5,6 +5,7 @@
 //! one.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 
 use trial::record::{Defect, FlowRecord, Outcome};
@@ -26,6 +27,18 @@ pub enum Partial {
     Some(Box<Trial>),
     /// Not what was asked for.
     Nothing(Arc<AgentError>),
+}
+
+/// The host whose agent was killed, where that is what is underneath an error.
+pub fn killed_at<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
+    let mut link = Some(error);
+    while let Some(error) = link {
+        if let Some(of_agent) = error.downcast_ref::<Arc<AgentError>>() {
+            return of_agent.is_killed().then(|| of_agent.host());
+        }
+        link = error.source();
+    }
+    None
 }
 
 impl LostHosts {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
+use super::deed_notes::Origin;
 use super::manual_cabling::ManualCabling;
 use super::simulated::Simulated;
 use super::{Facts, LiveTestbed, Stop};
@@ -62,10 +63,17 @@ impl Opened {
     }
 
     /// A run goes on that began a deed at a device: it is undone, whether it was or not.
-    pub fn undo_left(&self, device: &str, deed: &str) -> Result<(), Failed> {
+    pub fn undo_left(&self, run: &str, device: &str, deed: &str) -> Result<(), Failed> {
         match self {
-            Self::Live(live) => live.testbed.undo_left(device, deed),
+            Self::Live(live) => live.testbed.undo_left(run, device, deed),
             Self::Virtual(_) => Ok(()),
+        }
+    }
+
+    /// What is done to devices from now on is this run's doing. A model forgets it.
+    pub fn used_by(&mut self, origin: Origin) {
+        if let Self::Live(live) = self {
+            live.testbed.used_by(origin);
         }
     }
 

@@ -22,6 +22,8 @@ use crate::protocol::{Answer, Ask};
 const TURN: Duration = Duration::from_millis(10);
 /// An abort waits for the flows' threads, which look at the halt many times a second.
 const ABORTING: Duration = Duration::from_secs(5);
+/// The same where the user wants an end.
+const STOPPING: Duration = Duration::from_secs(1);
 /// One reading of a clock.
 const CLOCK: Duration = Duration::from_secs(5);
 /// The shortest of so many round trips is believed.
@@ -170,10 +172,12 @@ impl AgentPool {
     pub fn abort(&mut self) -> Option<AgentError> {
         let posted: Vec<_> = self.agents.values_mut().map(|a| a.post(Ask::Abort)).collect();
         let mut worst = None;
+        // The end that the user wants has a deadline for all of them.
+        let within = if self.stop.asked() { STOPPING } else { ABORTING };
         for (agent, pending) in self.agents.values_mut().zip(posted) {
-            let answer = pending.and_then(|pending| match agent.poll(pending, ABORTING)? {
+            let answer = pending.and_then(|pending| match agent.poll(pending, within)? {
                 Some(_) => Ok(()),
-                None => Err(agent.late(pending, ABORTING)),
+                None => Err(agent.late(pending, within)),
             });
             // One that died explains more than one that is slow to answer.
             match answer {

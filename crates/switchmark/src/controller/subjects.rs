@@ -16,6 +16,7 @@ use trial::Subject;
 
 use super::Stop;
 use super::command::{self, CommandError};
+use super::deed_notes::Origin;
 use crate::config::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
 use crate::failed::Failed;
 use crate::speak::speak;
@@ -64,6 +65,8 @@ pub struct Subjects {
     left_in: BTreeMap<String, String>,
     /// How often a device and a variant hung.
     hangs: BTreeMap<(String, String), u32>,
+    /// Which run uses them, where one does.
+    origin: Option<Origin>,
 }
 
 #[derive(Debug, Clone)]
@@ -75,7 +78,23 @@ struct State {
 impl Subjects {
     /// Devices as they are found, with what the user's commands can do to them.
     pub const fn new(hooks: Hooks) -> Self {
-        Self { hooks, states: BTreeMap::new(), left_in: BTreeMap::new(), hangs: BTreeMap::new() }
+        Self {
+            hooks,
+            states: BTreeMap::new(),
+            left_in: BTreeMap::new(),
+            hangs: BTreeMap::new(),
+            origin: None,
+        }
+    }
+
+    /// Deeds are this run's from now on.
+    pub fn used_by(&mut self, origin: Origin) {
+        self.origin = Some(origin);
+    }
+
+    /// The run that uses them.
+    pub const fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
     }
 
     /// A run goes on that put these devices into these variants: none of them is as it was found.

@@ -17,6 +17,7 @@ use wire::MacAddr;
 
 use super::accounts::Accounts;
 use super::conduct::Conduct;
+use super::deed_notes::{self, Origin};
 use super::delays::Delays;
 use super::facts::Facts;
 use super::handle::AgentError;
@@ -32,7 +33,8 @@ use super::trial_error::TrialError;
 use super::{Stop, deeds, site};
 use crate::config::resolved::{self, Source};
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, in_words};
+use crate::protocol::{Answer, Ask, Mended, in_words};
+use crate::speak::speak;
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile. A
 /// busy machine may take longer, so a start that came too late is ordered again with more time.
@@ -196,12 +198,18 @@ impl LiveTestbed {
         self.subjects.left_in(variants);
     }
 
-    /// Undoes what an earlier process did to a device. A lab went with it.
-    pub fn undo_left(&self, device: &str, deed: &str) -> Result<(), Failed> {
-        match self.lab {
-            Some(_) => Ok(()),
-            None => deeds::undo_left(&self.subjects, device, deed),
+    /// Undoes what an earlier process of a run did to a device. A lab went with it.
+    pub fn undo_left(&self, run: &str, device: &str, deed: &str) -> Result<(), Failed> {
+        if self.lab.is_some() {
+            return Ok(());
         }
+        let note = deed_notes::take_of(run, device, deed);
+        deeds::undo_left(&self.subjects, device, deed, note)
+    }
+
+    /// What is done to devices from now on is this run's doing.
+    pub fn used_by(&mut self, origin: Origin) {
+        self.subjects.used_by(origin);
     }
 
     /// What hosts and device are, for the report.
@@ -210,7 +218,7 @@ impl LiveTestbed {
     }
 
     /// By host: what its agent put right that a killed one had left changed, in words.
-    pub const fn mended(&self) -> &BTreeMap<String, Vec<String>> {
+    pub const fn mended(&self) -> &BTreeMap<String, Mended> {
         self.launching.mended()
     }
 
@@ -322,6 +330,17 @@ impl LiveTestbed {
         Ok(())
     }
 
+    /// A lab goes with all that is changed in it; a host stays.
+    fn say_what_stays(&self, error: &AgentError) {
+        if error.is_killed() && self.lab.is_none() {
+            let (host, name) = (error.host(), &self.topology.name);
+            speak(&format!(
+                "host `{host}`: its agent was killed; `switchmark doctor --restore --testbed {name}` \
+                 puts back what it left changed there, as the next run on it does"
+            ));
+        }
+    }
+
     /// Ends the trial everywhere and says what happened.
     fn give_up(&mut self, mishap: TrialError) -> Result<TrialRecord, TestbedError> {
         let worse = self.pool.abort();
@@ -345,6 +364,7 @@ impl LiveTestbed {
                 self.away.insert(host.to_owned());
             } else {
                 self.pool.dismiss(error.host());
+                self.say_what_stays(&error);
                 self.gone.add(error);
             }
         }

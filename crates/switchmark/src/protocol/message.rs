@@ -237,6 +237,15 @@ pub struct Complaint {
     pub unanswered: bool,
 }
 
+/// What became of what killed agents had left changed; in words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Mended {
+    /// Put back.
+    pub restored: Vec<String>,
+    /// Left as it is, and why: somebody else changed it since, or nothing proves that they did not.
+    pub left: Vec<String>,
+}
+
 /// What an agent answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -271,8 +280,8 @@ pub enum Answer {
     },
     /// To `terms`.
     Agreed {
-        /// What an agent that was killed had left changed, and was put back now; in words.
-        mended: Vec<String>,
+        /// What became of what killed agents had left changed.
+        mended: Mended,
     },
     /// To `hold`.
     Holding,

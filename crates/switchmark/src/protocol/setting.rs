@@ -95,6 +95,37 @@ pub struct NotSettable {
 }
 
 impl Setting {
+    /// Whether it has the value of `other`, as far as nobody but a user changes it: what a driver
+    /// chooses or a link negotiates moves by itself.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Coalescing { adaptive: true, .. }, Self::Coalescing { adaptive, .. }) => {
+                *adaptive
+            }
+            (Self::Pause { negotiated: true, .. }, Self::Pause { negotiated, .. }) => *negotiated,
+            _ => self == other,
+        }
+    }
+
+    /// Its value in words: `performance`, `mtu 9000`.
+    pub fn value(&self) -> String {
+        let on = |on: &bool| if *on { "on" } else { "off" };
+        match self {
+            Self::File { value, .. } => value.clone(),
+            Self::Up { up, .. } => if *up { "up" } else { "down" }.to_owned(),
+            Self::Address { present, address, .. } => {
+                format!("{} {address}", if *present { "with" } else { "without" })
+            }
+            Self::Mtu { mtu, .. } => format!("mtu {mtu}"),
+            Self::Rings { rx, tx, .. } => format!("rings of {rx} and {tx}"),
+            Self::Coalescing { adaptive: true, .. } => "adaptive coalescing".to_owned(),
+            Self::Coalescing { rx_us, .. } => format!("coalescing of {rx_us} us"),
+            Self::Pause { negotiated, rx, tx, .. } => {
+                format!("pause negotiated {}, rx {}, tx {}", on(negotiated), on(rx), on(tx))
+            }
+        }
+    }
+
     /// The interrupt that it would move, if it is one.
     pub fn interrupt(&self) -> Option<u32> {
         let Self::File { path, .. } = self else { return None };

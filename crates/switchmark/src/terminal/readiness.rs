@@ -5,19 +5,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::cli::{Finding, State};
+use crate::protocol::Mended;
 
 /// What killed agents had left changed: what is right again, by host, and what is not.
-pub fn restored(mended: &BTreeMap<String, Vec<String>>, left: &[String]) -> String {
+pub fn restored(mended: &BTreeMap<String, Mended>, left: &[String], devices: &[String]) -> String {
     let mut out = String::new();
-    for (host, whats) in mended {
-        for what in whats {
+    for (host, Mended { restored, left }) in mended {
+        for what in restored {
             let _ = writeln!(out, "{host}: put back {what}");
+        }
+        for what in left {
+            let _ = writeln!(out, "{host}: left as it is: {what}");
         }
     }
     if out.is_empty() {
         out.push_str("nothing to put back\n");
     }
-    for what in left {
+    for what in left.iter().chain(devices) {
         let _ = writeln!(out, "not put back: {what}");
     }
     if !left.is_empty() {

@@ -14,7 +14,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use switchmark::protocol::{
     self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
-    Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError, Reply, Request,
+    Mended, Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError, Reply, Request,
     SideReport, Terms, Work, decode, encode,
 };
 use trial::Protocol;
@@ -215,7 +215,9 @@ fn answer() -> impl Strategy<Value = Answer> {
     let facts = btree_map("[a-z_]{1,8}", ".{0,12}", 0..4);
     let counts = btree_map("[a-z_]{1,8}", any::<u64>(), 0..4);
     prop_oneof![
-        Just(Answer::Agreed { mended: vec!["offloads of eth1".into()] }),
+        Just(Answer::Agreed {
+            mended: Mended { restored: vec!["offloads of eth1".into()], left: vec!["eth1".into()] }
+        }),
         Just(Answer::Holding),
         Just(Answer::Connected),
         Just(Answer::Started),

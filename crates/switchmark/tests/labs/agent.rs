@@ -16,8 +16,8 @@ use measure::{ByteCount, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::protocol::{
-    self, Answer, Ask, FRAME_LIMIT, Hello, Message, Order, PROTOCOL, Reply, Request, SideReport,
-    Terms, Work,
+    self, Answer, Ask, FRAME_LIMIT, Hello, Mended, Message, Order, PROTOCOL, Reply, Request,
+    SideReport, Terms, Work,
 };
 use trial::Protocol;
 use trial::topology::AddressBlock;
@@ -164,7 +164,10 @@ fn the_end_of_stdin_ends_a_trial_under_way() {
 /// An agent that may load the loopback, toward itself.
 fn bound() -> Subject {
     let mut agent = Subject::greeted();
-    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed { mended: Vec::new() }));
+    assert_eq!(
+        agent.ask(Ask::Terms { terms: terms() }),
+        Ok(Answer::Agreed { mended: Mended::default() })
+    );
     agent
 }
 
@@ -346,7 +349,7 @@ fn nobody_is_answered_from_everywhere() {
     terms.interfaces.clear();
     let all = std::fs::read_dir("/sys/class/net").expect("interfaces").flatten();
     terms.interfaces.extend(all.map(|entry| entry.file_name().to_string_lossy().into_owned()));
-    assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed { mended: Vec::new() }));
+    assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed { mended: Mended::default() }));
     let anywhere = Order { local: everywhere, ..end(5, 0, Work::Datagrams(traffic(1e6))) };
     let asked = Ask::Prepare { receivers: vec![anywhere], interfaces: Vec::new() };
     let refusal = agent.ask(asked).expect_err("0.0.0.0 is everybody");
@@ -402,7 +405,10 @@ fn without_terms_there_is_no_trial_and_terms_are_said_once() {
     let asked = Ask::Prepare { receivers: vec![reflector(1)], interfaces: Vec::new() };
     let refusal = agent.ask(asked).expect_err("it was told nothing");
     assert!(refusal.contains("no terms were said"), "{refusal}");
-    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed { mended: Vec::new() }));
+    assert_eq!(
+        agent.ask(Ask::Terms { terms: terms() }),
+        Ok(Answer::Agreed { mended: Mended::default() })
+    );
     let refusal = agent.ask(Ask::Terms { terms: terms() }).expect_err("once");
     assert!(refusal.contains("said once"), "{refusal}");
 }
@@ -413,7 +419,10 @@ fn strangers_and_other_interfaces_are_no_part_of_a_flow() {
         let mut agent = Subject::greeted();
         let mut terms = terms();
         change(&mut terms);
-        assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed { mended: Vec::new() }));
+        assert_eq!(
+            agent.ask(Ask::Terms { terms }),
+            Ok(Answer::Agreed { mended: Mended::default() })
+        );
         let nothing = Ask::Prepare { receivers: Vec::new(), interfaces: Vec::new() };
         assert!(agent.ask(nothing).is_ok());
         let refusal = agent.ask(Ask::Connect { senders: vec![order] }).expect_err(says);

@@ -22,7 +22,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use switchmark::controller::LiveTestbed;
 use switchmark::protocol::{
-    self, Answer, Ask, Hello, Message, OffloadChange, Reply, Request, Setting, Terms,
+    self, Answer, Ask, Hello, Mended, Message, OffloadChange, Reply, Request, Setting, Terms,
 };
 use trial::topology::AddressBlock;
 
@@ -38,8 +38,8 @@ struct Agent {
 }
 
 impl Agent {
-    /// What it put back for another, in words.
-    fn start(testbed: &LiveTestbed) -> (Self, Vec<String>) {
+    /// What became of what another had left.
+    fn start(testbed: &LiveTestbed) -> (Self, Mended) {
         let mut command = Command::new(switchmark());
         command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = testbed.lab().expect("a lab").spawn("h1", &mut command).expect("an agent");
@@ -47,13 +47,13 @@ impl Agent {
     }
 
     /// The same on the machine itself.
-    fn outside() -> (Self, Vec<String>) {
+    fn outside() -> (Self, Mended) {
         let mut command = Command::new(switchmark());
         command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self::greeted(command.spawn().expect("an agent"))
     }
 
-    fn greeted(child: Child) -> (Self, Vec<String>) {
+    fn greeted(child: Child) -> (Self, Mended) {
         let mut this = Self { child, id: 0 };
         this.say(&Message::Hello(Hello::ours()));
         this.hear();
@@ -232,7 +232,7 @@ fn whatever_ends_an_agent_it_goes_and_the_host_is_as_it_was_found() {
             counted.1 += 1;
             assert_eq!(way, Way::Killed, "only what is killed leaves something");
             let (_next, mended) = Agent::start(&testbed);
-            assert_eq!(mended, CHANGED, "{way:?}");
+            assert_eq!(mended.restored, CHANGED, "{way:?}");
         }
         assert_eq!(features(&testbed), found, "{way:?}, ending {number}");
     }
@@ -264,6 +264,75 @@ fn the_doctor_puts_back_what_a_killed_agent_left() {
     assert_eq!(restore(), serde_json::json!(CHANGED));
     assert_eq!(features(), found);
     assert_eq!(restore(), serde_json::json!([]), "once");
+}
+
+/// An agent is killed, and before the next one comes the user sets what it had set to another value,
+/// and makes a link of the name of one that it had made.
+#[test]
+fn what_a_user_changed_after_a_killed_agent_stays() {
+    let Some(_alone) = alone("what a user changed stays", &[]) else { return };
+    let testbed = open(&LabDevice::Cable, None);
+    let lab = testbed.lab().expect("a lab");
+    let mtu_of = |name: &str| {
+        let name = name.to_owned();
+        lab.netlink("h1", move |kernel| Ok(kernel.link(&name)?.mtu)).expect("a link")
+    };
+    let set_mtu = |name: &str, mtu| {
+        let name = name.to_owned();
+        let set = move |kernel: &mut netlink::Netlink| {
+            let index = kernel.link(&name)?.index;
+            kernel.set_mtu(index, mtu)
+        };
+        lab.netlink("h1", set).expect("set");
+    };
+    let found = mtu_of("eth1");
+    for (users, stays) in [(None, found), (Some(1300), 1300), (Some(found), found)] {
+        let (mut agent, _) = Agent::start(&testbed);
+        let set = Setting::Mtu { interface: "eth1".into(), mtu: 1400 };
+        assert_eq!(agent.ask(Ask::Change { settings: vec![set] }), Ok(Answer::Changed));
+        let ports = BTreeMap::from([("eth1".to_owned(), 1000)]);
+        let delay = Nanos::from_millis(1);
+        // A kernel without netem adds none.
+        let through = match agent.ask(Ask::Delay { ports, delay }) {
+            Ok(Answer::Delayed { through }) => Some(through["eth1"].clone()),
+            _ => None,
+        };
+        end(Way::Killed, &mut agent);
+        assert!(gone_in_time(&mut agent.child).is_some());
+        if let Some(mtu) = users {
+            set_mtu("eth1", mtu);
+        }
+        if let (Some(1300), Some(name)) = (users, through.clone()) {
+            let another = move |kernel: &mut netlink::Netlink| {
+                let index = kernel.link(&name)?.index;
+                kernel.remove_link(index)?;
+                kernel.create_ifb(&name, [2, 0, 0, 0, 0, 1])
+            };
+            lab.netlink("h1", another).expect("the user's");
+        }
+        let (_next, mended) = Agent::start(&testbed);
+        assert_eq!(mtu_of("eth1"), stays, "{mended:?}");
+        let is_told = |what: &str| mended.left.iter().any(|told| told.contains(what));
+        assert_eq!(is_told("mtu 1300"), users == Some(1300), "{mended:?}");
+        if let Some(name) = through {
+            let is_there = lab.netlink("h1", {
+                let name = name.clone();
+                move |kernel| Ok(kernel.link(&name).is_ok())
+            });
+            let is_users = users == Some(1300);
+            assert_eq!(is_there.expect("links"), is_users, "{mended:?}");
+            assert_eq!(is_told(&name), is_users, "{mended:?}");
+            if is_users {
+                let remove = move |kernel: &mut netlink::Netlink| {
+                    let index = kernel.link(&name)?.index;
+                    kernel.remove_link(index)
+                };
+                lab.netlink("h1", remove).expect("removed");
+                set_mtu("eth1", found);
+            }
+        }
+    }
+    assert_eq!(notes_of_mine(), 0, "no note is left");
 }
 
 #[test]
@@ -304,13 +373,9 @@ fn a_setting_of_the_machine_is_one_agents() {
     assert_eq!(now(), larger(4096), "nobody put it back");
     let testbed = open(&LabDevice::Cable, None);
     let (_inside, mended) = Agent::start(&testbed);
-    assert_eq!(
-        mended,
-        Vec::<String>::new(),
-        "that namespace can't write it, and says nothing else"
-    );
+    assert_eq!(mended, Mended::default(), "that namespace can't write it, and says nothing else");
     let (_outside, mended) = Agent::outside();
-    assert_eq!(mended, [format!("{PATH} to {found}")]);
+    assert_eq!(mended.restored, [format!("{PATH} to {found}")]);
     assert_eq!(now(), found);
 }
 

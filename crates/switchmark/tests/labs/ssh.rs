@@ -372,6 +372,9 @@ fn damage_is_mended_and_refusals_are_told(rack: &Rack, good: &str) {
     let cache = rack.scratch.path("cache-h1").join("switchmark");
     let older = cache.join("0".repeat(64));
     fs::create_dir(&older).expect("a folder");
+    let users = cache.join("mine");
+    fs::create_dir(&users).expect("a folder");
+    fs::write(users.join("switchmark"), "precious").expect("the user's");
     fs::write(older.join("switchmark"), "an older version").expect("writes");
     let output = rack.latency(good);
     let told = String::from_utf8_lossy(&output.stderr);
@@ -379,6 +382,8 @@ fn damage_is_mended_and_refusals_are_told(rack: &Rack, good: &str) {
     let sizes = [fs::metadata(&program), fs::metadata(switchmark())].map(|m| m.expect("is").len());
     assert_eq!(sizes[0], sizes[1], "a copy that was cut off is sent again");
     assert!(!older.exists(), "older versions go, with what they were allowed");
+    assert!(users.join("switchmark").exists(), "and nothing else");
+    fs::remove_dir_all(&users).expect("removed");
 
     // Whoever owns the folder could put another program there.
     std::os::unix::fs::chown(&cache, Some(65_534), None).expect("root may");

@@ -7,11 +7,16 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-use crate::harness::{Scratch, alone, full, open, trial};
+use crate::harness::{Scratch, alone, full, json, open, short_latency, switchmark, trial};
 use lab::LabDevice;
 use measure::Nanos;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -253,4 +258,124 @@ fn no_job_changes_what_was_there_unless_it_was_allowed() {
 
 fn is_scratch(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("scratch-"))
+}
+
+/// A run of this job on a lab's hosts.
+fn storage(job: &Path, store: &Path) -> Command {
+    let mut command = Command::new(switchmark());
+    command.args(["storage", "--testbed", "lab:cable", "--json", "-q", "--fio"]).arg(job);
+    command.args(["-t", "200ms", "--blocks", "2", "--yes", "--journal"]).arg(store);
+    command
+}
+
+fn write_job(scratch: &Scratch, lines: &str) -> PathBuf {
+    let job = scratch.path("job.fio");
+    std::fs::write(&job, format!("[job]\nioengine=psync\nbs=4k\n{lines}\n")).expect("a job");
+    job
+}
+
+/// The processes that this one started, theirs included.
+fn descendants(of: u32) -> Vec<u32> {
+    let mut parents = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("processes").flatten() {
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((head, rest)) = stat.rsplit_once(") ") else { continue };
+        let id = head.split(' ').next().and_then(|id| id.parse::<u32>().ok());
+        let parent = rest.split(' ').nth(1).and_then(|id| id.parse::<u32>().ok());
+        parents.extend(id.zip(parent));
+    }
+    let mut all = vec![of];
+    let mut at = 0;
+    while at < all.len() {
+        all.extend(parents.iter().filter(|(_, parent)| *parent == all[at]).map(|(id, _)| *id));
+        at += 1;
+    }
+    all.split_off(1)
+}
+
+/// Everything of a run is killed while fio writes; then the user makes a file of the job's name, by
+/// which ext4 gives the freed inode out again, and another verb runs.
+#[test]
+fn a_file_made_after_a_killed_run_is_the_users() {
+    let Some(_alone) = alone("a file of the user's", &["fio"]) else { return };
+    let scratch = Scratch::new("storage-killed");
+    let folder = scratch.path("data");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let image = folder.join("backup.img");
+    let lines = format!("rw=randwrite\nsize=8m\nruntime=20s\nfilename={}", image.display());
+    let job = write_job(&scratch, &lines);
+    let mut command = storage(&job, &scratch.path("killed.db"));
+    command.args(["-t", "20s"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut run = command.spawn().expect("it starts");
+    let is_fio = |id: &u32| {
+        std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "fio")
+    };
+    let mut tries = 0;
+    while !descendants(run.id()).iter().any(is_fio) {
+        assert!(tries < 600, "fio was never started");
+        thread::sleep(Duration::from_millis(50));
+        tries += 1;
+    }
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0, "its file has no name");
+    let all = descendants(run.id());
+    run.kill().expect("it is ours");
+    run.wait().expect("it ends");
+    for id in all {
+        let _ = kill(Pid::from_raw(id.cast_signed()), Signal::SIGKILL);
+    }
+    std::fs::write(&image, b"precious").expect("the user's");
+    let mut next = Command::new(switchmark());
+    let output = short_latency(&mut next, Path::new("lab:cable"), &scratch.path("next.db"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read(&image).expect("it is there"), b"precious");
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 1, "and nothing else");
+}
+
+/// On a file system of 256 MiB, 64 MiB stay free, whatever a job asks for, and a job that fits is
+/// measured.
+#[test]
+fn a_job_leaves_a_file_system_its_reserve() {
+    let Some(_alone) = alone("a small file system", &["fio"]) else { return };
+    let scratch = Scratch::new("storage-full");
+    let folder = scratch.path("small");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let size = Some("size=256m");
+    mount(Some("none"), &folder, Some("tmpfs"), MsFlags::empty(), size).expect("a mount");
+    let free = || {
+        let told = nix::sys::statvfs::statvfs(&folder).expect("a file system");
+        told.blocks_available() * told.fragment_size()
+    };
+    let before = free();
+    let mut told = Vec::new();
+    for (name, size) in [("large", "1g"), ("tight", "200m"), ("fits", "32m")] {
+        let file = folder.join(name).display().to_string();
+        let job = write_job(&scratch, &format!("rw=randwrite\nsize={size}\nfilename={file}"));
+        let output = storage(&job, &scratch.path(&format!("{name}.db"))).output().expect("it ends");
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        told.push((name, output.status.success(), words, free(), output));
+    }
+    umount2(&folder, MntFlags::MNT_DETACH).expect("unmounted");
+    for (name, is_done, words, free, output) in told {
+        assert_eq!(free, before, "{name}: nothing stays");
+        assert_eq!(is_done, name == "fits", "{name}: {words}");
+        if is_done {
+            local_operations_have_no_network(&json(&output));
+        } else {
+            assert!(words.contains("64.0 MiB of it stay free"), "{name}: {words}");
+        }
+    }
+}
+
+/// A file of this host's memory is reached by no network.
+fn local_operations_have_no_network(told: &serde_json::Value) {
+    let figures = told["figures"].as_array().expect("figures");
+    assert!(!figures.is_empty());
+    for figure in figures {
+        let text = figure.to_string();
+        assert_ne!(figure["metric"], "network_share", "{text}");
+        assert_ne!(figure["metric"], "io_latency_added", "{text}");
+        assert!(!text.contains("without latency") && !text.contains("what if"), "{text}");
+        assert!(!text.contains("\"network\""), "no part of the network's: {text}");
+        assert!(text.contains("local-storage"), "{text}");
+    }
 }

@@ -64,13 +64,19 @@ impl Storage {
     /// What a read and its answer carry over the network.
     pub const fn read_messages(&self) -> Messages {
         let [request, answer] = Self::HEADS;
-        Messages { request: ByteCount(request), answer: ByteCount(answer + self.bs.0) }
+        Messages {
+            request: ByteCount(request),
+            answer: ByteCount(self.bs.0.saturating_add(answer)),
+        }
     }
 
     /// What a write and its answer carry over the network.
     pub const fn write_messages(&self) -> Messages {
         let [request, answer] = Self::HEADS;
-        Messages { request: ByteCount(request + self.bs.0), answer: ByteCount(answer) }
+        Messages {
+            request: ByteCount(self.bs.0.saturating_add(request)),
+            answer: ByteCount(answer),
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 use measure::{ByteCount, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::Storage;
+
 /// Reads and writes. What the trial asked for stands in the trial; here is what was done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StorageRecord {
@@ -26,6 +28,22 @@ pub struct StorageRecord {
     /// What the server's host told.
     #[serde(default)]
     pub server: ServerRecord,
+    /// Where the storage is, as the client's host tells; `None` in records of earlier versions. See
+    /// [`Self::location`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<StorageLocation>,
+}
+
+/// Where a storage is, seen from the host whose operations it carries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StorageLocation {
+    /// On another host: every operation crosses the network.
+    Remote,
+    /// Attached to this host, or its memory: no operation leaves by a network port of it.
+    Local,
+    /// Nothing tells. No share of an operation's time may be called the network's.
+    Unknown,
 }
 
 /// The other end of reads and writes, as its own host counted it over the load.
@@ -105,6 +123,17 @@ impl OperationsRecord {
 }
 
 impl StorageRecord {
+    /// Where the storage of this job is. A server made for the trial is the other host's; an earlier
+    /// version's record without fio's output is a simulation's.
+    pub const fn location(&self, job: &Storage) -> StorageLocation {
+        match self.location {
+            _ if job.server.is_some() => StorageLocation::Remote,
+            Some(location) => location,
+            None if self.fio.is_none() => StorageLocation::Remote,
+            None => StorageLocation::Unknown,
+        }
+    }
+
     /// Reads and writes completed a second.
     pub fn iops(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();

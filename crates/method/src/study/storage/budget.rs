@@ -17,7 +17,11 @@ pub(super) const PARTS: [&str; 5] = ["client", "network", "storage node", "disk"
 /// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its own
 /// disk or a replica's, which is one round trip further away; here that round trip is the
 /// network's, and one disk's time counts.
-pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
+pub(super) fn parts(spec: &StorageSpec, kind: &Kind, is_remote: bool) -> [Option<f64>; 5] {
+    if !is_remote {
+        let rest = kind.latency - kind.client.unwrap_or(0.0);
+        return [kind.client, None, None, None, Some(rest)];
+    }
     let messages = spec.crossings(kind.write) * kind.rtt;
     let asked = spec.job.server.map(|server| {
         let delay = if kind.write { server.write } else { server.read };
@@ -32,9 +36,9 @@ pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
     [kind.client, Some(network), node, disk, Some(left - network)]
 }
 
-/// The network's part of an operation.
+/// The network's part of an operation that crosses it.
 pub(super) fn network(spec: &StorageSpec, kind: &Kind) -> f64 {
-    parts(spec, kind)[1].unwrap_or(0.0)
+    parts(spec, kind, true)[1].unwrap_or(0.0)
 }
 
 /// Whether that is only what the others leave, by more than a share that is nobody's business: the
@@ -93,17 +97,23 @@ mod tests {
 
     #[test]
     fn what_is_not_known_stays_in_the_rest() {
-        let [client, network, node, disk, rest] = parts(&spec(0, true), &kind(true));
+        let [client, network, node, disk, rest] = parts(&spec(0, true), &kind(true), true);
         assert_eq!((client, network), (Some(20_000.0), Some(100_000.0)));
         assert_eq!((node, disk, rest), (Some(60_000.0), Some(2_000_000.0), Some(320_000.0)));
-        let [_, _, node, disk, rest] = parts(&spec(0, false), &kind(true));
+        let [_, _, node, disk, rest] = parts(&spec(0, false), &kind(true), true);
         assert_eq!((node, disk, rest), (None, None, Some(2_380_000.0)));
+    }
+
+    #[test]
+    fn a_local_operation_has_no_part_of_the_network() {
+        let parts = parts(&spec(2, false), &kind(true), false);
+        assert_eq!(parts, [Some(20_000.0), None, None, None, Some(2_480_000.0)]);
     }
 
     #[test]
     fn the_network_has_no_more_than_the_others_leave() {
         let slow = Kind { rtt: 600_000.0, ..kind(true) };
-        let [_, network, _, _, rest] = parts(&spec(0, true), &slow);
+        let [_, network, _, _, rest] = parts(&spec(0, true), &slow, true);
         assert_eq!((network, rest), (Some(420_000.0), Some(0.0)));
         assert!(is_bound(&spec(0, true), &slow) && !is_bound(&spec(0, true), &kind(true)));
     }
@@ -111,7 +121,7 @@ mod tests {
     #[test]
     fn a_copied_write_crosses_twice_and_a_read_once() {
         let two = spec(2, true);
-        assert_eq!(parts(&two, &kind(true))[1], Some(200_000.0));
-        assert_eq!(parts(&two, &kind(false))[1], Some(100_000.0));
+        assert_eq!(parts(&two, &kind(true), true)[1], Some(200_000.0));
+        assert_eq!(parts(&two, &kind(false), true)[1], Some(100_000.0));
     }
 }

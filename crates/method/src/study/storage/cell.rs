@@ -12,7 +12,9 @@ use super::StorageSpec;
 use crate::study::Tried;
 use crate::study::rate::counts::paused;
 use page::{Caveat, Conditions, Key};
-use trial::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
+use trial::record::{
+    EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageLocation, StorageRecord,
+};
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Schedule, Storage};
 
@@ -143,6 +145,8 @@ pub(super) struct Sample {
     pub(super) kinds: Vec<Kind>,
     /// What the messages' TCP put into one segment.
     pub(super) segment: Option<Segment>,
+    /// Whether the operations crossed the network.
+    pub(super) location: StorageLocation,
 }
 
 impl Sample {
@@ -192,6 +196,18 @@ impl CellData {
         self.samples.iter().filter_map(value).collect()
     }
 
+    /// Where the storage is: in every block the same, else nobody knows.
+    pub(super) fn location(&self) -> StorageLocation {
+        let mut all = self.samples.iter().map(|sample| sample.location);
+        let first = all.next().unwrap_or(StorageLocation::Unknown);
+        if all.all(|one| one == first) { first } else { StorageLocation::Unknown }
+    }
+
+    /// Whether the operations crossed the network, so that its round trips are a part of theirs.
+    pub(super) fn is_remote(&self) -> bool {
+        self.location() == StorageLocation::Remote
+    }
+
     /// Whether there were such operations.
     pub(super) fn has(&self, write: bool) -> bool {
         self.samples.iter().any(|sample| sample.kind(write).is_some())
@@ -200,6 +216,7 @@ impl CellData {
 
 fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
     let FlowRecord::Storage(storage) = tried.valid()?.flows.first()? else { return None };
+    let FlowKind::Storage(job) = &tried.trial.flows.first()?.kind else { return None };
     let kinds: Vec<Kind> = [(false, READS), (true, WRITES)]
         .into_iter()
         .filter_map(|(write, id)| kind(storage, write, [echo(tried, id)?, echo(at_rest, id)?]))
@@ -216,6 +233,7 @@ fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
         latency: storage.mean_latency()?,
         kinds,
         segment: [READS, WRITES].into_iter().find_map(|id| echo(tried, id)?.segment),
+        location: storage.location(job),
     })
 }
 

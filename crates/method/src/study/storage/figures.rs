@@ -1,7 +1,8 @@
 //! From blocks to the storage study's figures: what was done, where its time went, what a device
 //! adds and what that is worth.
 //!
-//! Owns when figures contradict each other and when a prediction holds. Pure.
+//! Owns when figures contradict each other, when a prediction holds, and that nothing is said of a
+//! network that the operations do not cross. Pure.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Topology;
+use trial::record::StorageLocation;
 
 /// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;
@@ -45,17 +47,23 @@ pub(super) fn all(
     let mut figures = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
         let side = |way| data.get(&(at, way)).unwrap_or(&empty);
-        let path = |way| Path::of((spec, *cell), side(way), topology, ways.pair(way));
+        let path = |way| {
+            let path = || Path::of((spec, *cell), side(way), topology, ways.pair(way));
+            side(way).is_remote().then(path).flatten()
+        };
         for way in spec.measured(ways) {
             let (own, bypass) = (side(way), ways.bypass_of(way).map_or(&empty, side));
             let path = path(way);
             let row = row(spec, *cell, (own, path.as_ref()), ways, way);
             let of = Of { spec, cell: *cell, own, bypass, path, ways, way };
             figures.extend(of.done(&row));
-            figures.extend(of.times(&row));
-            figures.extend(of.shares(&row));
+            if of.own.is_remote() {
+                figures.extend(of.round_trips(&row));
+                figures.extend(of.shares(&row));
+            }
+            figures.extend(of.parts(&row));
         }
-        for way in ways.subjects() {
+        for way in ways.subjects().into_iter().filter(|way| side(*way).is_remote()) {
             let path = path(way);
             let row = row(spec, *cell, (side(way), path.as_ref()), ways, way);
             if let Some(cable) = ways.bypass_of(way).filter(|_| spec.job.replicas.is_empty()) {
@@ -84,8 +92,14 @@ fn row(
     if !spec.job.replicas.is_empty() && ways.subject(way).is_some() {
         row.caveats.insert(Caveat::NoBypass);
     }
+    row.caveats.extend(match data.location() {
+        _ if data.samples.is_empty() => None,
+        StorageLocation::Remote => None,
+        StorageLocation::Local => Some(Caveat::LocalStorage),
+        StorageLocation::Unknown => Some(Caveat::StorageLocationUnknown),
+    });
     let bounds = |sample: &Sample| sample.kinds.iter().any(|kind| budget::is_bound(spec, kind));
-    if data.most(bounds) {
+    if data.is_remote() && data.most(bounds) {
         row.caveats.insert(Caveat::NetworkAtMost);
     }
     let asked = cell.under_way(spec);
@@ -131,8 +145,12 @@ impl Of<'_> {
         row.over_blocks(metric, Unit::Nanoseconds, &self.own.values(&value))
     }
 
-    /// Its own of each block, and the bypass's in the same one.
+    /// Its own of each block, and the bypass's in the same one. Of operations that cross no network
+    /// there is nothing that a direct cable could be compared with.
     fn in_blocks(&self, value: impl Fn(&Sample) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
+        if !self.own.is_remote() {
+            return Vec::new();
+        }
         let beside = |own: &Sample| {
             self.bypass.samples.iter().find(|other| other.block == own.block).and_then(&value)
         };
@@ -178,8 +196,8 @@ impl Of<'_> {
         figures
     }
 
-    /// The round trips of the operations' sizes, and where the operations' time went.
-    fn times(&self, row: &Row) -> Vec<Figure> {
+    /// The round trips of the operations' sizes.
+    fn round_trips(&self, row: &Row) -> Vec<Figure> {
         let mut figures = Vec::new();
         for write in kinds(self.own).into_iter().flatten() {
             let row = with(&of_kind(row, Some(write)), &[(Key::Protocol, "tcp".into())]);
@@ -192,10 +210,18 @@ impl Of<'_> {
                 figures.push(self.at_quantile(figure, (q, write), |kind| kind.round_trips));
             }
         }
+        figures
+    }
+
+    /// Where the operations' time went.
+    fn parts(&self, row: &Row) -> Vec<Figure> {
+        let mut figures = Vec::new();
         for write in kinds(self.own).into_iter().flatten() {
             let row = of_kind(row, Some(write));
             for (at, part) in PARTS.into_iter().enumerate() {
-                let value = |sample: &Sample| budget::parts(self.spec, sample.kind(write)?)[at];
+                let is_remote = self.own.is_remote();
+                let value =
+                    |sample: &Sample| budget::parts(self.spec, sample.kind(write)?, is_remote)[at];
                 if self.own.values(value).is_empty() {
                     continue;
                 }

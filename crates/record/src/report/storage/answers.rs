@@ -37,7 +37,39 @@ pub(in crate::report) fn answers(figures: &[Figure]) -> Vec<Answer> {
         all.extend(of_share(share, &own));
         all.extend(of_change(share, &own));
     }
+    let rates = own.iter().filter(|f| {
+        f.metric == Metric::Iops
+            && super::is_plain(f)
+            && is(f, Key::Operation, "all")
+            && !f.is_bypass()
+    });
+    all.extend(rates.filter_map(|rate| without_network(rate)));
     all
+}
+
+/// Operations of which nothing is said but how many there were: they cross no network, or nobody
+/// knows.
+fn without_network(rate: &Figure) -> Option<Answer> {
+    let why = if rate.caveats.contains(&Caveat::LocalStorage) {
+        "the storage is attached to the client's host, so that no network takes any of their time"
+    } else if rate.caveats.contains(&Caveat::StorageLocationUnknown) {
+        "it is unknown whether they cross the network, so that no share of their time is called its"
+    } else {
+        return None;
+    };
+    let text = format!("{}: {why}.", done(rate, "")?);
+    Some(Answer::new(text).limited_by(rate.verdict).asked("Where is the time spent?"))
+}
+
+/// `8,123 IOPS through the bridge (1 job, QD 1)`.
+fn done(rate: &Figure, through: &str) -> Option<String> {
+    let depth = reading::text(rate, Key::IoDepth).unwrap_or_default();
+    let jobs = match reading::text(rate, Key::Jobs).unwrap_or_default().as_str() {
+        "1" => "1 job".to_owned(),
+        more => format!("{more} jobs"),
+    };
+    let iops = words::count(rate.value?.round() as u64);
+    Some(format!("{iops} IOPS{through} ({jobs}, QD {depth})"))
 }
 
 fn is_same_cell(a: &Figure, b: &Figure) -> bool {
@@ -67,13 +99,7 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let rate = of_all("")?.value?;
     let gain = |name: &str| Some(words::percent((of_all(name)?.value? / rate - 1.0).max(0.0)));
     let who = Who::of_figure(share).in_words();
-    let depth = reading::text(share, Key::IoDepth).unwrap_or_default();
-    let jobs = match reading::text(share, Key::Jobs).unwrap_or_default().as_str() {
-        "1" => "1 job".to_owned(),
-        more => format!("{more} jobs"),
-    };
-    let iops = words::count(rate.round() as u64);
-    let lead = format!("{iops} IOPS through {who} ({jobs}, QD {depth}):");
+    let lead = format!("{}:", done(of_all("")?, &format!(" through {who}"))?);
     if share.caveats.contains(&Caveat::PathFull) {
         let text = format!(
             "{lead} they fill the link. Each {size} {operation} waits for it; less latency would \

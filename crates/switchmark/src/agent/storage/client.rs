@@ -1,21 +1,22 @@
 //! A client: one job of fio's, from a job that is data to a record that is data.
 //!
-//! Owns the job's text, which goes to fio over its stdin. Never writes a file of its own, and never
-//! starts fio at a storage that was not looked at first.
+//! Owns the job's text, which goes to fio over its stdin. Never starts fio at a storage that was not
+//! looked at first.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Write as _;
 use std::process::{Child, Stdio};
 
 use dataplane::{End, FlowError, Halt, Window, clock};
 use import::fio;
 use measure::{Histogram, Nanos};
-use trial::record::{OperationsRecord, ServerRecord, StorageRecord};
+use trial::record::{OperationsRecord, ServerRecord, StorageLocation, StorageRecord};
 use trial::{Pattern, Storage};
 
 use super::server::{EXPORT, export_name};
-use super::{contents, end, find, last_words, leashed, scratch, target, wait};
+use super::{contents, end, find, last_words, leashed, location, nameless, scratch, target, wait};
 use crate::agent::cancel::Cancel;
 use crate::fio_options::{self, Admitted};
 
@@ -29,46 +30,73 @@ const MOST_KEPT: usize = 4 << 20;
 /// A job that can be run.
 pub struct Client {
     spec: End<Storage>,
-    reins: Cancel,
+    /// The file that was laid out for it, in the place of its `filename`.
+    file: Option<File>,
+    location: StorageLocation,
 }
 
 impl Client {
-    /// Looks at the storage, and lays out a file that is not there yet.
-    pub fn prepare(spec: &End<Storage>, reins: &Cancel) -> Result<Self, FlowError> {
+    /// Looks at the storage, and lays out a file where there is none.
+    pub fn prepare(spec: &End<Storage>, reins: &Cancel, halt: &Halt) -> Result<Self, FlowError> {
         let spec = spec.with(admitted(&spec.flow)?);
         find("fio")?;
-        if target::must_be_laid_out(&spec.flow, reins)? {
-            lay_out(&spec, reins)?;
-        }
-        Ok(Self { spec, reins: reins.clone() })
+        let file = laid_out(&spec.flow, reins, halt)?;
+        let location = location::locate(&spec.flow, file.as_ref());
+        Ok(Self { spec, file, location })
     }
 
     /// Runs fio from the window's start for as long as the window's load lasts.
     pub fn run(self, window: Window, halt: &Halt) -> Result<StorageRecord, FlowError> {
         let load = window.stop.saturating_sub(window.start);
         clock::rest_until(window.start, || halt.asked());
-        let job = format!("{}time_based=1\nruntime={}ms\n", text(&self.spec), load.0 / 1_000_000);
+        let file = self.file.as_ref().map(nameless::inheritable).transpose()?;
+        let named = file.as_ref().map(nameless::name_for_children);
+        let text = text(&self.spec, named.as_deref());
+        let job = format!("{text}time_based=1\nruntime={}ms\n", load.0 / 1_000_000);
         let held: &[_] = if target::only_reads(&self.spec.flow) { &["--readonly"] } else { &[] };
-        let born = target::birth(&self.spec.flow, &self.reins);
-        let printed = fio(&job, &self.spec, held, window.stop + OVERTIME, halt);
-        target::renote(&self.spec.flow, &self.reins, born)?;
-        record(&self.spec.flow, printed?)
+        let mut replaced = vec![(export_name(self.spec.identity), EXPORT.to_owned())];
+        // Whoever reads the journal knows the file by the name that the job has for it.
+        replaced.extend(named.map(|named| (named, self.spec.flow.filename.clone())));
+        let printed = fio(&job, &replaced, held, window.stop + OVERTIME, halt)?;
+        Ok(StorageRecord { location: Some(self.location), ..record(&self.spec.flow, printed)? })
     }
 }
 
-/// Runs fio with this job. What it printed is kept in journals, and an export's name has the
-/// trial's token.
+/// The file for a job whose path is free, so that no trial measures how it is laid out. It is as
+/// long as all that the job reads: what fio makes longer it makes anew.
+fn laid_out(job: &Storage, reins: &Cancel, halt: &Halt) -> Result<Option<File>, FlowError> {
+    let octets = target::octets(job);
+    let copy = |file: &File| {
+        file.try_clone().map(Some).map_err(|e| FlowError::kernel("open", &job.filename, e))
+    };
+    let mut files = reins.files();
+    if target::is_path(job)
+        && let Some(file) = files.get(&job.filename, octets)
+    {
+        return copy(file);
+    }
+    if !target::must_be_laid_out(job)? {
+        return Ok(None);
+    }
+    let patience = Nanos::from_secs(10 + octets / SLOWEST_LAYOUT);
+    copy(files.lay_out(&job.filename, octets, (clock::monotonic() + patience, halt))?)
+}
+
+/// Runs fio with this job. What it printed is kept in journals: each of `replaced` stands there as
+/// the word beside it, as an export's name, which has the trial's token.
 fn fio(
     job: &str,
-    spec: &End<Storage>,
+    replaced: &[(String, String)],
     flags: &[&str],
     until: Nanos,
     halt: &Halt,
 ) -> Result<String, FlowError> {
-    let secret = export_name(spec.identity);
-    let contents = |file: &_| contents(file).map(|text| text.replace(&secret, EXPORT));
+    let contents = |file: &File| -> Result<String, FlowError> {
+        let text = contents(file)?;
+        Ok(replaced.iter().fold(text, |text, (word, by)| text.replace(word, by)))
+    };
     let [output, complaints] = [scratch()?, scratch()?];
-    let pipe = |file: &std::fs::File| {
+    let pipe = |file: &File| {
         file.try_clone().map(Stdio::from).map_err(|e| FlowError::kernel("open", "a pipe", e))
     };
     let mut child = leashed(&find("fio")?)
@@ -112,21 +140,6 @@ fn watch(child: &mut Child, until: Nanos, halt: &Halt) -> Result<bool, FlowError
     ended
 }
 
-/// Fills a file that is to be, so that no trial measures that.
-fn lay_out(spec: &End<Storage>, reins: &Cancel) -> Result<(), FlowError> {
-    let octets = target::size(&spec.flow);
-    let patience = Nanos::from_secs(10 + octets.unwrap_or(0) / SLOWEST_LAYOUT);
-    let until = clock::monotonic() + patience;
-    let file = target::make(&spec.flow, reins)?;
-    target::fill(&file, &spec.flow, until)?;
-    // Whatever else its options ask for, fio lays out.
-    let job = format!("{}create_only=1\n", text(spec));
-    let born = target::birth(&spec.flow, reins);
-    let laid_out = fio(&job, spec, &[], until, &Halt::new()).map(drop);
-    target::renote(&spec.flow, reins, born)?;
-    laid_out
-}
-
 /// The job with the options that are known to do no harm, as a job file's are, whoever asks.
 fn admitted(job: &Storage) -> Result<Storage, FlowError> {
     let mut options = BTreeMap::new();
@@ -156,8 +169,9 @@ fn admitted(job: &Storage) -> Result<Storage, FlowError> {
     Ok(Storage { options, ..job.clone() })
 }
 
-/// The job as fio reads it; what is ours comes last and holds.
-fn text(spec: &End<Storage>) -> String {
+/// The job as fio reads it, of the file `named` where one was laid out; what is ours comes last and
+/// holds.
+fn text(spec: &End<Storage>, named: Option<&str>) -> String {
     let job = &spec.flow;
     let mut out = "[switchmark]\n".to_owned();
     for (name, value) in &job.options {
@@ -181,6 +195,8 @@ fn text(spec: &End<Storage>) -> String {
     if let Some(server) = job.server {
         let name = export_name(spec.identity);
         let _ = write!(out, "uri=nbd://{}/{name}\nsize={}\n", spec.remote, server.size.0);
+    } else if let Some(named) = named {
+        let _ = writeln!(out, "filename={named}");
     } else if !job.filename.is_empty() {
         let name = if job.ioengine == "nbd" { "uri" } else { "filename" };
         let _ = writeln!(out, "{name}={}", job.filename);
@@ -208,6 +224,7 @@ fn record(job: &Storage, printed: String) -> Result<StorageRecord, FlowError> {
         elapsed: Nanos((count as f64 / rate * 1e9) as u64),
         fio: Some(printed).filter(|text| text.len() <= MOST_KEPT),
         server: ServerRecord::default(),
+        location: None,
     })
 }
 

@@ -14,6 +14,7 @@ use measure::Nanos;
 use trial::record::{ServerRecord, ServiceTimes};
 use trial::{ServedMemory, Storage};
 
+use super::room::Room;
 use super::{GLANCE, contents, end, find, last_words, leashed, scratch};
 
 /// nbdkit listens within this.
@@ -39,6 +40,11 @@ impl StorageServer {
     pub fn open(spec: &End<Storage>) -> Result<Self, FlowError> {
         if let Some(disk) = &spec.flow.disk {
             diskstats(disk)?;
+        }
+        if let Some(server) = spec.flow.server {
+            let failed = |e| FlowError::kernel("read", "/proc/meminfo", e);
+            let asked = ("a server", "this host's memory", "give a smaller `size`");
+            Room::of_memory().map_err(failed)?.admit(server.size.0, asked)?;
         }
         let server = spec.flow.server.map(|server| Serving::start(spec, server)).transpose()?;
         Ok(Self { server, disk: spec.flow.disk.clone() })

@@ -1,27 +1,22 @@
 //! What a job would write over, told before fio is started.
 //!
 //! Owns the rule: what is there is never written over, made longer or removed unless that was
-//! allowed, what can't be looked into counts as being there, and a path whose folder does not exist
-//! is refused. Files that this process made are its own, and go with it; one that was there is not,
-//! were it empty.
+//! allowed, what can't be looked into counts as being there, a path whose folder does not exist is
+//! refused, and so is what would leave a file system without its reserve. Never makes, changes or
+//! removes anything.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
-use std::time::SystemTime;
 
-use dataplane::{FlowError, clock};
-use measure::Nanos;
-use nix::unistd::geteuid;
-use rand::{RngExt as _, SeedableRng as _};
-use rand_pcg::Pcg64;
+use dataplane::FlowError;
+use nix::libc::{ENOENT, ENOTDIR};
 use trial::Storage;
 
-use crate::agent::cancel::Cancel;
-use crate::agent::found::Found;
+use super::nameless::REMEDY;
+use super::room::Room;
 use crate::fio_options;
-use crate::protocol::in_words;
 
 /// Engines whose `filename` is a path of this host's.
 const OF_PATHS: [&str; 10] = [
@@ -32,82 +27,21 @@ const OF_PATHS: [&str; 10] = [
 const OF_NETWORKS: [&str; 8] =
     ["nbd", "rbd", "rados", "http", "nfs", "gfapi", "gfapi_async", "libiscsi"];
 
-/// A file is filled by so many octets at once.
-const BLOCK: usize = 1 << 20;
+/// Engines that write while they open what they are to read: they touch an object, which makes one
+/// that is not there, and make one longer that is shorter than the job (engines/rados.c, glusterfs.c).
+const TOUCHING: [&str; 3] = ["rados", "gfapi", "gfapi_async"];
 
-/// Makes the job's file, which must not be there: from now on it is this agent's, and goes with it.
-pub(super) fn make(job: &Storage, reins: &Cancel) -> Result<File, FlowError> {
-    let failed = |e: io::Error| FlowError::kernel("make", &job.filename, e);
-    let path = &job.filename;
-    let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
-    let of = file.metadata().map_err(failed)?;
-    let noted = reins.notes().note(this(path, &of));
-    noted.map_err(|fault| FlowError::Unsuitable(in_words(&fault)))?;
-    Ok(file)
-}
-
-/// Fills a file that was made with all that the job reads, so that fio need not: where fio makes a
-/// file longer it removes it and makes another under its name, and that one nobody has noted.
-pub(super) fn fill(mut file: &File, job: &Storage, until: Nanos) -> Result<(), FlowError> {
-    let failed = |e: io::Error| FlowError::kernel("fill", &job.filename, e);
-    // No two blocks are alike: a storage may keep like ones once.
-    let mut rng = Pcg64::seed_from_u64(u64::from(std::process::id()));
-    let mut block = vec![0_u8; BLOCK];
-    let mut left = octets(job);
-    while left > 0 {
-        if clock::monotonic() > until {
-            let slow = format!("`{}` could not be filled in time", job.filename);
-            return Err(FlowError::Unsuitable(slow));
-        }
-        let now = left.min(BLOCK as u64) as usize;
-        rng.fill(&mut block[..now]);
-        file.write_all(&block[..now]).map_err(failed)?;
-        left -= now as u64;
-    }
-    file.sync_data().map_err(failed)
-}
-
-/// How long the file must be for fio to leave it as it is.
-fn octets(job: &Storage) -> u64 {
+/// How long the job's file must be for fio to leave it as it is.
+pub(super) fn octets(job: &Storage) -> u64 {
     let [size, offset, apart] =
         ["size", "offset", "offset_increment"].map(|name| option(job, name).unwrap_or(0));
     let apart = apart.saturating_mul(u64::from(job.numjobs));
     size.saturating_add(offset).saturating_add(apart)
 }
 
-/// Notes what stands where a file of ours, born `then`, stood before fio ran, should fio have made
-/// it anew; told by whose it is and when it was born.
-pub(super) fn renote(
-    job: &Storage,
-    reins: &Cancel,
-    then: Option<SystemTime>,
-) -> Result<(), FlowError> {
-    let Some(then) = then else { return Ok(()) };
-    let path = &job.filename;
-    let Ok(of) = fs::symlink_metadata(path) else { return Ok(()) };
-    let born = of.created().is_ok_and(|at| at >= then);
-    if is_ours(path, &of, reins) || !of.is_file() || of.uid() != geteuid().as_raw() || !born {
-        return Ok(());
-    }
-    let at_path =
-        |found: &Found| matches!(found, Found::NoFile { path: noted, .. } if noted == path);
-    let noted = reins.notes().renote(at_path, &this(path, &of));
-    noted.map_err(|fault| FlowError::Unsuitable(in_words(&fault)))
-}
-
-fn this(path: &str, of: &fs::Metadata) -> Found {
-    Found::NoFile { path: path.to_owned(), device: of.dev(), inode: of.ino() }
-}
-
-/// When the job's file was born, where it is one that this agent made and still the same.
-pub(super) fn birth(job: &Storage, reins: &Cancel) -> Option<SystemTime> {
-    let of = fs::symlink_metadata(&job.filename).ok()?;
-    is_ours(&job.filename, &of, reins).then(|| of.created().ok())?
-}
-
-fn is_ours(path: &str, of: &fs::Metadata, reins: &Cancel) -> bool {
-    let here = this(path, of);
-    reins.notes().has(|found| *found == here)
+/// Whether the job's `filename` is a path of this host's.
+pub(super) fn is_path(job: &Storage) -> bool {
+    job.server.is_none() && OF_PATHS.contains(&job.ioengine.as_str())
 }
 
 /// Whether fio is to be held to reading: whatever the job's options come to, it opens nothing for
@@ -116,18 +50,14 @@ pub(super) const fn only_reads(job: &Storage) -> bool {
     job.rwmixread == 100 && !job.allow_destroy
 }
 
-/// The job's `size`.
-pub(super) fn size(job: &Storage) -> Option<u64> {
-    option(job, "size")
-}
-
 /// One of the job's options that is a number of octets.
 fn option(job: &Storage, name: &str) -> Option<u64> {
     Some(fio_options::octets(job.options.get(name)?)?.0)
 }
 
-/// Whether the job's file is to be made first; refuses what must not be touched.
-pub(super) fn must_be_laid_out(job: &Storage, reins: &Cancel) -> Result<bool, FlowError> {
+/// Whether a file is to be laid out for the job, whose path is free; refuses what must not be
+/// touched, and what has no room.
+pub(super) fn must_be_laid_out(job: &Storage) -> Result<bool, FlowError> {
     let refuse = |why: String| {
         let asked = format!("storage `{}` by fio's engine `{}`", job.filename, job.ioengine);
         Err(FlowError::Unavailable { asked, why })
@@ -138,6 +68,13 @@ pub(super) fn must_be_laid_out(job: &Storage, reins: &Cancel) -> Result<bool, Fl
         return Ok(false);
     }
     if OF_NETWORKS.contains(&engine) {
+        if TOUCHING.contains(&engine) && !job.allow_destroy {
+            return refuse(
+                "that engine writes to what it opens even where a job only reads: allow that by \
+                 --allow-destroy, or measure an image by `rbd` or a mounted path"
+                    .into(),
+            );
+        }
         if writes && !job.allow_destroy {
             return refuse(
                 "nobody can tell whether it is empty, and the job writes: allow that by --allow-destroy, \
@@ -158,16 +95,34 @@ pub(super) fn must_be_laid_out(job: &Storage, reins: &Cancel) -> Result<bool, Fl
                 .into(),
         );
     }
-    let Ok(found) = fs::metadata(path) else {
-        let folder = path.parent().is_some_and(Path::is_dir);
-        if !folder || path.starts_with("/dev") {
-            return refuse("there is no such path".into());
+    match fs::metadata(path) {
+        Ok(found) => check_found(job, &found).map(|()| false),
+        Err(_) if !is_free(path) => refuse("there is something that can't be looked into".into()),
+        Err(_) => {
+            let folder = path.parent().is_some_and(Path::is_dir);
+            if !folder || path.starts_with("/dev") {
+                return refuse("there is no such path".into());
+            }
+            if option(job, "size").is_none() {
+                return refuse("it does not exist yet: say by `size` how large it is to be".into());
+            }
+            Ok(true)
         }
-        if size(job).is_none() {
-            return refuse("it does not exist yet: say by `size` how large it is to be".into());
-        }
-        return Ok(true);
+    }
+}
+
+/// Whether nothing has this name, not even a link that leads nowhere.
+fn is_free(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|e| matches!(e.raw_os_error(), Some(ENOENT | ENOTDIR)))
+}
+
+/// Refuses a file or device that the job must not be run at.
+fn check_found(job: &Storage, found: &fs::Metadata) -> Result<(), FlowError> {
+    let refuse = |why: String| {
+        let asked = format!("storage `{}` by fio's engine `{}`", job.filename, job.ioengine);
+        Err(FlowError::Unavailable { asked, why })
     };
+    let writes = job.rwmixread < 100;
     if found.is_dir() {
         return refuse("it is a folder: name a file in it".into());
     }
@@ -175,8 +130,8 @@ pub(super) fn must_be_laid_out(job: &Storage, reins: &Cancel) -> Result<bool, Fl
     if !(kind.is_file() || kind.is_block_device()) {
         return refuse("it is neither a file nor a block device".into());
     }
-    if job.allow_destroy || is_ours(&job.filename, &found, reins) {
-        return Ok(false);
+    if job.allow_destroy {
+        return if kind.is_file() { check_room(job, found) } else { Ok(()) };
     }
     if writes {
         return refuse(
@@ -185,14 +140,31 @@ pub(super) fn must_be_laid_out(job: &Storage, reins: &Cancel) -> Result<bool, Fl
                 .into(),
         );
     }
-    if kind.is_file() && (found.len() == 0 || size(job).is_some_and(|size| found.len() < size)) {
+    if kind.is_file()
+        && (found.len() == 0 || option(job, "size").is_some_and(|size| found.len() < size))
+    {
         return refuse(
             "it is shorter than what the job reads, and would have to be made longer: say a smaller \
              size, or name a file that does not exist yet"
                 .into(),
         );
     }
-    Ok(false)
+    Ok(())
+}
+
+/// Refuses a job that would make this file larger than its file system has room for: fio makes
+/// longer what is too short, and what is written fills holes.
+fn check_room(job: &Storage, found: &fs::Metadata) -> Result<(), FlowError> {
+    /// Octets of one of stat(2)'s blocks.
+    const BLOCK: u64 = 512;
+    let whole = if job.rwmixread < 100 { octets(job).max(found.len()) } else { octets(job) };
+    if job.rwmixread == 100 && whole <= found.len() {
+        return Ok(());
+    }
+    let missing = whole.saturating_sub(found.blocks().saturating_mul(BLOCK));
+    let failed = |e: io::Error| FlowError::kernel("look for room for", &job.filename, e);
+    let room = File::open(&job.filename).and_then(Room::on_file_system).map_err(failed)?;
+    room.admit(missing, (&format!("`{}`", job.filename), "its file system", REMEDY))
 }
 
 #[cfg(test)]
@@ -231,7 +203,7 @@ mod tests {
         let far = folder.join("not/there");
         let check =
             |engine: &str, path: &Path, mix: u8, allowed: bool, expected: Result<bool, &str>| {
-                let told = must_be_laid_out(&job(engine, path, mix, allowed), &Cancel::default());
+                let told = must_be_laid_out(&job(engine, path, mix, allowed));
                 match (told, expected) {
                     (Ok(told), Ok(expected)) => {
                         assert_eq!(told, expected, "{engine} {path:?} {mix}");
@@ -255,60 +227,37 @@ mod tests {
         check("psync", Path::new("relative"), 100, true, Err("whole path"));
         check("rbd", Path::new("image"), 50, false, Err("--allow-destroy"));
         check("rbd", Path::new("image"), 100, false, Ok(false));
+        check("rados", Path::new("object"), 100, false, Err("even where a job only reads"));
+        check("rados", Path::new("object"), 50, false, Err("even where a job only reads"));
+        check("rados", Path::new("object"), 100, true, Ok(false));
+        check("gfapi", Path::new("file"), 100, false, Err("even where a job only reads"));
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(&none, &link).unwrap();
+        check("psync", &link, 100, false, Err("can't be looked into"));
         check("exec", &full, 100, true, Err("not one of a storage's"));
         fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn what_fio_makes_anew_goes_too() {
-        let folder = std::env::temp_dir().join(format!("switchmark-anew-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (path, aside) = (folder.join("ours"), folder.join("aside"));
-        let mut job = job("psync", &path, 50, false);
-        job.options.insert("offset".into(), "4k".into());
-        let reins = Cancel::default();
-        let file = make(&job, &reins).unwrap();
-        fill(&file, &job, Nanos(u64::MAX)).unwrap();
-        let length = || fs::metadata(&path).unwrap().len();
-        assert_eq!(length(), 68 << 10, "all that fio reads, so that it makes nothing longer");
-        let born = birth(&job, &reins);
-        // As fio does where it makes a file longer; the old one's number stays taken.
-        fs::rename(&path, &aside).unwrap();
-        fs::write(&path, b"anew").unwrap();
-        assert_eq!(birth(&job, &reins), None, "another file under its name");
-        renote(&job, &reins, born).unwrap();
-        reins.let_go().unwrap();
-        assert!(!path.exists() && aside.exists());
-        // Older than ours: somebody's, moved there.
-        drop(make(&job, &reins).unwrap());
-        let born = birth(&job, &reins);
-        fs::rename(&aside, &path).unwrap();
-        renote(&job, &reins, born).unwrap();
-        reins.let_go().unwrap();
-        assert!(path.exists(), "not the file that was made here");
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn only_what_was_made_here_is_removed() {
-        let folder = std::env::temp_dir().join(format!("switchmark-made-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (ours, theirs) = (folder.join("ours"), folder.join("theirs"));
-        let reins = Cancel::default();
-        let make = |path: &Path| make(&job("psync", path, 50, false), &reins).map(drop);
-        let asked = |path: &Path| must_be_laid_out(&job("psync", path, 50, false), &reins);
-        fs::write(&theirs, b"").unwrap();
-        assert!(make(&theirs).is_err(), "it was there");
-        make(&ours).unwrap();
-        assert!(!asked(&ours).unwrap(), "it is there now");
-        reins.let_go().unwrap();
-        assert!(!ours.exists());
-        // Another's under the name of ours, as after somebody moved a file there.
-        make(&ours).unwrap();
-        fs::rename(&theirs, &ours).unwrap();
-        assert!(asked(&ours).is_err());
-        reins.let_go().unwrap();
-        assert!(ours.exists(), "not the file that was made here");
-        fs::remove_dir_all(&folder).unwrap();
+    fn no_job_makes_a_file_longer_than_there_is_room() {
+        let path = std::env::temp_dir().join(format!("switchmark-room-{}", std::process::id()));
+        fs::write(&path, [1; 4096]).unwrap();
+        for (mix, size, fits) in [
+            (50, "64k", true),
+            (50, "1024t", false),
+            (100, "4k", true),
+            // fio makes it longer to read that much.
+            (100, "1024t", false),
+        ] {
+            let mut job = job("psync", &path, mix, true);
+            job.options.insert("size".into(), size.into());
+            assert_eq!(must_be_laid_out(&job).is_ok(), fits, "{mix} {size}");
+        }
+        // What is written fills holes.
+        File::options().write(true).open(&path).unwrap().set_len(1 << 43).unwrap();
+        let told = must_be_laid_out(&job("psync", &path, 50, true)).unwrap_err();
+        assert!(told.to_string().contains("stay free"), "{told}");
+        assert!(must_be_laid_out(&job("psync", &path, 100, true)).is_ok());
+        fs::remove_file(&path).unwrap();
     }
 }

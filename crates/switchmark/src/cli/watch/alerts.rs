@@ -3,15 +3,16 @@
 //! Owns how long one may take and how often it is tried. Never holds a trial up: what can't be
 //! delivered is dropped and said.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::io::{self, Write as _};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::config::ConfigError;
+use crate::controller::{Stop, run_to_end};
 use crate::speak;
 
 /// So many wait at most.
@@ -20,7 +21,9 @@ const WAITING: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// After these pauses a webhook is tried again.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
-/// How often a command is asked whether it has ended.
+/// So often the last alerts are looked at once the user wants an end: for a second.
+const LAST_GLANCES: u32 = 50;
+/// Between two looks.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Whoever is told.
@@ -28,6 +31,8 @@ const POLL: Duration = Duration::from_millis(20);
 pub struct Alerts {
     queue: Option<SyncSender<Value>>,
     thread: Option<JoinHandle<()>>,
+    /// Asked once nothing more is waited for.
+    given_up: Stop,
 }
 
 impl Alerts {
@@ -41,17 +46,19 @@ impl Alerts {
             }
         }
         if commands.is_empty() && webhooks.is_empty() {
-            return Ok(Self { queue: None, thread: None });
+            return Ok(Self { queue: None, thread: None, given_up: Stop::new() });
         }
         let (queue, waiting) = sync_channel(WAITING);
         let (commands, webhooks) = (commands.to_vec(), webhooks.to_vec());
+        let given_up = Stop::new();
+        let given = given_up.clone();
         let thread = thread::Builder::new()
             .name("alerts".to_owned())
-            .spawn(move || deliver(&waiting, &commands, &webhooks))
+            .spawn(move || deliver(&waiting, (&commands, &webhooks), &given))
             .map_err(|cause| {
                 ConfigError::bare(format!("start the thread of alerts: {cause}"), "try again")
             })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { queue: Some(queue), thread: Some(thread), given_up })
     }
 
     /// Tells them, soon.
@@ -62,21 +69,35 @@ impl Alerts {
         }
     }
 
-    /// All that wait are delivered, or given up.
-    pub fn finish(mut self) {
+    /// All that wait are delivered, or given up; soon where the user wants an end.
+    pub fn finish(mut self, stop: &Stop) {
         drop(self.queue.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        let Some(thread) = self.thread.take() else { return };
+        let mut left = LAST_GLANCES;
+        while !thread.is_finished() && left > 0 {
+            left -= u32::from(stop.asked());
+            thread::park_timeout(POLL);
+        }
+        self.given_up.ask();
+        if !thread.is_finished() {
+            speak::speak("warning: the last alerts are not delivered");
         }
     }
 }
 
-fn deliver(waiting: &Receiver<Value>, commands: &[String], webhooks: &[String]) {
+fn deliver(
+    waiting: &Receiver<Value>,
+    (commands, webhooks): (&[String], &[String]),
+    given_up: &Stop,
+) {
     while let Ok(alert) = waiting.recv() {
+        if given_up.asked() {
+            return;
+        }
         let text = alert.to_string();
         for command in commands {
-            if let Err(why) = run(command, &text) {
-                speak::speak(&format!("warning: alert by `{command}`: {why}"));
+            if let Err(why) = run(command, &text, given_up) {
+                speak::speak(&format!("warning: alert: {why}"));
             }
         }
         for url in webhooks {
@@ -87,33 +108,16 @@ fn deliver(waiting: &Receiver<Value>, commands: &[String], webhooks: &[String]) 
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a wait for another program, not a measurement")]
-fn run(command: &str, text: &str) -> Result<(), String> {
-    let mut child = Command::new("sh")
-        .args(["-c", command])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(|cause| format!("start it: {cause}"))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        let text = text.to_owned();
-        // One that does not read what it is told may still do its work, and is not waited for here.
-        let writes = move || drop(stdin.write_all(text.as_bytes()));
-        let _ = thread::Builder::new().name("alert".to_owned()).spawn(writes);
-    }
-    let began = Instant::now();
-    loop {
-        match child.try_wait().map_err(|cause| format!("wait for it: {cause}"))? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(format!("it ended with {status}")),
-            None if began.elapsed() > PATIENCE => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("it did not end within {} s", PATIENCE.as_secs()));
-            }
-            None => thread::sleep(POLL),
-        }
-    }
+fn run(line: &str, text: &str, given_up: &Stop) -> Result<(), String> {
+    let (stdin, mut told) = io::pipe().map_err(|cause| format!("`{line}`: {cause}"))?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).stdin(stdin);
+    let text = text.to_owned();
+    // One that does not read what it is told may still do its work, and is not waited for here.
+    let writes = move || drop(told.write_all(text.as_bytes()));
+    let _ = thread::Builder::new().name("alert".to_owned()).spawn(writes);
+    let ran = run_to_end(shell, line, PATIENCE.into(), given_up);
+    ran.map(drop).map_err(|cause| cause.to_string())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a pause before trying again, not a measurement")]

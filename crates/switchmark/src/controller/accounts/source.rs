@@ -14,6 +14,7 @@ use measure::Nanos;
 use crate::config::accounts::{AccountSource, Credentials, SnmpAccess, SnmpSource};
 use crate::controller::{Stop, command};
 use crate::failed::Failed;
+use crate::unfinished::{self, Kind, UnderWay};
 
 /// A request is sent again so often.
 const RETRIES: u32 = 2;
@@ -28,13 +29,13 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn open(source: &AccountSource) -> Result<Self, Failed> {
+    pub(super) fn open(source: &AccountSource, stop: &Stop) -> Result<Self, Failed> {
         match source {
             AccountSource::Command { command, map, timeout } => {
                 Ok(Self::Command { words: command.clone(), map: map.clone(), timeout: *timeout })
             }
             AccountSource::Snmp(asked) => {
-                let reader = Box::new(reader(asked)?);
+                let reader = Box::new(reader(asked)?.with_stop(stop.flag()));
                 Ok(Self::Snmp { reader, asked: asked.clone() })
             }
         }
@@ -52,7 +53,8 @@ impl Source {
                 let printed = command::print(words, *timeout, stop)?;
                 Ok(map.read(&printed).map_err(|cause| Failed::because(words.join(" "), cause))?)
             }
-            Self::Snmp { reader, .. } => {
+            Self::Snmp { reader, asked } => {
+                let _waits = waits_for(asked);
                 let mut said = if all { reader.read()? } else { Account::default() };
                 let named = reader.read_only(ports)?;
                 said.ports.extend(named.ports);
@@ -65,7 +67,10 @@ impl Source {
     pub(super) fn facts(&mut self) -> BTreeMap<String, String> {
         match self {
             Self::Command { .. } => BTreeMap::new(),
-            Self::Snmp { reader, .. } => reader.facts().unwrap_or_default(),
+            Self::Snmp { reader, asked } => {
+                let _waits = waits_for(asked);
+                reader.facts().unwrap_or_default()
+            }
         }
     }
 
@@ -73,7 +78,10 @@ impl Source {
     pub(super) fn neighbours(&mut self) -> Vec<Neighbour> {
         match self {
             Self::Command { .. } => Vec::new(),
-            Self::Snmp { reader, .. } => reader.neighbours().unwrap_or_default(),
+            Self::Snmp { reader, asked } => {
+                let _waits = waits_for(asked);
+                reader.neighbours().unwrap_or_default()
+            }
         }
     }
 
@@ -86,6 +94,10 @@ impl Source {
             Self::Snmp { asked, .. } => by_hand(asked),
         }
     }
+}
+
+fn waits_for(asked: &SnmpSource) -> UnderWay {
+    unfinished::note(format!("{} by SNMP", asked.address), Kind::Wait)
 }
 
 fn reader(asked: &SnmpSource) -> Result<Reader, Failed> {

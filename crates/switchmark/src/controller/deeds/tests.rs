@@ -200,10 +200,10 @@ fn a_panic_undoes_too() {
 fn what_an_earlier_process_left_is_undone_whether_it_was_done_or_not() {
     let bench = Bench::new().deed("pull", "true", Some("true"));
     for _ in 0..2 {
-        undo_left(&bench.subjects(), "sw1", "pull").expect("it is undone");
+        undo_left(&bench.subjects(), "sw1", "pull", None).expect("it is undone");
     }
     assert_eq!(bench.done(), ["undo pull", "undo pull"]);
-    let gone = undo_left(&bench.subjects(), "sw1", "drain").expect_err("it is not known");
+    let gone = undo_left(&bench.subjects(), "sw1", "drain", None).expect_err("it is not known");
     assert!(gone.to_string().starts_with("device `sw1` is left with `drain` done"), "{gone}");
 }
 

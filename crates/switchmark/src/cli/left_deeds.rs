@@ -1,0 +1,161 @@
+//! Deeds at devices that a run began and, killed, never undid: told before anything is measured,
+//! and undone by `doctor --restore`.
+//!
+//! Owns what is said of them, and what has to hold before a command of a testbed file is run for a
+//! run that is gone: the file is this user's and nobody else can write to it. Never undoes what a
+//! living run began, nor anything twice.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use record::{BegunDeed as Noted, Store};
+
+use super::lone;
+use crate::config::resolved::{Source, Testbed as Place};
+use crate::config::{ConfigError, testbed};
+use crate::controller::deed_notes::{self, BegunDeed};
+use crate::controller::undo_noted;
+use crate::failed::Failed;
+use crate::files;
+use crate::protocol::in_words;
+use crate::speak::tell;
+
+/// What undoes them.
+pub const REMEDY: &str = "switchmark doctor --restore";
+
+/// Refuses a testbed, named in this folder, whose devices are left changed by another run than this
+/// one; of other testbeds it is only said.
+pub fn check(
+    (place, folder): (&Place, &Path),
+    run: Option<&str>,
+    quiet: bool,
+) -> Result<(), ConfigError> {
+    if !matches!(place.source, Source::Hosts(_)) {
+        return Ok(());
+    }
+    let left: Vec<BegunDeed> = deed_notes::left()
+        .into_iter()
+        .filter(|deed| run.is_none_or(|run| deed.origin.run != run))
+        .collect();
+    let file = testbed::file_of(&place.name, folder);
+    if let Some(deed) = left.iter().find(|deed| deed.origin.is_at(&file)) {
+        let hint = format!("`{REMEDY} --testbed {}` undoes it", file.display());
+        return Err(ConfigError::bare(in_a_line(deed), hint));
+    }
+    if !quiet {
+        warn(&left);
+    }
+    Ok(())
+}
+
+/// Says which there are, of whichever testbed.
+pub fn warn_of_all() {
+    warn(&deed_notes::left());
+}
+
+fn warn(left: &[BegunDeed]) {
+    for deed in left {
+        tell(&format!("warning: {}; `{REMEDY}` undoes it\n", in_a_line(deed)));
+    }
+}
+
+/// ``device `sw1` of rack.toml is left with `pull` done to it: run … began it at … and ended …``
+fn in_a_line(left: &BegunDeed) -> String {
+    let BegunDeed { origin, device, deed, begun_unix_ns, .. } = left;
+    let at = Timestamp::from_nanosecond(i128::from(*begun_unix_ns))
+        .map_or_else(|_| String::new(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+    let run = &origin.run;
+    format!(
+        "device `{device}` of {} is left with `{deed}` done to it: run {run} began it at {at} and \
+         ended without undoing it",
+        origin.file().display()
+    )
+}
+
+/// What a list of runs says of a deed that one of them never undid.
+pub fn listed(run: &str, noted: &Noted) -> String {
+    let Noted { device, deed } = noted;
+    let is_it =
+        |one: &BegunDeed| one.origin.run == run && one.device == *device && one.deed == *deed;
+    let remedy = if deed_notes::left().iter().any(is_it) {
+        REMEDY.to_owned()
+    } else {
+        format!("switchmark run --resume {run}")
+    };
+    format!("run {run} left device `{device}` with `{deed}` done to it: `{remedy}` undoes it\n")
+}
+
+/// What came of undoing them, a line each.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// Undone.
+    pub undone: Vec<String>,
+    /// Left as they are, each with why and what to do.
+    pub left: Vec<String>,
+}
+
+/// Undoes what runs left at the devices of a testbed, or of any, the last deed first.
+pub fn restore(of: Option<&Place>) -> Restored {
+    let mut restored = Restored::default();
+    for deed in deed_notes::left().into_iter().rev() {
+        let is_of =
+            |place: &Place| deed.origin.is_at(&testbed::file_of(&place.name, Path::new("")));
+        if !of.is_none_or(is_of) {
+            continue;
+        }
+        let words = format!("`{}` of device `{}`", deed.deed, deed.device);
+        match undo(&deed) {
+            Ok(true) => {
+                restored.undone.push(format!(
+                    "device `{}` as it was before `{}` of run {}",
+                    deed.device, deed.deed, deed.origin.run
+                ));
+            }
+            // Another process is at it.
+            Ok(false) => {}
+            Err(why) => restored.left.push(by_hand(&deed, &words, &in_words(&why))),
+        }
+    }
+    restored
+}
+
+fn by_hand(left: &BegunDeed, words: &str, why: &str) -> String {
+    let BegunDeed { origin, device, deed, undo, .. } = left;
+    format!(
+        "{words}, begun by run {}: {why}; what leads back is `{undo}`, with \
+         SWITCHMARK_DEVICE={device} and SWITCHMARK_DEED={deed}",
+        origin.run
+    )
+}
+
+/// False where its run lives or another process undoes it.
+fn undo(left: &BegunDeed) -> Result<bool, Failed> {
+    let origin = &left.origin;
+    if let Some(machine) = lone::elsewhere(&origin.process) {
+        return Err(Failed::new(format!("it was begun on another machine, {machine}")));
+    }
+    let file = origin.file();
+    if !files::is_only_ours(&file) {
+        let words = "others than this user can write to it, or it is not there";
+        return Err(Failed::new(format!("{} is not run: {words}", file.display())));
+    }
+    let place = testbed::from_folder("--restore", &origin.testbed, &origin.folder);
+    let place = place.map_err(Failed::to(format!("read {}", file.display())))?;
+    let Source::Hosts(hosts) = place.source else {
+        return Err(Failed::new(format!("{} has no hosts any more", file.display())));
+    };
+    let Some(note) = deed_notes::take(left) else { return Ok(false) };
+    undo_noted(&hosts.hooks, note)?;
+    strike_from_journal(&origin.journal, left);
+    Ok(true)
+}
+
+/// Noted there once too often, it is only undone once more.
+fn strike_from_journal(journal: &Path, left: &BegunDeed) {
+    let noted = Noted { device: left.device.clone(), deed: left.deed.clone() };
+    if journal.is_file()
+        && let Ok(store) = Store::open(journal)
+    {
+        let _ = store.note_undone(&left.origin.run, &noted);
+    }
+}

@@ -1,0 +1,254 @@
+//! Deeds that this user's runs began at devices and that have a way back, written down until they
+//! are undone, where every later process of the user on this machine looks, whichever journal it
+//! uses.
+//!
+//! Owns those files. Each is locked for as long as its run lives: one that nobody locks is of a run
+//! that ended without undoing its deed. A device outlives a restart of this machine, and so do they.
+//! Never undoes anything, and never touches the note of a run that lives.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use dataplane::clock;
+use serde::{Deserialize, Serialize};
+
+use crate::config::testbed;
+
+/// Below the user's folder for what programs keep.
+const FOLDER: &str = "switchmark/deeds";
+/// A file that is longer was not written by this program.
+const LONGEST: u64 = 64 << 10;
+/// More of them are not looked at.
+const MOST: usize = 1000;
+/// Another process looks at a note for a moment, with a lock that others share.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Which run does it, and on what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The run's full id.
+    pub run: String,
+    /// The run's journal, as a whole path.
+    pub journal: PathBuf,
+    /// The testbed as its user named it.
+    pub testbed: String,
+    /// The folder from which that name leads to the file.
+    pub folder: PathBuf,
+    /// The process that carries it out, as the journal names it.
+    pub process: String,
+}
+
+/// A deed that may be done to a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BegunDeed {
+    /// Whose it is.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The device's name.
+    pub device: String,
+    /// The deed's name.
+    pub deed: String,
+    /// The testbed file's command that undoes it.
+    pub undo: String,
+    /// When it was begun.
+    pub begun_unix_ns: u64,
+}
+
+impl Origin {
+    /// The testbed's file.
+    pub fn file(&self) -> PathBuf {
+        testbed::file_of(&self.testbed, &self.folder)
+    }
+
+    /// True if this is that file.
+    pub fn is_at(&self, other: &Path) -> bool {
+        match (fs::canonicalize(self.file()), fs::canonicalize(other)) {
+            (Ok(own), Ok(other)) => own == other,
+            _ => false,
+        }
+    }
+}
+
+/// A deed's file, locked.
+#[derive(Debug)]
+pub struct DeedNote {
+    path: PathBuf,
+    _locked: File,
+    /// What it says.
+    pub begun: BegunDeed,
+}
+
+impl DeedNote {
+    /// Writes a deed down that is about to be begun; none where the user has no folder for it.
+    pub fn write(
+        origin: &Origin,
+        (device, deed): (&str, &str),
+        undo: &str,
+    ) -> io::Result<Option<Self>> {
+        folder().map(|folder| Self::write_in(&folder, origin, (device, deed), undo)).transpose()
+    }
+
+    fn write_in(
+        folder: &Path,
+        origin: &Origin,
+        (device, deed): (&str, &str),
+        undo: &str,
+    ) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        if !is_own(&fs::symlink_metadata(folder)?) {
+            let words = format!("others than this user can write to {}", folder.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
+        }
+        let begun = BegunDeed {
+            origin: origin.clone(),
+            device: device.to_owned(),
+            deed: deed.to_owned(),
+            undo: undo.to_owned(),
+            begun_unix_ns: clock::realtime().0,
+        };
+        let text = serde_json::to_string(&begun)?;
+        for number in 0..MOST {
+            let path = folder.join(format!("{}-{number}.json", std::process::id()));
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                opened => {
+                    let mut file = opened?;
+                    // Nobody takes an empty file for a note: it counts once it is locked.
+                    file.lock()?;
+                    file.write_all(text.as_bytes())?;
+                    file.sync_all()?;
+                    return Ok(Self { path, _locked: file, begun });
+                }
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// The deed is undone.
+    pub fn strike(self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Deeds of runs that ended without undoing them, the oldest first.
+pub fn left() -> Vec<BegunDeed> {
+    folder().map_or_else(Vec::new, |folder| left_in(&folder))
+}
+
+fn left_in(folder: &Path) -> Vec<BegunDeed> {
+    let mut all: Vec<BegunDeed> = paths(folder).iter().filter_map(|path| look(path)).collect();
+    all.sort_by_key(|deed| deed.begun_unix_ns);
+    all
+}
+
+/// Takes a left deed's note over, so that nobody else undoes it; none where it is gone, undone, or
+/// its run lives.
+pub fn take(begun: &BegunDeed) -> Option<DeedNote> {
+    take_in(&folder()?, begun)
+}
+
+fn take_in(folder: &Path, begun: &BegunDeed) -> Option<DeedNote> {
+    let path = paths(folder).into_iter().find(|path| look(path).as_ref() == Some(begun))?;
+    for _ in 0..TRIES {
+        let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
+        if file.try_lock().is_ok() {
+            // Whoever held it may have struck it meanwhile.
+            let is_there = fs::metadata(&path).is_ok_and(|now| {
+                file.metadata().is_ok_and(|own| (now.dev(), now.ino()) == (own.dev(), own.ino()))
+            });
+            return is_there.then(|| DeedNote { path, _locked: file, begun: begun.clone() });
+        }
+        thread::park_timeout(PAUSE);
+    }
+    None
+}
+
+/// The same by the run's full id.
+pub fn take_of(run: &str, device: &str, deed: &str) -> Option<DeedNote> {
+    let is_it = |one: &BegunDeed| one.origin.run == run && one.device == device && one.deed == deed;
+    take(&left().into_iter().find(is_it)?)
+}
+
+/// What a note says whose run lives no more.
+fn look(path: &Path) -> Option<BegunDeed> {
+    let mut file = File::open(path).ok()?;
+    if !is_own(&file.metadata().ok()?) || file.try_lock_shared().is_err() {
+        return None;
+    }
+    let mut text = String::new();
+    (&mut file).take(LONGEST).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn paths(folder: &Path) -> Vec<PathBuf> {
+    if !fs::symlink_metadata(folder).is_ok_and(|of| is_own(&of)) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|kind| kind == "json")).take(MOST).collect()
+}
+
+/// True for what is this user's and nobody else can write to.
+fn is_own(of: &fs::Metadata) -> bool {
+    of.uid() == nix::unistd::geteuid().as_raw() && of.mode() & 0o022 == 0
+}
+
+/// Kept over a restart of this machine (XDG base directory specification, `XDG_STATE_HOME`).
+fn folder() -> Option<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.filter(|path| path.is_absolute()).or_else(|| {
+        let home = PathBuf::from(std::env::var_os("HOME")?);
+        home.is_absolute().then(|| home.join(".local/state"))
+    });
+    Some(state?.join(FOLDER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(run: &str) -> Origin {
+        Origin {
+            run: run.to_owned(),
+            journal: "/j.db".into(),
+            testbed: "rack.toml,delay=1ms".to_owned(),
+            folder: "/racks".into(),
+            process: "here boot pid 1 1".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_deed_is_left_once_its_run_is_gone_and_taken_by_one() {
+        let folder = std::env::temp_dir().join(format!("switchmark-deeds-{}", std::process::id()));
+        let write = |run: &str| {
+            DeedNote::write_in(&folder, &origin(run), ("sw1", "pull"), "up").expect("written")
+        };
+        let (living, dead) = (write("1"), write("2"));
+        assert_eq!(left_in(&folder), [], "both live");
+        drop(dead);
+        let left = left_in(&folder);
+        assert_eq!(left.iter().map(|deed| &*deed.origin.run).collect::<Vec<_>>(), ["2"]);
+        assert_eq!(left[0].origin.file(), Path::new("/racks/rack.toml"));
+        let taken = take_in(&folder, &left[0]).expect("nobody has it");
+        assert!(take_in(&folder, &left[0]).is_none(), "it is taken");
+        // It could not be undone.
+        drop(taken);
+        take_in(&folder, &left[0]).expect("nobody has it").strike();
+        assert_eq!(left_in(&folder), []);
+        assert!(take_in(&folder, &left[0]).is_none(), "it is undone");
+        // What is not a note is none, and stays.
+        fs::write(folder.join("1-1.json"), "{").expect("writes");
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        drop(living);
+        assert_eq!(left_in(&folder), [], "others may have written there");
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        assert_eq!(left_in(&folder).len(), 1);
+        fs::remove_dir_all(&folder).expect("ours");
+    }
+}
