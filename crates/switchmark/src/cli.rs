@@ -24,6 +24,7 @@ mod lone;
 mod manual;
 mod options;
 mod output;
+mod own;
 mod preflight;
 mod privilege;
 mod profiles;
