@@ -20,6 +20,10 @@ const LISTS: [&str; 3] = ["intervals", "round_trips", "raw_values"];
 const LEFT_OUT: [&str; 3] = ["results", "x_values", "streams"];
 /// No tool's output has so many kinds of numbers.
 const MOST_SERIES: usize = 4096;
+/// Octets of one value that are held beside its lists.
+const MOST_HELD: usize = 64 << 20;
+/// What a value or a member's name takes beside its own octets.
+const EACH: usize = 100;
 
 /// A value, and what its long lists came to.
 #[derive(Debug, Default)]
@@ -28,6 +32,8 @@ pub(crate) struct Document {
     pub value: Value,
     /// By the list's name and the numbers' place in it: `intervals.sum.bytes`.
     pub lists: BTreeMap<String, Series>,
+    /// Octets that are held of it, so far.
+    pub held: usize,
 }
 
 impl Document {
@@ -43,6 +49,15 @@ impl Document {
                 self.push(&format!("{place}.{name}"), number);
             }
         }
+    }
+
+    /// Takes note of what is held of the value.
+    fn hold<E: Error>(&mut self, octets: usize) -> Result<(), E> {
+        self.held += octets + EACH;
+        if self.held <= MOST_HELD {
+            return Ok(());
+        }
+        Err(E::custom(format_args!("it holds more than {} MiB", MOST_HELD >> 20)))
     }
 
     fn push(&mut self, place: &str, number: f64) {
@@ -135,7 +150,11 @@ impl<'de> Visitor<'de> for Build<'_> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(if self.place.is_some() { Value::Null } else { value.into() })
+        if self.place.is_some() {
+            return Ok(Value::Null);
+        }
+        self.to.hold(value.len())?;
+        Ok(value.into())
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
@@ -149,7 +168,10 @@ impl<'de> Visitor<'de> for Build<'_> {
             let one = Build { to: &mut *self.to, top: false, place: place.clone() };
             match seq.next_element_seed(one)? {
                 Some(_) if place.is_some() => {}
-                Some(value) => all.push(value),
+                Some(value) => {
+                    self.to.hold(0)?;
+                    all.push(value);
+                }
                 None => return Ok(Value::Array(all)),
             }
         }
@@ -159,6 +181,9 @@ impl<'de> Visitor<'de> for Build<'_> {
         let mut members = Map::new();
         while let Some(name) = map.next_key::<String>()? {
             let in_list = self.place.is_some();
+            if !in_list {
+                self.to.hold(name.len())?;
+            }
             let inside = match &self.place {
                 Some(_) if LEFT_OUT.contains(&name.as_str()) => {
                     map.next_value::<IgnoredAny>()?;

@@ -7,6 +7,8 @@ use std::io::{self, BufRead, Read};
 
 /// A line of text is read so far; JSON goes on in further pieces.
 const PIECE: usize = 64 << 10;
+/// A string of JSON has no more octets: one is held whole.
+const LONGEST_STRING: usize = 16 << 20;
 
 /// Octets as pieces of lines, numbered.
 pub(crate) struct Source<R> {
@@ -78,16 +80,29 @@ pub(crate) struct Object<'a, R> {
     in_string: bool,
     escaped: bool,
     done: bool,
+    /// Octets of the string so far.
+    string: usize,
+    /// A string was too long, and that was said.
+    refused: bool,
 }
 
 impl<'a, R: BufRead> Object<'a, R> {
     pub(crate) const fn new(source: &'a mut Source<R>) -> Self {
-        Self { source, depth: 0, in_string: false, escaped: false, done: false }
+        Self {
+            source,
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            done: false,
+            string: 0,
+            refused: false,
+        }
     }
 
     /// How many of these octets are of the value; notes where it ends.
     fn of_value(&mut self, octets: &[u8]) -> usize {
         for (at, octet) in octets.iter().enumerate() {
+            self.string = if self.in_string { self.string + 1 } else { 0 };
             match octet {
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,
@@ -121,6 +136,11 @@ impl<R: BufRead> Read for Object<'_, R> {
         let count = self.of_value(&own[..given]);
         out[..count].copy_from_slice(&own[..count]);
         self.source.consume(count);
+        if self.string > LONGEST_STRING && !self.refused {
+            self.refused = true;
+            let said = format!("a string in it has more than {} MiB", LONGEST_STRING >> 20);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, said));
+        }
         Ok(count)
     }
 }

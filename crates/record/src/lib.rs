@@ -22,6 +22,6 @@ pub use accounting::{LeftOut, TrialAccount};
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
 pub use report::{Preface, ReportError, ReportInput};
 pub use rows::figures_json;
-pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue};
+pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue, is_run_id};
 pub use store::{BegunDeed, Merged, Store, StoreError};
 pub use svg::escape;

@@ -50,6 +50,12 @@ pub struct RunMeta {
     pub watch: Option<WatchSpec>,
 }
 
+/// True if a text can be a run's id: letters, digits, dots, dashes and underscores.
+pub fn is_run_id(text: &str) -> bool {
+    let is_part = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_');
+    (1..=64).contains(&text.len()) && text.bytes().all(is_part) && !text.starts_with('.')
+}
+
 /// One point of a sweep. Each point is a run of its own, whose id begins with the sweep's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepPoint {
@@ -153,7 +159,7 @@ pub struct RunSummary {
     pub invalid: u64,
     /// Of those, failed.
     pub failed: u64,
-    /// By whom it is carried out, or was: the process.
+    /// By whom it is carried out, or was: the process, or [`MERGED`](crate::store::MERGED).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
     /// What people call it.

@@ -6,10 +6,13 @@
 mod begun;
 mod copied;
 mod error;
+mod gathered;
+mod guarded;
 mod listed;
 mod merged;
 mod packed;
 mod schema;
+mod shape;
 mod trials;
 mod watches;
 
@@ -22,13 +25,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
+use rusqlite::{ErrorCode, OpenFlags, Row, Transaction, TransactionBehavior, params};
 use serde::de::DeserializeOwned;
 
 use crate::run::{RunMeta, RunStatus};
 pub use begun::BegunDeed;
 pub use error::StoreError;
-pub use merged::Merged;
+use guarded::Guarded;
+pub use merged::{MERGED, Merged};
 #[cfg(test)]
 use trials::hash_hex;
 pub use watches::WATCH;
@@ -40,7 +44,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    db: Connection,
+    db: Guarded,
     /// Of the run that was asked for last: what its packed trials have in common.
     dictionary: RefCell<Option<(String, Rc<str>)>>,
 }
@@ -96,10 +100,10 @@ impl Store {
             // SQLite says why where this fails, and gives the files beside it the same mode.
             let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         }
-        let db = Connection::open(path).map_err(failed)?;
-        let mut store = Self::over(path, db);
+        let db = Guarded::open(path, path, OpenFlags::default()).map_err(failed)?;
+        let store = Self::over(path, db);
         // First of all, so that another program's database is left as it was found.
-        let up_to_date = store.version()? == schema::VERSION;
+        let up_to_date = store.accepted()? == schema::VERSION;
         store.configure().map_err(failed)?;
         if !up_to_date {
             store.migrate()?;
@@ -131,19 +135,19 @@ impl Store {
         // Opened read-only, SQLite would leave its two files beside it. Where nothing can be
         // written, this is as good as that.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-        let db = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let db = Guarded::open(path, path, flags).map_err(failed)?;
         db.pragma_update(None, "query_only", true).map_err(failed)?;
         let mut store = Self::over(path, db);
-        let found = match store.version() {
+        let found = match store.accepted() {
             // Where no other process has trials that are not in the file yet, it is as good as a
             // constant; SQLite could not even lock it otherwise.
             Err(StoreError::Open { cause, .. })
                 if is_for_want_of_rights(&cause) && is_settled(path) =>
             {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-                let db = Connection::open_with_flags(constant(path), flags).map_err(failed)?;
+                let db = Guarded::open(path, constant(path), flags).map_err(failed)?;
                 store = Self::over(path, db);
-                store.version()?
+                store.accepted()?
             }
             found => found?,
         };
@@ -160,7 +164,17 @@ impl Store {
             .map_err(|e| self.read_error("its revision".to_owned(), e))
     }
 
-    fn over(path: &Path, db: Connection) -> Self {
+    /// The same, each of whose queries takes at most so much processor time, where that is less
+    /// than a file of its size may take.
+    #[must_use]
+    pub fn within(self, most: Duration) -> Self {
+        if most.as_secs_f64() < self.db.allowed_s() {
+            self.db.allow(most);
+        }
+        self
+    }
+
+    fn over(path: &Path, db: Guarded) -> Self {
         Self { path: path.to_owned(), db, dictionary: RefCell::new(None) }
     }
 
@@ -175,28 +189,39 @@ impl Store {
         &self.path
     }
 
-    /// The version of the file's schema; an error where it is not ours or newer.
-    fn version(&self) -> Result<i64, StoreError> {
+    /// The version of the file's schema; an error where the file is not one that this program
+    /// made, to the last object of its schema.
+    fn accepted(&self) -> Result<i64, StoreError> {
         let path = || self.path.clone();
-        self.db
-            .busy_timeout(BUSY_TIMEOUT)
-            .map_err(|cause| StoreError::Open { path: path(), cause })?;
-        // One statement, so one moment: another process may be building the store between two.
-        let sql = "SELECT (SELECT user_version FROM pragma_user_version),
-                          (SELECT application_id FROM pragma_application_id),
-                          (SELECT count(*) FROM sqlite_schema)";
-        let (found, application, tables): (i64, i64, i64) = self
-            .db
-            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .map_err(|cause| StoreError::Open { path: path(), cause })?;
-        let ours = application == i64::from(schema::APPLICATION_ID);
-        if !ours && (tables > 0 || found != 0 || application != 0) {
+        let failed = |cause| StoreError::Open { path: path(), cause };
+        self.db.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        // One transaction, so one moment: another process may be building the store.
+        let tx = self.db.unchecked_transaction().map_err(failed)?;
+        let number = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let (found, application) = (number("user_version"), number("application_id"));
+        let (found, application) = (found.map_err(failed)?, application.map_err(failed)?);
+        let is_new = || -> rusqlite::Result<bool> {
+            let sql = "SELECT NOT EXISTS (SELECT 1 FROM main.sqlite_master)";
+            Ok(found == 0 && application == 0 && tx.query_row(sql, [], |row| row.get(0))?)
+        };
+        let is_ours = application == i64::from(schema::APPLICATION_ID) && found >= 0;
+        if !is_ours && !is_new().map_err(failed)? {
             return Err(StoreError::Foreign { path: path() });
         }
         if found > schema::VERSION {
             return Err(StoreError::Newer { path: path(), found, known: schema::VERSION });
         }
-        Ok(found)
+        match shape::difference(&tx, found).map_err(failed)? {
+            Some(what) => Err(StoreError::Altered { path: path(), what }),
+            None => Ok(found),
+        }
+    }
+
+    /// The version of the file's schema now: another process may have brought it up to date.
+    fn version(&self) -> Result<i64, StoreError> {
+        self.db
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .map_err(|cause| StoreError::Open { path: self.path.clone(), cause })
     }
 
     fn configure(&self) -> rusqlite::Result<()> {
@@ -224,14 +249,12 @@ impl Store {
         }
     }
 
-    fn migrate(&mut self) -> Result<(), StoreError> {
+    fn migrate(&self) -> Result<(), StoreError> {
         let path = self.path.clone();
         let failed = |cause| StoreError::Open { path: path.clone(), cause };
         // Immediate: of two processes that open a new store at once, one builds it.
-        let tx = self
-            .db
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-            .map_err(failed)?;
+        let tx =
+            Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate).map_err(failed)?;
         let found: i64 =
             tx.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
         let taken = usize::try_from(found).unwrap_or(0).min(schema::MIGRATIONS.len());
@@ -286,32 +309,33 @@ impl Store {
             .db
             .query_row("SELECT meta FROM run WHERE id = ?1", [&id], |row| row.get(0))
             .map_err(|e| self.read_error(format!("run {id}"), e))?;
-        self.decode(&format!("run {id}"), &meta)
+        self.decoded_meta(&id, &meta)
+    }
+
+    /// What a run is, where that is said of the run itself and of no other.
+    fn decoded_meta(&self, id: &str, text: &str) -> Result<RunMeta, StoreError> {
+        let meta: RunMeta = self.decode(&format!("run {id}"), text)?;
+        if meta.id == id { Ok(meta) } else { Err(self.damaged(format!("run {id}"))) }
     }
 
     /// The full id behind `asked`.
     fn resolve(&self, asked: &str) -> Result<String, StoreError> {
         let has_labels = self.version()? >= schema::WITH_LABELS;
-        let fetch = || -> rusqlite::Result<Vec<String>> {
-            if asked == "latest" {
-                let sql = "SELECT id FROM run ORDER BY created_unix_ns DESC, id DESC LIMIT 1";
-                return self.db.prepare(sql)?.query_map([], |row| row.get(0))?.collect();
-            }
+        let fetch = |sql: &str, values: &[&str]| {
+            let values = rusqlite::params_from_iter(values);
+            self.gather(&|| format!("run `{asked}`"), (sql, values), |row| row.get(0))
+        };
+        let mut fitting: Vec<String> = if asked == "latest" {
+            fetch("SELECT id FROM run ORDER BY created_unix_ns DESC, id DESC LIMIT 1", &[])?
+        } else {
             // substr, not LIKE: a user's `%` or `_` is no wildcard.
             let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1
                        ORDER BY id <> ?1, id LIMIT 5";
-            let by_id: Vec<String> = self
-                .db
-                .prepare(sql)?
-                .query_map([asked], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
-            if !by_id.is_empty() || !has_labels {
-                return Ok(by_id);
-            }
-            let sql = "SELECT id FROM run WHERE label = ?1 ORDER BY id LIMIT 5";
-            self.db.prepare(sql)?.query_map([asked], |row| row.get(0))?.collect()
+            fetch(sql, &[asked])?
         };
-        let mut fitting = fetch().map_err(|e| self.read_error(format!("run `{asked}`"), e))?;
+        if fitting.is_empty() && asked != "latest" && has_labels {
+            fitting = fetch("SELECT id FROM run WHERE label = ?1 ORDER BY id LIMIT 5", &[asked])?;
+        }
         match fitting.len() {
             _ if asked.is_empty() => Err(self.no_run(asked)),
             0 => Err(self.no_run(asked)),
@@ -339,11 +363,9 @@ impl Store {
     /// The variant that each device was last put into by a run (full id), by device.
     pub fn applied(&self, run: &str) -> Result<BTreeMap<String, String>, StoreError> {
         let sql = "SELECT device, variant FROM applied WHERE run = ?1";
-        let fetch = || -> rusqlite::Result<BTreeMap<String, String>> {
-            let row = |r: &Row<'_>| Ok((r.get(0)?, r.get(1)?));
-            self.db.prepare(sql)?.query_map([run], row)?.collect()
-        };
-        fetch().map_err(|e| self.read_error(format!("the variants of run {run}"), e))
+        let row = |r: &Row<'_>| Ok((r.get(0)?, r.get(1)?));
+        let all = self.gather(&|| format!("the variants of run {run}"), (sql, [run]), row)?;
+        Ok(all.into_iter().collect())
     }
 
     pub(crate) fn decode<T: DeserializeOwned>(
@@ -383,7 +405,13 @@ impl Store {
     }
 
     fn read_error(&self, what: String, cause: rusqlite::Error) -> StoreError {
-        StoreError::Read { what, path: self.path.clone(), cause }
+        let path = self.path.clone();
+        match cause.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => {
+                StoreError::Endless { what, path, seconds: self.db.allowed_s() }
+            }
+            _ => StoreError::Read { what, path, cause },
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod deeds;
 mod guard;
+mod guesses;
 mod handshake;
 mod identity;
 mod list;

@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+pub use record::is_run_id as is_run;
+
 /// So many fields are read, and no more.
 const MOST_FIELDS: usize = 32;
 /// A query or a form is no longer than this.
@@ -158,12 +160,6 @@ impl Host {
     pub fn is_address(&self) -> bool {
         self.name.parse::<IpAddr>().is_ok()
     }
-}
-
-/// Whether a text can be a run's id: letters, digits, dots and dashes.
-pub fn is_run(text: &str) -> bool {
-    let is_part = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_');
-    (1..=64).contains(&text.len()) && text.bytes().all(is_part) && !text.starts_with('.')
 }
 
 #[cfg(test)]

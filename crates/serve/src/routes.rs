@@ -16,10 +16,11 @@ use axum::routing::{get, post};
 use http_body_util::{BodyExt as _, Limited};
 use record::{RunStatus, RunSummary, exposition};
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::deeds::{Deed, Deeds};
 use crate::guard::{Guard, Inline, SecurityHeaders};
+use crate::guesses::Guesses;
 use crate::list::{Filter, Listed};
 use crate::live::Hub;
 use crate::options::Options;
@@ -42,8 +43,8 @@ const UPLOT_STYLE: &str = include_str!("../vendor/uplot/uPlot.min.css");
 const AT_ONCE: usize = 2;
 /// A form is no larger than this, in octets.
 const LARGEST_FORM: usize = 4096;
-/// A wrong token costs whoever tries it so long.
-const WRONG: Duration = Duration::from_millis(500);
+/// A page that is not made by then is given up, and its turn is another's.
+const PAGE: Duration = Duration::from_secs(20);
 
 /// All that an answer is made from.
 pub(crate) struct App {
@@ -52,6 +53,7 @@ pub(crate) struct App {
     frame: Frame,
     guard: Guard,
     token: Option<Token>,
+    guesses: Guesses,
     deeds: Option<Arc<dyn Deeds>>,
     security: SecurityHeaders,
     style: String,
@@ -103,6 +105,7 @@ impl App {
             source,
             guard: Guard::new(&names, deeds.is_some(), is_secure),
             token,
+            guesses: Guesses::new(),
             deeds,
             security: SecurityHeaders::new(&inline),
             style: [&inline.style, UPLOT_STYLE, include_str!("../templates/serve.css")].join("\n"),
@@ -120,7 +123,12 @@ impl App {
     ) -> Result<T, Unavailable> {
         let _turn = self.turns.acquire().await;
         let source = Arc::clone(&self.source);
-        let asked = tokio::task::spawn_blocking(move || question(&*source)).await;
+        // What is read of a journal has bounds of its own: a thread that is left ends by them.
+        let asked = tokio::task::spawn_blocking(move || question(&*source));
+        let Ok(asked) = timeout(PAGE, asked).await else {
+            let said = format!("the page was not made within {} s", PAGE.as_secs());
+            return Err(Unavailable::new(Kind::Journal, said));
+        };
         asked.unwrap_or_else(|_| {
             let hint = "see what the server's stderr says of it";
             let mut problem = Unavailable::new(Kind::Journal, "the page could not be made");
@@ -169,13 +177,22 @@ async fn gate(State(app): Shared, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let mut response = match app.guard.check(request.method(), path, headers) {
         Err(why) => app.refuse(&refused(why)),
-        Ok(()) if free || app.token.as_ref().is_none_or(|token| token.is_in(headers)) => {
-            next.run(request).await
-        }
+        Ok(()) if free || is_admitted(&app, headers).await => next.run(request).await,
         Ok(()) => ask_for_token(&app, headers),
     };
     app.security.add_to(response.headers_mut());
     response
+}
+
+async fn is_admitted(app: &App, headers: &HeaderMap) -> bool {
+    let Some(token) = &app.token else { return true };
+    if token.has_session(headers) {
+        return true;
+    }
+    match Token::said_in(headers) {
+        Some(said) => app.guesses.is_right(token, said, &app.counts).await,
+        None => false,
+    }
 }
 
 fn refused(why: Refusal) -> Problem {
@@ -393,11 +410,10 @@ async fn log_in(State(app): Shared, request: Request) -> Response {
         Err(_) => return app.refuse(&refused(Refusal::Slow)),
     };
     let form = std::str::from_utf8(&octets).ok().and_then(|text| Fields::parse(text).ok());
-    if form.as_ref().and_then(|form| form.get("token")).is_some_and(|said| token.is(said)) {
+    let said = form.as_ref().and_then(|form| form.get("token")).unwrap_or_default();
+    if app.guesses.is_right(token, said, &app.counts).await {
         return ([(header::SET_COOKIE, token.cookie(app.is_secure))], to("/")).into_response();
     }
-    app.counts.refuse(Refusal::Token);
-    sleep(WRONG).await;
     (StatusCode::FORBIDDEN, html(Frame::login(true))).into_response()
 }
 

@@ -65,14 +65,19 @@ impl Token {
         self.digest.ct_eq(&digest(text)).into()
     }
 
-    /// Whether a request comes with it, or with the session it was given for it.
-    pub fn is_in(&self, headers: &HeaderMap) -> bool {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let bearer = text(header::AUTHORIZATION).and_then(|said| said.strip_prefix("Bearer "));
-        let cookie = text(header::COOKIE).and_then(|all| parts::cookie(all, COOKIE));
+    /// True if a request comes with the session that it was given for the token: random, and too
+    /// long to be guessed.
+    pub fn has_session(&self, headers: &HeaderMap) -> bool {
+        let all = headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
+        let cookie = all.and_then(|all| parts::cookie(all, COOKIE));
         let own = digest(&self.session);
-        bearer.is_some_and(|said| self.is(said))
-            || cookie.is_some_and(|said| own.ct_eq(&digest(said)).into())
+        cookie.is_some_and(|said| own.ct_eq(&digest(said)).into())
+    }
+
+    /// What a request says that the token is, right or wrong.
+    pub fn said_in(headers: &HeaderMap) -> Option<&str> {
+        let said = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        said.and_then(|said| said.strip_prefix("Bearer "))
     }
 
     /// What a browser is given for the token: no script reads it, no other site sends it.
@@ -109,7 +114,8 @@ mod tests {
         let with = |name, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());
-            token.is_in(&headers)
+            Token::said_in(&headers).is_some_and(|said| token.is(said))
+                || token.has_session(&headers)
         };
         assert!(with(header::AUTHORIZATION, "Bearer 0123456789abcdef"));
         assert!(!with(header::AUTHORIZATION, "Bearer 0123456789abcdee"));

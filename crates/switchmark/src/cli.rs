@@ -26,6 +26,7 @@ mod manual;
 mod memory;
 mod options;
 mod output;
+mod own;
 mod preflight;
 mod privilege;
 mod profiles;

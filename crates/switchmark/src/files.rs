@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, poll};
 
+use crate::ownership;
+
 /// Plans, testbeds and profiles: the largest of ours has 40 kB.
 const MOST_TEXT: u64 = 16 << 20;
 /// A pipe that is silent for so long has nobody at its other end.
@@ -25,18 +27,32 @@ pub fn text(path: &Path) -> io::Result<String> {
 }
 
 /// A file that another tool printed, of any length: its reader holds none of it.
-pub fn output(path: &Path) -> io::Result<impl io::Read> {
-    open(path).map(Waiting)
+pub fn output(path: &Path) -> io::Result<Waiting> {
+    open(path).map(|file| Waiting { file, is_shared: false })
+}
+
+/// The same of what is piped into this process. It is the shell's too, and may not be told never to
+/// block.
+pub fn standard_input() -> io::Result<Waiting> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    Ok(Waiting { file, is_shared: true })
 }
 
 /// A file or a pipe that is waited for, though not for ever.
-struct Waiting(File);
+#[derive(Debug)]
+pub struct Waiting {
+    file: File,
+    is_shared: bool,
+}
 
 impl io::Read for Waiting {
     fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.0.read(piece) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait(&self.0)?,
+            if self.is_shared {
+                wait(&self.file)?;
+            }
+            match self.file.read(piece) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => wait(&self.file)?,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 read => return read,
             }
@@ -51,6 +67,7 @@ fn open(path: &Path) -> io::Result<File> {
 /// All of a file, a pipe or a device that ends, if that is at most so much.
 fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
+    ownership::check_open(path, &file)?;
     let too_large = || {
         let said = format!("it has more than {} MiB", most >> 20);
         io::Error::new(io::ErrorKind::FileTooLarge, said)
@@ -59,7 +76,7 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut octets = Vec::new();
-    Waiting(file).take(most + 1).read_to_end(&mut octets)?;
+    Waiting { file, is_shared: false }.take(most + 1).read_to_end(&mut octets)?;
     if octets.len() as u64 > most { Err(too_large()) } else { Ok(octets) }
 }
 

@@ -16,6 +16,7 @@ mod failed;
 mod files;
 mod fio_options;
 pub mod guest;
+mod ownership;
 pub mod protocol;
 mod request;
 mod speak;

@@ -74,11 +74,8 @@ impl Store {
     /// What a run (full id) began and is not known to be undone, the last one first.
     pub fn begun_deeds(&self, run: &str) -> Result<Vec<BegunDeed>, StoreError> {
         let sql = "SELECT device, deed FROM begun_deed WHERE run = ?1 ORDER BY rowid DESC";
-        let fetch = || -> rusqlite::Result<Vec<BegunDeed>> {
-            let row = |r: &Row<'_>| Ok(BegunDeed { device: r.get(0)?, deed: r.get(1)? });
-            self.db.prepare(sql)?.query_map([run], row)?.collect()
-        };
-        fetch().map_err(|e| self.read_error(format!("the deeds of run {run}"), e))
+        let row = |r: &Row<'_>| Ok(BegunDeed { device: r.get(0)?, deed: r.get(1)? });
+        self.gather(&|| format!("the deeds of run {run}"), (sql, [run]), row)
     }
 }
 

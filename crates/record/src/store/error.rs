@@ -29,6 +29,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The file calls itself a journal, and its schema is none that this program makes.
+    #[error("open store {}: {what}", path.display())]
+    Altered {
+        /// The file.
+        path: PathBuf,
+        /// Which object of its schema, and how it differs.
+        what: String,
+    },
     /// The file was written by a newer version.
     #[error("open store {}: its schema is version {found}, this program knows up to {known}", path.display())]
     Newer {
@@ -69,6 +77,38 @@ pub enum StoreError {
         /// SQLite's answer.
         #[source]
         cause: rusqlite::Error,
+    },
+    /// A query did not end in the time that a file of this size may need.
+    #[error("read {what} from store {}: not done after {seconds:.1} s of processor time", path.display())]
+    Endless {
+        /// What.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        seconds: f64,
+    },
+    /// More is kept than this program ever keeps.
+    #[error("read {what} from store {}: it is larger than {most} MiB", path.display())]
+    TooLarge {
+        /// What.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        most: usize,
+    },
+    /// A trial with its record is larger than what could be read again.
+    #[error("write {what} to store {}: with its record it has {octets} octets, at most {most} fit", path.display())]
+    TooLong {
+        /// Which.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// Its octets.
+        octets: usize,
+        /// The limit.
+        most: usize,
     },
     /// What is kept, or what should be kept, is not of the expected shape.
     #[error("decode {what} of store {}", path.display())]
@@ -140,6 +180,12 @@ impl StoreError {
                 _ => None,
             },
             Self::Foreign { .. } => Some("name another file with --journal FILE"),
+            Self::Altered { .. } | Self::Endless { .. } | Self::TooLarge { .. } => {
+                Some("this program did not write the file so: ask whoever sent it for the original")
+            }
+            Self::TooLong { .. } => {
+                Some("have fewer flows in one trial: fewer hosts, ports or connections at a time")
+            }
             Self::Newer { .. } => {
                 Some("use the newer switchmark that wrote it, or another file with --journal FILE")
             }

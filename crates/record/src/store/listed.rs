@@ -2,11 +2,16 @@
 //!
 //! Never looks whether a holder still lives: whoever can see processes does.
 
-use rusqlite::{Row, params};
+use rusqlite::types::Type;
+use rusqlite::{Params, Row, params};
 
+use super::gathered::octets;
 use super::watches::WATCH;
 use super::{Store, StoreError, schema, status_from};
 use crate::run::RunSummary;
+
+/// Octets of all that a list shows of a run.
+const MOST_SAID: usize = 1 << 20;
 
 impl Store {
     /// All runs, newest first.
@@ -18,19 +23,16 @@ impl Store {
     /// many trials there are. A run none of whose trials is valid is told from those that measured.
     pub fn uncounted(&self) -> Result<Vec<RunSummary>, StoreError> {
         let said = self.said_columns()?;
-        let listed = || -> rusqlite::Result<Vec<RunSummary>> {
-            let of_run = "FROM trial WHERE trial.run = run.id";
-            let sql = format!(
-                "SELECT id, created_unix_ns, verb, testbed,
-                        CASE WHEN status = 'done' AND EXISTS (SELECT 1 {of_run})
-                             AND NOT EXISTS (SELECT 1 {of_run} AND outcome = 'valid')
-                             THEN 'no figures' ELSE status END,
-                        status_reason, 0, 0, 0, {said}
-                 FROM run ORDER BY created_unix_ns DESC, id DESC"
-            );
-            self.db.prepare(&sql)?.query_map([], summary_from)?.collect()
-        };
-        listed().map_err(|e| self.read_error("the list of runs".into(), e))
+        let of_run = "FROM trial WHERE trial.run = run.id";
+        let sql = format!(
+            "SELECT id, created_unix_ns, verb, testbed,
+                    CASE WHEN status = 'done' AND EXISTS (SELECT 1 {of_run})
+                         AND NOT EXISTS (SELECT 1 {of_run} AND outcome = 'valid')
+                         THEN 'no figures' ELSE status END,
+                    status_reason, 0, 0, 0, {said}
+             FROM run"
+        );
+        self.summaries((&sql, []))
     }
 
     /// Counts a run's trials.
@@ -70,21 +72,35 @@ impl Store {
     /// All, or one.
     fn listed(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
         let said = self.said_columns()?;
-        let listed = || -> rusqlite::Result<Vec<RunSummary>> {
-            let sql = format!(
-                "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
-                        count(trial.ordinal), coalesce(sum(outcome = 'invalid'), 0),
-                        coalesce(sum(outcome = 'failed'), 0), {said}
-                 FROM run LEFT JOIN trial ON trial.run = run.id
-                 WHERE ?1 IS NULL OR run.id = ?1
-                 GROUP BY run.id ORDER BY created_unix_ns DESC, id DESC"
-            );
-            self.db.prepare(&sql)?.query_map([run], summary_from)?.collect()
-        };
-        let mut runs = listed().map_err(|e| self.read_error("the list of runs".into(), e))?;
+        let sql = format!(
+            "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
+                    count(trial.ordinal), coalesce(sum(outcome = 'invalid'), 0),
+                    coalesce(sum(outcome = 'failed'), 0), {said}
+             FROM run LEFT JOIN trial ON trial.run = run.id
+             WHERE ?1 IS NULL OR run.id = ?1
+             GROUP BY run.id"
+        );
+        let mut runs = self.summaries((&sql, [run]))?;
         for run in runs.iter_mut().filter(|run| run.verb == WATCH) {
             self.count_visits(run)?;
         }
+        Ok(runs)
+    }
+
+    /// Newest first. They are put in order here: SQLite would sort in a file of its own.
+    fn summaries(&self, query: (&str, impl Params)) -> Result<Vec<RunSummary>, StoreError> {
+        let what = || "the list of runs".to_owned();
+        let mut runs = self.gather(&what, query, |row| {
+            if octets(row)? > MOST_SAID {
+                return Err(rusqlite::Error::FromSqlConversionFailure(
+                    0,
+                    Type::Text,
+                    "a run says more of itself than fits a list".into(),
+                ));
+            }
+            summary_from(row)
+        })?;
+        runs.sort_by(|a, b| (b.created_unix_ns, &b.id).cmp(&(a.created_unix_ns, &a.id)));
         Ok(runs)
     }
 

@@ -99,3 +99,57 @@ fn hashes_are_stable_between_versions() {
     assert_eq!(hash_hex(""), "cbf29ce484222325");
     assert_eq!(hash_hex("a"), "af63dc4c8601ec8c");
 }
+
+/// Any version of ours is accepted as its steps make it, whatever the white space.
+#[test]
+fn every_version_has_its_own_schema() {
+    let path = std::env::temp_dir().join(format!("switchmark-steps-{}.db", std::process::id()));
+    for version in schema::OLDEST_READ..=schema::VERSION {
+        let _ = std::fs::remove_file(&path);
+        let db = rusqlite::Connection::open(&path).expect("a database");
+        for step in &schema::MIGRATIONS[..version as usize] {
+            db.execute_batch(&step.replace("    ", "\t")).expect("a step");
+        }
+        db.pragma_update(None, "application_id", schema::APPLICATION_ID).expect("writable");
+        db.pragma_update(None, "user_version", version).expect("writable");
+        Store::untouched(&path).expect("as it is").runs().expect("readable");
+        let other = if version == schema::VERSION { version - 1 } else { version + 1 };
+        db.pragma_update(None, "user_version", other).expect("writable");
+        let error = Store::untouched(&path).expect_err("the schema of another version");
+        assert!(matches!(error, StoreError::Altered { .. }), "{error}");
+        db.pragma_update(None, "user_version", version).expect("writable");
+        drop(db);
+        assert_eq!(
+            Store::open(&path).expect("it opens").version().expect("it has one"),
+            schema::VERSION
+        );
+    }
+    let _ = std::fs::remove_file(&path);
+}
+
+#[test]
+fn a_trial_that_could_not_be_read_again_is_refused_with_its_name() {
+    let store = Store::open(Path::new(":memory:")).expect("a new store");
+    store.create_run(&run_meta()).expect("a new run");
+    let record = TrialRecord::failed(1, "x".repeat(packed::most(0)));
+    let error = store.keep("r1", 0, &trial(0), &record).expect_err("it is too long");
+    assert!(matches!(error, StoreError::TooLong { .. }), "{error:?}");
+    assert!(error.to_string().contains("`synthetic`") && error.hint().is_some(), "{error}");
+    assert!(store.records("r1").expect("readable").is_empty());
+}
+
+#[test]
+fn a_query_without_end_is_ended() {
+    let store =
+        Store::open(Path::new(":memory:")).expect("a new store").within(Duration::from_millis(50));
+    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+               SELECT count(*) FROM n";
+    let what = || "numbers".to_owned();
+    let error = store.gather(&what, (sql, []), |row| row.get::<_, i64>(0)).expect_err("no end");
+    assert!(matches!(error, StoreError::Endless { .. }), "{error:?}");
+    // Rows that go on are bounded by what they hold.
+    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+               SELECT hex(zeroblob(100000)) FROM n";
+    let error = store.gather(&what, (sql, []), |row| row.get::<_, String>(0)).expect_err("no end");
+    assert!(matches!(error, StoreError::TooLarge { .. }), "{error:?}");
+}

@@ -2,29 +2,50 @@
 //!
 //! Owns the SQL of it. Never decides which of them counts: that is the journal's.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use rusqlite::{OptionalExtension as _, Row, ToSql, params};
 use trial::{Outcome, Trial, TrialRecord};
 
+use super::gathered::Held;
 use super::{Store, StoreError, packed, schema};
 
 /// A trial as it is kept, not yet decoded.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StoredTrial {
     pub ordinal: u64,
     pub label: String,
     pub trial: String,
     pub record: String,
     pub failed: bool,
-    packed: Option<Vec<u8>>,
+}
+
+/// Places of rows, which go up or down: pages that are linked in a circle have one twice.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    last: Option<i64>,
+    way: Option<Ordering>,
+}
+
+impl Places {
+    /// True where this one lies on the way on from those before.
+    pub(super) fn go_on(&mut self, place: i64) -> bool {
+        let Some(last) = self.last.replace(place) else { return true };
+        let way = place.cmp(&last);
+        way != Ordering::Equal && *self.way.get_or_insert(way) == way
+    }
 }
 
 impl Store {
     /// Every trial of a run (full id) with its record, in the order they ran.
     pub fn records(&self, run: &str) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
-        let rows = self.stored(run, "ORDER BY ordinal", &[&run])?;
-        rows.iter().map(|stored| self.decoded(run, stored)).collect()
+        let mut all = Vec::new();
+        self.each_stored(run, "ORDER BY ordinal", &[&run], |stored| {
+            all.push(self.decoded(run, &stored)?);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// A run's trials (full id) from an ordinal on, with their ordinals, in the order they ran; no
@@ -36,12 +57,15 @@ impl Store {
         most: u64,
     ) -> Result<Vec<(u64, Trial, TrialRecord)>, StoreError> {
         let which = "AND ordinal >= ?2 ORDER BY ordinal DESC LIMIT ?3";
-        let rows = self.stored(run, which, &[&run, &(from as i64), &(most as i64)])?;
-        let one = |stored: &StoredTrial| {
-            let (trial, record) = self.decoded(run, stored)?;
-            Ok((stored.ordinal, trial, record))
-        };
-        rows.iter().rev().map(one).collect()
+        let mut all = Vec::new();
+        let values: [&dyn ToSql; 3] = [&run, &(from as i64), &(most as i64)];
+        self.each_stored(run, which, &values, |stored| {
+            let (trial, record) = self.decoded(run, &stored)?;
+            all.push((stored.ordinal, trial, record));
+            Ok(())
+        })?;
+        all.reverse();
+        Ok(all)
     }
 
     fn decoded(&self, run: &str, stored: &StoredTrial) -> Result<(Trial, TrialRecord), StoreError> {
@@ -61,33 +85,62 @@ impl Store {
     }
 
     pub(crate) fn trial(&self, run: &str, ordinal: u64) -> Result<Option<StoredTrial>, StoreError> {
-        Ok(self.stored(run, "AND ordinal = ?2", &[&run, &(ordinal as i64)])?.pop())
+        let mut found = None;
+        self.each_stored(run, "AND ordinal = ?2", &[&run, &(ordinal as i64)], |stored| {
+            found = Some(stored);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
-    /// Those of a run's trials that `which` narrows it to, unpacked.
-    fn stored(
+    /// Those of a run's trials that `which` narrows it to, unpacked one by one.
+    pub(super) fn each_stored(
         &self,
         run: &str,
         which: &str,
         values: &[&dyn ToSql],
-    ) -> Result<Vec<StoredTrial>, StoreError> {
-        let fetch = || -> rusqlite::Result<Vec<StoredTrial>> {
-            let packed = self.packed_column()?;
-            let sql = format!(
-                "SELECT ordinal, label, trial, record, outcome, {packed} FROM trial
-                 WHERE run = ?1 {which}"
-            );
-            self.db.prepare_cached(&sql)?.query_map(values, stored_from)?.collect()
+        mut hear: impl FnMut(StoredTrial) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let what = || format!("trials of run {run}");
+        let packed = self.packed_column().map_err(|e| self.read_error(what(), e))?;
+        let sql = format!(
+            "SELECT ordinal, label, trial, record, outcome, {packed} FROM trial
+             WHERE run = ?1 {which}"
+        );
+        let mut held = Held::trials();
+        let mut places = Places::default();
+        self.each_row(&what, (&sql, values), |row| {
+            let (stored, octets) = self.unpacked(run, row)?;
+            if !places.go_on(stored.ordinal as i64) {
+                return Err(self.damaged(what()));
+            }
+            if !held.add(stored.trial.len() + stored.record.len(), octets) {
+                return Err(self.too_large(what(), &held));
+            }
+            hear(stored)
+        })
+    }
+
+    /// A trial, and how many octets of the file it is.
+    fn unpacked(&self, run: &str, row: &Row<'_>) -> Result<(StoredTrial, usize), StoreError> {
+        let unread = |e| self.read_error(format!("trials of run {run}"), e);
+        let ordinal: i64 = row.get(0).map_err(unread)?;
+        let what = || format!("trial {ordinal} of run {run}");
+        let label: String = row.get(1).map_err(unread)?;
+        let failed = row.get::<_, String>(4).map_err(unread)? == "failed";
+        let octets: Option<Vec<u8>> = row.get(5).map_err(unread)?;
+        let (trial, record, stored) = if let Some(octets) = octets {
+            let unpacked = packed::unpack(&octets, &*self.dictionary(run)?);
+            let (trial, record) = unpacked.map_err(|_| self.damaged(what()))?;
+            (trial, record, octets.len())
+        } else {
+            let texts = (row.get::<_, String>(2), row.get::<_, String>(3));
+            let (trial, record) = (texts.0.map_err(unread)?, texts.1.map_err(unread)?);
+            let stored = trial.len() + record.len();
+            (trial, record, stored)
         };
-        let mut rows = fetch().map_err(|e| self.read_error(format!("trials of run {run}"), e))?;
-        for row in &mut rows {
-            let Some(octets) = row.packed.take() else { continue };
-            let dictionary = self.dictionary(run)?;
-            let what = || format!("trial {} of run {run}", row.ordinal);
-            let unpacked = packed::unpack(&octets, &dictionary);
-            (row.trial, row.record) = unpacked.map_err(|_| self.damaged(what()))?;
-        }
-        Ok(rows)
+        let ordinal = u64::try_from(ordinal).map_err(|_| self.damaged(what()))?;
+        Ok((StoredTrial { ordinal, label, trial, record, failed }, stored))
     }
 
     /// An archive of an older version has none, and may not be writable.
@@ -155,6 +208,12 @@ impl Store {
                 Some(packed::pack(&trial_text, &record_text, &dictionary))
             }
         };
+        let length = trial_text.len() + record_text.len();
+        let most = packed::most(octets.as_ref().map_or(0, Vec::len));
+        if length > most {
+            let (what, path) = (format!("{what} (`{}`)", trial.label), self.path.clone());
+            return Err(StoreError::TooLong { what, path, octets: length, most });
+        }
         let (trial_text, record_text) =
             if octets.is_some() { Default::default() } else { (trial_text, record_text) };
         let insert = || -> rusqlite::Result<()> {
@@ -192,17 +251,6 @@ impl Store {
         insert().map_err(|e| self.write_error(what, e))?;
         Ok(read_back)
     }
-}
-
-fn stored_from(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
-    Ok(StoredTrial {
-        ordinal: row.get::<_, i64>(0)? as u64,
-        label: row.get(1)?,
-        trial: row.get(2)?,
-        record: row.get(3)?,
-        failed: row.get::<_, String>(4)? == "failed",
-        packed: row.get(5)?,
-    })
 }
 
 const fn outcome_word(outcome: &Outcome) -> &'static str {

@@ -2,10 +2,13 @@
 //!
 //! Owns the SQL of it, and what goes when its time is over. Never decides what a visit means.
 
+use std::cmp::Reverse;
+
 use measure::Histogram;
 use method::watch::{Hour, News, Visit};
 use rusqlite::{OptionalExtension as _, Row, params};
 
+use super::trials::Places;
 use super::{Store, StoreError, schema};
 use crate::run::RunMeta;
 
@@ -111,15 +114,19 @@ impl Store {
         mut hear: impl FnMut(Visit),
     ) -> Result<(), StoreError> {
         let what = || format!("visits of watch {run}");
-        let unread = |e| self.read_error(what(), e);
-        let sql = "SELECT visit FROM watch_visit WHERE run = ?1 AND at_unix_ns >= ?2 ORDER BY id";
-        let mut select = self.db.prepare_cached(sql).map_err(unread)?;
-        let mut rows = select.query(params![run, from_unix_ns as i64]).map_err(unread)?;
-        while let Some(row) = rows.next().map_err(unread)? {
+        // In the table's own order: SQLite would sort in a file of its own.
+        let sql = "SELECT visit, id FROM watch_visit NOT INDEXED
+                   WHERE run = ?1 AND at_unix_ns >= ?2 ORDER BY id";
+        let mut places = Places::default();
+        self.each_row(&what, (sql, params![run, from_unix_ns as i64]), |row| {
+            let unread = |e| self.read_error(what(), e);
+            if !places.go_on(row.get(1).map_err(unread)?) {
+                return Err(self.damaged(what()));
+            }
             let text: String = row.get(0).map_err(unread)?;
             hear(self.decode(&what(), &text)?);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// A watch's (full id) visits from a place in the journal on, with their places, in the order
@@ -133,32 +140,28 @@ impl Store {
         let what = || format!("visits of watch {run}");
         let sql = "SELECT id, visit FROM watch_visit WHERE run = ?1 AND id >= ?2
                    ORDER BY id DESC LIMIT ?3";
-        let rows: Vec<(i64, String)> = self
-            .db
-            .prepare_cached(sql)
-            .and_then(|mut select| {
-                let values = params![run, from as i64, most as i64];
-                select.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-            })
-            .map_err(|e| self.read_error(what(), e))?;
+        let values = params![run, from as i64, most as i64];
+        let rows: Vec<(i64, String)> =
+            self.gather(&what, (sql, values), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let one = |(at, text): &(i64, String)| Ok((*at as u64, self.decode(&what(), text)?));
         rows.iter().rev().map(one).collect()
     }
 
     /// A watch's (full id) hours, by way and time; the days that are long past come first.
     pub fn hours(&self, run: &str) -> Result<Vec<Hour>, StoreError> {
-        let sql = "SELECT hour FROM watch_hour WHERE run = ?1
-                   ORDER BY way, seconds DESC, began_unix_s";
-        self.texts(run, ("hours", sql))
+        let mut hours: Vec<Hour> =
+            self.texts(run, ("hours", "SELECT hour FROM watch_hour WHERE run = ?1"))?;
+        hours.sort_by_key(|hour| (hour.way, Reverse(hour.seconds), hour.began_unix_s));
+        Ok(hours)
     }
 
     /// What came to light in a watch (full id), the newest so many, in the order it did.
     pub fn news(&self, run: &str, most: u32) -> Result<Vec<News>, StoreError> {
-        let sql = format!(
-            "SELECT news FROM (SELECT id, news FROM watch_news WHERE run = ?1
-             ORDER BY id DESC LIMIT {most}) ORDER BY id"
-        );
-        self.texts(run, ("news", &sql))
+        let sql =
+            format!("SELECT news FROM watch_news WHERE run = ?1 ORDER BY id DESC LIMIT {most}");
+        let mut news = self.texts(run, ("news", &sql))?;
+        news.reverse();
+        Ok(news)
     }
 
     fn texts<T: serde::de::DeserializeOwned>(
@@ -167,10 +170,7 @@ impl Store {
         (of, sql): (&str, &str),
     ) -> Result<Vec<T>, StoreError> {
         let what = || format!("{of} of watch {run}");
-        let fetch = || -> rusqlite::Result<Vec<String>> {
-            self.db.prepare_cached(sql)?.query_map([run], |row| row.get(0))?.collect()
-        };
-        let texts = fetch().map_err(|e| self.read_error(what(), e))?;
+        let texts: Vec<String> = self.gather(&what, (sql, [run]), |row| row.get(0))?;
         texts.iter().map(|text| self.decode(&what(), text)).collect()
     }
 
@@ -206,11 +206,9 @@ impl Store {
         let sql = "SELECT hour FROM watch_hour WHERE run = ?1 AND seconds = ?2
                    AND began_unix_s + ?2 <= ?3 ORDER BY way, began_unix_s";
         let before = (hours_before_unix_s - hours_before_unix_s % Hour::DAY) as i64;
-        let fetch = || -> rusqlite::Result<Vec<String>> {
-            let mut select = tx.prepare(sql)?;
-            select.query_map(params![run, Hour::LONG as i64, before], |row| row.get(0))?.collect()
-        };
-        for text in fetch().map_err(failed)? {
+        let values = params![run, Hour::LONG as i64, before];
+        let past: Vec<String> = self.gather(&what, (sql, values), |row| row.get(0))?;
+        for text in past {
             let hour: Hour = self.decode(&what(), &text)?;
             let mut day = Hour::around(hour.way, hour.began_unix_s * 1_000_000_000, Hour::DAY);
             if let Some(known) = self.hour(run, &day)? {

@@ -2,6 +2,9 @@
 //! named after its test, so all run beside each other.
 
 mod export;
+mod foreign;
+#[path = "../crafted/mod.rs"]
+mod generator;
 mod journal;
 mod merged;
 mod report;

@@ -27,10 +27,14 @@ use crate::{files, speak};
 /// So many lines that were not understood are quoted; all are counted.
 const MOST_QUOTED: usize = 3;
 
+/// Standard input in the place of a file.
+const PIPED: &str = "-";
+
 /// `import`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Other tools' outputs, text or JSON; several that tell the same are repeats
+    /// Other tools' outputs, text or JSON; several that tell the same are repeats; - is standard
+    /// input
     #[arg(value_name = "FILE", required_unless_present = "formats")]
     files: Vec<PathBuf>,
     /// List the tools, versions and modes whose outputs are read
@@ -58,7 +62,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(path) = &args.report {
         output::check_report(path)?;
     }
-    let stem = || args.files[0].file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let named = args.files.iter().find(|path| *path != Path::new(PIPED));
+    let stem = || Some(named?.file_stem()?.to_string_lossy().into_owned());
     if let Some(said) = args.device.as_ref().filter(|said| !name::is_name(said)) {
         return Err(
             ConfigError::bare(format!("`{said}` can't be a device's name"), name::RULE).into()
@@ -121,8 +126,10 @@ struct Taken {
 
 impl Taken {
     fn file(&mut self, path: &Path, device: &str, way: &str) -> Result<(), ConfigError> {
-        let named = path.display().to_string();
-        let file = files::output(path).map_err(|cause| {
+        let is_piped = path == Path::new(PIPED);
+        let named = if is_piped { "standard input".into() } else { path.display().to_string() };
+        let file = if is_piped { files::standard_input() } else { files::output(path) };
+        let file = file.map_err(|cause| {
             ConfigError::bare(format!("read {named}: {}", plain(&cause)), "name a tool's output")
         })?;
         let read = import::read_from(file).map_err(|problem| {

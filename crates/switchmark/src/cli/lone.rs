@@ -5,6 +5,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
 
 /// A seed short enough to type.
 pub fn seed() -> u64 {
@@ -24,11 +25,26 @@ pub fn holder(run: &str) -> String {
 }
 
 /// This process, told from every other: its machine and start of that, its room among processes,
-/// its number and when it began.
+/// its number and when it began, and its machine whatever that is called.
 pub fn process() -> String {
     let own = std::process::id();
     let began = began(own).unwrap_or_default();
-    format!("{} {own} {began}", surroundings())
+    format!("{} {own} {began} {}", surroundings(), machine())
+}
+
+/// True if the process of that name is, or was, one of this machine.
+pub fn was_here(process: &str) -> bool {
+    process.split(' ').nth(5).is_some_and(|word| word == machine())
+}
+
+/// This machine, told from every other across its starts: a digest, since its own number is not for
+/// everybody to read. Its name where it has no number.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let number = read("/etc/machine-id");
+    let name = if number.trim().is_empty() { read("/proc/sys/kernel/hostname") } else { number };
+    let digest = Sha256::digest(format!("switchmark {}", name.trim()));
+    digest.iter().take(8).fold(String::new(), |text, octet| format!("{text}{octet:02x}"))
 }
 
 /// Whether the process of that name can't be there any more. Never said of one on another machine,
@@ -36,7 +52,7 @@ pub fn process() -> String {
 pub fn is_gone(process: &str) -> bool {
     let here = surroundings();
     let words: Vec<&str> = process.split(' ').collect();
-    let [host, boot, room, number, began_then] = words[..] else { return false };
+    let [host, boot, room, number, began_then, ..] = words[..] else { return false };
     let ours: Vec<&str> = here.split(' ').collect();
     if ours[0] != host {
         return false;
@@ -60,7 +76,7 @@ pub fn elsewhere(process: &str) -> Option<&str> {
 pub fn number_here(process: &str) -> Option<u32> {
     let here = surroundings();
     let words: Vec<&str> = process.split(' ').collect();
-    let [host, boot, room, number, began_then] = words[..] else { return None };
+    let [host, boot, room, number, began_then, ..] = words[..] else { return None };
     if format!("{host} {boot} {room}") != here {
         return None;
     }
@@ -135,5 +151,12 @@ mod tests {
             assert_eq!(number_here(&with(at, "1")), None, "{at}");
         }
         assert_eq!(number_here("who knows"), None);
+        assert!(was_here(&own));
+        assert!(was_here(&with(1, "another-boot")), "it may be started anew");
+        assert!(!was_here(&with(5, "another-machine")));
+        let (without, _) = own.rsplit_once(' ').expect("words");
+        for other in [without, "merged", ""] {
+            assert!(!was_here(other), "{other}");
+        }
     }
 }

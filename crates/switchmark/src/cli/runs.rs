@@ -269,7 +269,7 @@ fn merge(journals: &[PathBuf], data: &Data) -> Result<(), Failure> {
     let store = Store::open(&output::store_path(data)?)?;
     let mut all = Vec::new();
     for path in journals {
-        all.push((path, store.merge(&Store::read(path)?)?));
+        all.push((path, store.merge(&Store::untouched(path)?)?));
     }
     if data.json {
         let schema = record::rows::SCHEMA;

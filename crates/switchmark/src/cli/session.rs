@@ -21,11 +21,12 @@ use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::privilege::{Prepared, prepare_shown};
 use super::run_request::{DATA_SHEET, Request};
-use super::{Failure, Outcome, another_time, before, left_deeds, lone, preflight};
+use super::{Failure, Outcome, another_time, before, left_deeds, lone, own, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::deed_notes::Origin;
 use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop, killed_at};
+use crate::ownership::own_files_only;
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
 use record::text::numbers;
@@ -62,14 +63,16 @@ pub fn one(
     }
     let path = output::store_path(data)?;
     let (place, start, prepared) = if let Some(asked) = &measuring.resume {
-        let meta = Store::open(&path)?.load(asked)?;
+        let store = Store::open(&path)?;
+        let meta = store.load(asked)?;
         if !goes_on(&meta.verb) {
             let message = format!("run {} was made by `{}`", meta.id, meta.verb);
             let hint = format!("go on with `switchmark run --resume {}`", meta.id);
             return Err(ConfigError::bare(message, hint).into());
         }
         let named = meta.topology.name.clone();
-        let resolved = testbed::from_folder("--resume", &named, &meta.folder)?;
+        own::may_go_on(&store.summary(&meta.id)?, &path, &meta.folder)?;
+        let resolved = own_files_only(|| testbed::from_folder("--resume", &named, &meta.folder))?;
         let place = Place { name: named, ..resolved };
         let prepared = prepare_shown(&[&place], measuring.shown(), &path)?;
         (place, Start::Again(Box::new(meta)), prepared)

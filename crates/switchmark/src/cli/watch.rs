@@ -22,7 +22,7 @@ use trial::{PortRef, Testbed as _, Topology};
 use super::options::{self, Beside, Data, duration, length};
 use super::privilege::prepare_shown;
 use super::session::{self, NewRun};
-use super::{Failure, Outcome, left_deeds, lone, output, preflight};
+use super::{Failure, Outcome, left_deeds, lone, output, own, preflight};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, frame_rate};
 use crate::controller::Opened;
@@ -229,8 +229,10 @@ fn begin(
 ) -> Result<(RunMeta, bool), Failure> {
     let name = &opened.topology().name;
     let known = if args.new { None } else { store.latest_watch(name)? };
-    if let Some(meta) = known.filter(|meta| meta.watch.as_ref() == Some(&spec)) {
-        let summary = store.summary(&meta.id)?;
+    let known = known.map(|meta| Ok::<_, Failure>((store.summary(&meta.id)?, meta))).transpose()?;
+    // One of another journal or machine is no past of this one.
+    let known = known.filter(|(summary, _)| own::foreign(summary).is_none());
+    if let Some((summary, meta)) = known.filter(|(_, meta)| meta.watch.as_ref() == Some(&spec)) {
         let lives = summary.holder.as_deref().is_some_and(|holder| !lone::is_gone(holder));
         if summary.status == RunStatus::Running && lives {
             let message = format!("watch {name}: it is being watched already, by run {}", meta.id);

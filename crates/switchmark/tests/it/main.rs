@@ -12,6 +12,7 @@ mod cli_binary;
 mod cli_config;
 mod cli_report;
 mod compare;
+mod crafted;
 mod elsewhere;
 mod kept;
 mod large_outputs;

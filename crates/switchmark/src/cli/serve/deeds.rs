@@ -6,22 +6,21 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use nix::unistd::geteuid;
 use record::{RunStatus, RunSummary};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serve::{Deed, Deeds, Kind, Possible, Source, Unavailable};
 
 use super::folder::Folder;
 use super::journal::Journal;
-use crate::cli::lone;
+use super::trouble::asked;
 use crate::cli::run_request::DATA_SHEET;
+use crate::cli::{lone, own};
 use crate::config::source::plain;
 
 /// So much of what a run says at its end is kept, in octets.
@@ -122,13 +121,13 @@ impl RunDeeds {
             let message = format!("go on with run {run}: it is {}", summary.status.as_str());
             return Err(refused(message, "only a run that broke off can go on"));
         }
-        is_ones_own(run, journal.path())?;
+        let folder = journal.folder_of(run)?;
+        own::may_go_on(&summary, journal.path(), &folder).map_err(|error| asked(&error.into()))?;
         let mut known = self.known();
         if matches!(known.resumed.get(run), Some(Resumed::Lives)) {
             let message = format!("go on with run {run}: it was asked to already");
             return Err(refused(message, "its page shows how it stands"));
         }
-        let folder = journal.folder_of(run)?;
         let child = self.spawn(&summary, journal.path(), &folder)?;
         known.stopped.remove(run);
         known.resumed.insert(run.to_owned(), Resumed::Lives);
@@ -178,7 +177,9 @@ impl Deeds for RunDeeds {
                 None
             }
             RunStatus::Running => lone::number_here(holder).map(|_| Deed::Stop),
-            status if broke_off(status) && !possible.is_starting => Some(Deed::Resume),
+            status if broke_off(status) && !possible.is_starting => {
+                own::foreign(run).is_none().then_some(Deed::Resume)
+            }
             _ => None,
         };
         possible
@@ -190,21 +191,6 @@ impl Deeds for RunDeeds {
             Deed::Resume => self.resume(run),
         }
     }
-}
-
-/// Whoever can write to a journal says what its runs start when they go on.
-fn is_ones_own(run: &str, journal: &Path) -> Result<(), Unavailable> {
-    let found = std::fs::metadata(journal);
-    let is_own = |of: &std::fs::Metadata| of.uid() == geteuid().as_raw() && of.mode() & 0o022 == 0;
-    if found.is_ok_and(|of| is_own(&of)) {
-        return Ok(());
-    }
-    let message = format!(
-        "go on with run {run}: others than this server's user can write to {}",
-        journal.display()
-    );
-    let hint = format!("take a copy of your own of it, or `chmod go-w {}`", journal.display());
-    Err(refused(message, &hint))
 }
 
 /// Sends the process SIGINT, if it is still the one that carries the run out.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use page::{Image, Picture};
@@ -21,6 +22,8 @@ use crate::cli::{Failure, compare, lone, report, version, watch};
 
 /// So many of a run's trials are read when somebody begins to follow it.
 const MOST_FOLLOWED: u64 = 500;
+/// A page waits for others, and so no query of one takes longer than this of a processor's time.
+const QUERY: Duration = Duration::from_millis(1500);
 
 /// A journal's file.
 pub struct Journal {
@@ -101,7 +104,7 @@ fn opened(path: &Path) -> Result<Store, Unavailable> {
     // Before the first run there is not even a folder.
     let missing = !path.exists() && path.parent().is_some_and(|folder| !folder.is_dir());
     let path = if missing { Path::new(":memory:") } else { path };
-    Store::untouched(path).map_err(broken)
+    Store::untouched(path).map(|store| store.within(QUERY)).map_err(broken)
 }
 
 fn now() -> u64 {

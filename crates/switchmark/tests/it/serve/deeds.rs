@@ -108,6 +108,7 @@ fn a_signal_goes_to_nobody_but_the_run() {
         format!("{host} {boot} {} {process} {}", room.display(), began.expect("a time"))
     };
     let store = record::Store::open(&scratch.path("j.db")).expect("a journal");
+    let by_this_machine = store.summary(&one).expect("there").holder.expect("it has one");
     store.set_status(&one, &record::RunStatus::Running).expect("set");
     let server = Server::new(&scratch, &["--token-file", "token", "--allow-run"]);
     let bearer = format!("authorization: Bearer {TOKEN}");
@@ -123,11 +124,20 @@ fn a_signal_goes_to_nobody_but_the_run() {
     }
     let _ = bystander.kill();
     let _ = bystander.wait();
-    // What others may have written is not gone on with.
+    // What was begun elsewhere, or what others may have written, is not gone on with.
     store.set_status(&one, &record::RunStatus::Interrupted).expect("set");
+    let resume = format!("POST /runs/{one}/resume");
+    for elsewhere in ["merged", "elsewhere a b 1 1", "elsewhere a b 1 1 0123456789abcdef"] {
+        store.held_by(&one, elsewhere).expect("set");
+        let (code, said) = ask(&server, &resume, &may);
+        assert!(code == 409 && said.contains("begin a new run"), "{elsewhere}: {code}: {said}");
+        let (_, page) = ask(&server, &format!("GET /runs/{one}/live"), &may[..1]);
+        assert!(!page.contains(&format!("action=\"/runs/{one}/resume\"")), "{page}");
+    }
+    store.held_by(&one, &by_this_machine).expect("set");
     let any = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(scratch.path("j.db"), any).expect("settable");
-    let (code, said) = ask(&server, &format!("POST /runs/{one}/resume"), &may);
+    let (code, said) = ask(&server, &resume, &may);
     assert!(code == 409 && said.contains("chmod go-w"), "{code}: {said}");
 }
 
