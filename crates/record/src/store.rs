@@ -1,11 +1,13 @@
 //! The store: one SQLite file that holds runs and their trials, each trial in its own transaction.
 //!
-//! Owns the file, its schema and every SQL statement. Figures are not kept: they are a pure
-//! function of the records. Never decides which trial comes next; that is the study's.
+//! Owns the file, its schema and every SQL statement. Figures are a pure function of the records;
+//! those of finished runs are kept as a copy that counts for one method only. Never decides which
+//! trial comes next; that is the study's.
 
 mod begun;
 mod copied;
 mod error;
+mod kept;
 mod listed;
 mod merged;
 mod packed;
@@ -28,7 +30,9 @@ use serde::de::DeserializeOwned;
 use crate::run::{RunMeta, RunStatus};
 pub use begun::BegunDeed;
 pub use error::StoreError;
+pub use kept::{KeptFigures, METHOD};
 pub use merged::Merged;
+pub use trials::StoredRecords;
 #[cfg(test)]
 use trials::hash_hex;
 pub use watches::WATCH;
@@ -43,6 +47,8 @@ pub struct Store {
     db: Connection,
     /// Of the run that was asked for last: what its packed trials have in common.
     dictionary: RefCell<Option<(String, Rc<str>)>>,
+    /// Of the runs whose kept figures were asked for.
+    kinds: RefCell<kept::KnownKinds>,
 }
 
 /// A store that nothing outlives.
@@ -161,7 +167,12 @@ impl Store {
     }
 
     fn over(path: &Path, db: Connection) -> Self {
-        Self { path: path.to_owned(), db, dictionary: RefCell::new(None) }
+        Self {
+            path: path.to_owned(),
+            db,
+            dictionary: RefCell::default(),
+            kinds: RefCell::default(),
+        }
     }
 
     /// The same, called so in errors: a copy by its original's name.
@@ -260,11 +271,15 @@ impl Store {
             RunStatus::Failed { reason } => Some(reason),
             _ => None,
         };
-        let sql = "UPDATE run SET status = ?2, status_reason = ?3 WHERE id = ?1";
-        let changed = self
-            .db
-            .execute(sql, params![run, status.as_str(), reason])
-            .map_err(|e| self.write_error(format!("status of run {run}"), e))?;
+        let set = || -> rusqlite::Result<usize> {
+            let tx = self.db.unchecked_transaction()?;
+            kept::forget(&tx, run)?;
+            let sql = "UPDATE run SET status = ?2, status_reason = ?3 WHERE id = ?1";
+            let changed = tx.execute(sql, params![run, status.as_str(), reason])?;
+            tx.commit()?;
+            Ok(changed)
+        };
+        let changed = set().map_err(|e| self.write_error(format!("status of run {run}"), e))?;
         self.found(changed, run)
     }
 

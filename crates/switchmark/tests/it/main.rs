@@ -13,6 +13,7 @@ mod cli_config;
 mod cli_report;
 mod compare;
 mod elsewhere;
+mod growth;
 mod kept;
 mod large_outputs;
 mod one_nic;
