@@ -21,42 +21,71 @@ pub struct Step {
     pub difference: f64,
     /// At the confidence that was asked for.
     pub interval: Interval,
-    /// The chance of such runs were the step here no larger than the margin; two-sided.
-    pub p: f64,
+    /// The difference's standard error.
+    error: f64,
+    /// By how much the difference exceeds the margin.
+    beyond: f64,
+    freedom: usize,
     /// What is left of the squares around both means.
     left: f64,
 }
 
-/// The runs split before `first`. `within` is the variance that a run's own repetitions leave in
-/// its value: runs that happen to agree better than that are no better known. `None` with fewer
-/// than three runs, or without any on a side.
-pub fn at(values: &[f64], first: usize, within: f64, margin: f64, confidence: f64) -> Option<Step> {
-    if values.len() < 3 || first == 0 || first >= values.len() {
-        return None;
+impl Step {
+    /// The chance of such runs were the step here no larger than the margin; two-sided.
+    pub fn p(&self) -> f64 {
+        if self.error > 0.0 {
+            outside(self.beyond / self.error, self.freedom)
+        } else if self.beyond > 0.0 {
+            0.0
+        } else {
+            1.0
+        }
     }
-    let (before, after) = values.split_at(first);
-    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-    let squares = |part: &[f64]| {
-        let mean = mean(part);
-        part.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
-    };
-    let freedom = values.len() - 2;
-    let left = squares(before) + squares(after);
-    let variance = (left / freedom as f64).max(within);
-    let each = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
-    let error = (variance * each).sqrt();
-    let difference = mean(after) - mean(before);
-    let beyond = (difference.abs() - margin).max(0.0);
-    let p = if error > 0.0 {
-        outside(beyond / error, freedom)
-    } else if beyond > 0.0 {
-        0.0
-    } else {
-        1.0
-    };
-    let half = error * point(confidence, freedom);
-    let interval = Interval { low: difference - half, high: difference + half, confidence };
-    Some(Step { first, difference, interval, p, left })
+}
+
+/// A list of runs that may be split at any place.
+#[derive(Debug, Clone, Copy)]
+pub struct Splits<'a> {
+    values: &'a [f64],
+    within: f64,
+    margin: f64,
+    confidence: f64,
+    freedom: usize,
+    /// Student's t at that confidence, the same at every place.
+    point: f64,
+}
+
+impl<'a> Splits<'a> {
+    /// Of these runs. `within` is the variance that a run's own repetitions leave in its value:
+    /// runs that happen to agree better than that are no better known. `None` with fewer than three
+    /// runs.
+    pub fn new(values: &'a [f64], within: f64, margin: f64, confidence: f64) -> Option<Self> {
+        let freedom = values.len().checked_sub(2).filter(|freedom| *freedom > 0)?;
+        let point = point(confidence, freedom);
+        Some(Self { values, within, margin, confidence, freedom, point })
+    }
+
+    /// Split before `first`; `None` without any run on a side.
+    pub fn at(&self, first: usize) -> Option<Step> {
+        let Self { values, confidence, freedom, .. } = *self;
+        if first == 0 || first >= values.len() {
+            return None;
+        }
+        let (before, after) = values.split_at(first);
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let squares =
+            |part: &[f64], mean: f64| part.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        let (low, high) = (mean(before), mean(after));
+        let left = squares(before, low) + squares(after, high);
+        let variance = (left / freedom as f64).max(self.within);
+        let each = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
+        let error = (variance * each).sqrt();
+        let difference = high - low;
+        let beyond = (difference.abs() - self.margin).max(0.0);
+        let half = error * self.point;
+        let interval = Interval { low: difference - half, high: difference + half, confidence };
+        Some(Step { first, difference, interval, error, beyond, freedom, left })
+    }
 }
 
 /// The most likely of some places, and between which two of them the step lies at 95 %.
@@ -115,13 +144,17 @@ mod tests {
     #[test]
     fn a_step_is_placed() {
         let values = [1.0, 1.02, 0.99, 1.01, 1.3, 1.31, 1.29];
-        let steps: Vec<Step> =
-            (1..7).filter_map(|first| at(&values, first, 0.0, 0.01, 0.95)).collect();
+        let splits = |values| Splits::new(values, 0.0, 0.01, 0.95);
+        let all = splits(&values).expect("runs");
+        let steps: Vec<Step> = (1..7).filter_map(|first| all.at(first)).collect();
         let (step, earliest, latest) = most_likely(&steps, values.len()).expect("runs");
         assert_eq!((step.first, earliest, latest), (4, 4, 4));
-        assert!(step.p < 1e-5 && step.interval.low > 0.25 && step.interval.high < 0.35, "{step:?}");
-        assert!(at(&values[..2], 1, 0.0, 0.01, 0.95).is_none());
-        let same = at(&[2.0; 5], 2, 0.0, 0.01, 0.95).expect("runs");
-        assert!(same.p > 0.999 && same.difference.abs() < 1e-12);
+        assert!(
+            step.p() < 1e-5 && step.interval.low > 0.25 && step.interval.high < 0.35,
+            "{step:?}"
+        );
+        assert!(splits(&values[..2]).is_none());
+        let same = splits(&[2.0; 5]).and_then(|runs| runs.at(2)).expect("runs");
+        assert!(same.p() > 0.999 && same.difference.abs() < 1e-12);
     }
 }

@@ -9,6 +9,7 @@ mod attribution;
 mod baseline;
 mod blocks;
 pub(crate) mod cells;
+mod comparable;
 mod doing;
 mod label;
 mod plan;
@@ -31,11 +32,12 @@ pub use attribution::Attribution;
 pub use baseline::Baseline;
 pub use blocks::per_block;
 pub use cells::{Better, better, is_compared};
+pub use comparable::{Comparable, Kinds, subjects};
 pub use doing::{Doing, Path, whose};
 pub use label::metric_label;
 pub use plan::{before_start, decidable};
 pub use question::Blocking;
-pub use trend::{Cable, FEWEST_RUNS, Member, Moved, Place, Series, Trend, trend};
+pub use trend::{Cable, FEWEST_RUNS, Moved, Place, Series, Trend, Trends};
 pub use worth::{Operation, Worth};
 
 use attribution::Measured;
@@ -64,8 +66,8 @@ pub struct Side<'a> {
     pub level: Option<Level<'a>>,
     /// The run's figures.
     pub figures: &'a [Figure],
-    /// Those of each block alone; empty where the run has no blocks.
-    pub blocks: &'a [Vec<Figure>],
+    /// The same as comparisons need them, with those of each block.
+    pub comparable: &'a Comparable,
 }
 
 /// A factor of a campaign at one of its levels.

@@ -38,37 +38,59 @@ pub struct LeftOut {
     pub first: String,
 }
 
-impl TrialAccount {
-    /// Of these trials.
-    pub fn of<'r>(records: impl IntoIterator<Item = &'r (Trial, TrialRecord)>) -> Self {
-        let mut account = Self::default();
-        let mut reasons: BTreeMap<(&'static str, String), LeftOut> = BTreeMap::new();
-        let mut note = |outcome, reason: String, label: &str| {
-            let key = (outcome, reason.clone());
-            let first = label.to_owned();
-            let left = LeftOut { outcome, reason, trials: 0, first };
-            reasons.entry(key).or_insert(left).trials += 1;
-        };
-        for (trial, record) in records {
-            match &record.outcome {
-                Outcome::Valid => account.valid += 1,
-                Outcome::Invalid { reasons } => {
-                    account.invalid += 1;
-                    for one in reasons {
-                        note("invalid", kind_of(one), &trial.label);
-                    }
-                }
-                Outcome::Failed { reason } => {
-                    account.failed += 1;
-                    note("failed", reason.clone(), &trial.label);
+/// Trials counted one at a time.
+#[derive(Debug, Clone, Default)]
+pub struct Accounting {
+    valid: u64,
+    invalid: u64,
+    failed: u64,
+    reasons: BTreeMap<(&'static str, String), LeftOut>,
+}
+
+impl Accounting {
+    /// Counts a trial.
+    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        match &record.outcome {
+            Outcome::Valid => self.valid += 1,
+            Outcome::Invalid { reasons } => {
+                self.invalid += 1;
+                for one in reasons {
+                    self.note("invalid", kind_of(one), &trial.label, 1);
                 }
             }
+            Outcome::Failed { reason } => {
+                self.failed += 1;
+                self.note("failed", reason.clone(), &trial.label, 1);
+            }
         }
-        account.reasons = reasons.into_values().collect();
-        account.reasons.sort_by_key(|left| std::cmp::Reverse(left.trials));
-        account
     }
 
+    /// Counts another's trials behind its own.
+    pub fn merge(&mut self, other: &Self) {
+        self.valid += other.valid;
+        self.invalid += other.invalid;
+        self.failed += other.failed;
+        for left in other.reasons.values() {
+            self.note(left.outcome, left.reason.clone(), &left.first, left.trials);
+        }
+    }
+
+    fn note(&mut self, outcome: &'static str, reason: String, label: &str, trials: u64) {
+        let left = self.reasons.entry((outcome, reason.clone()));
+        let new = || LeftOut { outcome, reason, trials: 0, first: label.to_owned() };
+        left.or_insert_with(new).trials += trials;
+    }
+
+    /// What they come to.
+    pub fn account(&self) -> TrialAccount {
+        let mut reasons: Vec<LeftOut> = self.reasons.values().cloned().collect();
+        reasons.sort_by_key(|left| std::cmp::Reverse(left.trials));
+        let Self { valid, invalid, failed, .. } = *self;
+        TrialAccount { valid, invalid, failed, reasons }
+    }
+}
+
+impl TrialAccount {
     /// All of them.
     pub const fn trials(&self) -> u64 {
         self.valid + self.invalid + self.failed

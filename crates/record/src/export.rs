@@ -24,7 +24,7 @@ use trial::{Trial, TrialRecord};
 
 use crate::exposition;
 use crate::run::RunMeta;
-pub use flent::{FlentError, flent};
+pub use flent::{FlentError, FlentTrial, flent};
 pub use markdown::markdown;
 use parquet::Column;
 
@@ -185,19 +185,29 @@ fn compressed(histogram: &Histogram) -> String {
     BASE64.encode([&COOKIE.to_be_bytes()[..], &length.to_be_bytes(), &packed].concat())
 }
 
-/// Round trips of the valid trials, merged over blocks: `name<tab>base64` a line.
-pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
-    let mut merged: BTreeMap<String, Histogram> = BTreeMap::new();
-    for (trial, record) in records.iter().filter(|(_, record)| record.outcome.is_valid()) {
+/// Round trips of the valid trials, merged over blocks.
+#[derive(Debug, Default)]
+pub struct Histograms(BTreeMap<String, Histogram>);
+
+impl Histograms {
+    /// Adds a trial's.
+    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        if !record.outcome.is_valid() {
+            return;
+        }
         for flow in &record.flows {
             if let FlowRecord::Echo(echo) = flow {
                 let path = trial.path.as_str();
-                merged.entry(format!("{} {path}", trial.label)).or_default().merge(&echo.rtt);
+                self.0.entry(format!("{} {path}", trial.label)).or_default().merge(&echo.rtt);
             }
         }
     }
-    merged.iter().fold(String::new(), |mut out, (name, histogram)| {
-        let _ = writeln!(out, "{name}\t{}", compressed(histogram));
-        out
-    })
+
+    /// `name<tab>base64` a line.
+    pub fn lines(&self) -> String {
+        self.0.iter().fold(String::new(), |mut out, (name, histogram)| {
+            let _ = writeln!(out, "{name}\t{}", compressed(histogram));
+            out
+        })
+    }
 }

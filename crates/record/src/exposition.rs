@@ -191,21 +191,40 @@ pub fn figures(run: &RunMeta, figures: &[Figure]) -> Vec<Family> {
 }
 
 /// A run's round trips, merged over the valid trials of each label and path.
-pub fn distributions(run: &RunMeta, records: &[(Trial, TrialRecord)]) -> Family {
-    let mut merged: BTreeMap<(&str, &str), Histogram> = BTreeMap::new();
-    for (trial, record) in records.iter().filter(|(_, record)| record.outcome.is_valid()) {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RoundTrips(BTreeMap<(String, String), Histogram>);
+
+impl RoundTrips {
+    /// Adds a trial's.
+    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        if !record.outcome.is_valid() {
+            return;
+        }
         for flow in &record.flows {
             if let FlowRecord::Echo(echo) = flow {
-                let key = (trial.label.as_str(), trial.path.as_str());
-                merged.entry(key).or_insert_with(Histogram::growing).merge(&echo.rtt);
+                let key = (trial.label.clone(), trial.path.as_str().to_owned());
+                self.0.entry(key).or_insert_with(Histogram::growing).merge(&echo.rtt);
             }
         }
     }
-    let mut family = names::ROUND_TRIP.family();
-    for ((label, path), histogram) in merged {
-        family.distribution(&[&run.id, &run.topology.name, label, path], &histogram);
+
+    /// As a family of a run's.
+    pub fn family(&self, run: &RunMeta) -> Family {
+        let mut family = names::ROUND_TRIP.family();
+        for ((label, path), histogram) in &self.0 {
+            family.distribution(&[&run.id, &run.topology.name, label, path], histogram);
+        }
+        family
     }
-    family
+
+    /// Label, path and histogram of each, as a journal keeps them.
+    pub(crate) fn listed(&self) -> Vec<(&str, &str, &Histogram)> {
+        self.0.iter().map(|((label, path), own)| (label.as_str(), path.as_str(), own)).collect()
+    }
+
+    pub(crate) fn from_listed(all: Vec<(String, String, Histogram)>) -> Self {
+        Self(all.into_iter().map(|(label, path, own)| ((label, path), own)).collect())
+    }
 }
 
 /// A run itself, with the version that measured it.

@@ -104,11 +104,6 @@ impl<'a> Journal<'a> {
         self.resume_point
     }
 
-    /// Every trial of the run so far with its record, in the order they ran.
-    pub fn records(&self) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
-        self.store.records(&self.run)
-    }
-
     /// Runs it. What it does to a device is noted for as long as it may be done: whoever goes on
     /// with this run has to undo it first, however it breaks off.
     fn run_noted(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {

@@ -18,9 +18,9 @@ mod svg;
 pub mod text;
 mod words;
 
-pub use accounting::{LeftOut, TrialAccount};
+pub use accounting::{Accounting, LeftOut, TrialAccount};
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
-pub use report::{Preface, ReportError, ReportInput};
+pub use report::{Preface, ReportError, ReportInput, TrialTotals};
 pub use rows::figures_json;
 pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue, is_run_id};
 pub use store::{BegunDeed, Merged, Store, StoreError};

@@ -32,6 +32,7 @@ mod subject;
 pub mod sweep;
 mod switching;
 mod tcp;
+mod totals;
 pub mod trend;
 mod trials;
 mod variance;
@@ -39,18 +40,18 @@ pub mod watch;
 
 use std::collections::BTreeSet;
 
-use method::StudySpec;
-use method::acceptance::Acceptance;
-use page::{Answer, Figure, Page, Section};
-use trial::{Trial, TrialRecord};
-
 use crate::accounting::TrialAccount;
 use crate::run::RunMeta;
 use crate::text::Screen;
 use crate::{text, words};
+use method::StudySpec;
+use method::acceptance::Acceptance;
+use method::comparison::Comparable;
+use page::{Answer, Figure, Page, Section};
 
 pub use html::{Preface, ReportError};
 pub use switching::{is_of_pattern, wording as switch_wording};
+pub use totals::TrialTotals;
 
 /// What the report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -59,13 +60,15 @@ pub struct ReportInput<'a> {
     pub meta: &'a RunMeta,
     /// Its figures.
     pub figures: &'a [Figure],
-    /// Its trials, in the order they ran.
-    pub records: &'a [(Trial, TrialRecord)],
+    /// What its trials come to.
+    pub trials: &'a TrialTotals,
+    /// Of a campaign: its figures block by block, where they can be told.
+    pub comparable: Option<&'a Comparable>,
 }
 
 /// Where the frames died that devices lost, a sentence a device that counts.
-pub fn books(records: &[(Trial, TrialRecord)]) -> Vec<String> {
-    books::sentences(records)
+pub fn books(trials: &TrialTotals) -> Vec<String> {
+    books::sentences(&trials.books)
 }
 
 /// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.
@@ -123,10 +126,10 @@ pub fn text(run: &ReportInput<'_>, screen: Screen) -> String {
         told.sections
     } else {
         // Trials make pictures, and text has none.
-        of_studies("", &ReportInput { records: &[], ..*run })
+        of_studies("", &ReportInput { trials: &TrialTotals::default(), ..*run })
     };
     // Of a lab's own devices the page has it.
-    let books = books::told("", run.records).filter(|(said, _)| !said.is_empty());
+    let books = books::told("", &run.trials.books).filter(|(said, _)| !said.is_empty());
     let sections: Vec<Section> = match books {
         Some((said, section)) => {
             answers.extend(said);
@@ -165,13 +168,14 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         sections.extend(of_studies(&anchor, run));
         sections.extend(conformance::sections(&anchor, run));
     }
-    if let Some((said, section)) = books::told(&anchor, run.records) {
+    if let Some((said, section)) = books::told(&anchor, &run.trials.books) {
         answers.extend(said);
         sections.push(section);
     }
-    sections.extend(devices::section(&anchor, run.records));
+    sections.extend(devices::section(&anchor, &run.trials.devices));
     sections.extend(caveats::section(&anchor, run.figures));
-    sections.extend(trials::section(&anchor, run.records));
+    let account = run.trials.account();
+    sections.extend(trials::section(&anchor, &run.trials.sums, &account));
     sections.push(conditions::section(&anchor, run));
     sections.extend(conditions::every_figure(&anchor, run.figures));
     Page {
@@ -182,7 +186,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
             words::moment(meta.created_unix_ns),
             meta.version
         ),
-        notes: meta.notes.iter().cloned().chain(left_out(run.records)).collect(),
+        notes: meta.notes.iter().cloned().chain(left_out(&account)).collect(),
         answers,
         picture: picture::picture(&meta.topology),
         sections,
@@ -194,8 +198,7 @@ const NO_FIGURE: &str =
     "There is no figure to state: no study finished with a valid trial. The trials below say why.";
 
 /// Why trials were left out, where so many were that a reader should know at once.
-fn left_out(records: &[(Trial, TrialRecord)]) -> Option<String> {
-    let account = TrialAccount::of(records);
+fn left_out(account: &TrialAccount) -> Option<String> {
     let many = account.failed > 0 || account.valid < account.invalid;
     account.in_words().filter(|_| many)
 }
@@ -214,20 +217,17 @@ fn alone(figures: &[Figure]) -> Vec<Figure> {
 fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     let mut sections = Vec::new();
     let figures = alone(&reading::of_studies(run.figures));
-    let records = storage::other_trials(switching::other_trials(run));
-    let records = failover::other_trials(records);
-    let records = tcp::other_trials(&run.meta.studies, records);
-    let others = ReportInput { figures: &figures, records: &records, ..*run };
-    sections.extend(latency::section(anchor, &figures, &records));
+    let (trials, others) = (run.trials, ReportInput { figures: &figures, ..*run });
+    sections.extend(latency::section(anchor, &figures, &trials.latency));
     sections.extend(forwarding::section(anchor, &others));
-    sections.extend(buffer::section(anchor, &figures, &records));
+    sections.extend(buffer::section(anchor, &figures, trials.buffer.trials()));
     sections.extend(buffer::depth::section(anchor, &figures));
     sections.extend(fabric::section(anchor, &figures));
-    sections.extend(tcp::section(anchor, run.figures, run.records));
-    sections.extend(failover::section(anchor, run.figures, run.records));
+    sections.extend(tcp::section(anchor, run.figures, trials.tcp.trials()));
+    sections.extend(failover::section(anchor, run.figures, trials.failover.trials()));
     sections.extend(switching::section(anchor, run.figures));
     sections.extend(storage::section(anchor, run.figures));
-    sections.extend(streams::section(anchor, &figures, &records));
+    sections.extend(streams::section(anchor, &figures, &trials.streams));
     sections.extend(imported::section(anchor, run.figures));
     sections
 }

@@ -1,13 +1,15 @@
 //! The store: one SQLite file that holds runs and their trials, each trial in its own transaction.
 //!
-//! Owns the file, its schema and every SQL statement. Figures are not kept: they are a pure
-//! function of the records. Never decides which trial comes next; that is the study's.
+//! Owns the file, its schema and every SQL statement. Figures are a pure function of the records;
+//! those of finished runs are kept as a copy that counts for one method only. Never decides which
+//! trial comes next; that is the study's.
 
 mod begun;
 mod copied;
 mod error;
 mod gathered;
 mod guarded;
+mod kept;
 mod listed;
 mod merged;
 mod packed;
@@ -32,7 +34,9 @@ use crate::run::{RunMeta, RunStatus};
 pub use begun::BegunDeed;
 pub use error::StoreError;
 use guarded::Guarded;
+pub use kept::{KeptFigures, METHOD};
 pub use merged::{MERGED, Merged};
+pub use trials::StoredRecords;
 #[cfg(test)]
 use trials::hash_hex;
 pub use watches::WATCH;
@@ -47,6 +51,8 @@ pub struct Store {
     db: Guarded,
     /// Of the run that was asked for last: what its packed trials have in common.
     dictionary: RefCell<Option<(String, Rc<str>)>>,
+    /// Of the runs whose kept figures were asked for.
+    kinds: RefCell<kept::KnownKinds>,
 }
 
 /// A store that nothing outlives.
@@ -175,7 +181,12 @@ impl Store {
     }
 
     fn over(path: &Path, db: Guarded) -> Self {
-        Self { path: path.to_owned(), db, dictionary: RefCell::new(None) }
+        Self {
+            path: path.to_owned(),
+            db,
+            dictionary: RefCell::default(),
+            kinds: RefCell::default(),
+        }
     }
 
     /// The same, called so in errors: a copy by its original's name.
@@ -283,11 +294,15 @@ impl Store {
             RunStatus::Failed { reason } => Some(reason),
             _ => None,
         };
-        let sql = "UPDATE run SET status = ?2, status_reason = ?3 WHERE id = ?1";
-        let changed = self
-            .db
-            .execute(sql, params![run, status.as_str(), reason])
-            .map_err(|e| self.write_error(format!("status of run {run}"), e))?;
+        let set = || -> rusqlite::Result<usize> {
+            let tx = self.db.unchecked_transaction()?;
+            kept::forget(&tx, run)?;
+            let sql = "UPDATE run SET status = ?2, status_reason = ?3 WHERE id = ?1";
+            let changed = tx.execute(sql, params![run, status.as_str(), reason])?;
+            tx.commit()?;
+            Ok(changed)
+        };
+        let changed = set().map_err(|e| self.write_error(format!("status of run {run}"), e))?;
         self.found(changed, run)
     }
 

@@ -16,6 +16,7 @@ mod examples;
 mod exit;
 mod export;
 mod failure;
+mod figures;
 mod import;
 mod journals;
 mod junit;

@@ -21,7 +21,7 @@ pub use flow::*;
 pub use futile::Futile;
 pub use other_traffic::{OtherTraffic, other_traffic};
 pub use record::{FlowRecord, Outcome, TrialRecord};
-pub use recorded::{PlanChanged, Recorded};
+pub use recorded::{BlockIndex, PlanChanged, Recorded, Records, Unread};
 pub use testbed::{Observed, Result, Testbed, TestbedError};
 pub use topology::{PortRef, Topology};
 pub use trial::*;

@@ -1,46 +1,58 @@
 //! A run's figures block by block: its studies asked again, for one block, over what that block
 //! recorded.
 //!
-//! Never runs a trial, and never splits what one block can't answer: a search has no blocks.
-
-use std::collections::BTreeMap;
+//! Never runs a trial, never holds more than one record, and never splits what one block can't
+//! answer: a search has no blocks.
 
 use crate::study::StudySpec;
 use page::{Figure, Key};
-use trial::{Recorded, TestbedError, Topology, Trial, TrialRecord};
+use trial::{BlockIndex, Recorded, Records, TestbedError, Topology};
 
-/// The figures of each block of a run, in the blocks' order; those that need all blocks at once,
-/// such as a search's, are in none.
+use super::Comparable;
+
+/// Adds to a run's figures those of each of its blocks, in the blocks' order; those that need all
+/// blocks at once, such as a search's, are in none.
 pub fn per_block(
     studies: &[StudySpec],
     topology: &Topology,
-    records: &[(Trial, TrialRecord)],
-    seed: u64,
-) -> Result<Vec<Vec<Figure>>, TestbedError> {
-    let mut by_block: BTreeMap<u32, Vec<(Trial, &TrialRecord)>> = BTreeMap::new();
-    for (trial, record) in records {
-        let first = Trial { block: 0, ..trial.clone() };
-        by_block.entry(trial.block).or_default().push((first, record));
-    }
-    let mut blocks: Vec<Vec<Figure>> = Vec::new();
+    records: &dyn Records,
+    (figures, seed): (&[Figure], u64),
+) -> Result<Comparable, TestbedError> {
+    let mut comparable = Comparable::of_figures(figures);
+    let mut index = None;
     for study in studies {
         if let StudySpec::Campaign(spec) = study {
+            let first = comparable.count();
             let mut again = Recorded::in_order(topology, records);
-            blocks.extend(spec.per_block(&mut again, seed)?);
+            spec.per_block(&mut again, seed, &mut |block, figures| {
+                comparable.add(first + block, figures);
+            })?;
             continue;
         }
         if let StudySpec::Imported(spec) = study {
+            let mut blocks = vec![Vec::new(); comparable.count()];
             spread(&mut blocks, &spec.figures);
+            for (block, figures) in blocks.iter().enumerate() {
+                comparable.add(block, figures);
+            }
             continue;
         }
         let Some((alone, count)) = study.in_one_block() else { continue };
-        blocks.resize_with(blocks.len().max(count as usize), Vec::new);
-        for (block, figures) in blocks.iter_mut().enumerate().take(count as usize) {
-            let recorded = by_block.get(&(block as u32)).map_or(&[][..], Vec::as_slice);
-            figures.extend(alone.run(&mut Recorded::any_order(topology, recorded), seed)?);
+        comparable.make_room(count as usize);
+        let index = match &mut index {
+            Some(index) => &*index,
+            none => {
+                let unread =
+                    |cause| TestbedError::NotReplayed { label: study.name().to_owned(), cause };
+                &*none.insert(BlockIndex::of(records).map_err(unread)?)
+            }
+        };
+        for block in 0..count {
+            let mut recorded = Recorded::within_block(topology, records, index, block);
+            comparable.add(block as usize, &alone.run(&mut recorded, seed)?);
         }
     }
-    Ok(blocks)
+    Ok(comparable)
 }
 
 /// What other tools measured: each output that tells the same thing again is another block of it.

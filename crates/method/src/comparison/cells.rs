@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Side, label};
+use super::{Comparable, Side, label};
 use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 /// Which of two values is the better.
@@ -54,7 +54,7 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
 /// are never part of a case either.
-const NOT_THE_CASE: [Key; 36] = [
+pub(super) const NOT_THE_CASE: [Key; 36] = [
     Key::Study,
     Key::From,
     Key::To,
@@ -119,16 +119,50 @@ pub(super) struct Values {
     bypass: BTreeMap<Case, Cell>,
 }
 
+/// Where a kind of figure belongs, of one side.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    is_bypass: bool,
+    pub(super) case: Case,
+    pub(super) conditions: Conditions,
+}
+
+/// Where each kind of figure belongs on a side; none of those that are another's.
+pub(super) fn places(side: &Side<'_>) -> Vec<Option<Place>> {
+    let place = |kind: &Figure| {
+        let is_bypass = match whose(side, kind) {
+            Whose::Subject => false,
+            Whose::Bypass => true,
+            Whose::Another => return None,
+        };
+        let conditions = shared_of(side, kind);
+        Some(Place { is_bypass, case: case(kind, &conditions), conditions })
+    };
+    side.comparable.kinds.figures.iter().map(place).collect()
+}
+
 impl Values {
     /// Of the run's figures, and of each block's where the run has blocks.
     pub(super) fn of(side: &Side<'_>) -> Self {
+        Self::placed(side.comparable, &places(side))
+    }
+
+    /// The same with the places known.
+    pub(super) fn placed(comparable: &Comparable, places: &[Option<Place>]) -> Self {
         let mut values = Self::default();
-        for figure in side.figures {
-            values.take(side, figure, None);
+        let mut take = |kind: u32, value: f64, block: Option<usize>| {
+            if let Some(place) = &places[kind as usize] {
+                values.take((&comparable.kinds.figures[kind as usize], place), value, block);
+            }
+        };
+        for (kind, value) in &comparable.whole {
+            if let Some(value) = value {
+                take(*kind, *value, None);
+            }
         }
-        for (block, figures) in side.blocks.iter().enumerate() {
-            for figure in figures {
-                values.take(side, figure, Some(block));
+        for (block, figures) in comparable.blocks.iter().enumerate() {
+            for (kind, value) in figures {
+                take(*kind, *value, Some(block));
             }
         }
         values
@@ -171,25 +205,22 @@ impl Values {
         self.bypass.get(case)
     }
 
-    fn take(&mut self, side: &Side<'_>, figure: &Figure, block: Option<usize>) {
-        let (Some(value), true) = (figure.value, is_compared(figure)) else { return };
-        let into = match whose(side, figure) {
-            Whose::Subject => &mut self.device,
-            Whose::Bypass => &mut self.bypass,
-            Whose::Another => return,
-        };
-        let conditions = shared_of(side, figure);
-        let case = case(figure, &conditions);
-        if block.is_none() && !into.contains_key(&case) && !self.order.contains(&case) {
-            self.order.push(case.clone());
+    fn take(&mut self, (kind, place): (&Figure, &Place), value: f64, block: Option<usize>) {
+        let into = if place.is_bypass { &mut self.bypass } else { &mut self.device };
+        if !into.contains_key(&place.case) {
+            if block.is_none() && !self.order.contains(&place.case) {
+                self.order.push(place.case.clone());
+            }
+            let cell = Cell {
+                blocks: BTreeMap::new(),
+                quantile: kind.quantile,
+                unit: kind.unit,
+                conditions: place.conditions.clone(),
+                verdict: kind.verdict,
+            };
+            into.insert(place.case.clone(), cell);
         }
-        let cell = into.entry(case).or_insert_with(|| Cell {
-            blocks: BTreeMap::new(),
-            quantile: figure.quantile,
-            unit: figure.unit,
-            conditions,
-            verdict: figure.verdict,
-        });
+        let Some(cell) = into.get_mut(&place.case) else { return };
         match block {
             // The run's own value stands for its only block until there are blocks.
             None => drop(cell.blocks.insert(WHOLE, value)),

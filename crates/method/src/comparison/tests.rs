@@ -2,7 +2,7 @@
 
 use measure::comparison::Decision;
 
-use super::{Baseline, Compared, MARGIN, Side, compare};
+use super::{Baseline, Comparable, Compared, MARGIN, Side, compare};
 use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
@@ -54,16 +54,20 @@ fn two_runs(ours: &[Vec<Figure>], theirs: &[Vec<Figure>]) -> Compared {
 }
 
 fn two_runs_within(ours: &[Vec<Figure>], theirs: &[Vec<Figure>], margin: f64) -> Compared {
-    let side =
-        |name, blocks| Side { name, run: name, subject: None, level: None, figures: &[], blocks };
-    let (one, other) = (with_figures(ours), with_figures(theirs));
-    let subject = Side { figures: &one, ..side("new", ours) };
-    compare(&subject, &Side { figures: &other, ..side("old", theirs) }, margin)
+    let [one, other] = [ours, theirs].map(|blocks| {
+        let figures = with_figures(blocks);
+        (Comparable::new(&figures, blocks), figures)
+    });
+    let [subject, reference] = [("new", &one), ("old", &other)].map(|(name, (blocks, figures))| {
+        Side { name, run: name, subject: None, level: None, figures, comparable: blocks }
+    });
+    compare(&subject, &reference, margin)
 }
 
 /// The first of these devices of a run against the second.
 fn two_devices(blocks: &[Vec<Figure>], names: [&str; 2], margin: f64) -> Compared {
     let figures = with_figures(blocks);
+    let comparable = Comparable::new(&figures, blocks);
     let [own, other] = names.map(|d| Subject { device: d.to_owned(), variant: None });
     let side = |name, subject| Side {
         name,
@@ -71,7 +75,7 @@ fn two_devices(blocks: &[Vec<Figure>], names: [&str; 2], margin: f64) -> Compare
         subject: Some(subject),
         level: None,
         figures: &figures,
-        blocks,
+        comparable: &comparable,
     };
     compare(&side(names[0], &own), &side(names[1], &other), margin)
 }

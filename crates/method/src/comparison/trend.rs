@@ -6,28 +6,22 @@
 //! figure the clearest step is told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use measure::comparison::{CONFIDENCE, Decision, ERROR};
 use measure::quantile::median;
-use measure::step::{self, Step};
+use measure::step::{self, Splits, Step};
 use measure::{Interval, comparison::Scale};
 use page::{Conditions, Metric, Unit};
 use serde::Serialize;
+use trial::Subject;
 
-use super::cells::{Better, Case, Cell, Values, better};
-use super::{Side, label};
+use super::cells::{self, Better, Case, Cell, Place as At, Values, better};
+use super::{Comparable, Kinds, Side, label};
 
 /// Fewer runs tell nothing: two of them define no noise that a third could be held against.
 pub const FEWEST_RUNS: usize = 4;
-
-/// One device of one run, in its place among the runs.
-#[derive(Debug, Clone, Copy)]
-pub struct Member<'a> {
-    /// Of [`Trend::runs`].
-    pub run: usize,
-    /// Its figures.
-    pub side: Side<'a>,
-}
 
 /// One of the runs, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -162,39 +156,90 @@ impl Trend {
 /// What two series have to share to be one: the device, and the case.
 type Key = (Option<String>, Case);
 
-/// A figure's cells, the device's and the direct cable's, by run.
-#[derive(Default)]
+/// A figure's values in each block, the device's and the direct cable's, by run in their order.
+#[derive(Debug)]
 struct Cells {
-    own: BTreeMap<usize, Cell>,
-    cable: BTreeMap<usize, Cell>,
+    quantile: Option<f64>,
+    unit: Unit,
+    conditions: Conditions,
+    own: Vec<(usize, Box<[f64]>)>,
+    cable: Vec<(usize, Box<[f64]>)>,
 }
 
-/// Over the runs; `margin` is what does not matter, as a share. Where `names` of neighbouring runs
-/// are the same, as of one release, nothing can have moved between them.
-pub fn trend(runs: Vec<Place>, members: &[Member<'_>], margin: f64) -> Trend {
-    let mut order: Vec<Key> = Vec::new();
-    let mut all: BTreeMap<Key, Cells> = BTreeMap::new();
-    for member in members {
-        let values = Values::of(&member.side);
-        let subject = member.side.subject.map(|_| member.side.name.to_owned());
+/// Runs of one kind, of one device: where each kind of figure belongs.
+type Known = (Arc<Kinds>, Option<Subject>, Rc<[Option<At>]>);
+
+/// A list of runs, taken one at a time: of each no more than its compared numbers stays.
+#[derive(Debug, Default)]
+pub struct Trends {
+    runs: Vec<Place>,
+    order: Vec<Key>,
+    all: BTreeMap<Key, Cells>,
+    /// The newest few: runs of one plan have the same kinds of figures.
+    known: Vec<Known>,
+}
+
+/// So many kinds of runs are known at a time.
+const MOST_KNOWN: usize = 16;
+
+impl Trends {
+    /// Begins the next run; runs come oldest first.
+    pub fn begin(&mut self, run: Place) {
+        self.runs.push(run);
+    }
+
+    /// Takes the figures of one device of the run that was begun last, or of the only one where
+    /// `subject` is none. `name` is what the device is called.
+    pub fn take(&mut self, name: &str, subject: Option<&Subject>, comparable: &Comparable) {
+        let Some(run) = self.runs.len().checked_sub(1) else { return };
+        let places = self.places(subject, comparable);
+        let values = Values::placed(comparable, &places);
+        let subject = subject.map(|_| name.to_owned());
         for case in values.cases() {
             let Some(own) = values.device(case) else { continue };
             let key = (subject.clone(), case.clone());
-            if !all.contains_key(&key) {
-                order.push(key.clone());
-            }
-            let cells = all.entry(key).or_default();
-            cells.own.insert(member.run, own.clone());
-            cells.cable.extend(values.bypass(case).map(|cell| (member.run, cell.clone())));
+            let cells = self.all.entry(key).or_insert_with_key(|key| {
+                self.order.push(key.clone());
+                Cells {
+                    quantile: own.quantile,
+                    unit: own.unit,
+                    conditions: own.conditions.clone(),
+                    own: Vec::new(),
+                    cable: Vec::new(),
+                }
+            });
+            let blocks = |cell: &Cell| (run, cell.blocks.values().copied().collect());
+            cells.own.push(blocks(own));
+            cells.cable.extend(values.bypass(case).map(blocks));
         }
     }
-    let devices: BTreeSet<Option<String>> = order.iter().map(|key| key.0.clone()).collect();
-    let several = devices.len() > 1;
-    let of = |key: &Key| series((key, several), &all[key], &runs, margin);
-    let mut found: Vec<(Series, f64)> = order.iter().filter_map(of).collect();
-    decide(&mut found);
-    let series = found.into_iter().map(|(series, _)| series).collect();
-    Trend { runs, series, margin }
+
+    fn places(&mut self, subject: Option<&Subject>, comparable: &Comparable) -> Rc<[Option<At>]> {
+        let known = self.known.iter().find(|(kinds, of, _)| {
+            of.as_ref() == subject && (Arc::ptr_eq(kinds, &comparable.kinds))
+        });
+        if let Some((.., places)) = known {
+            return places.clone();
+        }
+        let side = Side { name: "", run: "", subject, level: None, figures: &[], comparable };
+        let places: Rc<[Option<At>]> = cells::places(&side).into();
+        self.known.truncate(MOST_KNOWN - 1);
+        self.known.insert(0, (comparable.kinds.clone(), subject.cloned(), places.clone()));
+        places
+    }
+
+    /// What is said of all of them; `margin` is what does not matter, as a share. Where names of
+    /// neighbouring runs are the same, as of one release, nothing can have moved between them.
+    pub fn found(self, margin: f64) -> Trend {
+        let Self { runs, order, all, .. } = self;
+        let devices: BTreeSet<&Option<String>> = order.iter().map(|key| &key.0).collect();
+        let several = devices.len() > 1;
+        let of = |key: &Key| series((key, several), &all[key], &runs, margin);
+        let mut found: Vec<(Series, f64)> = order.iter().filter_map(of).collect();
+        decide(&mut found);
+        let series = found.into_iter().map(|(series, _)| series).collect();
+        Trend { runs, series, margin }
+    }
 }
 
 /// A figure over its runs, and the chance of its clearest step with all places allowed for.
@@ -204,31 +249,33 @@ fn series(
     places: &[Place],
     margin: f64,
 ) -> Option<(Series, f64)> {
-    let first = cells.own.values().next()?;
     let better = better(key.1.metric)?;
-    if cells.own.len() < 2 || first.conditions.contains_key(&page::Key::Part) {
+    if cells.own.len() < 2 || cells.conditions.contains_key(&page::Key::Part) {
         return None;
     }
-    let runs: Vec<usize> = cells.own.keys().copied().collect();
-    let plain = Sample::of(cells.own.values(), Scale::Shift)?;
+    let runs: Vec<usize> = cells.own.iter().map(|(run, _)| *run).collect();
+    let own = || cells.own.iter().map(|(_, blocks)| &**blocks);
+    let plain = Sample::of(own(), Scale::Shift)?;
     let is_positive = plain.values.iter().all(|value| *value > 0.0);
     let scale = if is_positive { Scale::Ratio } else { Scale::Shift };
     let limit = match scale {
         Scale::Ratio => margin.ln_1p(),
         Scale::Shift => margin * median(&plain.values)?.abs(),
     };
-    let sample = if is_positive { Sample::of(cells.own.values(), scale)? } else { plain.clone() };
+    let sample = if is_positive { Sample::of(own(), scale)? } else { plain.clone() };
     let firsts: Vec<usize> =
         (1..runs.len()).filter(|at| places[runs[*at]].name != places[runs[at - 1]].name).collect();
-    let steps: Vec<Step> = firsts.iter().filter_map(|first| sample.split(*first, limit)).collect();
+    let splits = sample.splits(limit);
+    let at = |first: &usize| splits.as_ref()?.at(*first);
+    let steps: Vec<Step> = firsts.iter().filter_map(at).collect();
     let enough = runs.len() >= FEWEST_RUNS;
     let likely = step::most_likely(&steps, runs.len()).filter(|_| enough);
     let within = |step: &Step| step.interval.low >= -limit && step.interval.high <= limit;
     let is_same = enough && !steps.is_empty() && steps.iter().all(within);
     let back = |value: f64| if scale == Scale::Ratio { value.exp() } else { value };
-    let chance = likely.map_or(1.0, |(step, ..)| (step.p * steps.len() as f64).min(1.0));
+    let chance = likely.map_or(1.0, |(step, ..)| (step.p() * steps.len() as f64).min(1.0));
     let moved = likely.and_then(|(step, earliest, latest)| {
-        let own = plain.split(step.first, 0.0)?;
+        let own = plain.splits(0.0)?.at(step.first)?;
         let interval = step.interval;
         Some(Moved {
             since: runs[step.first],
@@ -245,9 +292,9 @@ fn series(
     let cable = moved.map_or(Cable::None, |moved| cable(cells, &runs, &moved));
     let series = Series {
         metric: key.1.metric,
-        quantile: first.quantile,
-        unit: first.unit,
-        conditions: first.conditions.clone(),
+        quantile: cells.quantile,
+        unit: cells.unit,
+        conditions: cells.conditions.clone(),
         subject: key.0.clone().filter(|_| several),
         better,
         values: plain.values,
@@ -279,11 +326,12 @@ fn decide(found: &mut [(Series, f64)]) {
 /// Whether the direct cable, in the same runs and split at the same place, may have moved by as
 /// much as the device did, in the figure's own unit.
 fn cable(cells: &Cells, runs: &[usize], moved: &Moved) -> Cable {
-    let beside: Vec<&Cell> = runs.iter().filter_map(|run| cells.cable.get(run)).collect();
+    // The cable has no run that the device has not.
+    let beside: Vec<&[f64]> = cells.cable.iter().map(|(_, blocks)| &**blocks).collect();
     let first = runs.iter().position(|run| *run == moved.since).unwrap_or(0);
     let split = Sample::of(beside.iter().copied(), Scale::Shift)
         .filter(|_| beside.len() == runs.len())
-        .and_then(|sample| sample.split(first, 0.0));
+        .and_then(|sample| sample.splits(0.0)?.at(first));
     let Some(split) = split else { return Cable::None };
     let most = split.interval.low.abs().max(split.interval.high.abs());
     let own = moved.difference_interval;
@@ -299,11 +347,11 @@ struct Sample {
 }
 
 impl Sample {
-    fn of<'a>(cells: impl Iterator<Item = &'a Cell>, scale: Scale) -> Option<Self> {
+    fn of<'a>(runs: impl Iterator<Item = &'a [f64]>, scale: Scale) -> Option<Self> {
         let (mut values, mut variances) = (Vec::new(), Vec::new());
-        for cell in cells {
+        for blocks in runs {
             let on_scale = |value: &f64| if scale == Scale::Ratio { value.ln() } else { *value };
-            let blocks: Vec<f64> = cell.blocks.values().map(on_scale).collect();
+            let blocks: Vec<f64> = blocks.iter().map(on_scale).collect();
             let value = median(&blocks)?;
             let n = blocks.len() as f64;
             let squares: f64 = blocks.iter().map(|block| (block - value).powi(2)).sum();
@@ -317,8 +365,8 @@ impl Sample {
         finite.then(|| Self { values, within: median(&variances).unwrap_or(0.0) })
     }
 
-    fn split(&self, first: usize, margin: f64) -> Option<Step> {
-        step::at(&self.values, first, self.within, margin, CONFIDENCE)
+    fn splits(&self, margin: f64) -> Option<Splits<'_>> {
+        Splits::new(&self.values, self.within, margin, CONFIDENCE)
     }
 }
 

@@ -16,7 +16,7 @@ use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::{Estimate, SpecProblem, StudySpec, Varied};
-use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
+use crate::comparison::{Comparable, Compared, Level as Of, MARGIN, Side, compare};
 use page::Figure;
 use trial::{Setting, Subject};
 use trial::{Testbed, TestbedError, Topology};
@@ -172,16 +172,20 @@ impl CampaignSpec {
         Ok(figures)
     }
 
-    /// Each block's figures alone, from a testbed that answers as it did.
+    /// Calls `hear` with each block and its figures alone, from a testbed that answers as it did.
     pub fn per_block(
         &self,
         testbed: &mut dyn Testbed,
         seed: u64,
-    ) -> Result<Vec<Vec<Figure>>, TestbedError> {
+        hear: &mut dyn FnMut(usize, &[Figure]),
+    ) -> Result<(), TestbedError> {
         let topology = testbed.topology().clone();
         let ran = self.carry_out(testbed, seed)?;
         let last = ran.iter().map(|one| one.block + 1).max().unwrap_or(0);
-        Ok((0..last).map(|block| figures::of_cells(self, &ran, Some(block), &topology)).collect())
+        for block in 0..last {
+            hear(block as usize, &figures::of_cells(self, &ran, Some(block), &topology));
+        }
+        Ok(())
     }
 
     /// Every level with the first of its factor, sizes excepted: they are cases of their own.
@@ -189,7 +193,7 @@ impl CampaignSpec {
         &self,
         run: &str,
         figures: &[Figure],
-        blocks: &[Vec<Figure>],
+        comparable: &Comparable,
     ) -> Vec<Compared> {
         let mut all = Vec::new();
         for factor in self.factors.iter().filter(|factor| !factor.is_size()) {
@@ -205,7 +209,7 @@ impl CampaignSpec {
                     subject: None,
                     level: of(&level.name),
                     figures,
-                    blocks,
+                    comparable,
                 };
                 let other = Side { name: &reference, level: of(&first.name), ..own };
                 all.push(compare(&own, &other, MARGIN));

@@ -469,15 +469,16 @@ mod campaigns {
         }
         let topology = model.topology().clone();
         let study = StudySpec::Campaign(Box::new(campaign));
-        let blocks = per_block(&[study], &topology, &records, 11).expect("in order");
-        assert_eq!(blocks.len(), 8);
+        let comparable =
+            per_block(&[study], &topology, &records, (&figures, 11)).expect("in order");
+        assert_eq!(comparable.count(), 8);
         let side = |level| Side {
             name: "a side",
             run: "one",
             subject: None,
             level: Some(Of { factor: "variant", level }),
             figures: &figures,
-            blocks: &blocks,
+            comparable: &comparable,
         };
         let compared = compare(&side("fast"), &side("plain"), MARGIN);
         // Median and tail, of each device.

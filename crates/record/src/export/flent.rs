@@ -7,7 +7,7 @@
 use measure::Nanos;
 use serde_json::{Map, Value, json};
 use trial::record::{BulkRecord, FlowRecord};
-use trial::{Bulk, FlowKind, Path};
+use trial::{Bulk, Flow, FlowKind, Path};
 use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
@@ -19,22 +19,42 @@ pub struct FlentError {
     run: String,
 }
 
+/// The trial that flent is shown.
+#[derive(Debug, Default)]
+pub struct FlentTrial(Option<(Trial, TrialRecord)>);
+
+impl FlentTrial {
+    /// Takes a trial, where it is the better one.
+    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        let is_bypass = |trial: &Trial| trial.path == Path::Bypass;
+        let is_better =
+            self.0.as_ref().is_none_or(|(known, _)| is_bypass(known) && !is_bypass(trial));
+        if is_better && record.outcome.is_valid() && streams(trial, record).is_some() {
+            self.0 = Some((trial.clone(), record.clone()));
+        }
+    }
+}
+
+fn streams<'a>(
+    trial: &'a Trial,
+    record: &'a TrialRecord,
+) -> Option<(&'a Flow, &'a Bulk, &'a BulkRecord)> {
+    trial.flows.iter().zip(&record.flows).find_map(|(flow, of)| match (&flow.kind, of) {
+        (FlowKind::Bulk(asked), FlowRecord::Bulk(bulk)) if !bulk.streams.is_empty() => {
+            Some((flow, asked, bulk))
+        }
+        _ => None,
+    })
+}
+
 /// The file's octets; flent reads it under any name that ends in `.flent`.
-pub fn flent(run: &RunMeta, records: &[(Trial, TrialRecord)]) -> Result<Vec<u8>, FlentError> {
-    let found = records.iter().filter(|(_, record)| record.outcome.is_valid()).filter_map(
-        |(trial, record)| {
-            let flows = trial.flows.iter().zip(&record.flows);
-            flows.into_iter().find_map(|(flow, of)| match (&flow.kind, of) {
-                (FlowKind::Bulk(asked), FlowRecord::Bulk(bulk)) if !bulk.streams.is_empty() => {
-                    Some((trial, record, flow.to.host.clone(), asked, bulk))
-                }
-                _ => None,
-            })
-        },
-    );
-    let (trial, record, host, asked, bulk) = found
-        .min_by_key(|(trial, ..)| trial.path == Path::Bypass)
-        .ok_or_else(|| FlentError { run: run.id.clone() })?;
+pub fn flent(run: &RunMeta, trial: &FlentTrial) -> Result<Vec<u8>, FlentError> {
+    let found = trial.0.as_ref().and_then(|(trial, record)| {
+        let (flow, asked, bulk) = streams(trial, record)?;
+        Some((trial, record, flow.to.host.clone(), asked, bulk))
+    });
+    let (trial, record, host, asked, bulk) =
+        found.ok_or_else(|| FlentError { run: run.id.clone() })?;
     let began = record.started_unix_ns as f64 / 1e9;
     let step = asked.interval.as_secs_f64();
     let series: Vec<(String, Vec<f64>)> = bulk

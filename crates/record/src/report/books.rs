@@ -21,10 +21,8 @@ use crate::words;
 /// So many doubts are told one by one.
 const MOST_DOUBTS: usize = 12;
 
-type Records = [(Trial, TrialRecord)];
-
 /// The books of all of a device's valid trials together.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 struct Sum {
     trials: u64,
     sent: u64,
@@ -36,12 +34,61 @@ struct Sum {
     reported: bool,
 }
 
+/// The books of a run, a trial at a time.
+#[derive(Debug, Default)]
+pub(super) struct Books {
+    sums: BTreeMap<Who, Sum>,
+    /// Each doubt once, by device, with how many trials had it.
+    doubts: BTreeMap<(String, String), u64>,
+    held: held::Held,
+}
+
+impl Books {
+    /// Adds a trial's.
+    pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        self.take_sum(trial, record);
+        self.held.take(trial, record);
+        for reading in &record.device.readings {
+            let each: BTreeSet<String> = reading.doubts.iter().map(doubt).collect();
+            for doubt in each {
+                *self.doubts.entry((reading.device.clone(), doubt)).or_default() += 1;
+            }
+        }
+    }
+
+    fn take_sum(&mut self, trial: &Trial, record: &TrialRecord) {
+        let is_across = trial.path == Path::Device && record.outcome.is_valid();
+        if !is_across || record.ports.iter().all(|port| port.side == Side::Tester) {
+            return;
+        }
+        let Some(books) = books::balance(trial, record).filter(|books| !books.mixed) else {
+            return;
+        };
+        let sum = self.sums.entry(Who::of_trial(trial)).or_default();
+        sum.trials += 1;
+        sum.sent +=
+            record.flows.iter().filter_map(trial::record::FlowRecord::frames_sent).sum::<u64>();
+        sum.lost += books.lost;
+        sum.unexplained += books.unexplained;
+        sum.contradicted += books.contradicted;
+        sum.reported |= record.ports.iter().any(|port| port.side == Side::Reported);
+        for Death { place, counter, frames } in books.deaths {
+            *sum.deaths.entry((place, counter)).or_default() += frames;
+        }
+    }
+
+    /// Of devices that told of their own ports, or lost something.
+    fn sums(&self) -> BTreeMap<&Who, &Sum> {
+        self.sums.iter().filter(|(_, sum)| sum.reported || sum.lost > 0).collect()
+    }
+}
+
 /// What there is to say of devices that told of themselves, and of each device that lost something
 /// where its frames died; nothing where no device counted.
-pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Section)> {
-    let sums = sums(records);
-    let doubts = doubts(records);
-    let held = held::told(records);
+pub(super) fn told(prefix: &str, books: &Books) -> Option<(Vec<Answer>, Section)> {
+    let sums = books.sums();
+    let doubts = &books.doubts;
+    let held = books.held.told();
     if sums.is_empty() && doubts.is_empty() && held.is_none() {
         return None;
     }
@@ -62,8 +109,8 @@ pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Sect
     if let Some(((device, doubt), trials)) = doubts.iter().max_by_key(|(_, trials)| **trials) {
         let trials = in_trials(*trials);
         answers.push(Answer::new(format!("The books of {device} stay open in {trials}: {doubt}.")));
-        let rows = doubts.into_iter().map(|((device, doubt), trials)| {
-            vec![Cell::text(device), Cell::text(doubt), Cell::number(words::count(trials))]
+        let rows = doubts.iter().map(|((device, doubt), trials)| {
+            vec![Cell::text(device), Cell::text(doubt), Cell::number(words::count(*trials))]
         });
         let caption = "What devices did not tell of trials: their books stay open.".to_owned();
         let head = ["device", "what", "trials"];
@@ -74,8 +121,8 @@ pub(super) fn told(prefix: &str, records: &Records) -> Option<(Vec<Answer>, Sect
 }
 
 /// A sentence a device.
-pub(super) fn sentences(records: &Records) -> Vec<String> {
-    sums(records).iter().map(|(who, sum)| sentence(who, sum)).collect()
+pub(super) fn sentences(books: &Books) -> Vec<String> {
+    books.sums().iter().map(|(who, sum)| sentence(who, sum)).collect()
 }
 
 /// The picture and the table of a device that lost something.
@@ -84,34 +131,6 @@ fn of_one(who: &Who, sum: &Sum) -> Vec<Block> {
     let deaths = sum.deaths.iter().map(|((place, _), frames)| (place, *frames));
     let picture = way::picture(&who.in_words(), deaths);
     vec![Block::Pictures(vec![picture]), Block::Table(table)]
-}
-
-fn sums(records: &Records) -> BTreeMap<Who, Sum> {
-    let mut sums: BTreeMap<Who, Sum> = BTreeMap::new();
-    let across = records
-        .iter()
-        .filter(|(trial, record)| trial.path == Path::Device && record.outcome.is_valid());
-    for (trial, record) in across {
-        if record.ports.iter().all(|port| port.side == Side::Tester) {
-            continue;
-        }
-        let Some(books) = books::balance(trial, record).filter(|books| !books.mixed) else {
-            continue;
-        };
-        let sum = sums.entry(Who::of_trial(trial)).or_default();
-        sum.trials += 1;
-        sum.sent +=
-            record.flows.iter().filter_map(trial::record::FlowRecord::frames_sent).sum::<u64>();
-        sum.lost += books.lost;
-        sum.unexplained += books.unexplained;
-        sum.contradicted += books.contradicted;
-        sum.reported |= record.ports.iter().any(|port| port.side == Side::Reported);
-        for Death { place, counter, frames } in books.deaths {
-            *sum.deaths.entry((place, counter)).or_default() += frames;
-        }
-    }
-    sums.retain(|_, sum| sum.reported || sum.lost > 0);
-    sums
 }
 
 fn sentence(who: &Who, sum: &Sum) -> String {
@@ -189,20 +208,6 @@ fn in_words(counter: &str) -> String {
         other => other,
     }
     .to_owned()
-}
-
-/// Each doubt once, with how many trials had it.
-fn doubts(records: &Records) -> BTreeMap<(String, String), u64> {
-    let mut said = BTreeMap::new();
-    for (_, record) in records {
-        for reading in &record.device.readings {
-            let each: BTreeSet<String> = reading.doubts.iter().map(doubt).collect();
-            for doubt in each {
-                *said.entry((reading.device.clone(), doubt)).or_default() += 1;
-            }
-        }
-    }
-    said
 }
 
 fn doubt(doubt: &ReadingDoubt) -> String {

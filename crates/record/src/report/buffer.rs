@@ -4,7 +4,7 @@
 
 pub(super) mod depth;
 mod intervals;
-mod over_time;
+pub(super) mod over_time;
 
 use std::fmt::Write as _;
 
@@ -85,7 +85,7 @@ fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
 pub(super) fn section(
     prefix: &str,
     figures: &[Figure],
-    records: &[(Trial, TrialRecord)],
+    trials: &[(Trial, TrialRecord)],
 ) -> Option<Section> {
     let cases = cases(figures);
     if cases.is_empty() {
@@ -96,7 +96,7 @@ pub(super) fn section(
     blocks.push(Block::Table(windows(&cases)));
     let rate = cases.iter().find_map(|case| case.get(Metric::Bdp));
     let rate = rate.and_then(|f| f.number(Key::RateBits));
-    blocks.extend(over_time::blocks(records, rate));
+    blocks.extend(over_time::blocks(trials, rate));
     let heading = "Buffer for long paths".to_owned();
     Some(Section { id: format!("{prefix}-buffer"), heading, blocks })
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use method::StudySpec;
-use method::comparison::{Compared, better, per_block};
+use method::comparison::{Compared, better};
 use method::study::campaign::{CampaignSpec, Factor};
 use page::{Answer, Block, Cell, Figure, Image, Key, Picture, Quantity, Reply, Section, Table};
 
@@ -31,15 +31,15 @@ pub(super) fn told(prefix: &str, run: &ReportInput<'_>) -> Option<Told> {
         _ => None,
     })?;
     let meta = run.meta;
-    let blocks = per_block(&meta.studies, &meta.topology, run.records, meta.seed).ok()?;
-    let compared = spec.comparisons(&meta.id, run.figures, &blocks);
+    let comparable = run.comparable?;
+    let compared = spec.comparisons(&meta.id, run.figures, comparable);
     let mut answers: Vec<Answer> = compared.iter().map(comparison::answer).collect();
     answers.extend(control_answer(run.figures));
     let mut cells = maps(spec, run.figures);
     let rows = typical(run.figures).into_iter().map(|figure| (figure, case(figure)));
     let title = "Each combination, through the device";
     cells.push(Block::Table(cell_table(title, "cell", rows)));
-    let heading = format!("{} combinations in {} blocks", spec.cells.len(), blocks.len());
+    let heading = format!("{} combinations in {} blocks", spec.cells.len(), comparable.count());
     let mut sections = vec![Section { id: format!("{prefix}-cells"), heading, blocks: cells }];
     let mut findings = Vec::new();
     findings.extend(variance::shares(run.figures).map(Block::Table));

@@ -24,7 +24,7 @@ const MOST_TEXTS: usize = 4;
 pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Section {
     let mut blocks = vec![Block::Glossary(asked(run.meta))];
     blocks.push(Block::Subheading("How each trial ran".to_owned()));
-    blocks.push(Block::Glossary(ran(run.records)));
+    blocks.push(Block::Glossary(run.trials.ran.lines()));
     blocks.push(Block::Subheading("Hosts".to_owned()));
     let said = |table| Block::Folded { summary: "What each host said of itself".to_owned(), table };
     blocks.extend(facts_table(&run.meta.facts).map(said));
@@ -67,13 +67,19 @@ fn asked(meta: &RunMeta) -> Vec<(String, String)> {
     .into()
 }
 
-fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
-    let mut said: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let mut say = |term, text: String| {
-        said.entry(term).or_default().insert(text);
-    };
-    let mut spread = 0;
-    for (trial, record) in records {
+/// How trials ran, as they say of themselves: each text once.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    said: BTreeMap<&'static str, BTreeSet<String>>,
+    spread: u64,
+}
+
+impl Ran {
+    /// Adds what a trial says.
+    pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        let mut say = |term, text: String| {
+            self.said.entry(term).or_default().insert(text);
+        };
         say("phases", phases(&trial.phases));
         let offloads = match trial.offloads {
             Offloads::Off => "TSO, GSO and GRO off on the ports in use, restored afterwards",
@@ -89,7 +95,7 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
             Gate::Flood => "flood: the tester's own loss makes the figure a lower bound",
         };
         say("validity", gate.to_owned());
-        spread = spread.max(record.start_spread.0);
+        self.spread = self.spread.max(record.start_spread.0);
         for flow in &record.flows {
             match flow {
                 FlowRecord::Echo(e) => say(
@@ -117,19 +123,22 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
             }
         }
     }
-    let mut lines: Vec<(String, String)> =
-        said.into_iter().map(|(term, texts)| (term.to_owned(), listed(texts))).collect();
-    if spread > 0 {
-        let text =
-            format!("{} between the first and the last flow, at most", words::time(spread as f64));
-        lines.push(("start".to_owned(), text));
+
+    fn lines(&self) -> Vec<(String, String)> {
+        let each = self.said.iter().map(|(term, texts)| ((*term).to_owned(), listed(texts)));
+        let mut lines: Vec<(String, String)> = each.collect();
+        if self.spread > 0 {
+            let spread = words::time(self.spread as f64);
+            let text = format!("{spread} between the first and the last flow, at most");
+            lines.push(("start".to_owned(), text));
+        }
+        lines
     }
-    lines
 }
 
-fn listed(texts: BTreeSet<String>) -> String {
+fn listed(texts: &BTreeSet<String>) -> String {
     let more = texts.len().saturating_sub(MOST_TEXTS);
-    let first: Vec<String> = texts.into_iter().take(MOST_TEXTS).collect();
+    let first: Vec<String> = texts.iter().take(MOST_TEXTS).cloned().collect();
     let more = if more > 0 { format!("; and {more} others") } else { String::new() };
     first.join("; ") + &more
 }

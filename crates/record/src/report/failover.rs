@@ -2,9 +2,8 @@
 //! being undone; what became of the frames; and what became of each flow. Computes nothing but
 //! sums.
 
-mod flows;
+pub(super) mod flows;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use method::FailoverSpec;
@@ -20,17 +19,8 @@ use crate::words;
 const CASE: [Key; 6] =
     [Key::Device, Key::Variant, Key::Deed, Key::FlowsBy, Key::Direction, Key::Phase];
 
-/// All trials of other studies.
-pub(super) fn other_trials(
-    records: Cow<'_, [(Trial, TrialRecord)]>,
-) -> Cow<'_, [(Trial, TrialRecord)]> {
-    if records.iter().any(|(trial, _)| is_own(trial)) {
-        return records.iter().filter(|(trial, _)| !is_own(trial)).cloned().collect();
-    }
-    records
-}
-
-fn is_own(trial: &Trial) -> bool {
+/// Whether a trial is the study's.
+pub(super) fn is_own(trial: &Trial) -> bool {
     reading::is_labelled(trial, FailoverSpec::LABEL)
 }
 
@@ -103,15 +93,15 @@ fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
 pub(super) fn section(
     prefix: &str,
     figures: &[Figure],
-    records: &[(Trial, TrialRecord)],
+    trials: &[(Trial, TrialRecord)],
 ) -> Option<Section> {
     let cases = cases(figures);
     if cases.is_empty() {
         return None;
     }
     let mut blocks: Vec<Block> = outages(&cases).into_iter().map(Block::Table).collect();
-    blocks.extend(flows::over_time(records));
-    blocks.extend(flows::together(records).map(Block::Table));
+    blocks.extend(flows::over_time(trials));
+    blocks.extend(flows::together(trials).map(Block::Table));
     blocks.extend(sharing(&cases).map(Block::Table));
     blocks.push(Block::Table(frames(&cases)));
     let heading = "Failover".to_owned();

@@ -8,9 +8,9 @@ mod bounds;
 mod bursts;
 mod delay;
 mod goal;
-mod loss;
+pub(super) mod loss;
 mod outages;
-mod pacing;
+pub(super) mod pacing;
 mod rates;
 mod throughput;
 
@@ -34,10 +34,10 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
         ("Throughput", throughput::blocks(run, link_rate(run))),
         ("Figures that are only bounds", bounds::blocks(run.figures)),
         ("Latency at the throughput", delay::blocks(run.figures)),
-        ("Frame loss by load", loss::blocks(run)),
+        ("Frame loss by load", loss::blocks(run.figures, &run.trials.loss)),
         ("Bursts", bursts::blocks(run.figures)),
         ("Recovery and reset", outages::blocks(run.figures)),
-        ("How the load was made", pacing::blocks(run)),
+        ("How the load was made", pacing::blocks(run.figures, &run.trials.pacing)),
     ];
     let blocks: Vec<Block> = parts
         .into_iter()

@@ -29,12 +29,8 @@ type Case = (Protocol, String, u32, Who);
 type Trips<'a> = (u32, &'a Who, &'a Histogram);
 
 /// The section; `None` where nothing of the kind was measured.
-pub(super) fn section(
-    prefix: &str,
-    figures: &[Figure],
-    records: &[(Trial, TrialRecord)],
-) -> Option<Section> {
-    let merged = merge(records);
+pub(super) fn section(prefix: &str, figures: &[Figure], merged: &Merged) -> Option<Section> {
+    let merged = &merged.0;
     let mut blocks = Vec::new();
     let plots: BTreeSet<(Protocol, String)> =
         merged.keys().map(|(p, load, ..)| (*p, load.clone())).collect();
@@ -60,22 +56,26 @@ pub(super) fn section(
     })
 }
 
-fn merge(records: &[(Trial, TrialRecord)]) -> BTreeMap<Case, Histogram> {
-    let mut merged: BTreeMap<Case, Histogram> = BTreeMap::new();
-    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
-        let load = load_of(trial);
+/// Round trips of each case, merged over its valid trials.
+#[derive(Debug, Default)]
+pub(super) struct Merged(BTreeMap<Case, Histogram>);
+
+impl Merged {
+    /// Adds a valid trial's.
+    pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        let mut load = None;
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
             if let (Role::Measured, FlowKind::Echo(echo), FlowRecord::Echo(done)) =
                 (flow.role, &flow.kind, done)
                 && !done.rtt.is_empty()
             {
                 let who = Who::of_trial(trial);
-                let case = (echo.protocol, load.clone(), echo.frame_size.octets(), who);
-                merged.entry(case).or_default().merge(&done.rtt);
+                let load = load.get_or_insert_with(|| load_of(trial)).clone();
+                let case = (echo.protocol, load, echo.frame_size.octets(), who);
+                self.0.entry(case).or_default().merge(&done.rtt);
             }
         }
     }
-    merged
 }
 
 /// What kept the path busy beside the measured flows, in words.

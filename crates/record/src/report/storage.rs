@@ -6,7 +6,6 @@
 mod answers;
 
 use std::borrow::Borrow;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use page::{
@@ -14,7 +13,7 @@ use page::{
     Series, Table, Unit,
 };
 use trial::FlowKind;
-use trial::{Trial, TrialRecord};
+use trial::Trial;
 
 use super::reading;
 use super::subject::{self, Who};
@@ -25,22 +24,14 @@ pub(super) use answers::answers;
 /// What tells one cell from another.
 const CELL: [Key; 4] = [Key::Engine, Key::BlockSize, Key::Jobs, Key::IoDepth];
 
-/// The trials of other studies: the round trips beside a job are that job's.
-pub(super) fn other_trials(
-    records: Cow<'_, [(Trial, TrialRecord)]>,
-) -> Cow<'_, [(Trial, TrialRecord)]> {
-    let own = |trial: &Trial| {
-        trial.flows.iter().any(|flow| match &flow.kind {
-            FlowKind::Storage(_) => true,
-            // Messages have sizes of their own where they are an operation's.
-            FlowKind::Echo(echo) => echo.messages.is_some(),
-            _ => false,
-        })
-    };
-    if records.iter().any(|(trial, _)| own(trial)) {
-        return records.iter().filter(|(trial, _)| !own(trial)).cloned().collect();
-    }
-    records
+/// Whether a trial is the study's: the round trips beside a job are that job's.
+pub(super) fn is_own(trial: &Trial) -> bool {
+    trial.flows.iter().any(|flow| match &flow.kind {
+        FlowKind::Storage(_) => true,
+        // Messages have sizes of their own where they are an operation's.
+        FlowKind::Echo(echo) => echo.messages.is_some(),
+        _ => false,
+    })
 }
 
 /// An estimate, where the figure is one.

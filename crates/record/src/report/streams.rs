@@ -1,7 +1,6 @@
 //! TCP streams on the page: goodput, congestion window, smoothed round-trip time and retransmits
 //! over time, of the first valid trials that had streams. Never averages over trials.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use measure::Nanos;
@@ -15,6 +14,7 @@ use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
 use super::subject::{self, Who};
+use super::totals::FirstOfEach;
 use super::{latency, reading};
 use crate::seconds::{Second, seconds};
 use crate::words;
@@ -25,28 +25,55 @@ const MOST_TRIALS: usize = 4;
 /// The table's rows: a second each where the trial is not longer than this.
 const MOST_ROWS: u64 = 120;
 
+/// The first valid trials with streams, and those whose streams are no more than a load.
+#[derive(Debug)]
+pub(super) struct Firsts {
+    all: FirstOfEach<(String, Who)>,
+    as_load: FirstOfEach<(String, Who)>,
+}
+
+impl Default for Firsts {
+    fn default() -> Self {
+        Self { all: FirstOfEach::new(MOST_TRIALS), as_load: FirstOfEach::new(MOST_TRIALS) }
+    }
+}
+
+impl Firsts {
+    /// Looks at a valid trial.
+    pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        let key = || (trial.label.clone(), Who::of_trial(trial));
+        if bulks(trial, record).next().is_some() {
+            self.all.take(key, trial, record);
+        }
+        if bulks(trial, record).any(|case| case.role != Role::Measured) {
+            self.as_load.take(key, trial, record);
+        }
+    }
+}
+
+fn bulks<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = Case<'a>> {
+    let flows = trial.flows.iter().zip(&record.flows);
+    flows.filter_map(move |(flow, done)| match (&flow.kind, done) {
+        (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) => {
+            Some(Case { trial, role: flow.role, bulk, done })
+        }
+        _ => None,
+    })
+}
+
 /// The section; `None` where no trial had streams.
-pub(super) fn section(
-    prefix: &str,
-    figures: &[Figure],
-    records: &[(Trial, TrialRecord)],
-) -> Option<Section> {
-    let mut seen = BTreeSet::new();
+pub(super) fn section(prefix: &str, figures: &[Figure], firsts: &Firsts) -> Option<Section> {
     // The buffer study's own streams are shown with its figures.
     let elsewhere = figures.iter().any(|f| f.is_of("buffer"));
     let mut blocks: Vec<Block> = figures_table(figures).map(Block::Table).into_iter().collect();
-    let mut cases: Vec<Case<'_>> = Vec::new();
-    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
-        for (flow, done) in trial.flows.iter().zip(&record.flows) {
-            if let (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) = (&flow.kind, done)
-                && !(elsewhere && flow.role == Role::Measured)
-                && cases.len() < MOST_TRIALS
-                && seen.insert((trial.label.clone(), Who::of_trial(trial)))
-            {
-                cases.push(Case { trial, role: flow.role, bulk, done });
-            }
-        }
-    }
+    let shown = if elsewhere { &firsts.as_load } else { &firsts.all };
+    let cases: Vec<Case<'_>> = shown
+        .trials()
+        .iter()
+        .filter_map(|(trial, record)| {
+            bulks(trial, record).find(|case| !elsewhere || case.role != Role::Measured)
+        })
+        .collect();
     if !cases.is_empty() {
         blocks.push(Block::Pictures(overlay(&cases)));
     }

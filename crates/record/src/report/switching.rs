@@ -1,31 +1,23 @@
 //! The switching study on the page: what each pattern of traffic passes, and the other tests of RFC
 //! 2889 and RFC 8239, a row each. Computes nothing.
 
-use std::borrow::Cow;
-
-use method::{StudySpec, SwitchTest};
+use method::SwitchTest;
 use page::{Answer, Block, Cell, Figure, Key, Metric, Reply, Section, Style, Table, Unit, Verdict};
-use trial::{Trial, TrialRecord};
+use trial::Trial;
 
+use super::reading;
 use super::stated::{line_rate, stated};
 use super::subject::Who;
-use super::{ReportInput, reading};
 use crate::words;
 
 /// What tells one row of the first table from another.
 const CASE: [Key; 5] = [Key::Device, Key::Variant, Key::Test, Key::FrameSize, Key::Ports];
 
-/// All trials of other studies. A trial does not name its study, but its label begins with its
-/// test.
-pub(super) fn other_trials<'a>(run: &ReportInput<'a>) -> Cow<'a, [(Trial, TrialRecord)]> {
-    let own = |trial: &Trial| {
-        let test = trial.label.split(' ').next().unwrap_or_default();
-        test == "cables" || test.parse::<SwitchTest>().is_ok()
-    };
-    if run.meta.studies.iter().any(|study| matches!(study, StudySpec::Switching(_))) {
-        return run.records.iter().filter(|(trial, _)| !own(trial)).cloned().collect();
-    }
-    Cow::Borrowed(run.records)
+/// Whether a trial of a run that has the study is the study's: a trial does not name its study, but
+/// its label begins with its test.
+pub(super) fn is_own(trial: &Trial) -> bool {
+    let test = trial.label.split(' ').next().unwrap_or_default();
+    test == "cables" || test.parse::<SwitchTest>().is_ok()
 }
 
 /// The section; `None` where no switch was tested.

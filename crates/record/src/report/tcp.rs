@@ -2,11 +2,10 @@
 //! sent again and what held the hosts up; and each case's first valid trial over time. Computes
 //! nothing but shares and sums.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use method::{StudySpec, TcpSpec};
+use method::TcpSpec;
 use page::{
     Answer, Axis, Block, Cell, Figure, Image, Key, Metric, PALETTE, Picture, Plot, Point, Scale,
     Section, Series, Table, Unit, Verdict,
@@ -19,7 +18,7 @@ use super::{reading, streams};
 use crate::words;
 
 /// No more trials than this are shown.
-const MOST_TRIALS: usize = 12;
+pub(super) const MOST_TRIALS: usize = 12;
 
 /// What tells one case from another.
 const CASE: [Key; 7] = [
@@ -35,18 +34,8 @@ const CASE: [Key; 7] = [
 /// Both ways at once, as figures name it.
 const BOTH: &str = "bidirectional";
 
-/// All trials of other studies, of a run of these.
-pub(super) fn other_trials<'a>(
-    studies: &[StudySpec],
-    records: Cow<'a, [(Trial, TrialRecord)]>,
-) -> Cow<'a, [(Trial, TrialRecord)]> {
-    if studies.iter().any(|study| matches!(study, StudySpec::Tcp(_))) {
-        return records.iter().filter(|(trial, _)| !is_own(trial)).cloned().collect();
-    }
-    records
-}
-
-fn is_own(trial: &Trial) -> bool {
+/// Whether a trial is the study's.
+pub(super) fn is_own(trial: &Trial) -> bool {
     reading::is_labelled(trial, TcpSpec::LABEL)
 }
 
@@ -121,7 +110,7 @@ fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
 pub(super) fn section(
     prefix: &str,
     figures: &[Figure],
-    records: &[(Trial, TrialRecord)],
+    trials: &[(Trial, TrialRecord)],
 ) -> Option<Section> {
     let cases = cases(figures);
     if cases.is_empty() {
@@ -132,7 +121,7 @@ pub(super) fn section(
         summary: "What the hosts waited for, and how busy they were".to_owned(),
         table: hosts_table(&cases),
     });
-    blocks.extend(over_time(records));
+    blocks.extend(over_time(trials));
     let heading = "TCP goodput".to_owned();
     Some(Section { id: format!("{prefix}-tcp"), heading, blocks })
 }
@@ -373,18 +362,21 @@ fn host_limit(case: &Case<'_>, all: &[Case<'_>]) -> String {
 /// A trial's flow, and what came of it.
 type Shown<'a> = (&'a Trial, &'a Flow, &'a Bulk, &'a BulkRecord);
 
+/// What one of a test's trials stands for: the test and the device.
+pub(super) fn case(trial: &Trial) -> (String, Who) {
+    (test(trial).to_owned(), Who::of_trial(trial))
+}
+
+fn test(trial: &Trial) -> &str {
+    trial.label.split_once(',').map_or(&trial.label, |(test, _)| test)
+}
+
 /// Goodput over time, a picture for each direction with all its ways in it; and each trial second
-/// by second.
-fn over_time(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
-    let mut seen = BTreeSet::new();
+/// by second. Of the first valid trial of each case.
+fn over_time(trials: &[(Trial, TrialRecord)]) -> Vec<Block> {
     let mut shown: Vec<(String, Vec<Shown<'_>>)> = Vec::new();
-    let own = records.iter().filter(|(trial, r)| is_own(trial) && r.outcome.is_valid());
-    for (trial, record) in own {
-        let (test, _) = trial.label.split_once(',').unwrap_or((&trial.label, ""));
-        let key = (test.to_owned(), Who::of_trial(trial));
-        if seen.len() == MOST_TRIALS || !seen.insert(key) {
-            continue;
-        }
+    for (trial, record) in trials {
+        let test = test(trial);
         let flows = trial.flows.iter().zip(&record.flows).filter_map(|(flow, done)| {
             let FlowKind::Bulk(bulk) = &flow.kind else { return None };
             Some((trial, flow, bulk, done.bulk()?))

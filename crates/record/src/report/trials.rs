@@ -5,7 +5,7 @@ use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
 
 use method::books::{self, Place};
-use trial::record::{FlowRecord, Outcome, PortCounters, Side};
+use trial::record::{FlowRecord, Outcome, Side};
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
@@ -15,20 +15,46 @@ use crate::words;
 /// The list of single trials ends here; the store has the rest.
 const MOST_LISTED: usize = 1000;
 
-type Records = [(Trial, TrialRecord)];
+/// Sums over trials, and the first of them as rows.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    frames: BTreeMap<Who, Frames>,
+    /// By whose it is and whether it is the device's, by place, by counter.
+    ports: BTreeMap<(Who, bool), BTreeMap<String, Counters>>,
+    hosts: BTreeMap<String, Usage>,
+    rows: Vec<Vec<Cell>>,
+    trials: usize,
+}
+
+/// Counters by name.
+type Counters = BTreeMap<String, u64>;
+
+impl Sums {
+    /// Adds a trial.
+    pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        if record.outcome.is_valid() {
+            self.take_frames(trial, record);
+            self.take_ports(trial, record);
+        }
+        self.take_hosts(record);
+        if self.trials < MOST_LISTED {
+            self.rows.push(row(self.trials, trial, record));
+        }
+        self.trials += 1;
+    }
+}
 
 /// The section; `None` where there was no trial.
-pub(super) fn section(prefix: &str, records: &Records) -> Option<Section> {
-    if records.is_empty() {
+pub(super) fn section(prefix: &str, sums: &Sums, account: &TrialAccount) -> Option<Section> {
+    if sums.trials == 0 {
         return None;
     }
-    let account = TrialAccount::of(records);
-    let mut blocks = vec![Block::Paragraph(counted(&account))];
-    blocks.extend(reasons_table(&account).map(Block::Table));
-    blocks.extend(frames_table(records).map(Block::Table));
-    blocks.extend(ports_table(records).map(Block::Table));
-    blocks.extend(hosts_table(records).map(Block::Table));
-    blocks.push(Block::Folded { summary: "Every trial".to_owned(), table: list(records) });
+    let mut blocks = vec![Block::Paragraph(counted(account))];
+    blocks.extend(reasons_table(account).map(Block::Table));
+    blocks.extend(frames_table(&sums.frames).map(Block::Table));
+    blocks.extend(ports_table(&sums.ports).map(Block::Table));
+    blocks.extend(hosts_table(&sums.hosts).map(Block::Table));
+    blocks.push(Block::Folded { summary: "Every trial".to_owned(), table: list(sums) });
     Some(Section {
         id: format!("{prefix}-trials"),
         heading: "Trials, and where the frames went".to_owned(),
@@ -61,7 +87,7 @@ fn reasons_table(account: &TrialAccount) -> Option<Table> {
 }
 
 /// Sums over a path's trials of datagrams.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Frames {
     trials: u64,
     offered: u64,
@@ -78,15 +104,14 @@ struct Frames {
     reconciled: u64,
 }
 
-fn frames_table(records: &Records) -> Option<Table> {
-    let mut sums: BTreeMap<Who, Frames> = BTreeMap::new();
-    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
+impl Sums {
+    fn take_frames(&mut self, trial: &Trial, record: &TrialRecord) {
         let flows = record.flows.iter().filter_map(|f| match f {
             FlowRecord::Datagrams(d) => Some(d),
             _ => None,
         });
         for (i, d) in flows.enumerate() {
-            let sum = sums.entry(Who::of_trial(trial)).or_default();
+            let sum = self.frames.entry(Who::of_trial(trial)).or_default();
             sum.trials += u64::from(i == 0);
             sum.offered += d.offered;
             sum.sent += d.sent;
@@ -98,7 +123,7 @@ fn frames_table(records: &Records) -> Option<Table> {
             sum.rejected += d.rejected.malformed + d.rejected.foreign;
         }
         if let (Some(sum), Some(books)) =
-            (sums.get_mut(&Who::of_trial(trial)), books::balance(trial, record))
+            (self.frames.get_mut(&Who::of_trial(trial)), books::balance(trial, record))
         {
             sum.reconciled += 1;
             sum.by_device += books.died(Place::is_device);
@@ -106,6 +131,9 @@ fn frames_table(records: &Records) -> Option<Table> {
             sum.unexplained += books.unexplained;
         }
     }
+}
+
+fn frames_table(sums: &BTreeMap<Who, Frames>) -> Option<Table> {
     let head = [
         "device",
         "trials",
@@ -122,7 +150,7 @@ fn frames_table(records: &Records) -> Option<Table> {
         "rejected",
     ];
     let rows: Vec<Vec<Cell>> = sums
-        .into_iter()
+        .iter()
         .map(|(path, s)| {
             let number = |n: u64| Cell::number(words::count(n));
             let booked =
@@ -143,21 +171,36 @@ fn frames_table(records: &Records) -> Option<Table> {
     Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
-fn ports_table(records: &Records) -> Option<Table> {
-    let has_datagrams =
-        |r: &TrialRecord| r.flows.iter().any(|f| matches!(f, FlowRecord::Datagrams(_)));
-    let mut sums: BTreeMap<(Who, bool, &str), BTreeMap<&str, u64>> = BTreeMap::new();
-    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid() && has_datagrams(r))
-    {
+impl Sums {
+    fn take_ports(&mut self, trial: &Trial, record: &TrialRecord) {
+        if !record.flows.iter().any(|f| matches!(f, FlowRecord::Datagrams(_))) {
+            return;
+        }
         for port in &record.ports {
-            let key = (Who::of_trial(trial), port.side == Side::Device, port.place.as_str());
-            let sum = sums.entry(key).or_default();
-            add(sum, port);
+            let whose = (Who::of_trial(trial), port.side == Side::Device);
+            let places = self.ports.entry(whose).or_default();
+            let sum = of_name(places, &port.place);
+            for (name, n) in &port.counters {
+                *of_name(sum, name) += n;
+            }
         }
     }
-    let rows: Vec<Vec<Cell>> = sums
-        .into_iter()
-        .map(|((path, device, place), counters)| {
+}
+
+/// A name's entry; only a new one takes a copy of the name.
+fn of_name<'a, T: Default>(all: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
+    if !all.contains_key(name) {
+        all.insert(name.to_owned(), T::default());
+    }
+    all.get_mut(name).expect("it was just put in")
+}
+
+fn ports_table(sums: &BTreeMap<(Who, bool), BTreeMap<String, Counters>>) -> Option<Table> {
+    let each = sums.iter().flat_map(|((path, device), places)| {
+        places.iter().map(move |(place, counters)| (path, *device, place, counters))
+    });
+    let rows: Vec<Vec<Cell>> = each
+        .map(|(path, device, place, counters)| {
             let of = |name| counters.get(name).map_or_else(|| "–".to_owned(), |n| words::count(*n));
             let others: Vec<String> = counters
                 .iter()
@@ -184,37 +227,37 @@ fn usual(counter: &str) -> bool {
     matches!(counter, "rx_packets" | "tx_packets" | "rx_bytes" | "tx_bytes")
 }
 
-fn add<'a>(sum: &mut BTreeMap<&'a str, u64>, port: &'a PortCounters) {
-    for (name, n) in &port.counters {
-        *sum.entry(name).or_default() += n;
+/// How busy a host was over its trials: busy, in softirq, stolen.
+#[derive(Debug, Default)]
+struct Usage {
+    trials: f64,
+    sums: [f64; 3],
+    most: [f64; 3],
+    counters: Counters,
+}
+
+impl Sums {
+    fn take_hosts(&mut self, record: &TrialRecord) {
+        for usage in &record.hosts {
+            let of = of_name(&mut self.hosts, &usage.host);
+            of.trials += 1.0;
+            for (i, share) in
+                [usage.usage.busy, usage.usage.softirq, usage.usage.stolen].into_iter().enumerate()
+            {
+                of.sums[i] += share;
+                of.most[i] = of.most[i].max(share);
+            }
+            for (name, n) in usage.usage.counters.iter().filter(|(_, n)| **n > 0) {
+                *of_name(&mut of.counters, name) += n;
+            }
+        }
     }
 }
 
-fn hosts_table(records: &Records) -> Option<Table> {
-    #[derive(Default)]
-    struct Usage<'a> {
-        trials: f64,
-        sums: [f64; 3],
-        most: [f64; 3],
-        counters: BTreeMap<&'a str, u64>,
-    }
-    let mut hosts: BTreeMap<&str, Usage<'_>> = BTreeMap::new();
-    for usage in records.iter().flat_map(|(_, r)| &r.hosts) {
-        let of = hosts.entry(&usage.host).or_default();
-        of.trials += 1.0;
-        for (i, share) in
-            [usage.usage.busy, usage.usage.softirq, usage.usage.stolen].into_iter().enumerate()
-        {
-            of.sums[i] += share;
-            of.most[i] = of.most[i].max(share);
-        }
-        for (name, n) in usage.usage.counters.iter().filter(|(_, n)| **n > 0) {
-            *of.counters.entry(name).or_default() += n;
-        }
-    }
+fn hosts_table(hosts: &BTreeMap<String, Usage>) -> Option<Table> {
     let share = |x: f64| format!("{:.1}\u{a0}%", x * 100.0);
     let rows: Vec<Vec<Cell>> = hosts
-        .into_iter()
+        .iter()
         .map(|(host, of)| {
             let mut cells = vec![Cell::text(host)];
             for i in 0..3 {
@@ -236,30 +279,31 @@ fn hosts_table(records: &Records) -> Option<Table> {
     Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
-fn list(records: &Records) -> Table {
-    let rows = records.iter().take(MOST_LISTED).enumerate().map(|(i, (trial, record))| {
-        let (outcome, why) = match &record.outcome {
-            Outcome::Valid => ("valid", String::new()),
-            Outcome::Invalid { reasons } => {
-                ("invalid", reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
-            }
-            Outcome::Failed { reason } => ("failed", reason.clone()),
-        };
-        vec![
-            Cell::number(i.to_string()),
-            Cell::text(&trial.label),
-            Cell::text(Who::of_trial(trial).name()),
-            Cell::number(trial.block.to_string()),
-            Cell::number(trial.attempt.to_string()),
-            Cell::text(words::moment(record.started_unix_ns)),
-            Cell::text(outcome).with_note(why),
-        ]
-    });
+fn row(number: usize, trial: &Trial, record: &TrialRecord) -> Vec<Cell> {
+    let (outcome, why) = match &record.outcome {
+        Outcome::Valid => ("valid", String::new()),
+        Outcome::Invalid { reasons } => {
+            ("invalid", reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
+        }
+        Outcome::Failed { reason } => ("failed", reason.clone()),
+    };
+    vec![
+        Cell::number(number.to_string()),
+        Cell::text(&trial.label),
+        Cell::text(Who::of_trial(trial).name()),
+        Cell::number(trial.block.to_string()),
+        Cell::number(trial.attempt.to_string()),
+        Cell::text(words::moment(record.started_unix_ns)),
+        Cell::text(outcome).with_note(why),
+    ]
+}
+
+fn list(sums: &Sums) -> Table {
     let head = ["no.", "trial", "device", "block", "try", "started", "outcome"];
-    let caption = if records.len() > MOST_LISTED {
-        format!("The first {MOST_LISTED} of {} trials, in the order they ran.", records.len())
+    let caption = if sums.trials > MOST_LISTED {
+        format!("The first {MOST_LISTED} of {} trials, in the order they ran.", sums.trials)
     } else {
         "Trials in the order they ran.".to_owned()
     };
-    Table::new(caption, head).with_rows(rows)
+    Table::new(caption, head).with_rows(sums.rows.iter().cloned())
 }

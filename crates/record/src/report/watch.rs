@@ -10,7 +10,7 @@ use method::watch::{Gap, Hour, Incident, News, Outage, WatchSpec};
 use page::{Answer, Page, Reply, Section};
 use serde_json::{Value, json};
 
-use super::{ReportError, ReportInput, conditions, html, picture};
+use super::{ReportError, ReportInput, TrialTotals, conditions, html, picture};
 use crate::exposition::{WatchChange, WatchSeries, WatchTrials};
 use crate::rows::SCHEMA;
 use crate::run::RunMeta;
@@ -203,7 +203,8 @@ impl Watched {
         let meta = &self.meta;
         let anchor = "watch";
         let mut sections = self.sections(anchor);
-        let input = ReportInput { meta, figures: &[], records: &[] };
+        let trials = TrialTotals::default();
+        let input = ReportInput { meta, figures: &[], trials: &trials, comparable: None };
         sections.push(conditions::section(anchor, &input));
         let page = Page {
             id: anchor.to_owned(),

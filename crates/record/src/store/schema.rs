@@ -98,6 +98,16 @@ CREATE TABLE begun_deed (
     PRIMARY KEY (run, device, deed)
 ) STRICT;
 ",
+    "
+CREATE TABLE kept_figures (
+    run             TEXT PRIMARY KEY REFERENCES run (id) ON DELETE CASCADE,
+    method          TEXT NOT NULL,
+    figures         BLOB NOT NULL,
+    kinds           BLOB NOT NULL,
+    numbers         BLOB NOT NULL,
+    round_trips     BLOB NOT NULL
+) STRICT;
+",
 ];
 
 /// Files of this version and later can be read as they are, where they can't be brought up to date.
@@ -114,6 +124,9 @@ pub(super) const WITH_WATCHES: i64 = 5;
 
 /// Since this version a journal knows which deeds were begun.
 pub(super) const WITH_BEGUN_DEEDS: i64 = 6;
+
+/// Since this version a finished run's figures may be kept.
+pub(super) const WITH_KEPT_FIGURES: i64 = 7;
 
 /// The version this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -2,14 +2,16 @@
 //!
 //! Owns the SQL of it. Never decides which of them counts: that is the journal's.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
 use rusqlite::{OptionalExtension as _, Row, ToSql, params};
-use trial::{Outcome, Trial, TrialRecord};
+use trial::{Outcome, Records, Trial, TrialRecord, Unread};
 
 use super::gathered::Held;
-use super::{Store, StoreError, packed, schema};
+use super::{Store, StoreError, kept, packed, schema};
 
 /// A trial as it is kept, not yet decoded.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,8 +39,73 @@ impl Places {
     }
 }
 
+/// A run's trials in the store, each read when it is asked for.
+#[derive(Debug)]
+pub struct StoredRecords<'a> {
+    store: &'a Store,
+    run: String,
+    ordinals: Vec<u64>,
+    /// The one that was read last, by its place: the record is asked for behind the trial.
+    last: RefCell<Option<(usize, StoredTrial)>>,
+}
+
+impl StoredRecords<'_> {
+    /// Calls `hear` with every trial and its record, in the order they ran.
+    pub fn each(&self, mut hear: impl FnMut(&Trial, &TrialRecord)) -> Result<(), StoreError> {
+        for at in 0..self.ordinals.len() {
+            self.with(at, |stored| {
+                let (trial, record) = self.store.decoded(&self.run, stored)?;
+                hear(&trial, &record);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn with<T>(
+        &self,
+        at: usize,
+        read: impl FnOnce(&StoredTrial) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut last = self.last.borrow_mut();
+        if let Some((_, stored)) = last.as_ref().filter(|(known, _)| *known == at) {
+            return read(stored);
+        }
+        let ordinal = self.ordinals[at];
+        let found = self.store.trial(&self.run, ordinal)?;
+        // Of a run under way a failed trial may have stepped aside meanwhile.
+        let gone = || self.store.damaged(format!("trial {ordinal} of run {}", self.run));
+        let (_, stored) = &*last.insert((at, found.ok_or_else(gone)?));
+        read(stored)
+    }
+}
+
+impl Records for StoredRecords<'_> {
+    fn count(&self) -> usize {
+        self.ordinals.len()
+    }
+
+    fn trial(&self, at: usize) -> Result<Cow<'_, Trial>, Unread> {
+        let read = |stored: &StoredTrial| self.store.decoded_trial(&self.run, stored);
+        Ok(Cow::Owned(self.with(at, read)?))
+    }
+
+    fn record(&self, at: usize) -> Result<Cow<'_, TrialRecord>, Unread> {
+        let read = |stored: &StoredTrial| self.store.decoded_record(&self.run, stored);
+        Ok(Cow::Owned(self.with(at, read)?))
+    }
+}
+
 impl Store {
-    /// Every trial of a run (full id) with its record, in the order they ran.
+    /// Every trial of a run (full id) with its record, in the order they ran, one at a time.
+    pub fn stored_records(&self, run: &str) -> Result<StoredRecords<'_>, StoreError> {
+        let sql = "SELECT ordinal FROM trial WHERE run = ?1 ORDER BY ordinal";
+        let row = |row: &Row<'_>| row.get::<_, i64>(0).map(|ordinal| ordinal as u64);
+        let ordinals = self.gather(&|| format!("trials of run {run}"), (sql, [run]), row)?;
+        Ok(StoredRecords { store: self, run: run.to_owned(), ordinals, last: RefCell::default() })
+    }
+
+    /// All of them at once: for few.
     pub fn records(&self, run: &str) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
         let mut all = Vec::new();
         self.each_stored(run, "ORDER BY ordinal", &[&run], |stored| {
@@ -69,8 +136,15 @@ impl Store {
     }
 
     fn decoded(&self, run: &str, stored: &StoredTrial) -> Result<(Trial, TrialRecord), StoreError> {
-        let what = format!("trial {} of run {run}", stored.ordinal);
-        Ok((self.decode(&what, &stored.trial)?, self.decode(&what, &stored.record)?))
+        Ok((self.decoded_trial(run, stored)?, self.decoded_record(run, stored)?))
+    }
+
+    fn decoded_trial(&self, run: &str, stored: &StoredTrial) -> Result<Trial, StoreError> {
+        self.decode(&format!("trial {} of run {run}", stored.ordinal), &stored.trial)
+    }
+
+    fn decoded_record(&self, run: &str, stored: &StoredTrial) -> Result<TrialRecord, StoreError> {
+        self.decode(&format!("trial {} of run {run}", stored.ordinal), &stored.record)
     }
 
     /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it
@@ -218,6 +292,7 @@ impl Store {
             if octets.is_some() { Default::default() } else { (trial_text, record_text) };
         let insert = || -> rusqlite::Result<()> {
             let tx = self.db.unchecked_transaction()?;
+            kept::forget(&tx, run)?;
             tx.prepare_cached(
                 "INSERT INTO abandoned_trial
                    (run, ordinal, trial_hash, label, started_unix_ns, trial, record, packed)

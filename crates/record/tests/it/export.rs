@@ -45,7 +45,7 @@ fn every_format_keeps_its_rules() {
     assert!(influx.contains(r"note=a\,\ ") && influx.contains(r"c\=d/"), "{influx}");
 
     let records = synthetic::records(7);
-    let histograms = export::histograms(&records);
+    let histograms = histograms(&records);
     assert!(histograms.lines().count() > 1);
     for line in histograms.lines() {
         let (_, text) = line.split_once('\t').expect("a name and a histogram");
@@ -53,11 +53,23 @@ fn every_format_keeps_its_rules() {
     }
 }
 
+fn histograms(records: &[(trial::Trial, trial::TrialRecord)]) -> String {
+    let mut all = export::Histograms::default();
+    for (trial, record) in records {
+        all.take(trial, record);
+    }
+    all.lines()
+}
+
 /// flent reads our file as its own; it is what the file is for.
 #[test]
 fn flent_opens_its_file() {
     let run = synthetic::meta("20261121-140312-5e7d");
-    let octets = export::flent(&run, &synthetic::records(7)).expect("TCP streams");
+    let mut shown = export::FlentTrial::default();
+    for (trial, record) in &synthetic::records(7) {
+        shown.take(trial, record);
+    }
+    let octets = export::flent(&run, &shown).expect("TCP streams");
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("export.flent");
     std::fs::write(&path, &octets).expect("writable");
     let flent = |format: &str| {
@@ -115,7 +127,7 @@ fn arrow_opens_the_parquet_file() {
 /// HdrHistogram of another language decodes what we wrote, to the same count.
 #[test]
 fn another_hdrhistogram_decodes_ours() {
-    let text = export::histograms(&synthetic::records(7));
+    let text = histograms(&synthetic::records(7));
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("export.hdr");
     std::fs::write(&path, &text).expect("writable");
     let program = "import sys; from hdrh.histogram import HdrHistogram as H

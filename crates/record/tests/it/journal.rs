@@ -68,7 +68,7 @@ fn what_was_recorded_is_replayed_after_reopening() {
     assert_eq!(first, again, "a replayed record equals the one first returned, to the last bit");
     journal.run(&trial(5)).expect("it goes on");
     assert_eq!((journal.counts().run, journal.counts().replayed, ran.get()), (1, 5, 1));
-    assert_eq!(journal.records().expect("readable").len(), 6);
+    assert_eq!(store.records("r1").expect("readable").len(), 6);
 
     let (topology, records) = (topology(), store.records("r1").expect("readable"));
     let mut alone = Recorded::in_order(&topology, &records);
@@ -269,10 +269,12 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let mut live = Journal::new(&store, "r1", testbed(5_000).0).expect("a journal");
     let first = figures(&mut live);
     assert!(live.counts().run > 20, "{:?}", live.counts());
-    let records = live.records().expect("readable");
+    let records = store.records("r1").expect("readable");
     let mut replay = Recorded::in_order(&run.topology, &records);
     assert_eq!(figures(&mut replay), first, "figures are a pure function of the records");
-    let input = record::ReportInput { meta: &run, figures: &first, records: &records };
+    let trials = record::TrialTotals::of(&run.studies, &records);
+    let input =
+        record::ReportInput { meta: &run, figures: &first, trials: &trials, comparable: None };
     let html = record::report::render(&[input], synthetic::BEGAN).expect("it renders");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-studies.html");
     std::fs::write(path, &html).expect("the target directory can be written");

@@ -3,7 +3,7 @@
 
 use crate::synthetic;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use record::{ReportInput, RunMeta, TrialAccount, figures_json, report};
+use record::{ReportInput, RunMeta, TrialAccount, TrialTotals, figures_json, report};
 use trial::{Topology, Trial, TrialRecord};
 
 /// Elements that HTML closes by itself.
@@ -42,8 +42,9 @@ fn check_balanced(html: &str) -> usize {
 }
 
 fn render(meta: &RunMeta, figures: &[Figure], records: &[(Trial, TrialRecord)]) -> String {
-    let html = report::render(&[ReportInput { meta, figures, records }], synthetic::BEGAN)
-        .expect("it renders");
+    let trials = TrialTotals::of(&meta.studies, records);
+    let input = ReportInput { meta, figures, trials: &trials, comparable: None };
+    let html = report::render(&[input], synthetic::BEGAN).expect("it renders");
     check_balanced(&html);
     for forbidden in ["http://", "https://", "src=", "url(", "@import", "<link rel=\"stylesheet"] {
         assert!(!html.contains(forbidden), "a reference to the outside: {forbidden}");
@@ -325,9 +326,10 @@ fn figures_without_conditions_or_direct_cable_do_no_harm() {
 fn several_runs_share_one_page() {
     let (a, b) = (synthetic::meta("a"), synthetic::meta("b"));
     let (figures, records) = (synthetic::figures(), synthetic::records(3));
+    let [some, none] = [&records[..], &[]].map(|records| TrialTotals::of(&a.studies, records));
     let inputs = [
-        ReportInput { meta: &a, figures: &figures, records: &records },
-        ReportInput { meta: &b, figures: &[], records: &[] },
+        ReportInput { meta: &a, figures: &figures, trials: &some, comparable: None },
+        ReportInput { meta: &b, figures: &[], trials: &none, comparable: None },
     ];
     let html = report::render(&inputs, synthetic::BEGAN).expect("it renders");
     check_balanced(&html);

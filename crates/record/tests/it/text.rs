@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 use record::text::Screen;
-use record::{ReportInput, RunMeta};
+use record::{ReportInput, RunMeta, TrialTotals};
 use trial::Topology;
 
 /// As narrow, as usual and as wide as terminals are.
@@ -28,7 +28,8 @@ fn render(figures: &[Figure], columns: usize) -> String {
         claims: Vec::new(),
         watch: None,
     };
-    let input = ReportInput { meta: &meta, figures, records: &[] };
+    let trials = TrialTotals::default();
+    let input = ReportInput { meta: &meta, figures, trials: &trials, comparable: None };
     record::report::text(&input, Screen { columns, coloured: false })
 }
 

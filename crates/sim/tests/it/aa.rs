@@ -34,13 +34,13 @@ const PLAIN: &str = "name = \"plain\"\nports = 4\nrate = \"100Mbit\"\n\
 /// One run of a study: its figures, and those of each block.
 struct Run {
     figures: Vec<Figure>,
-    blocks: Vec<Vec<Figure>>,
+    comparable: Comparable,
 }
 
 impl Run {
     fn side<'a>(&'a self, name: &'a str) -> Side<'a> {
-        let Self { figures, blocks } = self;
-        Side { name, run: name, subject: None, level: None, figures, blocks }
+        let Self { figures, comparable } = self;
+        Side { name, run: name, subject: None, level: None, figures, comparable }
     }
 }
 
@@ -56,9 +56,10 @@ fn run(study: &StudySpec, seed: u64) -> Run {
     let figures = study
         .run(&mut Observed::new(&mut bed, keep), seed)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));
-    let blocks = per_block(std::slice::from_ref(study), &topology, &records, seed)
+    let again = (&figures[..], seed);
+    let comparable = per_block(std::slice::from_ref(study), &topology, &records, again)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));
-    Run { figures, blocks }
+    Run { figures, comparable }
 }
 
 fn storage() -> StorageSpec {

@@ -20,7 +20,7 @@ use super::{Failure, Outcome, journals, output};
 use crate::speak;
 use crate::terminal::screen::screen;
 use sides::{Sides, operation};
-pub use sides::{name, share, subjects};
+pub use sides::{name, share};
 
 /// `compare`
 #[derive(Debug, clap::Args)]

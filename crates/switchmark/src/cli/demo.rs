@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
 use page::{Block, Figure};
-use record::{Preface, Store, TrialAccount};
+use record::{Accounting, Preface, Store};
 use trial::{Protocol, Schedule};
 
 use super::options::Data;
@@ -124,8 +124,11 @@ struct OwnClaimsWrong;
 
 fn print_json(runs: &[Finished], all: &[Figure]) -> io::Result<()> {
     if let Some(first) = runs.first() {
-        let account = TrialAccount::of(runs.iter().flat_map(|run| &run.records));
-        let mut object = record::figures_json(&first.meta, all, &account);
+        let mut together = Accounting::default();
+        for run in runs {
+            together.merge(run.trials.accounting());
+        }
+        let mut object = record::figures_json(&first.meta, all, &together.account());
         let ids: Vec<&str> = runs.iter().map(|r| r.meta.id.as_str()).collect();
         object["runs"] = ids.into();
         speak::print_json(&object)?;

@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use record::export;
+use record::export::{self, FlentTrial, Histograms};
 
 use super::options::Data;
-use super::{Failure, Outcome, journals, report};
+use super::{Failure, Outcome, figures, journals, report};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::speak;
@@ -53,19 +53,25 @@ enum Format {
 /// Writes to stdout.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let store = journals::read(&args.data)?.store;
-    let run = report::replay(&store, &args.run)?;
     if args.data.json {
-        speak::print_json(&run.json())?;
+        speak::print_json(&report::replay(&store, &args.run)?.json())?;
         return Ok(Outcome::Done);
     }
+    let (mut histograms, mut flent) = (Histograms::default(), FlentTrial::default());
+    let run =
+        figures::compute(&store, store.load(&args.run)?, &mut |trial, record| match args.format {
+            Format::Hdr => histograms.take(trial, record),
+            Format::Flent => flent.take(trial, record),
+            _ => {}
+        })?;
     let octets = match args.format {
         Format::Csv => export::csv(&run.meta, &run.figures).into_bytes(),
         Format::Markdown => export::markdown(&run.meta, &run.figures).into_bytes(),
         Format::Prometheus => export::prometheus(&run.meta, &run.figures).into_bytes(),
         Format::Influx => export::influx(&run.meta, &run.figures).into_bytes(),
-        Format::Hdr => export::histograms(&run.records).into_bytes(),
+        Format::Hdr => histograms.lines().into_bytes(),
         Format::Parquet => export::parquet(&run.meta, &run.figures),
-        Format::Flent => export::flent(&run.meta, &run.records)?,
+        Format::Flent => export::flent(&run.meta, &flent)?,
     };
     match &args.out {
         Some(path) => write(path, &octets)?,

@@ -12,7 +12,7 @@ use method::{ImportedSpec, StudySpec};
 use page::Figure;
 use page::Key;
 use record::text::put_wrapped;
-use record::{RunMeta, RunStatus, Store};
+use record::{RunMeta, RunStatus, Store, TrialTotals};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
 
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let store = Store::open(&output::store_path(&args.data)?)?;
     store.create_run(&meta)?;
     store.set_status(&meta.id, &RunStatus::Done)?;
-    let finished = Finished { meta, figures, records: Vec::new() };
+    let finished = Finished { meta, figures, trials: TrialTotals::default(), comparable: None };
     let outcome = output::show(&finished, &args.data)?;
     output::write_report(&args.data, &[finished], args.report.as_deref())?;
     Ok(outcome)

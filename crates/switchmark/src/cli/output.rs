@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use measure::{FrameMix, FrameSize};
 use method::acceptance::{Acceptance, Decision};
+use method::comparison::Comparable;
 use method::conformance::conformance;
 use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
 };
 use page::{Caveat, Figure};
-use record::{Preface, ReportError, ReportInput, RunMeta, TrialAccount};
+use record::{Preface, ReportError, ReportInput, RunMeta, TrialTotals};
 use trial::Headers;
-use trial::{Topology, Trial, TrialRecord};
+use trial::Topology;
 
 use super::options::Data;
 use super::{Failure, Outcome, lone};
@@ -33,19 +34,22 @@ pub struct Finished {
     pub meta: RunMeta,
     /// What it found.
     pub figures: Vec<Figure>,
-    /// What it is found from.
-    pub records: Vec<(Trial, TrialRecord)>,
+    /// What the trials come to from which it is found.
+    pub trials: TrialTotals,
+    /// Of a campaign: its figures block by block.
+    pub comparable: Option<Comparable>,
 }
 
 impl Finished {
     /// As pages and texts are made from it.
     pub fn input(&self) -> ReportInput<'_> {
-        ReportInput { meta: &self.meta, figures: &self.figures, records: &self.records }
+        let Self { meta, figures, trials, comparable } = self;
+        ReportInput { meta, figures, trials, comparable: comparable.as_ref() }
     }
 
     /// As scripts read it.
     pub fn json(&self) -> serde_json::Value {
-        record::figures_json(&self.meta, &self.figures, &TrialAccount::of(&self.records))
+        record::figures_json(&self.meta, &self.figures, &self.trials.account())
     }
 }
 
@@ -124,7 +128,7 @@ pub fn text(run: &Finished) -> String {
     for study in &meta.studies {
         out.push_str(&deviations(study, run));
     }
-    let account = TrialAccount::of(&run.records);
+    let account = run.trials.account();
     if let Some(said) = account.in_words() {
         let _ = writeln!(out, "{said}");
     }

@@ -4,11 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use page::{Caveat, Figure};
 use record::report::sweep::{Sweep, SweptRun};
-use record::{RunStatus, Store, SweepPoint};
-use trial::Recorded;
+use record::{RunStatus, Store, SweepPoint, TrialTotals};
 
+use super::figures::{self, Computed};
 use super::options::Data;
 use super::output::{self, Finished};
 use super::{Failure, Outcome as Exit, journals, watch};
@@ -78,7 +77,7 @@ pub fn sweep(store: &Store, asked: &str) -> Result<Option<Sweep>, Failure> {
         let Some(point) = &meta.sweep else { return Ok(None) };
         of = point.of as usize;
         let done = summary.status == RunStatus::Done;
-        let figures = if done { replay(store, &summary.id)?.figures } else { Vec::new() };
+        let figures = if done { figures::of(store, &summary.id)?.figures } else { Vec::new() };
         runs.push(SweptRun::new(meta, summary.status, figures));
     }
     // Points run side by side: their ids have the order, not their times.
@@ -86,40 +85,13 @@ pub fn sweep(store: &Store, asked: &str) -> Result<Option<Sweep>, Failure> {
     Ok((!runs.is_empty()).then(|| Sweep { id: asked.to_owned(), of, runs }))
 }
 
-/// A run's figures, computed again. Of an unfinished run, those that its recorded trials give.
+/// A run's figures, computed again, with what its trials come to. Of an unfinished run, those that
+/// its recorded trials give.
 pub fn replay(store: &Store, asked: &str) -> Result<Finished, Failure> {
-    let mut meta = store.load(asked)?;
-    let records = store.records(&meta.id)?;
-    let mut recorded = Recorded::in_order(&meta.topology, &records);
-    let mut figures = Vec::new();
-    for study in &meta.studies {
-        figures.extend(study.run(&mut recorded, meta.seed)?);
-    }
-    let broke_off = recorded.broke_off().map(str::to_owned);
-    if let Some(label) = broke_off {
-        let all_valid = records.iter().all(|(_, record)| record.outcome.is_valid());
-        figures = partial(figures, all_valid);
-        meta.notes.insert(0, unfinished(&meta.id, &label, records.len()));
-    }
-    Ok(Finished { meta, figures, records })
-}
-
-fn unfinished(run: &str, label: &str, trials: usize) -> String {
-    format!(
-        "Unfinished: the run broke off before trial `{label}`. What is shown comes from the {trials} \
-         trials recorded until then; `switchmark run --resume {run}` goes on."
-    )
-}
-
-/// Figures that have a value. Where no recorded trial went wrong, only the missing ones can have
-/// brought about the caveats of those that did.
-fn partial(figures: Vec<Figure>, all_valid: bool) -> Vec<Figure> {
-    let mut kept: Vec<Figure> = figures.into_iter().filter(|f| f.value.is_some()).collect();
-    if all_valid {
-        for figure in &mut kept {
-            let missing = [Caveat::NoValidTrial, Caveat::RepeatedTrials];
-            figure.caveats.retain(|caveat| !missing.contains(caveat));
-        }
-    }
-    kept
+    let meta = store.load(asked)?;
+    let mut trials = TrialTotals::new(&meta.studies);
+    let again = figures::compute(store, meta, &mut |trial, record| trials.take(trial, record))?;
+    let Computed { meta, figures, .. } = again;
+    let comparable = figures::of_campaign(store, &meta, &figures);
+    Ok(Finished { meta, figures, trials, comparable })
 }

@@ -11,12 +11,14 @@ use measure::Nanos;
 use method::acceptance::SheetClaim;
 use method::{Estimate, StudySpec};
 use page::Figure;
-use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
+use record::exposition::RoundTrips;
+use record::{Journal, RunMeta, RunStatus, Store, SweepPoint, TrialTotals};
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
-use super::memory::Need;
+use super::figures::{self, Figures};
 use super::left_deeds::REMEDY;
+use super::memory::Need;
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::privilege::{Prepared, prepare_shown};
@@ -323,9 +325,14 @@ fn conduct(
         None => Box::new(futile),
     };
     let mut journal = Journal::new(store, &meta.id, testbed)?;
-    let mut heard = Observed::new(&mut journal, |trial, _| hear(trial.phases.total()));
+    let mut trials = TrialTotals::new(&meta.studies);
+    let mut round_trips = RoundTrips::default();
+    let mut heard = Observed::new(&mut journal, |trial, record| {
+        hear(trial.phases.total());
+        trials.take(trial, record);
+        round_trips.take(trial, record);
+    });
     let ended = studies(&meta, &mut heard, data);
-    let records = journal.records();
     // The lab goes before anything else can fail.
     drop(journal);
     let figures = match ended {
@@ -333,7 +340,15 @@ fn conduct(
         Err(error) => return Ok(Err(error)),
     };
     store.set_status(&meta.id, &RunStatus::Done)?;
-    Ok(Ok(Finished { meta, figures, records: records? }))
+    let found = match figures::in_blocks(store, &meta, &figures) {
+        Ok(comparable) => {
+            let found = Figures { meta, figures, comparable, round_trips };
+            let Figures { meta, figures, comparable, .. } = figures::kept(store, found);
+            Finished { meta, figures, trials, comparable: Some(comparable) }
+        }
+        Err(_) => Finished { meta, figures, trials, comparable: None },
+    };
+    Ok(Ok(found))
 }
 
 fn studies(

@@ -3,21 +3,16 @@
 //! Owns which runs are looked at, and what they are called. Never measures, and never decides: that
 //! is `method::comparison`'s.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use method::comparison::{
-    Cable, MARGIN, Member, Place, Series, Side, Trend, is_compared, metric_label, per_block, trend,
-};
-use page::Figure;
-use record::{RunMeta, RunStatus, Store};
+use method::comparison::{Cable, MARGIN, Place, Series, Trend, Trends};
+use record::{RunMeta, RunStatus, RunSummary, Store};
 use serde_json::json;
 
-use super::compare::{name, share, subjects};
+use super::compare::{name, share};
 use super::junit::{self, Case, Ended};
 use super::options::Data;
-use super::output::Finished;
-use super::{Failure, Outcome, journals, output, report};
+use super::{Failure, Outcome, figures, journals, output};
 use crate::config::{ConfigError, suggest};
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -63,13 +58,6 @@ enum By {
     Firmware,
 }
 
-/// A run with its blocks.
-struct Loaded {
-    run: Finished,
-    blocks: Vec<Vec<Figure>>,
-    name: String,
-}
-
 /// Looks.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(path) = &args.junit {
@@ -83,13 +71,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let hint = "`switchmark runs` lists what there is; --testbed NAME takes another testbed's";
         return Err(ConfigError::bare(message, hint).into());
     }
-    let mut loaded: Vec<Loaded> = Vec::new();
-    for id in &chosen {
-        loaded.push(load(&store, id, args.by)?);
-    }
-    loaded.sort_by(|a, b| order(&a.run.meta).cmp(&order(&b.run.meta)));
-    only(&mut loaded, &args.figure)?;
-    let found = found(&loaded, args.margin.unwrap_or(MARGIN));
+    let found = found(&store, &chosen, args)?;
     if args.data.json {
         speak::print_json(&in_json(&found))?;
     }
@@ -110,53 +92,53 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     })
 }
 
-const fn order(meta: &RunMeta) -> (u64, &String) {
-    (meta.created_unix_ns, &meta.id)
-}
-
-/// The ids of the runs that were named, or of all on one testbed.
-fn chosen(store: &Store, args: &Args) -> Result<Vec<String>, Failure> {
-    if args.runs.is_empty() {
-        let done = store.runs()?.into_iter().filter(|run| run.status == RunStatus::Done);
+/// The runs that were named, or all on one testbed; oldest first.
+fn chosen(store: &Store, args: &Args) -> Result<Vec<RunSummary>, Failure> {
+    let mut runs: Vec<RunSummary> = if args.runs.is_empty() {
+        let done = store.uncounted()?.into_iter().filter(|run| {
+            // One without a valid trial is done too.
+            matches!(run.status, RunStatus::Done | RunStatus::NoFigures)
+        });
         let mut done: Vec<_> = done.collect();
         let testbed = args.testbed.clone().or_else(|| Some(done.first()?.testbed.clone()));
         done.retain(|run| Some(&run.testbed) == testbed.as_ref());
-        return Ok(done.into_iter().map(|run| run.id).collect());
-    }
-    let mut ids: Vec<String> = Vec::new();
-    for asked in &args.runs {
-        let id = store.load(asked)?.id;
-        if ids.contains(&id) {
-            let message = format!("trend: run {id} is named twice");
-            return Err(ConfigError::bare(message, "name each run once").into());
+        done
+    } else {
+        let mut named: Vec<RunSummary> = Vec::new();
+        for asked in &args.runs {
+            let run = store.summary(&store.load(asked)?.id)?;
+            if named.iter().any(|known| known.id == run.id) {
+                let message = format!("trend: run {} is named twice", run.id);
+                return Err(ConfigError::bare(message, "name each run once").into());
+            }
+            named.push(run);
         }
-        ids.push(id);
-    }
-    Ok(ids)
+        named
+    };
+    runs.sort_by(|a, b| (a.created_unix_ns, &a.id).cmp(&(b.created_unix_ns, &b.id)));
+    Ok(runs)
 }
 
-fn load(store: &Store, id: &str, by: By) -> Result<Loaded, Failure> {
-    let run = report::replay(store, id)?;
-    let blocks = per_block(&run.meta.studies, &run.meta.topology, &run.records, run.meta.seed)?;
+/// What a run is called.
+fn name_of(store: &Store, run: &RunSummary, by: By) -> Result<String, Failure> {
     let name = match by {
-        By::Date => Some(run.meta.id.clone()),
-        By::Firmware => fact(&run.meta, "firmware"),
-        By::Release => match fact(&run.meta, "release") {
-            None => store.summary(id)?.label,
+        By::Date => Some(run.id.clone()),
+        By::Firmware => fact(&store.load(&run.id)?, "firmware"),
+        By::Release => match fact(&store.load(&run.id)?, "release") {
+            None => run.label.clone(),
             release => release,
         },
     };
-    let Some(name) = name else {
+    name.ok_or_else(|| {
         let (what, hint) = match by {
             By::Firmware => {
                 ("firmware", "name it in the testbed file: facts = { firmware = \"1.2\" }")
             }
             _ => ("release", "give it one: `switchmark runs label RUN TEXT`"),
         };
-        let message = format!("trend: nothing says which {what} run {id} was made with");
-        return Err(ConfigError::bare(message, hint).into());
-    };
-    Ok(Loaded { run, blocks, name })
+        let message = format!("trend: nothing says which {what} run {} was made with", run.id);
+        ConfigError::bare(message, hint).into()
+    })
 }
 
 /// What is written about the devices, of those that have it.
@@ -166,60 +148,42 @@ fn fact(meta: &RunMeta, what: &str) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// The figures of these names alone; all of them where none is named.
-fn only(loaded: &mut [Loaded], names: &[String]) -> Result<(), Failure> {
+/// Takes one run's figures after the other, those that were named alone where any are.
+fn found(store: &Store, runs: &[RunSummary], args: &Args) -> Result<Trend, Failure> {
+    let mut trends = Trends::default();
     let mut known: Vec<String> = Vec::new();
-    for figure in loaded.iter().flat_map(|one| &one.run.figures).filter(|one| is_compared(one)) {
-        let name = metric_label(figure);
-        if !known.contains(&name) {
-            known.push(name);
+    for run in runs {
+        let place = Place {
+            id: run.id.clone(),
+            name: name_of(store, run, args.by)?,
+            unix_ns: run.created_unix_ns,
+        };
+        let mut figures = figures::comparable(store, &run.id)?;
+        if !args.figure.is_empty() {
+            known.extend(figures.labels());
+            known.sort_unstable();
+            known.dedup();
+            figures.retain(&args.figure);
+        }
+        let called = place.name.clone();
+        trends.begin(place);
+        match &figures.subjects(&args.figure)[..] {
+            // A device alone is the same whatever its run calls it: each model has a name of its
+            // own.
+            [] | [_] => trends.take(&called, None, &figures),
+            several => {
+                for one in several {
+                    trends.take(&name(one), Some(one), &figures);
+                }
+            }
         }
     }
-    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+    if let Some(name) = args.figure.iter().find(|name| !known.contains(name)) {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let message = format!("trend: no run has a figure `{name}`");
         return Err(ConfigError::bare(message, suggest::hint(name, &known)).into());
     }
-    let is_wanted = |figure: &Figure| names.is_empty() || names.contains(&metric_label(figure));
-    for one in loaded {
-        one.run.figures.retain(is_wanted);
-        one.blocks.iter_mut().for_each(|figures| figures.retain(is_wanted));
-    }
-    Ok(())
-}
-
-fn found(loaded: &[Loaded], margin: f64) -> Trend {
-    let places = loaded.iter().map(|one| Place {
-        id: one.run.meta.id.clone(),
-        name: one.name.clone(),
-        unix_ns: one.run.meta.created_unix_ns,
-    });
-    // A device alone is the same whatever its run calls it: each model has a name of its own.
-    let devices: Vec<_> = loaded.iter().map(|one| subjects(&one.run.figures)).collect();
-    let names: BTreeMap<(usize, usize), String> = devices
-        .iter()
-        .enumerate()
-        .flat_map(|(run, all)| all.iter().enumerate().map(move |(at, one)| ((run, at), name(one))))
-        .collect();
-    let mut members = Vec::new();
-    for (run, one) in loaded.iter().enumerate() {
-        let side = |name, subject| Side {
-            name,
-            run: &one.run.meta.id,
-            subject,
-            level: None,
-            figures: &one.run.figures,
-            blocks: &one.blocks,
-        };
-        match &devices[run][..] {
-            [] | [_] => members.push(Member { run, side: side(&one.name, None) }),
-            several => members.extend(several.iter().enumerate().map(|(at, subject)| Member {
-                run,
-                side: side(&names[&(run, at)], Some(subject)),
-            })),
-        }
-    }
-    trend(places.collect(), &members, margin)
+    Ok(trends.found(args.margin.unwrap_or(MARGIN)))
 }
 
 fn in_json(found: &Trend) -> serde_json::Value {

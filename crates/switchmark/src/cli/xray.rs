@@ -88,7 +88,7 @@ fn said(run: &Finished, device: &str) -> String {
     for (name, value) in own.into_iter().flatten().filter(|(name, _)| of_itself(name)) {
         let _ = writeln!(out, "# {name}: {}", value.replace(['\r', '\n'], " "));
     }
-    for books in record::report::books(&run.records) {
+    for books in record::report::books(&run.trials) {
         let _ = writeln!(out, "# {books}");
     }
     out

@@ -14,6 +14,7 @@ mod cli_report;
 mod compare;
 mod crafted;
 mod elsewhere;
+mod growth;
 mod kept;
 mod large_outputs;
 mod many_flows;

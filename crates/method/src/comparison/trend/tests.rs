@@ -7,8 +7,8 @@ use rand_pcg::Pcg64Mcg;
 use measure::comparison::Decision;
 use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
-use super::super::{MARGIN, Side};
-use super::{Cable, Member, Place, Trend, trend};
+use super::super::{Comparable, MARGIN};
+use super::{Cable, Place, Trend, Trends};
 
 const SEED: u64 = 20_261_125;
 
@@ -36,14 +36,12 @@ fn rtt(size: u64, path: &str, value: f64) -> Figure {
 fn of(figures: &[Vec<Figure>], names: &[&str]) -> Trend {
     let name = |at: usize| names.get(at).map_or_else(|| at.to_string(), |name| (*name).to_owned());
     let place = |at| Place { id: format!("run{at}"), name: name(at), unix_ns: at as u64 };
-    let places: Vec<Place> = (0..figures.len()).map(place).collect();
-    let member = |(run, figures)| Member {
-        run,
-        side: Side { name: "sw1", run: "", subject: None, level: None, figures, blocks: &[] },
-    };
-    let members: Vec<Member<'_>> =
-        figures.iter().map(Vec::as_slice).enumerate().map(member).collect();
-    trend(places, &members, MARGIN)
+    let mut trends = Trends::default();
+    for (at, figures) in figures.iter().enumerate() {
+        trends.begin(place(at));
+        trends.take("sw1", None, &Comparable::of_figures(figures));
+    }
+    trends.found(MARGIN)
 }
 
 fn runs(device: &[f64], cable: &[f64]) -> Vec<Vec<Figure>> {

@@ -13,17 +13,43 @@ use trial::{Path, Trial};
 use crate::words;
 
 /// Of one port, all trials together in which it was counted.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sum {
     frames: u64,
     time: Option<Nanos>,
     load: Nanos,
 }
 
-/// A sentence of the port that waited longest, and a table of all; nothing where none had to.
-/// Trials that are not valid count too: that a sender was held back may be the reason.
-pub(super) fn told(records: &[(Trial, TrialRecord)]) -> Option<(Answer, Block)> {
-    let sums = sums(records);
+/// Sums over trials, by the port and who held it back.
+#[derive(Debug, Default)]
+pub(super) struct Held(BTreeMap<(String, String), Sum>);
+
+impl Held {
+    /// Adds a trial. One that is not valid counts too: that a sender was held back may be the
+    /// reason.
+    pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        if trial.path != Path::Device {
+            return;
+        }
+        for held in books::held(record) {
+            let sum = self.0.entry((held.port, held.by)).or_default();
+            sum.frames += held.frames;
+            sum.load += trial.phases.load;
+            if let Some(time) = held.time {
+                let so_far = sum.time.unwrap_or(Nanos::ZERO);
+                sum.time = Some(Nanos(so_far.0.saturating_add(time.0)));
+            }
+        }
+    }
+
+    /// A sentence of the port that waited longest, and a table of all; nothing where none had to.
+    pub(super) fn told(&self) -> Option<(Answer, Block)> {
+        let waited = |sum: &Sum| sum.frames > 0 || sum.time.is_some_and(|time| time > Nanos::ZERO);
+        told(&self.0.iter().filter(|(_, sum)| waited(sum)).collect())
+    }
+}
+
+fn told(sums: &BTreeMap<&(String, String), &Sum>) -> Option<(Answer, Block)> {
     let (most, sum) = sums.iter().max_by_key(|(_, sum)| (sum.time, sum.frames))?;
     let (port, by) = most;
     let how_long = sum.share().map_or_else(String::new, |share| format!(", {share} of the load"));
@@ -48,21 +74,4 @@ impl Sum {
         let share = self.time?.0 as f64 / self.load.0.max(1) as f64;
         Some(format!("{:.1}\u{a0}%", 100.0 * share.min(1.0)))
     }
-}
-
-fn sums(records: &[(Trial, TrialRecord)]) -> BTreeMap<(String, String), Sum> {
-    let mut sums: BTreeMap<(String, String), Sum> = BTreeMap::new();
-    for (trial, record) in records.iter().filter(|(trial, _)| trial.path == Path::Device) {
-        for held in books::held(record) {
-            let sum = sums.entry((held.port, held.by)).or_default();
-            sum.frames += held.frames;
-            sum.load += trial.phases.load;
-            if let Some(time) = held.time {
-                let so_far = sum.time.unwrap_or(Nanos::ZERO);
-                sum.time = Some(Nanos(so_far.0.saturating_add(time.0)));
-            }
-        }
-    }
-    sums.retain(|_, sum| sum.frames > 0 || sum.time.is_some_and(|time| time > Nanos::ZERO));
-    sums
 }

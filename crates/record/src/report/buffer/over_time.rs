@@ -1,8 +1,6 @@
 //! The cases over time: their first valid trials in one plot, and each as iperf3 prints it. Never
 //! averages over trials.
 
-use std::collections::BTreeSet;
-
 use measure::reading::StreamPoint;
 use page::{Block, Picture, Unit};
 use trial::record::{BulkRecord, FlowRecord};
@@ -13,19 +11,17 @@ use super::super::streams::{self, Case};
 use super::super::subject::Who;
 
 /// No more trials than this are shown.
-const MOST_TRIALS: usize = 12;
+pub(in crate::report) const MOST_TRIALS: usize = 12;
 
 /// All cases over time, one line each; then each case's sums and folded table. `rate` is the
 /// link's, in bits a second: it turns the time that frames waited into octets.
-pub(super) fn blocks(records: &[(Trial, TrialRecord)], rate: Option<f64>) -> Vec<Block> {
-    let mut seen = BTreeSet::new();
-    let mut cases: Vec<Case<'_>> = Vec::new();
-    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
-        let Some((bulk, done)) = measured(trial, record) else { continue };
-        if cases.len() < MOST_TRIALS && seen.insert((trial.label.clone(), Who::of_trial(trial))) {
-            cases.push(Case { trial, role: Role::Measured, bulk, done });
-        }
-    }
+pub(super) fn blocks(trials: &[(Trial, TrialRecord)], rate: Option<f64>) -> Vec<Block> {
+    let case = |(trial, record)| {
+        let (bulk, done) = measured(trial, record)?;
+        Some(Case { trial, role: Role::Measured, bulk, done })
+    };
+    let cases: Vec<Case<'_>> =
+        trials.iter().map(|(trial, record)| (trial, record)).filter_map(case).collect();
     if cases.is_empty() {
         return Vec::new();
     }

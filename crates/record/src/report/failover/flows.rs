@@ -4,8 +4,6 @@
 //! Owns when a flow counts as down on the page: a single lost frame is no interruption. Never says
 //! for how long flows usually are: the figures do.
 
-use std::collections::BTreeSet;
-
 use measure::sequence::Conversation;
 use method::FailoverSpec;
 use page::{Axis, Block, Cell, Image, Picture, Plot, Point, Scale, Series, Table};
@@ -13,29 +11,19 @@ use trial::record::{DatagramsRecord, Ends, FlowRecord};
 use trial::{Datagrams, Deed, Flow, FlowKind, Schedule, Spread, Trial, TrialRecord};
 
 use super::super::subject::Who;
-use super::is_own;
 use crate::words;
 
 /// Of no more trials than these.
-const MOST_TRIALS: usize = 16;
+pub(in crate::report) const MOST_TRIALS: usize = 16;
 /// No more runs of ports than these in one cell.
 const MOST_RUNS: usize = 24;
 /// A flow that loses less of its frames though nothing is done may do so by chance.
 const LOSING: f64 = 0.01;
 
-/// The first valid trial of each deed, and of nothing, on each device.
-fn first_of_each(records: &[(Trial, TrialRecord)]) -> impl Iterator<Item = (&Trial, &TrialRecord)> {
-    let mut seen = BTreeSet::new();
-    let first = move |(trial, _): &&(Trial, TrialRecord)| {
-        seen.insert((trial.label.clone(), Who::of_trial(trial)))
-    };
-    let valid = records.iter().filter(|(trial, record)| is_own(trial) && record.outcome.is_valid());
-    valid.filter(first).take(MOST_TRIALS).map(|(trial, record)| (trial, record))
-}
-
 /// How many flows were down, from one moment to the next.
-pub(super) fn over_time(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
-    let pictures: Vec<Picture> = first_of_each(records)
+pub(super) fn over_time(trials: &[(Trial, TrialRecord)]) -> Vec<Block> {
+    let pictures: Vec<Picture> = trials
+        .iter()
         .filter(|(trial, _)| !trial.events.is_empty())
         .map(|(trial, record)| picture(trial, record))
         .collect();
@@ -126,7 +114,7 @@ fn down(seen: &DatagramsRecord, spacing: f64) -> Vec<(f64, f64)> {
 
 /// Which flows each deed interrupted together: those on the path that it took away. Where frames
 /// are lost though nothing is done, which flows lose them.
-pub(super) fn together(records: &[(Trial, TrialRecord)]) -> Option<Table> {
+pub(super) fn together(trials: &[(Trial, TrialRecord)]) -> Option<Table> {
     let head = ["what was done", "device", "way", "flows", "those that lose frames together"];
     let note = "Flows of one path: the one that was taken away; where nothing was done and frames \
                 are lost all the same, one that is limited, and others may be on it that lose \
@@ -136,7 +124,7 @@ pub(super) fn together(records: &[(Trial, TrialRecord)]) -> Option<Table> {
     Table::new("Which flows share a path", head)
         .sparing(&["way"])
         .with_note(note)
-        .with_rows(first_of_each(records).flat_map(|(trial, record)| shared(trial, record)))
+        .with_rows(trials.iter().flat_map(|(trial, record)| shared(trial, record)))
         .unless_empty()
 }
 

@@ -11,8 +11,8 @@ use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
 
 use super::super::frames::{self, Frames};
+use super::super::reading;
 use super::super::subject::{self, Who};
-use super::super::{ReportInput, reading};
 use crate::words;
 
 /// No more pictures than this; the table has all.
@@ -21,46 +21,44 @@ const MOST_PICTURES: usize = 8;
 /// Rate asked for, in whole frames a second -> frames sent, frames lost, trials.
 type Curve = BTreeMap<u64, (u64, u64, u32)>;
 
-/// One curve for each size and path.
-type Curves = BTreeMap<(Frames, Who), Curve>;
+/// One curve for each size and path, of what searches, loss curves and latency trials saw alike.
+#[derive(Debug, Default)]
+pub(in crate::report) struct Curves(BTreeMap<(Frames, Who), Curve>);
 
-pub(super) fn blocks(run: &ReportInput<'_>) -> Vec<Block> {
+pub(super) fn blocks(figures: &[Figure], curves: &Curves) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let pictures = pictures(&curves(run.records));
+    let pictures = pictures(&curves.0);
     if !pictures.is_empty() {
         blocks.push(Block::Pictures(pictures));
     }
-    blocks.extend(table(run.figures).map(Block::Table));
+    blocks.extend(table(figures).map(Block::Table));
     blocks
 }
 
-/// What searches, loss curves and latency trials saw alike. A device that was reset lost for
-/// another reason.
-fn curves(records: &[(Trial, TrialRecord)]) -> Curves {
-    let mut curves = Curves::new();
-    let usable = |(trial, record): &&(Trial, TrialRecord)| {
-        record.outcome.is_valid() && trial.events.is_empty()
-    };
-    for (trial, record) in records.iter().filter(usable) {
+impl Curves {
+    /// Adds a valid trial. A device that was reset lost for another reason.
+    pub(in crate::report) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        if !trial.events.is_empty() {
+            return;
+        }
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
             if let (Role::Measured, FlowKind::Datagrams(d), FlowRecord::Datagrams(done)) =
                 (flow.role, &flow.kind, done)
                 && let Schedule::Paced(rate) = d.schedule
             {
                 let case = (Frames::of_flow(d), Who::of_trial(trial));
-                let at = curves.entry(case).or_default().entry(rate.0.round() as u64).or_default();
+                let at = self.0.entry(case).or_default().entry(rate.0.round() as u64).or_default();
                 at.0 += done.sent;
                 at.1 += done.received.lost(done.sent);
                 at.2 += 1;
             }
         }
     }
-    curves
 }
 
 /// One picture with a colour for each size, or, where there are several devices, one for each size
 /// with a colour for each device.
-fn pictures(curves: &Curves) -> Vec<Picture> {
+fn pictures(curves: &BTreeMap<(Frames, Who), Curve>) -> Vec<Picture> {
     let sizes: Vec<&Frames> =
         curves.keys().map(|(f, _)| f).collect::<BTreeSet<_>>().into_iter().collect();
     let whos: Vec<&Who> =

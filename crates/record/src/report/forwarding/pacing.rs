@@ -3,6 +3,7 @@
 //!
 //! Shows the gaps of single trials and the study's own quantiles. Never judges a trial by them.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
@@ -15,8 +16,8 @@ use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
 
 use super::super::frames::{self, Frames};
+use super::super::reading;
 use super::super::subject::{self, Who};
-use super::super::{ReportInput, reading};
 use crate::words;
 
 /// No more pictures than this; the table has all.
@@ -25,25 +26,78 @@ const MOST_PICTURES: usize = 4;
 /// The share of gaps at which a pointer finds a value.
 const MARKED: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
 
-/// One trial's load and what came of it.
-struct Paced<'a> {
+/// One trial's load and the gaps of what came of it.
+#[derive(Debug)]
+struct Paced {
     rate: f64,
-    done: &'a DatagramsRecord,
+    departures: Histogram,
+    arrivals: Histogram,
 }
 
-pub(super) fn blocks(run: &ReportInput<'_>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = makers(run.records).map(Block::Table).into_iter().collect();
-    let pictures = pictures(run.records);
+impl Paced {
+    fn new(rate: f64, done: &DatagramsRecord) -> Self {
+        Self { rate, departures: done.departures.clone(), arrivals: done.arrivals.clone() }
+    }
+}
+
+/// Who sent and who counted, and the best load of each size, over a run's trials.
+#[derive(Debug, Default)]
+pub(in crate::report) struct Pacing {
+    makers: BTreeMap<[String; 4], (u64, BTreeSet<Who>)>,
+    /// Of no more sizes than there are pictures: the smallest.
+    best: BTreeMap<Frames, BTreeMap<Who, Paced>>,
+}
+
+impl Pacing {
+    /// Adds a trial.
+    pub(in crate::report) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        for (_, done) in datagrams(trial, record) {
+            let made = [&done.backend, &done.backend_reason, &done.receiver, &done.receiver_reason];
+            let (count, whos) = self.makers.entry(made.map(String::clone)).or_default();
+            *count += 1;
+            whos.insert(Who::of_trial(trial));
+        }
+        if record.outcome.is_valid() && trial.events.is_empty() {
+            self.take_best(trial, record);
+        }
+    }
+
+    fn take_best(&mut self, trial: &Trial, record: &TrialRecord) {
+        for (asked, done) in datagrams(trial, record) {
+            let Schedule::Paced(rate) = asked.schedule else { continue };
+            if done.received.lost(done.sent) > 0 || done.departures.is_empty() {
+                continue;
+            }
+            let of = self.best.entry(Frames::of_flow(asked)).or_default();
+            match of.entry(Who::of_trial(trial)) {
+                Entry::Occupied(mut known) if rate.0 > known.get().rate => {
+                    known.insert(Paced::new(rate.0, done));
+                }
+                Entry::Occupied(_) => {}
+                Entry::Vacant(free) => drop(free.insert(Paced::new(rate.0, done))),
+            }
+            if self.best.len() > MOST_PICTURES {
+                self.best.pop_last();
+            }
+        }
+    }
+}
+
+pub(super) fn blocks(figures: &[Figure], pacing: &Pacing) -> Vec<Block> {
+    let mut blocks: Vec<Block> = makers(pacing).map(Block::Table).into_iter().collect();
+    let each = pacing.best.iter();
+    let pictures: Vec<Picture> = each.map(|(frames, of)| picture(frames, of)).collect();
     if !pictures.is_empty() {
         blocks.push(Block::Pictures(pictures));
     }
-    blocks.extend(table(run.figures).map(Block::Table));
+    blocks.extend(table(figures).map(Block::Table));
     blocks
 }
 
-fn datagrams(
-    (trial, record): &(Trial, TrialRecord),
-) -> impl Iterator<Item = (&trial::Datagrams, &DatagramsRecord)> {
+fn datagrams<'a>(
+    trial: &'a Trial,
+    record: &'a TrialRecord,
+) -> impl Iterator<Item = (&'a trial::Datagrams, &'a DatagramsRecord)> {
     let flows = trial.flows.iter().zip(&record.flows);
     flows.filter_map(|(flow, done)| match (flow.role, &flow.kind, done) {
         (Role::Measured, FlowKind::Datagrams(asked), FlowRecord::Datagrams(done)) => {
@@ -54,29 +108,21 @@ fn datagrams(
 }
 
 /// Sender and receiver with their reasons, over all trials that ran.
-fn makers(records: &[(Trial, TrialRecord)]) -> Option<Table> {
-    let mut seen: BTreeMap<[&str; 4], (u64, BTreeSet<Who>)> = BTreeMap::new();
-    for pair in records {
-        for (_, done) in datagrams(pair) {
-            let made = [&done.backend, &done.backend_reason, &done.receiver, &done.receiver_reason];
-            let (count, whos) = seen.entry(made.map(String::as_str)).or_default();
-            *count += 1;
-            whos.insert(Who::of_trial(&pair.0));
-        }
-    }
+fn makers(pacing: &Pacing) -> Option<Table> {
     let named = |name: &str, why: &str| {
         let name = if name.is_empty() { "not recorded" } else { name };
         Cell::text(name).with_note(why).with_style(Style::Long)
     };
-    let rows: Vec<Vec<Cell>> = seen
-        .into_iter()
+    let rows: Vec<Vec<Cell>> = pacing
+        .makers
+        .iter()
         .map(|([sender, why, receiver, why_received], (count, whos))| {
             let whos: Vec<String> = whos.iter().map(Who::name).collect();
             vec![
                 named(sender, why),
                 named(receiver, why_received),
                 Cell::text(whos.join(", ")),
-                Cell::number(words::count(count)),
+                Cell::number(words::count(*count)),
             ]
         })
         .collect();
@@ -89,29 +135,11 @@ fn makers(records: &[(Trial, TrialRecord)]) -> Option<Table> {
         .unless_empty()
 }
 
-/// For each size: the highest paced load that lost nothing, on each path.
-fn pictures(records: &[(Trial, TrialRecord)]) -> Vec<Picture> {
-    let mut best: BTreeMap<Frames, BTreeMap<Who, Paced<'_>>> = BTreeMap::new();
-    for pair in records.iter().filter(|(t, r)| r.outcome.is_valid() && t.events.is_empty()) {
-        for (asked, done) in datagrams(pair) {
-            let Schedule::Paced(rate) = asked.schedule else { continue };
-            if done.received.lost(done.sent) > 0 || done.departures.is_empty() {
-                continue;
-            }
-            let of = best.entry(Frames::of_flow(asked)).or_default();
-            let known = of.entry(Who::of_trial(&pair.0)).or_insert(Paced { rate: rate.0, done });
-            if rate.0 > known.rate {
-                *known = Paced { rate: rate.0, done };
-            }
-        }
-    }
-    best.iter().take(MOST_PICTURES).map(|(frames, of)| picture(frames, of)).collect()
-}
-
-fn picture(frames: &Frames, of: &BTreeMap<Who, Paced<'_>>) -> Picture {
+/// The highest paced load of a size that lost nothing, on each path.
+fn picture(frames: &Frames, of: &BTreeMap<Who, Paced>) -> Picture {
     let mut series: Vec<Series> = Vec::new();
     for (colour, (who, paced)) in of.iter().enumerate() {
-        let sides = [("departures", &paced.done.departures), ("arrivals", &paced.done.arrivals)];
+        let sides = [("departures", &paced.departures), ("arrivals", &paced.arrivals)];
         for (side, gaps) in sides.into_iter().filter(|(_, gaps)| !gaps.is_empty()) {
             let name = format!("{}, {side}", who.name());
             series.push(curve(name, colour, side == "arrivals", gaps, 1e9 / paced.rate));

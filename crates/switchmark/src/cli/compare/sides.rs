@@ -3,15 +3,14 @@
 //! Owns the reading of `RUN/DEVICE:VARIANT` and of a campaign's `RUN/FACTOR=LEVEL`. Never compares.
 
 use measure::{Nanos, UnitError};
-use method::comparison::{Level, Side, is_compared, metric_label, per_block};
+use method::comparison::{Level, Side, is_compared, metric_label, subjects};
 use method::{CampaignSpec, StudySpec};
-use page::{Figure, Key};
+use page::Figure;
 use record::{RunMeta, Store};
 use trial::Subject;
 
 use crate::cli::Failure;
-use crate::cli::output::Finished;
-use crate::cli::report;
+use crate::cli::figures::{self, Figures};
 use crate::config::{ConfigError, suggest};
 
 /// Both sides, with what they were found from.
@@ -21,8 +20,7 @@ pub struct Sides {
 }
 
 struct Loaded {
-    run: Finished,
-    blocks: Vec<Vec<Figure>>,
+    run: Figures,
     part: Part,
     name: String,
     /// What people call all of the run, where all of it is compared.
@@ -96,7 +94,7 @@ impl Sides {
         let is_wanted = |figure: &Figure| names.contains(&metric_label(figure));
         for side in [&mut self.reference, &mut self.subject] {
             side.run.figures.retain(is_wanted);
-            side.blocks.iter_mut().for_each(|figures| figures.retain(is_wanted));
+            side.run.comparable.retain(names);
         }
         Ok(self)
     }
@@ -152,7 +150,7 @@ impl Loaded {
             subject,
             level,
             figures: &self.run.figures,
-            blocks: &self.blocks,
+            comparable: &self.run.comparable,
         }
     }
 }
@@ -174,7 +172,7 @@ impl<'a> Asked<'a> {
 }
 
 fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
-    let run = report::replay(store, asked.run)?;
+    let run = figures::of(store, asked.run)?;
     let known = subjects(&run.figures);
     let id = &run.meta.id;
     let part = match (&asked.part, &known[..]) {
@@ -198,18 +196,18 @@ fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
         Part::Whole => store.summary(id)?.label,
         Part::Subject(_) | Part::Level(..) => None,
     };
-    Ok(Loaded { label, ..of(run, part)? })
+    Ok(Loaded { label, ..of(run, part) })
 }
 
 /// The run's campaign, where it is one.
-fn campaign(run: &Finished) -> Option<&CampaignSpec> {
+fn campaign(run: &Figures) -> Option<&CampaignSpec> {
     run.meta.studies.iter().find_map(|study| match study {
         StudySpec::Campaign(spec) => Some(&**spec),
         _ => None,
     })
 }
 
-fn check_level(run: &Finished, factor: &str, level: &str) -> Result<(), Failure> {
+fn check_level(run: &Figures, factor: &str, level: &str) -> Result<(), Failure> {
     let id = &run.meta.id;
     let Some(spec) = campaign(run) else {
         let hint = "only a campaign's factors have levels: RUN/DEVICE or RUN/DEVICE:VARIANT";
@@ -230,7 +228,7 @@ fn check_level(run: &Finished, factor: &str, level: &str) -> Result<(), Failure>
 
 /// A run alone: its two devices, or the first two levels of a campaign's first factor that has two.
 fn two_of_one(store: &Store, asked: &Asked<'_>) -> Result<(Loaded, Loaded), Failure> {
-    let run = report::replay(store, asked.run)?;
+    let run = figures::of(store, asked.run)?;
     let varied = campaign(&run).and_then(|spec| {
         spec.factors.iter().find(|factor| factor.levels.len() > 1 && !factor.is_size())
     });
@@ -247,31 +245,16 @@ fn two_of_one(store: &Store, asked: &Asked<'_>) -> Result<(Loaded, Loaded), Fail
             return Err(ConfigError::bare(message, among(&known)).into());
         }
     };
-    let again = report::replay(store, asked.run)?;
-    Ok((of(run, first)?, of(again, second)?))
+    Ok((of(run.clone(), first), of(run, second)))
 }
 
-fn of(run: Finished, part: Part) -> Result<Loaded, Failure> {
-    let blocks = per_block(&run.meta.studies, &run.meta.topology, &run.records, run.meta.seed)?;
+fn of(run: Figures, part: Part) -> Loaded {
     let name = match &part {
         Part::Whole => run.meta.id.clone(),
         Part::Subject(subject) => name(subject),
         Part::Level(factor, level) => format!("{factor} {level}"),
     };
-    Ok(Loaded { run, blocks, part, name, label: None })
-}
-
-/// The devices that have figures, in the run's order.
-pub fn subjects(figures: &[Figure]) -> Vec<Subject> {
-    let mut known: Vec<Subject> = Vec::new();
-    for figure in figures.iter().filter(|f| !f.is_bypass()) {
-        let Some(device) = figure.text(Key::Device).map(str::to_owned) else { continue };
-        let subject = Subject { device, variant: figure.text(Key::Variant).map(str::to_owned) };
-        if !known.contains(&subject) {
-            known.push(subject);
-        }
-    }
-    known
+    Loaded { run, part, name, label: None }
 }
 
 pub fn name(subject: &Subject) -> String {

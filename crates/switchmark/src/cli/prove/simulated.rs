@@ -6,7 +6,7 @@
 use std::sync::mpsc::Sender;
 
 use method::StudySpec;
-use method::comparison::{MARGIN, Side, compare, per_block};
+use method::comparison::{Comparable, MARGIN, Side, compare, per_block};
 use page::Figure;
 use trial::{Observed, Testbed, Topology, Trial, TrialRecord};
 
@@ -73,15 +73,15 @@ pub fn ask(case: &Case, stop: &Stop) -> Option<Result<Vec<Figure>, Failure>> {
 
 /// What `switchmark compare` says of two runs.
 fn compared(subject: &Recorded, reference: &Recorded) -> Result<Vec<Figure>, Failure> {
-    let (own, others) = (subject.blocks()?, reference.blocks()?);
+    let (own, others) = (subject.comparable()?, reference.comparable()?);
     let [subject, reference] = [("subject", subject, &own), ("reference", reference, &others)].map(
-        |(name, recorded, blocks)| Side {
+        |(name, recorded, comparable)| Side {
             name,
             run: name,
             subject: None,
             level: None,
             figures: &recorded.figures,
-            blocks,
+            comparable,
         },
     );
     let compared = compare(&subject, &reference, MARGIN);
@@ -111,8 +111,8 @@ impl Recorded {
         Ok(Self { study, topology, seed, figures, records })
     }
 
-    fn blocks(&self) -> Result<Vec<Vec<Figure>>, Failure> {
+    fn comparable(&self) -> Result<Comparable, Failure> {
         let studies = std::slice::from_ref(&self.study);
-        Ok(per_block(studies, &self.topology, &self.records, self.seed)?)
+        Ok(per_block(studies, &self.topology, &self.records, (&self.figures, self.seed))?)
     }
 }

@@ -12,7 +12,7 @@ use record::{RunStatus, RunSummary, Store};
 use serve::Unavailable;
 
 use super::trouble::{asked, broken};
-use crate::cli::{Failure, report, version, watch};
+use crate::cli::{Failure, figures, version, watch};
 
 /// Of so many runs there are figures: the newest of each verb on each testbed.
 const MOST: usize = 8;
@@ -57,7 +57,7 @@ impl Figures {
             store.count(&mut run).map_err(broken)?;
             let found = match known.remove(&run.id) {
                 Some((trials, found)) if trials == run.trials => found,
-                _ => figures(store, &run.id).map_err(|failure| asked(&failure))?,
+                _ => exposed(store, &run.id).map_err(|failure| asked(&failure))?,
             };
             families.extend(found.iter().cloned());
             kept.insert(run.id, (run.trials, found));
@@ -66,11 +66,11 @@ impl Figures {
     }
 }
 
-fn figures(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
-    let run = report::replay(store, run)?;
+fn exposed(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
+    let run = figures::of(store, run)?;
     let mut families = vec![exposition::run_info(&run.meta)];
     families.extend(exposition::figures(&run.meta, &run.figures));
-    families.push(exposition::distributions(&run.meta, &run.records));
+    families.push(run.round_trips.family(&run.meta));
     Ok(families)
 }
 

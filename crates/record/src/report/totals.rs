@@ -1,0 +1,157 @@
+//! What a run's trials come to on its page, gathered one trial at a time: sums, merged
+//! distributions, and the few single trials that are shown.
+//!
+//! Owns which trial goes to which section. What it holds grows with what differs among trials,
+//! never with their number: 100,000 alike take no more than a hundred.
+
+use std::collections::BTreeSet;
+
+use method::StudySpec;
+use trial::{Trial, TrialRecord};
+
+use super::buffer::over_time;
+use super::failover::flows;
+use super::forwarding::{loss, pacing};
+use super::subject::Who;
+use super::{
+    books, conditions, devices, failover, latency, storage, streams, switching, tcp, trials,
+};
+use crate::accounting::{Accounting, TrialAccount};
+
+/// What a run's trials come to.
+#[derive(Debug)]
+pub struct TrialTotals {
+    /// Trials of these studies are known by their labels, in a run that has them.
+    has_switching: bool,
+    has_tcp: bool,
+    accounting: Accounting,
+    pub(super) sums: trials::Sums,
+    pub(super) ran: conditions::Ran,
+    pub(super) devices: devices::Devices,
+    pub(super) books: books::Books,
+    pub(super) latency: latency::Merged,
+    pub(super) loss: loss::Curves,
+    pub(super) pacing: pacing::Pacing,
+    pub(super) streams: streams::Firsts,
+    pub(super) buffer: FirstOfEach<(String, Who)>,
+    pub(super) tcp: FirstOfEach<(String, Who)>,
+    pub(super) failover: FirstOfEach<(String, Who)>,
+}
+
+impl Default for TrialTotals {
+    fn default() -> Self {
+        Self::new(&[])
+    }
+}
+
+impl TrialTotals {
+    /// Of no trial yet, of a run of these studies.
+    pub fn new(studies: &[StudySpec]) -> Self {
+        Self {
+            has_switching: studies.iter().any(|s| matches!(s, StudySpec::Switching(_))),
+            has_tcp: studies.iter().any(|s| matches!(s, StudySpec::Tcp(_))),
+            accounting: Accounting::default(),
+            sums: trials::Sums::default(),
+            ran: conditions::Ran::default(),
+            devices: devices::Devices::default(),
+            books: books::Books::default(),
+            latency: latency::Merged::default(),
+            loss: loss::Curves::default(),
+            pacing: pacing::Pacing::default(),
+            streams: streams::Firsts::default(),
+            buffer: FirstOfEach::new(over_time::MOST_TRIALS),
+            tcp: FirstOfEach::new(tcp::MOST_TRIALS),
+            failover: FirstOfEach::new(flows::MOST_TRIALS),
+        }
+    }
+
+    /// Of all of these trials, in the order they ran.
+    pub fn of<'r>(
+        studies: &[StudySpec],
+        trials: impl IntoIterator<Item = &'r (Trial, TrialRecord)>,
+    ) -> Self {
+        let mut totals = Self::new(studies);
+        for (trial, record) in trials {
+            totals.take(trial, record);
+        }
+        totals
+    }
+
+    /// Takes the next trial, in the order they ran.
+    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        self.accounting.take(trial, record);
+        self.sums.take(trial, record);
+        self.ran.take(trial, record);
+        self.devices.take(trial, record);
+        self.books.take(trial, record);
+        let is_valid = record.outcome.is_valid();
+        if is_valid && tcp::is_own(trial) {
+            self.tcp.take(|| tcp::case(trial), trial, record);
+        }
+        if is_valid && failover::is_own(trial) {
+            self.failover.take(|| case(trial), trial, record);
+        }
+        if self.is_of_another_study(trial) {
+            return;
+        }
+        self.pacing.take(trial, record);
+        if !is_valid {
+            return;
+        }
+        self.latency.take(trial, record);
+        self.loss.take(trial, record);
+        self.streams.take(trial, record);
+        if over_time::measured(trial, record).is_some() {
+            self.buffer.take(|| case(trial), trial, record);
+        }
+    }
+
+    /// Whether it belongs to a study that shows its trials itself.
+    fn is_of_another_study(&self, trial: &Trial) -> bool {
+        (self.has_switching && switching::is_own(trial))
+            || (self.has_tcp && tcp::is_own(trial))
+            || storage::is_own(trial)
+            || failover::is_own(trial)
+    }
+
+    /// How many count, and why others don't.
+    pub fn account(&self) -> TrialAccount {
+        self.accounting.account()
+    }
+
+    /// The same, to be counted together with other runs'.
+    pub const fn accounting(&self) -> &Accounting {
+        &self.accounting
+    }
+}
+
+/// One trial of each label and device.
+fn case(trial: &Trial) -> (String, Who) {
+    (trial.label.clone(), Who::of_trial(trial))
+}
+
+/// The first trial of each case, up to so many cases.
+#[derive(Debug)]
+pub(super) struct FirstOfEach<K> {
+    most: usize,
+    seen: BTreeSet<K>,
+    trials: Vec<(Trial, TrialRecord)>,
+}
+
+impl<K: Ord> FirstOfEach<K> {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { most, seen: BTreeSet::new(), trials: Vec::new() }
+    }
+
+    /// Keeps a trial, where there is room and it is the first of its case.
+    pub(super) fn take(&mut self, case: impl FnOnce() -> K, trial: &Trial, record: &TrialRecord) {
+        if self.trials.len() < self.most && self.seen.insert(case()) {
+            self.trials.push((trial.clone(), record.clone()));
+        }
+    }
+
+    /// Those that were kept, in the order they ran.
+    pub(super) fn trials(&self) -> &[(Trial, TrialRecord)] {
+        &self.trials
+    }
+}

@@ -1,0 +1,128 @@
+//! A run's figures: as the journal keeps them, or computed again from its trials, one at a time.
+//!
+//! Owns which of the two it is, and what becomes of the figures of a run that broke off. Never
+//! measures: the run's studies are asked over its records.
+
+use method::StudySpec;
+use method::comparison::{Comparable, per_block};
+use page::{Caveat, Figure};
+use record::exposition::RoundTrips;
+use record::store::KeptFigures;
+use record::{RunMeta, Store};
+use trial::{Recorded, TestbedError, Trial, TrialRecord};
+
+use super::Failure;
+
+/// A run with its figures, and those of each block.
+#[derive(Debug, Clone)]
+pub struct Figures {
+    pub meta: RunMeta,
+    pub figures: Vec<Figure>,
+    pub comparable: Comparable,
+    pub round_trips: RoundTrips,
+}
+
+/// A run with its figures, computed again.
+pub struct Computed {
+    pub meta: RunMeta,
+    pub figures: Vec<Figure>,
+    /// Whether every trial that the studies ask for was recorded.
+    pub is_whole: bool,
+}
+
+/// All figures of a run.
+pub fn of(store: &Store, asked: &str) -> Result<Figures, Failure> {
+    let meta = store.load(asked)?;
+    // What can't be read of them is computed again.
+    if let Ok(Some(kept)) = store.kept_figures(&meta.id) {
+        let KeptFigures { figures, comparable, round_trips } = kept;
+        return Ok(Figures { meta, figures, comparable, round_trips });
+    }
+    let mut round_trips = RoundTrips::default();
+    let again = compute(store, meta, &mut |trial, record| round_trips.take(trial, record))?;
+    let Computed { meta, figures, is_whole } = again;
+    let comparable = in_blocks(store, &meta, &figures)?;
+    let found = Figures { meta, figures, comparable, round_trips };
+    Ok(if is_whole { kept(store, found) } else { found })
+}
+
+/// Those of a run (full id) that comparisons are about.
+pub fn comparable(store: &Store, run: &str) -> Result<Comparable, Failure> {
+    match store.kept_comparable(run) {
+        Ok(Some(comparable)) => Ok(comparable),
+        _ => Ok(of(store, run)?.comparable),
+    }
+}
+
+/// Keeps the figures of a run that is done beside it.
+pub fn kept(store: &Store, found: Figures) -> Figures {
+    let Figures { meta, figures, comparable, round_trips } = found;
+    let kept = KeptFigures { figures, comparable, round_trips };
+    // They are a copy: the run is none the worse without it.
+    let _ = store.keep_figures(&meta.id, &kept);
+    let KeptFigures { figures, comparable, round_trips } = kept;
+    Figures { meta, figures, comparable, round_trips }
+}
+
+/// A run's figures with those of each block.
+pub fn in_blocks(store: &Store, meta: &RunMeta, figures: &[Figure]) -> Result<Comparable, Failure> {
+    let records = store.stored_records(&meta.id)?;
+    Ok(per_block(&meta.studies, &meta.topology, &records, (figures, meta.seed))?)
+}
+
+/// The same of a campaign, whose page shows them; none of other runs, or where they can't be told.
+pub fn of_campaign(store: &Store, meta: &RunMeta, figures: &[Figure]) -> Option<Comparable> {
+    let is_campaign = |study: &StudySpec| matches!(study, StudySpec::Campaign(_));
+    meta.studies.iter().any(is_campaign).then(|| in_blocks(store, meta, figures).ok()).flatten()
+}
+
+/// Computes a run's figures again; `hear` is called with each of its trials. Of an unfinished run,
+/// those that its recorded trials give.
+pub fn compute(
+    store: &Store,
+    mut meta: RunMeta,
+    hear: &mut dyn FnMut(&Trial, &TrialRecord),
+) -> Result<Computed, Failure> {
+    let (mut trials, mut all_valid) = (0, true);
+    let mut count = |trial: &Trial, record: &TrialRecord| {
+        trials += 1;
+        all_valid &= record.outcome.is_valid();
+        hear(trial, record);
+    };
+    let records = store.stored_records(&meta.id)?;
+    let mut recorded = Recorded::in_order(&meta.topology, &records).hearing(&mut count);
+    let mut figures = Vec::new();
+    for study in &meta.studies {
+        figures.extend(study.run(&mut recorded, meta.seed)?);
+    }
+    recorded.hear_rest().map_err(|cause| TestbedError::NotReplayed {
+        label: "behind the last that was asked for".to_owned(),
+        cause,
+    })?;
+    let broke_off = recorded.broke_off().map(str::to_owned);
+    if let Some(label) = &broke_off {
+        figures = partial(figures, all_valid);
+        meta.notes.insert(0, unfinished(&meta.id, label, trials));
+    }
+    Ok(Computed { meta, figures, is_whole: broke_off.is_none() })
+}
+
+fn unfinished(run: &str, label: &str, trials: usize) -> String {
+    format!(
+        "Unfinished: the run broke off before trial `{label}`. What is shown comes from the {trials} \
+         trials recorded until then; `switchmark run --resume {run}` goes on."
+    )
+}
+
+/// Figures that have a value. Where no recorded trial went wrong, only the missing ones can have
+/// brought about the caveats of those that did.
+fn partial(figures: Vec<Figure>, all_valid: bool) -> Vec<Figure> {
+    let mut kept: Vec<Figure> = figures.into_iter().filter(|f| f.value.is_some()).collect();
+    if all_valid {
+        for figure in &mut kept {
+            let missing = [Caveat::NoValidTrial, Caveat::RepeatedTrials];
+            figure.caveats.retain(|caveat| !missing.contains(caveat));
+        }
+    }
+    kept
+}
