@@ -71,8 +71,13 @@ pub fn change(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     let killed = run.end_within(A_RUN)?;
     wait_for_nobody(ground);
 
-    let made = *dice.one(&CHANGES);
-    let changed = if file.exists() { apply(made, &file)? } else { Change::Nothing };
+    let changed = if file.exists() {
+        apply(*dice.one(&CHANGES), &file)?
+    } else {
+        // Most jobs leave no file: then the user has one of that name from here on.
+        fs::write(&file, PRECIOUS)?;
+        Change::Replaced
+    };
     let before = users(&place, changed)?;
     let next = if dice.below(3) == 0 {
         ground.command(&["doctor", "--restore"])
