@@ -50,12 +50,12 @@ const CHANGES: [(&str, Change); 26] = [
     ("a view that makes a huge note", huge_view),
     ("a trigger", trigger),
     ("a generated column", |db, _, _| {
-        sql(db, "ALTER TABLE run ADD COLUMN x AS (hex(zeroblob(1000000)))")
+        sql(db, "ALTER TABLE run ADD COLUMN x TEXT AS (hex(zeroblob(1000000)))")
     }),
     ("a table of its own", |db, _, _| sql(db, "CREATE TABLE x (y)")),
     ("a table called as the schema", schema_table),
     ("another collation", |db, _, _| {
-        schema(db, "run", "TEXT NOT NULL REFERENCES", "TEXT COLLATE NOCASE NOT NULL REFERENCES")
+        schema(db, "trial", "TEXT NOT NULL REFERENCES", "TEXT COLLATE NOCASE NOT NULL REFERENCES")
     }),
     ("a virtual table", |db, _, _| sql(db, "CREATE VIRTUAL TABLE x USING rtree (id, a, b)")),
     ("no row ids", |db, _, _| schema(db, "trial", ") STRICT", ") STRICT, WITHOUT ROWID")),
