@@ -248,12 +248,12 @@ impl Takes {
             Self::Number(most) => number(value, most)
                 .map(|number| number.to_string())
                 .ok_or_else(|| format!("give a whole number, 0…{most}")),
-            Self::Octets => bounded_octets(value).map(|octets| octets.to_string()).ok_or_else(
-                || {
+            Self::Octets => {
+                bounded_octets(value).map(|octets| octets.to_string()).ok_or_else(|| {
                     "give octets, at most 1 PiB (1024t): 4096, 64k, 4GiB; not a share of something"
                         .into()
-                },
-            ),
+                })
+            }
             Self::Rates => {
                 let parts: Option<Vec<u64>> = value.split(',').map(bounded_octets).collect();
                 let parts = parts.filter(|parts| parts.len() <= 3);
