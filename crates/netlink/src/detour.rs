@@ -9,8 +9,8 @@ use measure::Nanos;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, Nla as _};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{
-    TcAction, TcActionAttribute, TcActionMirrorOption, TcActionOption, TcAttribute,
-    TcFilterU32Option, TcHandle, TcMessage, TcOption,
+    TcActionAttribute, TcActionMirrorOption, TcActionOption, TcAttribute, TcFilterU32Option,
+    TcHandle, TcMessage, TcOption,
 };
 
 use crate::conversation::Context;
@@ -73,11 +73,13 @@ impl Netlink {
         let mut through = Vec::new();
         for answer in &answers {
             let RouteNetlinkMessage::NewTrafficFilter(filter) = answer else { continue };
-            // A filter of this kind comes with its table, which has no actions.
             if !filter.attributes.contains(&TcAttribute::Kind(U32.to_owned())) {
                 return Ok(Arrivals::Otherwise);
             }
-            through.extend(actions(filter).map(redirected_to));
+            // A filter of this kind comes with its tables, which select nothing.
+            if options(filter).any(|option| matches!(option, TcFilterU32Option::Selector(_))) {
+                through.push(redirected_to(filter));
+            }
         }
         Ok(match through.as_slice() {
             [Some(link)] => Arrivals::Through(*link),
@@ -170,20 +172,25 @@ fn as_netem(queue: &TcMessage) -> Option<Netem> {
     })
 }
 
-/// Actions of a filter of the kind u32.
-fn actions(filter: &TcMessage) -> impl Iterator<Item = &TcAction> {
+/// Options of a filter of the kind u32.
+fn options(filter: &TcMessage) -> impl Iterator<Item = &TcFilterU32Option> {
     let options = filter.attributes.iter().flat_map(|attribute| match attribute {
         TcAttribute::Options(options) => options.as_slice(),
         _ => &[],
     });
-    options.flat_map(|option| match option {
-        TcOption::U32(TcFilterU32Option::Action(actions)) => actions.as_slice(),
-        _ => &[],
+    options.filter_map(|option| match option {
+        TcOption::U32(option) => Some(option),
+        _ => None,
     })
 }
 
-/// The link to which an action hands frames; none where it does something else.
-fn redirected_to(action: &TcAction) -> Option<u32> {
+/// The link to which a filter hands frames by its only action; none where it does something else.
+fn redirected_to(filter: &TcMessage) -> Option<u32> {
+    let mut actions = options(filter).flat_map(|option| match option {
+        TcFilterU32Option::Action(actions) => actions.as_slice(),
+        _ => &[],
+    });
+    let (Some(action), None) = (actions.next(), actions.next()) else { return None };
     action.attributes.iter().find_map(|attribute| {
         let TcActionAttribute::Options(options) = attribute else { return None };
         options.iter().find_map(|option| match option {

@@ -260,11 +260,11 @@ fn is_scratch(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("scratch-"))
 }
 
-/// A run of this job on a lab's hosts.
-fn storage(job: &Path, store: &Path) -> Command {
+/// A run of this job on a lab's hosts, in trials of this length.
+fn storage(job: &Path, length: &str, store: &Path) -> Command {
     let mut command = Command::new(switchmark());
     command.args(["storage", "--testbed", "lab:cable", "--json", "-q", "--fio"]).arg(job);
-    command.args(["-t", "200ms", "--blocks", "2", "--yes", "--journal"]).arg(store);
+    command.args(["-t", length, "--blocks", "2", "--yes", "--journal"]).arg(store);
     command
 }
 
@@ -287,7 +287,8 @@ fn descendants(of: u32) -> Vec<u32> {
     let mut all = vec![of];
     let mut at = 0;
     while at < all.len() {
-        all.extend(parents.iter().filter(|(_, parent)| *parent == all[at]).map(|(id, _)| *id));
+        let of = all[at];
+        all.extend(parents.iter().filter(|(_, parent)| *parent == of).map(|(id, _)| *id));
         at += 1;
     }
     all.split_off(1)
@@ -304,8 +305,8 @@ fn a_file_made_after_a_killed_run_is_the_users() {
     let image = folder.join("backup.img");
     let lines = format!("rw=randwrite\nsize=8m\nruntime=20s\nfilename={}", image.display());
     let job = write_job(&scratch, &lines);
-    let mut command = storage(&job, &scratch.path("killed.db"));
-    command.args(["-t", "20s"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut command = storage(&job, "20s", &scratch.path("killed.db"));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut run = command.spawn().expect("it starts");
     let is_fio = |id: &u32| {
         std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "fio")
@@ -350,7 +351,8 @@ fn a_job_leaves_a_file_system_its_reserve() {
     for (name, size) in [("large", "1g"), ("tight", "200m"), ("fits", "32m")] {
         let file = folder.join(name).display().to_string();
         let job = write_job(&scratch, &format!("rw=randwrite\nsize={size}\nfilename={file}"));
-        let output = storage(&job, &scratch.path(&format!("{name}.db"))).output().expect("it ends");
+        let output =
+            storage(&job, "200ms", &scratch.path(&format!("{name}.db"))).output().expect("it ends");
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         told.push((name, output.status.success(), words, free(), output));
     }

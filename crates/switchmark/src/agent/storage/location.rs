@@ -89,16 +89,15 @@ impl System {
     fn of_path(&self, path: &Path, file: Option<&File>, depth: u32) -> StorageLocation {
         // Without opening it: a look at a device may have effects.
         let looked_at;
-        let file = match file {
-            Some(file) => file,
-            None => {
-                let flags = OFlag::O_PATH.bits();
-                let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else {
-                    return Unknown;
-                };
-                looked_at = file;
-                &looked_at
-            }
+        let file = if let Some(file) = file {
+            file
+        } else {
+            let flags = OFlag::O_PATH.bits();
+            let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else {
+                return Unknown;
+            };
+            looked_at = file;
+            &looked_at
         };
         let Ok(found) = file.metadata() else { return Unknown };
         if found.file_type().is_block_device() {
