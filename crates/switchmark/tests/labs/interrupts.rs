@@ -247,7 +247,9 @@ impl World {
             ),
             stage(
                 "a device that is not ready",
-                &format!("{failover} hung-ready.toml --journal JOURNAL").replace("60s", "200ms"),
+                &format!("{failover} hung-ready.toml --journal JOURNAL")
+                    .replace("60s", "200ms")
+                    .replace("blocks 1", "blocks 3"),
                 Some(hung),
                 20_000,
             ),
