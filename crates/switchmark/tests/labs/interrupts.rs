@@ -98,7 +98,7 @@ impl Drop for SlowDevice {
 fn next_row(question: &[u8]) -> Option<Vec<u8>> {
     let question = Bytes::copy_from_slice(question);
     let message = CommunityMessage::decode(question, DecodeConfig::STRICT).ok()?;
-    let (id, _, bindings) = message.value.into_pdu().ok()?.into_raw_parts();
+    let (id, _, bindings) = message.value.into_pdu()?.into_raw_parts();
     let asked = bindings.first()?.oid.arcs().to_vec();
     let mut arcs = asked.clone();
     match arcs.last_mut() {

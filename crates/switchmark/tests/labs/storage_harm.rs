@@ -287,7 +287,8 @@ fn descendants(of: u32) -> Vec<u32> {
     let mut all = vec![of];
     let mut at = 0;
     while at < all.len() {
-        all.extend(parents.iter().filter(|(_, parent)| *parent == all[at]).map(|(id, _)| *id));
+        let of = all[at];
+        all.extend(parents.iter().filter(|(_, parent)| *parent == of).map(|(id, _)| *id));
         at += 1;
     }
     all.split_off(1)
