@@ -60,7 +60,10 @@ pub fn cut_short() -> Vec<String> {
             }
             format!("ended: {words}")
         }
-        Kind::WayBack(leader) => format!("still under way, as process {leader}: {words}"),
+        Kind::WayBack(leader) => format!(
+            "still under way, as process {leader}: {words}; `switchmark doctor --restore` makes sure \
+             of it"
+        ),
     };
     all.into_values().map(one).collect()
 }

@@ -60,6 +60,7 @@ fn on_signal(
     thread::Builder::new().name("deadline".to_owned()).spawn(move || {
         if begun.recv().is_ok() {
             rest(IN_ORDER);
+            speak("this did not end in order within 2.4 s, and is ended now");
             end_now(cut_short);
         }
     })?;

@@ -265,7 +265,7 @@ fn check(rack: &Rack, (found, before, done): (&Features, &Rest, Change), said: &
         let is_named = said.contains(&path);
         assert!(rack.made().is_none() || is_named, "ours, put back or named: {said}");
     }
-    assert!(!rack.is_down() || said.contains("`pull`"), "the deed is undone or named: {said}");
+    assert!(!rack.is_down(), "the deed is undone: {said}");
     assert_eq!(shown("h1", "eth1").contains("mtu 1400"), done == Change::Mtu, "{said}");
     let differences: Vec<(&String, &bool)> =
         found.iter().filter(|(name, on)| rack.features("h1").get(*name) != Some(on)).collect();
@@ -324,13 +324,13 @@ fn whoever_is_killed_the_users_things_stay_and_ours_are_put_back_or_named() {
         };
         let output = rack.call(&next);
         said += &String::from_utf8_lossy(&[output.stdout, output.stderr].concat());
+        // A run that is refused touches no host: the user does what its hint says.
+        if said.contains("`pull` done to it") {
+            let output = rack.call(&format!("doctor --restore --testbed {file}"));
+            said += &String::from_utf8_lossy(&[output.stdout, output.stderr].concat());
+        }
         let done = if changed { done } else { Change::Nothing };
         check(&rack, (&found, &before, done), &said);
-        // What was only named is put back by what the words said.
-        if rack.is_down() {
-            rack.call("doctor --restore");
-            assert!(!rack.is_down(), "{said}");
-        }
         let counted = table.entry(done).or_default();
         *counted = [counted[0] + 1, counted[1] + left, counted[2] + deed];
     }
