@@ -1,7 +1,7 @@
 //! Names the method by which figures are computed: a hash of every source that has a part in it.
 //!
-//! Figures that a journal keeps carry this name, and count only under the same one. So nobody has to
-//! remember to change a number when a figure's computation changes.
+//! Figures that a journal keeps carry this name, and count only under the same one. So nobody has
+//! to remember to change a number when a figure's computation changes.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

@@ -17,6 +17,7 @@ mod conformance;
 mod devices;
 mod fabric;
 mod failover;
+mod firsts;
 mod forwarding;
 mod frames;
 mod html;

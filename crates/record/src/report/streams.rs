@@ -13,8 +13,8 @@ use trial::record::{BulkRecord, FlowRecord, StreamRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
+use super::firsts::FirstOfEach;
 use super::subject::{self, Who};
-use super::totals::FirstOfEach;
 use super::{latency, reading};
 use crate::seconds::{Second, seconds};
 use crate::words;

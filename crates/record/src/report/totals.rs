@@ -4,13 +4,12 @@
 //! Owns which trial goes to which section. What it holds grows with what differs among trials,
 //! never with their number: 100,000 alike take no more than a hundred.
 
-use std::collections::BTreeSet;
-
 use method::StudySpec;
 use trial::{Trial, TrialRecord};
 
 use super::buffer::over_time;
 use super::failover::flows;
+use super::firsts::FirstOfEach;
 use super::forwarding::{loss, pacing};
 use super::subject::Who;
 use super::{
@@ -128,30 +127,4 @@ impl TrialTotals {
 /// One trial of each label and device.
 fn case(trial: &Trial) -> (String, Who) {
     (trial.label.clone(), Who::of_trial(trial))
-}
-
-/// The first trial of each case, up to so many cases.
-#[derive(Debug)]
-pub(super) struct FirstOfEach<K> {
-    most: usize,
-    seen: BTreeSet<K>,
-    trials: Vec<(Trial, TrialRecord)>,
-}
-
-impl<K: Ord> FirstOfEach<K> {
-    pub(super) const fn new(most: usize) -> Self {
-        Self { most, seen: BTreeSet::new(), trials: Vec::new() }
-    }
-
-    /// Keeps a trial, where there is room and it is the first of its case.
-    pub(super) fn take(&mut self, case: impl FnOnce() -> K, trial: &Trial, record: &TrialRecord) {
-        if self.trials.len() < self.most && self.seen.insert(case()) {
-            self.trials.push((trial.clone(), record.clone()));
-        }
-    }
-
-    /// Those that were kept, in the order they ran.
-    pub(super) fn trials(&self) -> &[(Trial, TrialRecord)] {
-        &self.trials
-    }
 }

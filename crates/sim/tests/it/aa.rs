@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use measure::{ByteCount, FrameMix, Nanos, Rate};
-use method::comparison::{MARGIN, Side, compare, per_block};
+use method::comparison::{Comparable, MARGIN, Side, compare, per_block};
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
 use method::{
     BufferSpec, DepthSpec, FabricSpec, LatencySpec, Nodes, StorageSpec, StudySpec, SwitchTest,

@@ -13,7 +13,7 @@ use crate::program::{Scratch, full, json, switchmark};
 const TRIALS: usize = 12;
 
 /// More memory than any of these takes, in kB.
-const MOST: usize = 256 << 10;
+const MOST: usize = 128 << 10;
 
 fn run(journal: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(switchmark());
@@ -45,11 +45,11 @@ fn ends_well_within(journal: &Path, args: &[&str], most: usize) -> bool {
     ended.expect("sh starts").success()
 }
 
-/// The least memory within which it ends well, to 256 kB.
+/// The least memory within which it ends well, to 512 kB.
 fn least(journal: &Path, args: &[&str]) -> usize {
     assert!(ends_well_within(journal, args, MOST), "{args:?} with {MOST} kB");
     let (mut low, mut high) = (1024, MOST);
-    while high - low > 256 {
+    while high - low > 512 {
         let middle = usize::midpoint(low, high);
         if ends_well_within(journal, args, middle) { high = middle } else { low = middle }
     }
