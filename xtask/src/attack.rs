@@ -1,9 +1,10 @@
-//! `cargo xtask attack`: the program under inputs, signals, closed pipes and hosts that nobody meant.
+//! `cargo xtask attack`: the program under inputs, signals, closed pipes and hosts that nobody
+//! meant.
 //!
 //! Owns which doors there are, how often each is taken, and the count of what came of it. A finding
 //! is a panic, an end by a signal, three seconds more than it was asked to take, more memory than
-//! its door allows, a promise broken, or anything on this machine that is not as before. Never gives
-//! the program a command to run: corpora have no hooks, and those that do must not be run.
+//! its door allows, a promise broken, or anything on this machine that is not as before. Never
+//! gives the program a command to run: corpora have no hooks, and those that do must not be run.
 
 mod bytes;
 mod child;

@@ -37,12 +37,12 @@ impl Durations {
                 self.row.push(short);
             }
             // Four seconds and more: no load has many.
-            Err(_) => self.into.get_or_insert_with(empty).record(value),
+            Err(_) => self.into.get_or_insert_with(|| Box::new(Histogram::growing())).record(value),
         }
     }
 
     fn put_in(&mut self) {
-        let into = self.into.get_or_insert_with(empty);
+        let into = self.into.get_or_insert_with(|| Box::new(Histogram::growing()));
         for short in self.row.drain(..) {
             into.record(Nanos(u64::from(short)));
         }
@@ -60,10 +60,6 @@ impl Durations {
         }
         self.into.map_or_else(Histogram::growing, |into| into.compact())
     }
-}
-
-fn empty() -> Box<Histogram> {
-    Box::new(Histogram::growing())
 }
 
 #[cfg(test)]

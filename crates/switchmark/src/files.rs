@@ -109,8 +109,8 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     written
 }
 
-/// True for a file that is this user's and that nobody else can write to or put another in the place
-/// of: whoever can decides what is run as this user.
+/// True for a file that is this user's and that nobody else can write to or put another in the
+/// place of: whoever can decides what is run as this user.
 pub fn is_only_ours(path: &Path) -> bool {
     let own = nix::unistd::geteuid().as_raw();
     let is_own = |of: &fs::Metadata| of.is_file() && of.uid() == own && of.mode() & 0o022 == 0;

@@ -175,8 +175,8 @@ mod tests {
         let thing = |number: u64| Thing {
             number: u64::MAX - number / 3,
             share: (number / 5) as f64 / 7.0,
-            rare: (number % 4 == 0).then(|| Box::new(Thing { number, ..Thing::default() })),
-            often: (number % 3 > 0).then(|| vec![None, Some(number as u8 / 8)]),
+            rare: number.is_multiple_of(4).then(|| Box::new(Thing { number, ..Thing::default() })),
+            often: (!number.is_multiple_of(3)).then(|| vec![None, Some(number as u8 / 8)]),
             counters: (0..number % 3).map(|key| (format!("c{key}"), number / 2)).collect(),
         };
         Held { things: (0..count).map(thing).collect() }

@@ -1,4 +1,5 @@
-//! A process under attack: watched to its end, asked to end where it goes on, killed where it hangs.
+//! A process under attack: watched to its end, asked to end where it goes on, killed where it
+//! hangs.
 //!
 //! Owns the time and memory that are counted. Never judges them: that is its door's.
 

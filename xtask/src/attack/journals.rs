@@ -1,8 +1,8 @@
 //! Journals that no version of this program would write: read, and merged into one's own.
 //!
 //! Owns what must hold of them: nothing outside the journal named is written, no command of theirs
-//! is run, and no run of one's own changes. Which journals there are is the crafter's, an example of
-//! the crate `record`.
+//! is run, and no run of one's own changes. Which journals there are is the crafter's, an example
+//! of the crate `record`.
 
 use std::cell::RefCell;
 use std::fs;

@@ -1,8 +1,8 @@
 //! One question and its answer, over UDP (RFC 3417 §3).
 //!
 //! Owns the socket, the numbers of requests, and every wait: an answer has its time, a question its
-//! tries, and all that is asked at once a deadline. A wait ends within [`GLANCE`] of the user's wish
-//! to stop. Never takes an answer for another question's.
+//! tries, and all that is asked at once a deadline. A wait ends within [`GLANCE`] of the user's
+//! wish to stop. Never takes an answer for another question's.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, ErrorKind};

@@ -176,7 +176,8 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
     }
     let trials = testbed.asked.len() as u64;
     let each = spec.profile.phases(spec.duration).total() + Nanos::from_millis(60);
-    let expected = Estimate { trials, time: each * trials, searching: false };
+    let flows = testbed.asked.iter().map(|trial| trial.flows.len() as u64).max().unwrap_or(0);
+    let expected = Estimate { trials, time: each * trials, flows, searching: false };
     assert_eq!(study.estimate(testbed.topology()), expected, "every trial was counted");
     figures
 }

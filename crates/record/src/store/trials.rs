@@ -204,7 +204,7 @@ impl Store {
         let failed = row.get::<_, String>(4).map_err(unread)? == "failed";
         let octets: Option<Vec<u8>> = row.get(5).map_err(unread)?;
         let (trial, record, stored) = if let Some(octets) = octets {
-            let unpacked = packed::unpack(&octets, &*self.dictionary(run)?);
+            let unpacked = packed::unpack(&octets, &self.dictionary(run)?);
             let (trial, record) = unpacked.map_err(|_| self.damaged(what()))?;
             (trial, record, octets.len())
         } else {

@@ -6,7 +6,8 @@
 
 #![allow(dead_code, reason = "each test that includes it uses a part of it")]
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -44,7 +45,7 @@ impl Chance {
 type Change = fn(&Connection, &Wishes<'_>, &mut Chance) -> rusqlite::Result<()>;
 
 /// Every change, by name. Those of the file's octets stand apart.
-const CHANGES: [(&str, Change); 26] = [
+const CHANGES: [(&str, Change); 29] = [
     ("an endless view in the place of runs", endless_runs),
     ("an endless view in the place of trials", endless_trials),
     ("a view that makes a huge note", huge_view),
@@ -75,7 +76,35 @@ const CHANGES: [(&str, Change); 26] = [
     ("an ordinal that is none", odd_ordinal),
     ("a state that is none", odd_state),
     ("deeds that were begun", deeds),
+    ("a text of many levels", deep_text),
+    ("many rows", many_rows),
+    ("two tables in the same pages", shared_pages),
 ];
+
+/// Lays a testbed file `rack.toml` into a folder, each of whose commands makes the file `canary`.
+pub fn lay_trap(folder: &Path, canary: &Path) {
+    fs::create_dir_all(folder).expect("a folder");
+    let deed = folder.join("deed");
+    fs::write(&deed, format!("#!/bin/sh\ntouch {}\nexec \"$@\"\n", canary.display()))
+        .expect("written");
+    let everybody = || Permissions::from_mode(0o777);
+    fs::set_permissions(&deed, everybody()).expect("settable");
+    let deed = deed.display();
+    let host = |name: &str, number: u8| {
+        format!(
+            "[[host]]\nname = \"{name}\"\nreach = \"local\"\nbecome = \"{deed}\"\n\
+             [[host.port]]\nname = \"lo\"\naddress = \"127.0.0.{number}/8\"\n\
+             cable = \"sw1/{number}\"\n"
+        )
+    };
+    let device = format!(
+        "[[device]]\nname = \"sw1\"\nkind = \"switch\"\n[[device.deed]]\nname = \"pull\"\n\
+         run = \"{deed}\"\nundo = \"{deed}\"\n"
+    );
+    let text = [device, host("h1", 1), host("h2", 2)].concat();
+    fs::write(folder.join("rack.toml"), text).expect("written");
+    fs::set_permissions(folder, everybody()).expect("settable");
+}
 
 /// So many kinds of changes there are.
 pub const KINDS: u64 = CHANGES.len() as u64 + 3;
@@ -129,7 +158,7 @@ fn loosely(db: &Connection, change: &str) -> rusqlite::Result<()> {
 /// A view called as a table whose rows never end, with a column as wished.
 fn view(db: &Connection, table: &str, column: &str, value: &str) -> rusqlite::Result<()> {
     let all = db.prepare(&format!("SELECT * FROM {table}"))?;
-    let columns: Vec<String> = all.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = all.column_names().map(str::to_owned).collect();
     let values: Vec<String> = columns
         .iter()
         .map(|name| if name == column { format!("{value} AS {name}") } else { format!("o.{name}") })
@@ -336,6 +365,39 @@ fn deeds(db: &Connection, _: &Wishes<'_>, _: &mut Chance) -> rusqlite::Result<()
          INSERT INTO applied (run, device, variant) SELECT id, 'sw1', 'v1' FROM run;
          UPDATE run SET status = 'interrupted'",
     )
+}
+
+fn deep_text(db: &Connection, _: &Wishes<'_>, chance: &mut Chance) -> rusqlite::Result<()> {
+    let level = chance.one_of(&["[", "{\"a\":"]).repeat(1 << chance.below(20));
+    let text = *chance.one_of(&[
+        "UPDATE run SET meta = ?1",
+        "UPDATE trial SET packed = NULL, trial = ?1, record = ?1",
+    ]);
+    db.execute(text, [level]).map(drop)
+}
+
+fn many_rows(db: &Connection, _: &Wishes<'_>, chance: &mut Chance) -> rusqlite::Result<()> {
+    let rows = 1 << (8 + chance.below(10));
+    let count = format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})"
+    );
+    let insert = *chance.one_of(&[
+        "INSERT INTO run (id, created_unix_ns, verb, testbed, meta, status)
+         SELECT 'r' || i, i, verb, testbed, meta, 'done' FROM n, (SELECT * FROM run LIMIT 1)",
+        "INSERT INTO trial (run, ordinal, trial_hash, label, outcome, started_unix_ns, trial,
+                            record)
+         SELECT (SELECT max(id) FROM run), 1000 + i, '', '', 'failed', 0, '{}', '{}' FROM n",
+    ]);
+    sql(db, &format!("{count} {insert}"))
+}
+
+fn shared_pages(db: &Connection, _: &Wishes<'_>, chance: &mut Chance) -> rusqlite::Result<()> {
+    let tables = ["run", "trial", "abandoned_trial", "applied", "watch_visit", "begun_deed"];
+    let (one, other) = (*chance.one_of(&tables), *chance.one_of(&tables));
+    sql(db, "PRAGMA writable_schema = ON")?;
+    let text = "UPDATE sqlite_master SET rootpage =
+                (SELECT rootpage FROM sqlite_master WHERE name = ?2) WHERE name = ?1";
+    db.execute(text, [one, other]).map(drop)
 }
 
 /// Changes the file below SQLite.

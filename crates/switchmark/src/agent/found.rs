@@ -507,8 +507,8 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// What an agent wrote of itself, by a version before this one, too: a file that it had laid out
-    /// is told by its inode, which proves nothing.
+    /// What an agent wrote of itself, by a version before this one, too: a file that it had laid
+    /// out is told by its inode, which proves nothing.
     #[test]
     fn no_file_goes_but_a_dead_agents_whole_notes() {
         let folder = scratch("notes");

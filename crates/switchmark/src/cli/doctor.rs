@@ -52,8 +52,8 @@ pub struct Args {
     /// Change what is doubtful or bad and can be put back, and keep it so until Ctrl-C
     #[arg(long, conflicts_with_all = ["generator", "emulator"])]
     fix: bool,
-    /// Put right what a killed agent left changed, on this host or on a testbed's, undo what a killed
-    /// run did to devices, and check nothing
+    /// Put right what a killed agent left changed, on this host or on a testbed's, undo what a
+    /// killed run did to devices, and check nothing
     #[arg(long, conflicts_with_all = ["generator", "emulator", "fix"])]
     restore: bool,
     /// Whose hosts are checked: a lab's name or a testbed file; for the generator, its direct cable

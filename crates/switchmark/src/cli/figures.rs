@@ -15,7 +15,7 @@ use super::Failure;
 
 /// A run with its figures, and those of each block.
 #[derive(Debug, Clone)]
-pub struct Figures {
+pub struct RunFigures {
     pub meta: RunMeta,
     pub figures: Vec<Figure>,
     pub comparable: Comparable,
@@ -31,18 +31,18 @@ pub struct Computed {
 }
 
 /// All figures of a run.
-pub fn of(store: &Store, asked: &str) -> Result<Figures, Failure> {
+pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     let meta = store.load(asked)?;
     // What can't be read of them is computed again.
     if let Ok(Some(kept)) = store.kept_figures(&meta.id) {
         let KeptFigures { figures, comparable, round_trips } = kept;
-        return Ok(Figures { meta, figures, comparable, round_trips });
+        return Ok(RunFigures { meta, figures, comparable, round_trips });
     }
     let mut round_trips = RoundTrips::default();
     let again = compute(store, meta, &mut |trial, record| round_trips.take(trial, record))?;
     let Computed { meta, figures, is_whole } = again;
     let comparable = in_blocks(store, &meta, &figures)?;
-    let found = Figures { meta, figures, comparable, round_trips };
+    let found = RunFigures { meta, figures, comparable, round_trips };
     Ok(if is_whole { kept(store, found) } else { found })
 }
 
@@ -55,13 +55,13 @@ pub fn comparable(store: &Store, run: &str) -> Result<Comparable, Failure> {
 }
 
 /// Keeps the figures of a run that is done beside it.
-pub fn kept(store: &Store, found: Figures) -> Figures {
-    let Figures { meta, figures, comparable, round_trips } = found;
+pub fn kept(store: &Store, found: RunFigures) -> RunFigures {
+    let RunFigures { meta, figures, comparable, round_trips } = found;
     let kept = KeptFigures { figures, comparable, round_trips };
     // They are a copy: the run is none the worse without it.
     let _ = store.keep_figures(&meta.id, &kept);
     let KeptFigures { figures, comparable, round_trips } = kept;
-    Figures { meta, figures, comparable, round_trips }
+    RunFigures { meta, figures, comparable, round_trips }
 }
 
 /// A run's figures with those of each block.
@@ -114,7 +114,7 @@ fn unfinished(run: &str, label: &str, trials: usize) -> String {
     )
 }
 
-/// Figures that have a value. Where no recorded trial went wrong, only the missing ones can have
+/// RunFigures that have a value. Where no recorded trial went wrong, only the missing ones can have
 /// brought about the caveats of those that did.
 fn partial(figures: Vec<Figure>, all_valid: bool) -> Vec<Figure> {
     let mut kept: Vec<Figure> = figures.into_iter().filter(|f| f.value.is_some()).collect();

@@ -16,7 +16,7 @@ use record::{Journal, RunMeta, RunStatus, Store, SweepPoint, TrialTotals};
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
-use super::figures::{self, Figures};
+use super::figures::{self, RunFigures};
 use super::left_deeds::REMEDY;
 use super::memory::Need;
 use super::options::{Data, Measuring};
@@ -342,8 +342,8 @@ fn conduct(
     store.set_status(&meta.id, &RunStatus::Done)?;
     let found = match figures::in_blocks(store, &meta, &figures) {
         Ok(comparable) => {
-            let found = Figures { meta, figures, comparable, round_trips };
-            let Figures { meta, figures, comparable, .. } = figures::kept(store, found);
+            let found = RunFigures { meta, figures, comparable, round_trips };
+            let RunFigures { meta, figures, comparable, .. } = figures::kept(store, found);
             Finished { meta, figures, trials, comparable: Some(comparable) }
         }
         Err(_) => Finished { meta, figures, trials, comparable: None },

@@ -83,8 +83,8 @@ pub fn run(
     run_to_end(shell, line, limit, stop)
 }
 
-/// Runs a line that undoes what another did. Nobody's wish to stop ends it, and it goes on where this
-/// program ends first.
+/// Runs a line that undoes what another did. Nobody's wish to stop ends it, and it goes on where
+/// this program ends first.
 pub fn run_back(
     line: &str,
     environment: &[(&str, &str)],

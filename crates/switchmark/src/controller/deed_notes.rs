@@ -3,8 +3,8 @@
 //! uses.
 //!
 //! Owns those files. Each is locked for as long as its run lives: one that nobody locks is of a run
-//! that ended without undoing its deed. A device outlives a restart of this machine, and so do they.
-//! Never undoes anything, and never touches the note of a run that lives.
+//! that ended without undoing its deed. A device outlives a restart of this machine, and so do
+//! they. Never undoes anything, and never touches the note of a run that lives.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -2,8 +2,7 @@
 //! and time, nothing written elsewhere, nothing executed, no other run's figures changed.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use record::Store;
 
 use crate::program::{self, Scratch, full, switchmark};
-use generator::{KINDS, Wishes, craft};
+use generator::{KINDS, Wishes, craft, lay_trap};
 
 #[path = "../../../record/tests/crafted/mod.rs"]
 mod generator;
@@ -50,26 +49,7 @@ impl Bench {
         let store = Store::open(&scratch.path("own.db")).expect("a journal");
         let holder = store.summary(&own).expect("there").holder.expect("it has one");
         drop(store);
-        let folder = scratch.path("evil");
-        fs::create_dir(&folder).expect("a folder");
-        let ran = format!("#!/bin/sh\ntouch {}\n", scratch.path("ran").display());
-        fs::write(folder.join("deed"), ran).expect("written");
-        let all = Permissions::from_mode(0o777);
-        fs::set_permissions(folder.join("deed"), all.clone()).expect("settable");
-        let host = |name: &str, n: u8| {
-            format!(
-                "[[host]]\nname = \"{name}\"\nreach = \"local\"\n[[host.port]]\nname = \"lo\"\n\
-                 address = \"127.0.0.{n}/8\"\ncable = \"sw1:{n}\"\n"
-            )
-        };
-        let deed = folder.join("deed").display().to_string();
-        let device = format!(
-            "[[device]]\nname = \"sw1\"\n[[device.deed]]\nname = \"pull\"\nrun = \"{deed}\"\n\
-             undo = \"{deed}\"\n"
-        );
-        let text = [host("h1", 1), host("h2", 2), device].concat();
-        fs::write(folder.join("rack.toml"), text).expect("written");
-        fs::set_permissions(&folder, all).expect("settable");
+        lay_trap(&scratch.path("evil"), &scratch.path("ran"));
         fs::create_dir(scratch.path("served")).expect("a folder");
         fs::copy(scratch.path("own.db"), scratch.path("served/own.db")).expect("copied");
         Self { scratch, ids, own, holder, peak_kb: 0, longest: Duration::ZERO }

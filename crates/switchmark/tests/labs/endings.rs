@@ -266,8 +266,8 @@ fn the_doctor_puts_back_what_a_killed_agent_left() {
     assert_eq!(restore(), serde_json::json!([]), "once");
 }
 
-/// An agent is killed, and before the next one comes the user sets what it had set to another value,
-/// and makes a link of the name of one that it had made.
+/// An agent is killed, and before the next one comes the user sets what it had set to another
+/// value, and makes a link of the name of one that it had made.
 #[test]
 fn what_a_user_changed_after_a_killed_agent_stays() {
     let Some(_alone) = alone("what a user changed stays", &[]) else { return };

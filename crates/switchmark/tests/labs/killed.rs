@@ -1,6 +1,6 @@
 //! Kill -9 at random moments of controllers and agents, and a user who changes files, links and
-//! settings before the next run or `doctor --restore`: nothing of the user's is lost, and everything
-//! of ours is put back or named.
+//! settings before the next run or `doctor --restore`: nothing of the user's is lost, and
+//! everything of ours is put back or named.
 //!
 //! Needs root, iproute2 and fio. Ends only processes that the test started itself, by their id.
 //! `SWITCHMARK_TESTS=full` has 300 kills.
@@ -145,18 +145,18 @@ impl Rack {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("it starts")
     }
 
-    fn features(&self, host: &str) -> Features {
-        let look = || Netlink::open().and_then(|mut kernel| kernel.features("eth1"));
-        inside(host).enter_with(look).expect("entered").expect("a port")
-    }
-
-    fn is_down(&self) -> bool {
-        !shown("switch", "swp2").contains(",UP")
-    }
-
     fn made(&self) -> Option<Vec<u8>> {
         fs::read(self.scratch.path("made.img")).ok()
     }
+}
+
+fn features(host: &str) -> Features {
+    let look = || Netlink::open().and_then(|mut kernel| kernel.features("eth1"));
+    inside(host).enter_with(look).expect("entered").expect("a port")
+}
+
+fn is_down() -> bool {
+    !shown("switch", "swp2").contains(",UP")
 }
 
 fn inside(host: &str) -> Namespace {
@@ -231,7 +231,7 @@ fn change(rack: &Rack, change: Change) -> bool {
             }
         }
         Change::Feature => {
-            let Some(now) = rack.features("h1").get(UNTOUCHED).copied() else { return false };
+            let Some(now) = features("h1").get(UNTOUCHED).copied() else { return false };
             turn("h1", UNTOUCHED, !now);
         }
         Change::LinkReplaced => {
@@ -265,19 +265,19 @@ fn check(rack: &Rack, (found, before, done): (&Features, &Rest, Change), said: &
         let is_named = said.contains(&path);
         assert!(rack.made().is_none() || is_named, "ours, put back or named: {said}");
     }
-    assert!(!rack.is_down(), "the deed is undone: {said}");
+    assert!(!is_down(), "the deed is undone: {said}");
     assert_eq!(shown("h1", "eth1").contains("mtu 1400"), done == Change::Mtu, "{said}");
     let differences: Vec<(&String, &bool)> =
-        found.iter().filter(|(name, on)| rack.features("h1").get(*name) != Some(on)).collect();
+        found.iter().filter(|(name, on)| features("h1").get(*name) != Some(on)).collect();
     match done {
         Change::Feature => assert_eq!(differences.len(), 1, "the user's wish alone: {said}"),
         Change::LinkReplaced => {
-            let now = rack.features("h1");
+            let now = features("h1");
             assert_eq!(now, before.features, "a new port is as the user made it: {said}");
         }
         _ => assert_eq!(differences, [], "h1: {said}"),
     }
-    assert_eq!(rack.features("h2"), *found, "h2: {said}");
+    assert_eq!(features("h2"), *found, "h2: {said}");
 }
 
 /// The user's own, before anything is put back.
@@ -296,7 +296,7 @@ fn whoever_is_killed_the_users_things_stay_and_ours_are_put_back_or_named() {
     let mut table: BTreeMap<Change, [u32; 3]> = BTreeMap::new();
     for number in 0..kills {
         let rack = Rack::new();
-        let found = rack.features("h1");
+        let found = features("h1");
         // Each change after each work and each victim, in turn; files are changed after storage.
         let done = CHANGES[number % CHANGES.len()];
         let work = match done {
@@ -309,10 +309,10 @@ fn whoever_is_killed_the_users_things_stay_and_ours_are_put_back_or_named() {
         let mut run = rack.start(work);
         thread::sleep(Duration::from_millis(rng.random_range(500..latest)));
         kill_some(victim, &mut run);
-        let left = u32::from(rack.features("h1") != found || rack.made().is_some());
-        let deed = u32::from(rack.is_down());
+        let left = u32::from(features("h1") != found || rack.made().is_some());
+        let deed = u32::from(is_down());
         let changed = change(&rack, done);
-        let before = Rest { file: rack.made(), features: rack.features("h1") };
+        let before = Rest { file: rack.made(), features: features("h1") };
         let file = rack.wires.file.display();
         let mut said = format!("seed {seed}, kill {number}: {work:?}, {victim:?}, {done:?}\n");
         let next = if rng.random_bool(0.5) {

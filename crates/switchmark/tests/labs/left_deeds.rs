@@ -60,7 +60,7 @@ impl Rack {
     fn pulled(&self) -> Child {
         let rest = ["--journal", "j.db", "--quiet", "--json", "--testbed", self.file()];
         let run = self.switchmark(&[&FAILOVER[..], &rest].concat()).spawn().expect("it starts");
-        wait_for("the deed", || self.log().ends_with("down\n") && self.is_down());
+        wait_for("the deed", || self.log().ends_with("down\n") && is_down());
         run
     }
 
@@ -74,18 +74,18 @@ impl Rack {
         fs::read_to_string(self.scratch.path("log")).unwrap_or_default()
     }
 
-    fn is_down(&self) -> bool {
-        let ip = find("ip").expect("looked for before");
-        let args = ["-n", &space("switch"), "link", "show", "swp2"];
-        let output = Command::new(ip).args(args).output().expect("it starts");
-        !String::from_utf8_lossy(&output.stdout).contains(",UP")
-    }
-
     fn restored(&self, args: &[&str]) -> (Option<i32>, serde_json::Value) {
         let asked = [&["doctor", "--restore", "--json", "--quiet"][..], args].concat();
         let output = self.call(&asked);
         (output.status.code(), json(&output))
     }
+}
+
+fn is_down() -> bool {
+    let ip = find("ip").expect("looked for before");
+    let args = ["-n", &space("switch"), "link", "show", "swp2"];
+    let output = Command::new(ip).args(args).output().expect("it starts");
+    !String::from_utf8_lossy(&output.stdout).contains(",UP")
 }
 
 fn told(output: &Output) -> String {
@@ -102,7 +102,7 @@ fn a_dead_runs_deed_is_told_to_whoever_comes_next_and_undone_once() {
     let none = serde_json::json!({ "this host": [] });
     let nothing = serde_json::json!({ "restored": none, "kept": none, "left": [] });
     assert_eq!(rack.restored(&[]), (Some(0), nothing.clone()));
-    assert!(rack.is_down());
+    assert!(is_down());
     living.kill().expect("it is ours");
     living.wait().expect("it ends");
 
@@ -128,7 +128,7 @@ fn a_dead_runs_deed_is_told_to_whoever_comes_next_and_undone_once() {
     assert_eq!(code, Some(0), "{object}");
     let undone = object["restored"]["devices"][0].as_str().expect("a device").to_owned();
     assert!(undone.starts_with("device `sw1` as it was before `pull` of run "), "{undone}");
-    assert!(!rack.is_down());
+    assert!(!is_down());
     assert_eq!(rack.restored(&[]), (Some(0), nothing), "once");
     assert_eq!(rack.log(), "down\nup\n");
     let runs = json(&rack.call(&["runs", "--json", "--journal", "j.db"]));
@@ -155,6 +155,6 @@ fn no_way_back_is_run_from_a_file_that_others_can_write_to() {
     assert_eq!(rack.log(), "down\n", "nothing ran");
     mode(0o644);
     assert_eq!(rack.restored(&["--testbed", rack.file()]).0, Some(0));
-    assert!(!rack.is_down());
+    assert!(!is_down());
     assert_eq!(rack.log(), "down\nup\n");
 }

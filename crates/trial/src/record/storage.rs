@@ -123,8 +123,8 @@ impl OperationsRecord {
 }
 
 impl StorageRecord {
-    /// Where the storage of this job is. A server made for the trial is the other host's; an earlier
-    /// version's record without fio's output is a simulation's.
+    /// Where the storage of this job is. A server made for the trial is the other host's; an
+    /// earlier version's record without fio's output is a simulation's.
     pub const fn location(&self, job: &Storage) -> StorageLocation {
         match self.location {
             _ if job.server.is_some() => StorageLocation::Remote,

@@ -1,7 +1,7 @@
 //! A client: one job of fio's, from a job that is data to a record that is data.
 //!
-//! Owns the job's text, which goes to fio over its stdin. Never starts fio at a storage that was not
-//! looked at first.
+//! Owns the job's text, which goes to fio over its stdin. Never starts fio at a storage that was
+//! not looked at first.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! Where a job's storage is: behind the network, or attached to this host.
 //!
-//! Owns what tells: the engine, the file system, and below it the block device as sysfs has it. What
-//! is known of neither kind is unknown. Never asks another host.
+//! Owns what tells: the engine, the file system, and below it the block device as sysfs has it.
+//! What is known of neither kind is unknown. Never asks another host.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd as _;
@@ -41,8 +41,8 @@ const NETWORK_FILE_SYSTEMS: [&str; 19] = [
 const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "hugetlbfs", "devtmpfs"];
 /// Block devices whose blocks are on another host, by how their names begin.
 const NETWORK_DEVICES: [&str; 4] = ["nbd", "rbd", "drbd", "etherd"];
-/// Block devices of this host, which no bus tells of: memory, flash, and a hypervisor's disks, which
-/// reach its guest by no network port of the guest.
+/// Block devices of this host, which no bus tells of: memory, flash, and a hypervisor's disks,
+/// which reach its guest by no network port of the guest.
 const OWN_DEVICES: [&str; 7] = ["ram", "zram", "pmem", "mmcblk", "vd", "xvd", "fd"];
 /// Devices over devices that are followed down.
 const DEEPEST: u32 = 8;

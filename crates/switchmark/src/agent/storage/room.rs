@@ -50,8 +50,8 @@ impl Room {
         (self.whole / RESERVED_SHARE).clamp(LEAST_RESERVE, MOST_RESERVE)
     }
 
-    /// Refuses what does not fit beside the reserve. `asked` is the thing, `place` where it goes and
-    /// `remedy` what else could be done.
+    /// Refuses what does not fit beside the reserve. `asked` is the thing, `place` where it goes
+    /// and `remedy` what else could be done.
     pub(super) fn admit(
         self,
         octets: u64,

@@ -28,7 +28,8 @@ const OF_NETWORKS: [&str; 8] =
     ["nbd", "rbd", "rados", "http", "nfs", "gfapi", "gfapi_async", "libiscsi"];
 
 /// Engines that write while they open what they are to read: they touch an object, which makes one
-/// that is not there, and make one longer that is shorter than the job (engines/rados.c, glusterfs.c).
+/// that is not there, and make one longer that is shorter than the job (engines/rados.c,
+/// glusterfs.c).
 const TOUCHING: [&str; 3] = ["rados", "gfapi", "gfapi_async"];
 
 /// How long the job's file must be for fio to leave it as it is.

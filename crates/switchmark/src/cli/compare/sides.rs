@@ -10,7 +10,7 @@ use record::{RunMeta, Store};
 use trial::Subject;
 
 use crate::cli::Failure;
-use crate::cli::figures::{self, Figures};
+use crate::cli::figures::{self, RunFigures};
 use crate::config::{ConfigError, suggest};
 
 /// Both sides, with what they were found from.
@@ -20,7 +20,7 @@ pub struct Sides {
 }
 
 struct Loaded {
-    run: Figures,
+    run: RunFigures,
     part: Part,
     name: String,
     /// What people call all of the run, where all of it is compared.
@@ -200,14 +200,14 @@ fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
 }
 
 /// The run's campaign, where it is one.
-fn campaign(run: &Figures) -> Option<&CampaignSpec> {
+fn campaign(run: &RunFigures) -> Option<&CampaignSpec> {
     run.meta.studies.iter().find_map(|study| match study {
         StudySpec::Campaign(spec) => Some(&**spec),
         _ => None,
     })
 }
 
-fn check_level(run: &Figures, factor: &str, level: &str) -> Result<(), Failure> {
+fn check_level(run: &RunFigures, factor: &str, level: &str) -> Result<(), Failure> {
     let id = &run.meta.id;
     let Some(spec) = campaign(run) else {
         let hint = "only a campaign's factors have levels: RUN/DEVICE or RUN/DEVICE:VARIANT";
@@ -248,7 +248,7 @@ fn two_of_one(store: &Store, asked: &Asked<'_>) -> Result<(Loaded, Loaded), Fail
     Ok((of(run.clone(), first), of(run, second)))
 }
 
-fn of(run: Figures, part: Part) -> Loaded {
+fn of(run: RunFigures, part: Part) -> Loaded {
     let name = match &part {
         Part::Whole => run.meta.id.clone(),
         Part::Subject(subject) => name(subject),
