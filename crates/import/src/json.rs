@@ -219,3 +219,52 @@ impl<'de> Visitor<'de> for Build<'_> {
         Ok(Value::Object(members))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read};
+
+    use super::*;
+
+    /// What a value comes to that begins so and then repeats something.
+    fn read(begins: &'static str, repeats: &'static str, octets: u64) -> (Document, Option<Broken>) {
+        let endless = repeats.as_bytes().iter().copied().cycle();
+        let rest = Repeated(Box::new(endless)).take(octets);
+        let whole = begins.as_bytes().chain(rest);
+        document(&mut Source::new(BufReader::new(whole)))
+    }
+
+    struct Repeated(Box<dyn Iterator<Item = u8>>);
+
+    impl Read for Repeated {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let filled = out.iter_mut().zip(&mut self.0).map(|(to, octet)| *to = octet).count();
+            Ok(filled)
+        }
+    }
+
+    #[test]
+    fn a_value_is_held_within_bounds_however_long_it_is() {
+        for (begins, repeats, octets, why) in [
+            ("{\"a\":1,\"b\":\"", "x", 40 << 20, "a string in it has more than 16 MiB"),
+            ("{\"a\":1,\"", "name", 40 << 20, "a string in it has more than 16 MiB"),
+            ("{\"a\":1,\"b\":[", "{\"c\":[]},", 16 << 20, "it holds more than 64 MiB"),
+            ("{\"a\":1,\"b\":[0", ",0", 16 << 20, "it holds more than 64 MiB"),
+            ("{\"a\":1,\"b\":[\"\"", ",\"0123456789\"", 40 << 20, "it holds more than 64 MiB"),
+        ] {
+            let (document, broken) = read(begins, repeats, octets);
+            let broken = broken.expect("it is refused");
+            assert!(broken.why.contains(why), "{begins}: {}", broken.why);
+            assert!(document.held <= MOST_HELD + (17 << 20), "{begins}: {}", document.held);
+            assert_eq!(document.value["a"], 1, "{begins}: what was whole before is kept");
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_samples_is_held_by_its_distribution() {
+        let (document, _) = read("{\"intervals\":[{\"sum\":1}", ",{\"sum\":2}", 8 << 20);
+        let kept: Vec<&String> = document.lists.keys().collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        assert!(document.held < 1 << 20, "{}", document.held);
+    }
+}

@@ -6,7 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
@@ -109,20 +109,6 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     written
 }
 
-/// True for a file that is this user's and that nobody else can write to or put another in the
-/// place of: whoever can decides what is run as this user.
-pub fn is_only_ours(path: &Path) -> bool {
-    let own = nix::unistd::geteuid().as_raw();
-    let is_own = |of: &fs::Metadata| of.is_file() && of.uid() == own && of.mode() & 0o022 == 0;
-    // In a folder with the sticky bit each can only replace what is his own.
-    let keeps = |of: &fs::Metadata| {
-        [own, 0].contains(&of.uid()) && (of.mode() & 0o022 == 0 || of.mode() & 0o1000 != 0)
-    };
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    fs::metadata(&target).is_ok_and(|of| is_own(&of))
-        && target.parent().and_then(|folder| fs::metadata(folder).ok()).is_some_and(|of| keeps(&of))
-}
-
 fn beside(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.{}.new", std::process::id()))
@@ -156,30 +142,6 @@ mod tests {
         let pipe = folder.join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert_eq!(text(&pipe).unwrap(), "", "nobody writes");
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn whose_a_file_is() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = scratch("own");
-        let file = folder.join("testbed.toml");
-        fs::write(&file, "").unwrap();
-        let mode = |path: &Path, mode: u32| {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        };
-        for (of_file, of_folder, expect) in [
-            (0o644, 0o755, true),
-            (0o664, 0o755, false),
-            (0o646, 0o755, false),
-            (0o600, 0o777, false),
-            (0o600, 0o1777, true),
-        ] {
-            mode(&file, of_file);
-            mode(&folder, of_folder);
-            assert_eq!(is_only_ours(&file), expect, "{of_file:o} in {of_folder:o}");
-        }
-        assert!(!is_only_ours(&folder.join("none")));
         fs::remove_dir_all(&folder).unwrap();
     }
 

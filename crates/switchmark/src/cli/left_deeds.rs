@@ -16,7 +16,7 @@ use crate::config::{ConfigError, testbed};
 use crate::controller::deed_notes::{self, BegunDeed};
 use crate::controller::undo_noted;
 use crate::failed::Failed;
-use crate::files;
+use crate::ownership::{self, own_files_only};
 use crate::protocol::in_words;
 use crate::speak::tell;
 
@@ -135,11 +135,9 @@ fn undo(left: &BegunDeed) -> Result<bool, Failed> {
         return Err(Failed::new(format!("it was begun on another machine, {machine}")));
     }
     let file = origin.file();
-    if !files::is_only_ours(&file) {
-        let words = "others than this user can write to it, or it is not there";
-        return Err(Failed::new(format!("{} is not run: {words}", file.display())));
-    }
-    let place = testbed::from_folder("--restore", &origin.testbed, &origin.folder);
+    ownership::check(&file).map_err(|why| Failed::new(format!("its testbed: {why}")))?;
+    let place =
+        own_files_only(|| testbed::from_folder("--restore", &origin.testbed, &origin.folder));
     let place = place.map_err(Failed::to(format!("read {}", file.display())))?;
     let Source::Hosts(hosts) = place.source else {
         return Err(Failed::new(format!("{} has no hosts any more", file.display())));

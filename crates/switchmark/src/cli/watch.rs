@@ -225,13 +225,15 @@ fn groups(text: &str, topology: &Topology) -> Result<Vec<Vec<PortRef>>, ConfigEr
 fn begin(
     args: &Args,
     (store, opened): (&Store, &Opened),
-    (spec, seed, doubts): (WatchSpec, u64, Vec<String>),
+    (spec, seed, mut doubts): (WatchSpec, u64, Vec<String>),
 ) -> Result<(RunMeta, bool), Failure> {
     let name = &opened.topology().name;
     let known = if args.new { None } else { store.latest_watch(name)? };
     let known = known.map(|meta| Ok::<_, Failure>((store.summary(&meta.id)?, meta))).transpose()?;
     // One of another journal or machine is no past of this one.
-    let known = known.filter(|(summary, _)| own::foreign(summary).is_none());
+    let foreign = known.as_ref().and_then(|(summary, _)| own::foreign(summary));
+    let known = known.filter(|_| foreign.is_none());
+    doubts.extend(foreign.map(|why| format!("The watch before it is not continued: {why}.")));
     if let Some((summary, meta)) = known.filter(|(_, meta)| meta.watch.as_ref() == Some(&spec)) {
         let lives = summary.holder.as_deref().is_some_and(|holder| !lone::is_gone(holder));
         if summary.status == RunStatus::Running && lives {

@@ -150,7 +150,8 @@ fn no_way_back_is_run_from_a_file_that_others_can_write_to() {
     let (code, object) = rack.restored(&[]);
     assert_eq!(code, Some(3), "{object}");
     let left = object["left"][0].as_str().expect("it is named").to_owned();
-    assert!(left.contains("others than this user can write to it"), "{left}");
+    let why = format!("others than this user can write to {}", rack.file());
+    assert!(left.contains(&why), "{left}");
     assert!(left.contains("what leads back is `echo up"), "{left}");
     assert_eq!(rack.log(), "down\n", "nothing ran");
     mode(0o644);
