@@ -24,6 +24,7 @@ pub struct Ground {
     folder: PathBuf,
     corpora: BTreeMap<Corpus, Vec<Vec<u8>>>,
     crafted: Crafted,
+    sound_run: String,
 }
 
 impl Ground {
@@ -38,8 +39,18 @@ impl Ground {
         // Whatever is built meanwhile is another program.
         let program = folder.join("switchmark");
         fs::copy(&built, &program).context("copy the program")?;
-        let mut this =
-            Self { program, folder, corpora: corpora::gather()?, crafted: Crafted::default() };
+        let mut this = Self {
+            program,
+            folder,
+            corpora: corpora::gather()?,
+            crafted: Crafted::default(),
+            sound_run: String::new(),
+        };
+        let mut measured =
+            this.command(&["latency", "--blocks", "2", "-t", "10ms", "--json", "-q"]);
+        let told = in_virtual_time(measured.arg("--store").arg(this.sound_journal())).output()?;
+        let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
+        this.sound_run = told["run"].as_str().context("a run's id")?.to_owned();
         let journal = this.good_journal();
         for verb in [&["latency"][..], &["forwarding", "--flood", "--size", "512"]] {
             let mut measured = this.command(verb);
@@ -56,6 +67,16 @@ impl Ground {
 
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The run of [`Ground::sound_journal`].
+    pub fn sound_run(&self) -> &str {
+        &self.sound_run
+    }
+
+    /// A journal of another run, which nothing is crafted from.
+    pub fn sound_journal(&self) -> PathBuf {
+        self.folder.join("sound.db")
     }
 
     /// A journal of two sound runs.

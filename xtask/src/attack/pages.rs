@@ -1,7 +1,7 @@
 //! `serve` over a folder of journals among which is a crafted one.
 //!
 //! Owns the requests, over a socket of its own. What must hold: each page is answered or refused
-//! within five seconds, the sound journal's pages stay as they are, and nothing is written.
+//! within five seconds, the sound journal's run has its page, and nothing is written.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -22,7 +22,7 @@ const A_PAGE: Duration = Duration::from_secs(5);
 pub fn serve(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     let shelf = ground.folder().join("shelf");
     fs::create_dir_all(&shelf)?;
-    fs::copy(ground.good_journal(), shelf.join("good.db"))?;
+    fs::copy(ground.sound_journal(), shelf.join("sound.db"))?;
     let crafted = ground.crafted().take(ground, dice, "shelf/crafted.db")?;
     let input = content(&crafted);
     let socket = ground.folder().join("shelf.sock");
@@ -32,7 +32,7 @@ pub fn serve(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     let server = Watched::start(command)?;
     let mut broken = Vec::new();
     let began = Instant::now();
-    while !socket.exists() && began.elapsed() < A_PAGE {
+    while UnixStream::connect(&socket).is_err() && began.elapsed() < A_PAGE {
         std::thread::sleep(Duration::from_millis(5));
     }
     for page in pages(&socket, &mut broken) {
@@ -43,9 +43,10 @@ pub fn serve(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
         if !answer.starts_with("HTTP/1.1 ") {
             broken.push(format!("{page} was not answered"));
         }
-        if answer.starts_with("HTTP/1.1 500") {
-            broken.push(format!("{page} failed: {}", answer.lines().last().unwrap_or_default()));
-        }
+    }
+    let sound = format!("/runs/{}", ground.sound_run());
+    if !get(&socket, "GET", &sound)?.0.starts_with("HTTP/1.1 200") {
+        broken.push("the sound journal's run has no page".to_owned());
     }
     let end = server.end_within(Duration::ZERO)?;
     broken.extend(outside.compare(ground)?);

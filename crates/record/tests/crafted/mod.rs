@@ -383,7 +383,7 @@ fn many_rows(db: &Connection, _: &Wishes<'_>, chance: &mut Chance) -> rusqlite::
     );
     let insert = *chance.one_of(&[
         "INSERT INTO run (id, created_unix_ns, verb, testbed, meta, status)
-         SELECT 'r' || i, i, verb, testbed, meta, 'done' FROM n, (SELECT * FROM run LIMIT 1)",
+         SELECT 'many-' || i, i, verb, testbed, meta, 'done' FROM n, (SELECT * FROM run LIMIT 1)",
         "INSERT INTO trial (run, ordinal, trial_hash, label, outcome, started_unix_ns, trial,
                             record)
          SELECT (SELECT max(id) FROM run), 1000 + i, '', '', 'failed', 0, '{}', '{}' FROM n",

@@ -617,8 +617,8 @@ fn a_look_changes_nothing_and_sees_what_is_written() {
 
     let db = rusqlite::Connection::open(&path).expect("a database");
     db.execute_batch(
-        "DROP TABLE begun_deed; DROP TABLE watch_visit; DROP TABLE watch_hour;
-         DROP TABLE watch_news; ALTER TABLE run DROP COLUMN dictionary;
+        "DROP TABLE kept_figures; DROP TABLE begun_deed; DROP TABLE watch_visit;
+         DROP TABLE watch_hour; DROP TABLE watch_news; ALTER TABLE run DROP COLUMN dictionary;
          ALTER TABLE trial DROP COLUMN packed; ALTER TABLE abandoned_trial DROP COLUMN packed;
          PRAGMA user_version = 3; VACUUM",
     )
