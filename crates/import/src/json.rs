@@ -227,7 +227,11 @@ mod tests {
     use super::*;
 
     /// What a value comes to that begins so and then repeats something.
-    fn read(begins: &'static str, repeats: &'static str, octets: u64) -> (Document, Option<Broken>) {
+    fn read(
+        begins: &'static str,
+        repeats: &'static str,
+        octets: u64,
+    ) -> (Document, Option<Broken>) {
         let endless = repeats.as_bytes().iter().copied().cycle();
         let rest = Repeated(Box::new(endless)).take(octets);
         let whole = begins.as_bytes().chain(rest);

@@ -12,9 +12,10 @@ use crate::books::{UNNAMED, Wires};
 use crate::harness::spaces::space;
 use crate::harness::{Scratch, alone, find, json, switchmark, wait_for};
 
-const FAILOVER: [&str; 11] = [
+/// Long enough for a look at a run that lives; the trial without the deed may come first.
+const FAILOVER: [&str; 13] = [
     "failover", "--deed", "pull", "--flows", "1", "--blocks", "1", "--before", "100ms", "--away",
-    "60s",
+    "8s", "--after", "100ms",
 ];
 
 /// Hosts at a switch whose port the testbed's commands take down and up, each noted in a log.

@@ -18,7 +18,6 @@ use serve::{Deed, Deeds, Kind, Possible, Source, Unavailable};
 
 use super::folder::Folder;
 use super::journal::Journal;
-use super::trouble::asked;
 use crate::cli::run_request::DATA_SHEET;
 use crate::cli::{lone, own};
 use crate::config::source::plain;
@@ -122,7 +121,8 @@ impl RunDeeds {
             return Err(refused(message, "only a run that broke off can go on"));
         }
         let folder = journal.folder_of(run)?;
-        own::may_go_on(&summary, journal.path(), &folder).map_err(|error| asked(&error.into()))?;
+        own::may_go_on(&summary, journal.path(), &folder)
+            .map_err(|error| refused(error.message, &error.hint))?;
         let mut known = self.known();
         if matches!(known.resumed.get(run), Some(Resumed::Lives)) {
             let message = format!("go on with run {run}: it was asked to already");
