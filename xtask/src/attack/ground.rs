@@ -50,7 +50,7 @@ impl Ground {
             this.command(&["latency", "--blocks", "2", "-t", "10ms", "--json", "-q"]);
         let told = in_virtual_time(measured.arg("--store").arg(this.sound_journal())).output()?;
         let told: serde_json::Value = serde_json::from_slice(&told.stdout)?;
-        this.sound_run = told["run"].as_str().context("a run's id")?.to_owned();
+        told["run"].as_str().context("a run's id")?.clone_into(&mut this.sound_run);
         let journal = this.good_journal();
         for verb in [&["latency"][..], &["forwarding", "--flood", "--size", "512"]] {
             let mut measured = this.command(verb);

@@ -72,9 +72,13 @@ impl Guarded {
         Ok(own)
     }
 
-    /// Octets that the file has on its disk: what a sparse one only claims is not counted.
+    /// Octets that the file has on its disk, and what is written but not in it yet: what a sparse
+    /// one only claims is not counted.
     pub(super) fn octets(&self) -> u64 {
-        self.file.metadata().map_or(0, |of| of.blocks().saturating_mul(512))
+        let mut beside = self.file.clone().into_os_string();
+        beside.push("-wal");
+        let of = |file: &Path| file.metadata().map_or(0, |of| of.blocks().saturating_mul(512));
+        of(&self.file).saturating_add(of(Path::new(&beside)))
     }
 
     /// Gives each query so much processor time.
