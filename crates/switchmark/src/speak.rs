@@ -56,7 +56,8 @@ pub fn print_json(object: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string_pretty(object)?;
     // Outside of strings JSON has no such characters.
     let text = escaped(&text, |c| format!("\\u{:04x}", u32::from(c)));
-    put(format!("{text}\n").as_bytes())
+    put(text.as_bytes())?;
+    put(b"\n")
 }
 
 /// Writes a text on stderr, however long it and the reader take.

@@ -3,11 +3,14 @@
 //!
 //! Never removes a run that may be under way.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::{Span, Timestamp};
 use record::text::Grid;
 use record::{BegunDeed, Merged, RunStatus, RunSummary, Store, SweepPoint};
+use serde::Serialize;
 use serde_json::json;
 
 use super::options::Data;
@@ -15,6 +18,9 @@ use super::{Failure, Outcome, journals, left_deeds, lone, output};
 use crate::config::ConfigError;
 use crate::speak;
 use crate::terminal::screen::screen;
+
+/// A table for people has no more rows: each takes kilobytes while it is laid out.
+const MOST_SHOWN: usize = 10_000;
 
 /// `runs`
 #[derive(Debug, clap::Args)]
@@ -182,6 +188,15 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// All runs, as other programs read them.
+#[derive(Serialize)]
+struct Listed<'a> {
+    schema: &'static str,
+    verb: &'static str,
+    runs: &'a [RunSummary],
+    left_deeds: Vec<serde_json::Value>,
+}
+
 fn list(which: &Which, data: &Data) -> Result<(), Failure> {
     // Before the first run there is not even a folder.
     let nothing_yet = data.store.is_none() && !output::store_path(data)?.exists();
@@ -190,17 +205,23 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
     let runs = which.of(runs);
     let mut left = journal.as_ref().map_or(Ok(Vec::new()), |one| one.store.all_begun_deeds())?;
     let is_over = |run: &&RunSummary| run.status != RunStatus::Running;
-    left.retain(|(id, _)| runs.iter().filter(is_over).any(|run| run.id == *id));
+    let over: HashSet<&str> = runs.iter().filter(is_over).map(|run| run.id.as_str()).collect();
+    left.retain(|(id, _)| over.contains(id.as_str()));
+    let shown = &runs[..runs.len().min(MOST_SHOWN)];
     if data.json {
+        let deed = |(run, of): &'_ (String, BegunDeed)| json!({ "run": run, "device": of.device, "deed": of.deed });
+        let left_deeds = left.iter().map(deed).collect();
         let schema = record::rows::SCHEMA;
-        let deed = |(run, of): &(String, BegunDeed)| json!({ "run": run, "device": of.device, "deed": of.deed });
-        let left: Vec<_> = left.iter().map(deed).collect();
-        speak::print_json(
-            &json!({ "schema": schema, "verb": "runs", "runs": runs, "left_deeds": left }),
-        )?;
-    } else if let Some(table) = table(&runs) {
-        let left: String = left.iter().map(|(run, deed)| left_deeds::listed(run, deed)).collect();
-        speak::print(&format!("{table}\n{left}"))?;
+        speak::print_json(&Listed { schema, verb: "runs", runs: &runs, left_deeds })?;
+    } else if let Some(mut text) = table(shown) {
+        text.push('\n');
+        if shown.len() < runs.len() {
+            let (shown, all) = (shown.len(), runs.len());
+            let _ = writeln!(text, "The newest {shown} of {all} runs; --json lists them all.");
+        }
+        let left = left.iter().take(MOST_SHOWN);
+        text.extend(left.map(|(run, deed)| left_deeds::listed(run, deed)));
+        speak::print(&text)?;
     } else {
         let name = match journal {
             Some(one) => one.name,
