@@ -279,13 +279,23 @@ impl Store {
 
     /// Begins a run, with status [`RunStatus::Running`].
     pub fn create_run(&self, run: &RunMeta) -> Result<(), StoreError> {
+        self.insert_run(run, None)
+    }
+
+    /// Begins a run that is carried out by `holder`, in words of the caller's: whoever finds the run
+    /// finds its holder, however early that was killed.
+    pub fn create_held_run(&self, run: &RunMeta, holder: &str) -> Result<(), StoreError> {
+        self.insert_run(run, Some(holder))
+    }
+
+    fn insert_run(&self, run: &RunMeta, holder: Option<&str>) -> Result<(), StoreError> {
         let what = || format!("run {}", run.id);
         let meta = self.encode(&what(), run)?;
-        let sql = "INSERT INTO run (id, created_unix_ns, verb, testbed, meta, status)
-                   VALUES (?1, ?2, ?3, ?4, ?5, 'running')";
-        let values = params![run.id, run.created_unix_ns as i64, run.verb, run.topology.name, meta];
-        self.db.execute(sql, values).map_err(|e| self.write_error(what(), e))?;
-        Ok(())
+        let sql = "INSERT INTO run (id, created_unix_ns, verb, testbed, meta, status, holder)
+                   VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6)";
+        let created = run.created_unix_ns as i64;
+        let values = params![run.id, created, run.verb, run.topology.name, meta, holder];
+        self.db.execute(sql, values).map(drop).map_err(|e| self.write_error(what(), e))
     }
 
     /// Sets how the run stands.

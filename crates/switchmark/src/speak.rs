@@ -53,11 +53,14 @@ pub fn is_unread() -> bool {
 
 /// Prints an object on stdout, as JSON that people can read.
 pub fn print_json(object: &impl Serialize) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(object)?;
+    let mut text = serde_json::to_string_pretty(object)?;
     // Outside of strings JSON has no such characters.
-    let text = escaped(&text, |c| format!("\\u{:04x}", u32::from(c)));
-    put(text.as_bytes())?;
-    put(b"\n")
+    if let Cow::Owned(escaped) = escaped(&text, |c| format!("\\u{:04x}", u32::from(c))) {
+        text = escaped;
+    }
+    text.push('\n');
+    // At once: a reader may have seen enough before the last line.
+    put(text.as_bytes())
 }
 
 /// Writes a text on stderr, however long it and the reader take.

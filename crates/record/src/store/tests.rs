@@ -95,6 +95,15 @@ fn a_record_that_could_not_be_read_again_is_refused() {
 }
 
 #[test]
+fn a_run_that_is_listed_has_its_holder() {
+    let store = Store::open(Path::new(":memory:")).expect("a new store");
+    store.create_held_run(&run_meta(), "host 1 2 3").expect("a new run");
+    let listed = store.uncounted().expect("readable");
+    assert_eq!(listed[0].holder.as_deref(), Some("host 1 2 3"));
+    assert_eq!(listed[0].status, RunStatus::Running);
+}
+
+#[test]
 fn hashes_are_stable_between_versions() {
     assert_eq!(hash_hex(""), "cbf29ce484222325");
     assert_eq!(hash_hex("a"), "af63dc4c8601ec8c");

@@ -227,6 +227,7 @@ pub fn carry_out(
     let meta = match start {
         Start::Again(meta) => {
             hold(&mut opened, (store, &meta, place))?;
+            store.held_by(&meta.id, &lone::process())?;
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
@@ -241,12 +242,11 @@ pub fn carry_out(
             if !data.quiet {
                 tell(&before::told(place, &meta.studies, &meta.topology));
             }
-            store.create_run(&meta)?;
+            store.create_held_run(&meta, &lone::process())?;
             store.label(&meta.id, label.as_deref())?;
             meta
         }
     };
-    store.held_by(&meta.id, &lone::process())?;
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let cable = times.map(|times| (times, runs));
     let ran = conduct(store, meta, (opened, cable), data, hear)?;

@@ -138,7 +138,6 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     };
     let (meta, goes_on) = begin(args, (&store, &opened), (spec, seed, doubts))?;
     opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
-    store.held_by(&meta.id, &lone::process())?;
     let spec = meta.watch.clone().unwrap_or_else(|| unreachable!("a watch has what it watches"));
     let mut watcher = Watcher::new(spec, meta.seed);
     let going = Going { store: &store, place: &place, meta: &meta, stop: &stop, alerts: &alerts };
@@ -240,13 +239,14 @@ fn begin(
             let message = format!("watch {name}: it is being watched already, by run {}", meta.id);
             return Err(ConfigError::bare(message, "end that one first, or add --new").into());
         }
+        store.held_by(&meta.id, &lone::process())?;
         store.set_status(&meta.id, &RunStatus::Running)?;
         return Ok((meta, true));
     }
     let mut meta = session::describe(NewRun::new(WATCH, Vec::new(), seed), opened)?;
     meta.notes.extend(doubts);
     meta.watch = Some(spec);
-    store.create_run(&meta)?;
+    store.create_held_run(&meta, &lone::process())?;
     Ok((meta, false))
 }
 
