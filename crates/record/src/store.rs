@@ -282,8 +282,8 @@ impl Store {
         self.insert_run(run, None)
     }
 
-    /// Begins a run that is carried out by `holder`, in words of the caller's: whoever finds the run
-    /// finds its holder, however early that was killed.
+    /// Begins a run that is carried out by `holder`, in words of the caller's: whoever finds the
+    /// run finds its holder, however early that was killed.
     pub fn create_held_run(&self, run: &RunMeta, holder: &str) -> Result<(), StoreError> {
         self.insert_run(run, Some(holder))
     }
