@@ -66,40 +66,45 @@ pub(super) struct Line {
 
 impl Line {
     /// Learns the path: a few round trips that warm addresses, routes and caches (RFC 2544 §23).
-    /// Returns the last one's duration.
+    /// Returns the last one's duration. However long the way is, the next frame does not wait for
+    /// the answer to the last.
     pub(super) fn learn(&mut self) -> Result<Nanos, FlowError> {
         const ROUNDS: u32 = 5;
-        const PATIENCE: Nanos = Nanos::from_secs(1);
+        // Twice round the Earth's longest way by satellite: once for an address, once for a frame.
+        const PATIENCE: Nanos = Nanos::from_secs(2);
         const EACH: Nanos = Nanos::from_millis(100);
         let start = clock::monotonic();
+        let mut sent: Vec<Nanos> = Vec::new();
         let mut last = None;
         let mut answered = 0;
-        let mut round = 0;
         while answered < ROUNDS && clock::monotonic() < start + PATIENCE {
-            let sequence = LEARNING + round % 0x80;
-            round += 1;
-            let sent = clock::monotonic();
-            match self.outbound.send(sequence, sent) {
-                Ok(()) => {}
+            let now = clock::monotonic();
+            match self.outbound.send(LEARNING + sent.len() as u32, now) {
+                Ok(()) => sent.push(now),
                 Err(e) if is_pause(&e) || is_not_yet(&e) => {
-                    clock::wait_until(sent + EACH / 10);
+                    clock::wait_until(now + EACH / 10);
                     continue;
                 }
                 Err(e) => return Err(self.broke("send learning frame to", e)),
             }
-            if let Some(at) = self.learned(sequence, sent + EACH)? {
-                last = Some(at.saturating_sub(sent));
+            if let Some(took) = self.learned(&sent, now + EACH)? {
+                last = Some(took);
                 answered += 1;
             }
         }
         last.ok_or(FlowError::NoAnswer { peer: self.remote, waited: PATIENCE })
     }
 
-    fn learned(&mut self, sequence: u32, until: Nanos) -> Result<Option<Nanos>, FlowError> {
+    /// The round trip of the next learning frame that comes back, by when each was sent.
+    fn learned(&mut self, sent: &[Nanos], until: Nanos) -> Result<Option<Nanos>, FlowError> {
         while clock::monotonic() < until {
             match self.inbound.receive() {
-                Ok(Arrival::Answer(answer)) if answer.sequence == sequence => {
-                    return Ok(Some(answer.at));
+                Ok(Arrival::Answer(answer)) => {
+                    let number = answer.sequence.checked_sub(LEARNING);
+                    let sent = number.and_then(|number| sent.get(number as usize));
+                    if let Some(sent) = sent {
+                        return Ok(Some(answer.at.saturating_sub(*sent)));
+                    }
                 }
                 Ok(_) => {}
                 Err(e) if is_pause(&e) || is_not_yet(&e) => {}
@@ -151,4 +156,52 @@ pub(super) fn judge(
         at,
         by_kernel,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Sent frames on a way that is longer than the gap between two of them.
+    #[derive(Clone, Default)]
+    struct LongWay(Arc<Mutex<VecDeque<(u32, Nanos)>>>);
+
+    const ROUND_TRIP: Nanos = Nanos::from_millis(230);
+
+    impl Outbound for LongWay {
+        fn send(&mut self, sequence: u32, time: Nanos) -> io::Result<()> {
+            self.0.lock().expect("one thread").push_back((sequence, time));
+            Ok(())
+        }
+    }
+
+    impl Inbound for LongWay {
+        fn receive(&mut self) -> io::Result<Arrival> {
+            let mut way = self.0.lock().expect("one thread");
+            let due = way.front().is_some_and(|(_, sent)| clock::monotonic() >= *sent + ROUND_TRIP);
+            let Some((sequence, sent)) = way.pop_front_if(|_| due) else {
+                clock::wait_until(clock::monotonic() + Nanos::from_millis(1));
+                return Ok(Arrival::Nothing);
+            };
+            let at = sent + ROUND_TRIP;
+            Ok(Arrival::Answer(Answer { sequence, carried: None, at, by_kernel: false }))
+        }
+    }
+
+    #[test]
+    fn a_way_longer_than_the_gap_between_two_frames_is_learned() {
+        let way = LongWay::default();
+        let mut line = Line {
+            outbound: Box::new(way.clone()),
+            inbound: Box::new(way),
+            frame_size: FrameSize::new(128).expect("a size"),
+            segment: None,
+            lossy: true,
+            remote: SocketAddr::from(([198, 18, 0, 2], 7)),
+        };
+        assert_eq!(line.learn().expect("it answers"), ROUND_TRIP);
+    }
 }
