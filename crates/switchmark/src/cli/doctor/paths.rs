@@ -5,15 +5,32 @@
 
 use std::net::IpAddr;
 
-use measure::{FrameSize, Nanos, Rate};
+use measure::{FrameRate, FrameSize, Nanos, Rate};
 use trial::topology::{CableEnd, Pair, PortRef, Runs};
-use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Protocol, Schedule};
+use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
+/// How a try asks.
+struct Asking {
+    schedule: Schedule,
+    load: Nanos,
+    /// For how long answers are still waited for.
+    residual: Nanos,
+}
+
 /// Long enough for an answer over a short way.
-const LOAD: Nanos = Nanos::from_millis(100);
-/// And over the longest on Earth, or through what forwards a handful of frames a second.
-const LONG_LOAD: Nanos = Nanos::from_millis(1500);
+const SHORT: Asking = Asking {
+    schedule: Schedule::Greedy,
+    load: Nanos::from_millis(100),
+    residual: Nanos::from_millis(100),
+};
+/// And over the longest on Earth, or through what forwards a handful of frames a second. Slowly:
+/// whoever asks again before an answer can be there fills a slow way's queue.
+const LONG: Asking = Asking {
+    schedule: Schedule::Paced(FrameRate(4.0)),
+    load: Nanos::from_millis(1500),
+    residual: Nanos::from_secs(1),
+};
 /// A TCP connection is at its pace after so long, where a way is short.
 const BULK_LOAD: Nanos = Nanos::from_millis(300);
 const BULK_INTERVAL: Nanos = Nanos::from_millis(100);
@@ -98,11 +115,11 @@ pub fn try_passages(
     let topology = testbed.topology();
     let of = |pair| tries(pair, mtu(&pair.from), server(topology, &pair.to).is_some());
     let asked: Vec<Try> = pairs.iter().flat_map(of).collect();
-    let mut told = answers(testbed, &asked.iter().collect::<Vec<_>>(), LOAD)?;
+    let mut told = answers(testbed, &asked.iter().collect::<Vec<_>>(), &SHORT)?;
     let left: Vec<usize> = (0..asked.len()).filter(|at| told[*at] == Reply::Silence).collect();
     if !left.is_empty() {
         let again: Vec<&Try> = left.iter().map(|at| &asked[*at]).collect();
-        for (at, late) in left.iter().zip(answers(testbed, &again, LONG_LOAD)?) {
+        for (at, late) in left.iter().zip(answers(testbed, &again, &LONG)?) {
             told[*at] = late;
         }
     }
@@ -218,14 +235,14 @@ fn tries(pair: &Pair, mtu: u32, server: bool) -> [Try<'_>; 3] {
 fn answers(
     testbed: &mut dyn Testbed,
     tries: &[&Try<'_>],
-    load: Nanos,
+    asking: &Asking,
 ) -> Result<Vec<Reply>, TestbedError> {
-    match answers_at_once(testbed, tries, load)? {
+    match answers_at_once(testbed, tries, asking)? {
         Ok(all) => Ok(all),
         Err(_) if tries.is_empty() => Ok(Vec::new()),
         Err(_) => {
             let alone = |one: &&Try<'_>| {
-                let told = answers_at_once(testbed, &[*one], load)?;
+                let told = answers_at_once(testbed, &[*one], asking)?;
                 Ok(told.map_or_else(|why| Reply::without(why, one), |mut told| told.remove(0)))
             };
             tries.iter().map(alone).collect()
@@ -237,10 +254,14 @@ fn answers(
 fn answers_at_once(
     testbed: &mut dyn Testbed,
     tries: &[&Try<'_>],
-    load: Nanos,
+    asking: &Asking,
 ) -> Result<Result<Vec<Reply>, NotBegun>, TestbedError> {
     let flow = |(number, one): (u16, &&Try<'_>)| {
-        Some(Flow { id: number, ..Flow::measured(one.pair, one.kind.clone()?) })
+        let mut kind = one.kind.clone()?;
+        if let FlowKind::Echo(echo) = &mut kind {
+            echo.schedule = asking.schedule;
+        }
+        Some(Flow { id: number, ..Flow::measured(one.pair, kind) })
     };
     let flows: Vec<Flow> = (1..).zip(tries).filter_map(flow).collect();
     let label = match tries {
@@ -248,8 +269,11 @@ fn answers_at_once(
         all => format!("{} paths", all.len()),
     };
     // Single small packets: nothing is merged or split, and no privilege is needed.
-    let trial =
-        Trial { offloads: Offloads::AsFound, ..Trial::quick(label, flows, load, Gate::Strict) };
+    let trial = Trial {
+        offloads: Offloads::AsFound,
+        phases: Phases { residual: asking.residual, ..Phases::quick(asking.load) },
+        ..Trial::quick(label, flows, asking.load, Gate::Strict)
+    };
     let record = match testbed.run(&trial) {
         Ok(record) => record,
         // An agent that refuses, because the way leads elsewhere: nothing passes by this one.
