@@ -197,6 +197,12 @@ pub enum Question {
         goals: Vec<GoalName>,
         /// How.
         search: SearchKind,
+        /// Whether the frames are IPv6.
+        #[serde(default)]
+        ipv6: bool,
+        /// The VLAN of their tag, where they have one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vlan: Option<u16>,
     },
     /// See [`Switching`].
     Switching {
@@ -313,7 +319,7 @@ impl Case {
         let profile = Some(Given::new(self.rigor));
         let of_sizes = |sizes: &[u32]| frame_sizes(sizes).map(Vec::into_iter);
         match &self.question {
-            Question::Forwarding { tests, sizes, goals, search } => {
+            Question::Forwarding { tests, sizes, goals, search, ipv6, vlan } => {
                 // Where time is real a device is asked as briefly as the demo asks.
                 let live = self.world != World::Sim;
                 let request = Forwarding {
@@ -322,6 +328,8 @@ impl Case {
                     sizes: of_sizes(sizes)?.map(|size| Given::new(FrameMix::of(size))).collect(),
                     search: goals.iter().copied().map(Given::new).collect(),
                     method: Some(Given::new(*search)),
+                    ipv6: Some(Given::new(*ipv6)),
+                    vlan: vlan.map(Given::new),
                     duration: live.then_some(Given::new(Nanos::from_millis(200))),
                     final_duration: live.then_some(Given::new(Nanos::from_secs(1))),
                     ..Default::default()

@@ -72,7 +72,14 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         rigor,
         mtu: size.saturating_sub(18).max(1500),
         profile: sheet.profile(kind),
-        question: Question::Forwarding { tests, sizes: vec![size], goals, search },
+        question: Question::Forwarding {
+            tests,
+            sizes: vec![size],
+            goals,
+            search,
+            ipv6: false,
+            vlan: None,
+        },
         truths,
     }
 }

@@ -1,6 +1,7 @@
 //! The kernel's own limits at each port of a bridge, in a lab: buckets, policers, random loss.
 //!
-//! A bucket counts a frame without its FCS, and neither preamble nor gap; a policer counts frames.
+//! A bucket counts a frame without its FCS and its VLAN's tag, and neither preamble nor gap; a
+//! policer counts frames.
 
 use std::fmt::Write as _;
 
@@ -22,6 +23,10 @@ pub const BY_NFT: [Kind; 2] = [Kind::Policed, Kind::RandomLoss];
 const SIZES: [u32; 8] = [64, 128, 256, 512, 1024, 1280, 1518, 9018];
 /// What the kernel does not count.
 const FCS: u32 = 4;
+/// Nor this: the kernel takes it off a frame before any queue.
+const TAG: u32 = 4;
+/// The smallest of the sizes with room for IPv6 and a tag.
+const WITH_ROOM: u32 = 128;
 /// The fastest that a namespace's limit is surely the bucket's and not the processor's.
 const SURELY: f64 = 50_000.0;
 /// How long the trial is that ends a search, in seconds: see [`Case::spec`].
@@ -32,6 +37,9 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     let size = chance.one(&SIZES);
     let goal = chance.one(&GoalName::ALL);
     let mtu = size.saturating_sub(18).max(1500);
+    let ipv6 = size >= WITH_ROOM && chance.yes(0.25);
+    let vlan = (size >= WITH_ROOM && chance.yes(0.25)).then(|| chance.whole(1, 4094) as u16);
+    let counted = size - FCS - if vlan.is_some() { TAG } else { 0 };
     let mut lab = format!("lab:bridge,mtu={mtu}");
     let limit = if kind == Kind::Policed {
         let rate = FrameRate(chance.by_decades(1e2, 1e5).round());
@@ -40,7 +48,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     } else {
         let rate = Rate(chance.by_decades(1e6, 1e9) as u64 / 8 * 8);
         let _ = write!(lab, ",rate={rate}");
-        rate.bits_per_second() / f64::from(8 * (size - FCS))
+        rate.bits_per_second() / f64::from(8 * counted)
     };
     if kind == Kind::Htb {
         let _ = write!(lab, ",shaper={}", Shaper::Htb.as_str());
@@ -64,6 +72,8 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         sizes: vec![size],
         goals: vec![goal],
         search: chance.one(&[SearchKind::Mlr, SearchKind::Binary]),
+        ipv6,
+        vlan,
     };
     let (seed, truths) = (chance.seed(), vec![truth.reachable(reachable)]);
     Case { world, kind, seed, rigor, mtu, profile: lab, question, truths }
