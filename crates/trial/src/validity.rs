@@ -17,7 +17,7 @@ use crate::record::{
     DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
     PortCounters, ReceiptRecord, Side, Usage,
 };
-use crate::{Datagrams, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
+use crate::{Datagrams, Echo, Flow, FlowKind, Gate, Path, Role, Schedule, Trial};
 
 /// Largest share by which the offered load may differ from what was asked.
 pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
@@ -50,8 +50,9 @@ pub const EDGE: Nanos = Nanos::from_millis(1);
 /// and where flows wait for answers an emulated device that fell behind: what it does late they
 /// send late. Under [`Gate::Uneven`] all counts that strict trials do, but for late frames, busy
 /// processors, other people's frames, and a device that pauses hosts whose flows all wait for
-/// answers or for room. Under neither of these two gates do those spoil a trial:
-/// figures say so. A device to which something is done during the trial may take its links down.
+/// answers or for room. Under neither of these two gates do those spoil a trial: figures say so.
+/// Exchanges are never spoilt by a device that pauses. A device to which something is done during
+/// the trial may take its links down.
 pub fn judge(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -111,10 +112,7 @@ pub fn tester_losses(
             found.push(Defect::TesterCounter { place, counter, by });
         }
     };
-    // Who waits for answers, or for room, is only slowed by a device that pauses him.
-    let waits = |flow: &Flow| !matches!(flow.kind, FlowKind::Datagrams(_) | FlowKind::Exchange(_));
-    let may_pause = trial.gate == Gate::Uneven && trial.flows.iter().all(waits);
-    let pauses = |name: &str| is_pause(name) && (!may_pause || name.starts_with("tx"));
+    let pauses = |name: &str| is_pause(name) && (!may_pause(trial) || name.starts_with("tx"));
     let mut crossed = sum(ports, Side::Device, RX_DROPPED);
     for port in ports.iter().filter(|p| p.side == Side::Tester) {
         for (name, &by) in &port.counters {
@@ -145,6 +143,17 @@ pub fn tester_losses(
         }
     }
     found
+}
+
+/// Whether PAUSE frames that hosts see are the device's answer and no loss of the tester's: flows
+/// that wait for answers, or for room, are only slowed by them. An exchange has no other load than
+/// what it gets, whatever the gate. Over a direct cable only another host can have sent them.
+fn may_pause(trial: &Trial) -> bool {
+    let exchanges = |flow: &Flow| matches!(flow.kind, FlowKind::Exchange(_));
+    let waits = |flow: &Flow| !matches!(flow.kind, FlowKind::Datagrams(_));
+    let flows = &trial.flows;
+    trial.path == Path::Device
+        && (flows.iter().all(exchanges) || (trial.gate == Gate::Uneven && flows.iter().all(waits)))
 }
 
 /// What an emulated device says of itself that makes its figures doubtful, where `lost` frames did

@@ -12,11 +12,12 @@ use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use method::books::{self, Place};
 use scripted::one_way;
 use trial::record::{
-    BulkRecord, DatagramsRecord, Defect, DeviceCount, EchoRecord, FlowRecord, HostUsage,
-    PortCounters, Side, Usage,
+    BulkRecord, DatagramsRecord, Defect, DeviceCount, EchoRecord, ExchangeRecord, FlowRecord,
+    HostUsage, PortCounters, ReceiptRecord, Side, Usage,
 };
 use trial::{
-    Backend, Bulk, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Protocol, Role, Schedule,
+    Backend, Bulk, Carrier, Datagrams, Deed, Echo, Event, Exchange, Flow, FlowKind, Gate, Path,
+    Protocol, Role, Schedule,
 };
 use trial::{Outcome, Trial, TrialRecord, judge};
 
@@ -260,6 +261,35 @@ fn counters_that_are_surely_the_testers() {
     check(Case { hosts, strict, ..case("udp_rcvbuf_errors", frames()) });
     let strict = vec![counter("h2/eth1", "socket_drops", 5)];
     check(Case { strict, ..case("socket_drops", DatagramsRecord { socket_drops: 5, ..lossy() }) });
+}
+
+/// An exchange that PAUSE holds back is what the device does to exchanges, unless a host did it.
+#[test]
+fn exchanges_through_a_device_that_pauses() {
+    let receipt = ReceiptRecord {
+        messages: 10,
+        octets: ByteCount(10_000),
+        elapsed: Nanos::from_secs(1),
+        rounds: Histogram::new(),
+        intervals: vec![ByteCount(10_000)],
+        lost: 0,
+    };
+    let (forward, backward) = (receipt.clone(), receipt);
+    let seen = [FlowRecord::Exchange(ExchangeRecord { forward, backward })];
+    let carrier = Carrier::Tcp;
+    let asked = Exchange { message: ByteCount(1_000), carrier, interval: Nanos::from_secs(1) };
+    for (path, gate, counter, valid) in [
+        (Path::Device, Gate::Strict, "rx_pause", true),
+        (Path::Device, Gate::Uneven, "rx_pause", true),
+        (Path::Device, Gate::Strict, "tx_pause", false),
+        (Path::Device, Gate::Strict, "rx_missed_errors", false),
+        (Path::Bypass, Gate::Strict, "rx_pause", false),
+    ] {
+        let trial = Trial { path, ..trial(FlowKind::Exchange(asked.clone()), gate) };
+        let ports = [port("h2/eth1", &[(counter, 3)])];
+        let outcome = judge(&trial, &seen, &ports, &[]);
+        assert_eq!(outcome.is_valid(), valid, "{path:?} {gate:?} {counter}: {outcome:?}");
+    }
 }
 
 #[test]
