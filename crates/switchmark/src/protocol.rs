@@ -19,8 +19,8 @@ pub use examination::{
 };
 pub use frame::{FRAME_LIMIT, FrameError};
 pub use message::{
-    Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Mended, Message, MessageError,
-    OffloadChange, PROTOCOL, Reply, Request, decode, encode,
+    Answer, Ask, BOOT_ID, Collected, Complaint, FlowReport, Hello, HostFacts, Mended, Message,
+    MessageError, OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
 pub use orders::{Order, SideReport, WIRE_OCTETS, Work, echo_bits, echo_rate};
 pub use setting::{NotSettable, Setting};

@@ -33,6 +33,9 @@ pub struct Topology {
     /// Where no port is left for a direct cable beside the device: when there is one all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub another_time: Option<AnotherTime>,
+    /// Hosts that are no lab's, and what is between them, turned out to be one machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_machine: bool,
 }
 
 /// A Linux host with at least one test port.
@@ -284,6 +287,12 @@ impl Topology {
     /// Whether the hosts are a lab's own.
     pub fn is_lab(&self) -> bool {
         self.hosts.iter().any(|host| host.reach == "lab")
+    }
+
+    /// Whether hosts and what is between them share a machine's processors: what a device does slows
+    /// the hosts.
+    pub fn shares_processors(&self) -> bool {
+        self.shared_machine || self.is_lab()
     }
 
     /// Whether no host is real: trials run in virtual time, against a model.

@@ -110,7 +110,7 @@ impl Ways {
             }
         }
         let ends = routes.iter().map(|route| ends(&route.pair)).collect();
-        let (shared_machine, simulated) = (topology.is_lab(), topology.is_simulated());
+        let (shared_machine, simulated) = (topology.shares_processors(), topology.is_simulated());
         let another_time = topology.another_time.clone();
         Self { routes, another_time, ends, shared_machine, simulated }
     }

@@ -75,6 +75,7 @@ pub fn topology() -> Topology {
             deeds: Vec::new(),
         }],
         another_time: None,
+        shared_machine: false,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::protocol::HostFacts;
+use crate::protocol::{BOOT_ID, HostFacts};
 
 /// One file, one fact.
 const FILES: &[(&str, &str)] = &[
@@ -13,6 +13,7 @@ const FILES: &[(&str, &str)] = &[
     ("kernel_build", "/proc/sys/kernel/version"),
     ("realtime_kernel", "/sys/kernel/realtime"),
     ("hostname", "/proc/sys/kernel/hostname"),
+    (BOOT_ID, "/proc/sys/kernel/random/boot_id"),
     ("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
     ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
     ("machine", "/sys/class/dmi/id/product_name"),

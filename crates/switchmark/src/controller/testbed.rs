@@ -154,7 +154,6 @@ impl LiveTestbed {
     }
 
     fn gather_facts(&mut self) -> Result<(), Failed> {
-        self.facts.shared_machine = self.lab.is_some();
         for host in self.topology.agents() {
             let failed = |cause: TrialError| useless(&host.name, cause);
             let interfaces = host.ports.iter().flat_map(|p| p.interfaces.clone()).collect();
@@ -165,7 +164,12 @@ impl LiveTestbed {
             };
             self.facts.hosts.insert(host.name.clone(), facts);
         }
-        let Some(lab) = &self.lab else { return Ok(()) };
+        let one = self.facts.take_machines();
+        self.facts.shared_machine = one || self.lab.is_some();
+        let Some(lab) = &self.lab else {
+            self.topology.shared_machine = one;
+            return Ok(());
+        };
         for device in &lab.plan().devices {
             let facts = site::device_facts(lab, device)
                 .map_err(Failed::to(format!("ask device `{}` for its facts", device.name)))?;

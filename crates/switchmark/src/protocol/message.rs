@@ -321,6 +321,10 @@ pub struct HostFacts {
     pub ports: BTreeMap<String, BTreeMap<String, String>>,
 }
 
+/// A host's fact by which hosts of one machine are told, whatever they are called and however they
+/// are reached: another at each start of the machine.
+pub const BOOT_ID: &str = "boot_id";
+
 /// What a host has to say of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collected {

@@ -306,7 +306,8 @@ fn hosts_by_pid_over_a_lab_of_another() {
     let holder = open(&LabDevice::Cable);
     let place = by_pid(&holder, Nanos::ZERO);
     let mut testbed = LiveTestbed::open_with(&place, Stop::new(), program()).expect("two hosts");
-    assert!(!testbed.facts().shared_machine, "as far as anybody said");
+    assert!(testbed.facts().shared_machine, "nobody said so, and both agents told one boot");
+    assert!(testbed.topology().shared_machine);
     let trial = trial(&testbed, vec![echo(Protocol::Udp)], LOAD);
     let record = testbed.run(&trial).expect("a record");
     assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");

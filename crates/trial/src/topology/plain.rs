@@ -8,7 +8,7 @@ use super::{CableEnd, Device, DeviceKind, Host, HostPort, Topology};
 impl Topology {
     /// Hosts and devices, with every cable in its place.
     pub fn new(name: impl Into<String>, hosts: Vec<Host>, devices: Vec<Device>) -> Self {
-        Self { name: name.into(), hosts, devices, another_time: None }
+        Self { name: name.into(), hosts, devices, another_time: None, shared_machine: false }
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn of_cells(
         let groups = groups(&own);
         for group in &groups {
             let mut figure = over_blocks(group, topology.is_simulated());
-            judge(&mut figure, group, &groups, topology.is_lab());
+            judge(&mut figure, group, &groups, topology.shares_processors());
             name(&mut figure, spec, cell);
             stand_beside(&mut figure, &groups);
             all.push(figure);
