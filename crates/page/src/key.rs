@@ -112,6 +112,7 @@ keys! {
     TesterShare "tester_share" "The share that the direct cables kept with as many pairs.";
     Margin "margin" "The largest difference that does not matter.";
     Arrangements "arrangements" "How many arrangements were compared.";
+    ArrangementsMissing "arrangements_missing" "Of `nonblocking`: rounds that were asked for and had too few valid trials; then never yes.";
     Hosts "hosts" "How many hosts there were for the ports.";
     Cablings "cablings" "How many cabling rounds there were.";
     CablesMoved "cables_moved" "How many cables were moved.";

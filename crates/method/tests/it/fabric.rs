@@ -25,13 +25,15 @@ struct Blocking {
     collapse: f64,
     /// A port that nothing reaches.
     dead: Option<usize>,
+    /// Trials with this in their names fail.
+    failing: Option<&'static str>,
 }
 
 const PORT: f64 = 100e6;
 
 impl Blocking {
     fn new(ports: usize, group: usize, uplink: f64) -> Self {
-        Self { ports, group, uplink, collapse: 1.0, dead: None }
+        Self { ports, group, uplink, collapse: 1.0, dead: None, failing: None }
     }
 
     fn bed(self) -> Scripted<Self> {
@@ -113,6 +115,9 @@ fn topology(ports: usize, bypass: bool) -> Topology {
 impl Script for Blocking {
     fn answer(&mut self, _: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let load = trial.phases.load;
+        if self.failing.is_some_and(|name| trial.label.contains(name)) {
+            return Ok(TrialRecord::failed(0, "it was to fail".to_owned()));
+        }
         let flows = trial
             .flows
             .iter()
@@ -248,9 +253,11 @@ fn the_tables_of_the_first_write_up() {
 #[test]
 fn a_blocking_device_is_told_from_one_that_is_not() {
     // Uplink, arrangements, direct cables; the answer and the worst.
-    let table: [(f64, &[&str], bool, Option<f64>, &str); 5] = [
+    let table: [(f64, &[&str], bool, Option<f64>, &str); 6] = [
         (10.0, &["neighbours", "sweep"], true, Some(0.0), "sweep 12"),
-        (10.0, &["neighbours", "offset=12"], false, Some(0.0), "offset=12"),
+        // Nothing shows what so many hosts do at once without the device.
+        (10.0, &["neighbours", "offset=12"], false, None, "offset=12"),
+        (12.0, &["neighbours", "offset=12"], false, None, ""),
         (12.0, &["neighbours", "sweep"], true, Some(1.0), ""),
         (10.0, &["neighbours", "tournament"], true, Some(0.0), ""),
         (10.0, &["neighbours"], true, Some(1.0), "neighbours"),
@@ -265,6 +272,62 @@ fn a_blocking_device_is_told_from_one_that_is_not() {
         let named = &answer.conditions[&Key::WorstArrangement];
         assert!(worst.is_empty() || *named == worst.into(), "{uplink}: {named:?}");
         assert_eq!(answer.caveats.contains(&Caveat::NoBypass), !bypass);
+        assert!(bypass || answer.verdict == Verdict::Undetermined, "{answer:?}");
+    }
+}
+
+/// What was asked for and has no valid trial may be what blocks.
+#[test]
+fn no_yes_without_a_trial_of_every_arrangement() {
+    // The uplink and the trials that fail; the answer, and what is missing.
+    let table = [
+        (12.0, "sweep 12,", None, Some("sweep 12")),
+        (12.0, "exchange 64KiB neighbours, 2", None, None),
+        (10.0, "sweep 1,", Some(0.0), Some("sweep 1")),
+        (12.0, "of no trial", Some(1.0), None),
+    ];
+    for (uplink, failing, expected, missing) in table {
+        let bed = Blocking { failing: Some(failing), ..Blocking::new(48, 12, uplink) };
+        let nodes = Nodes::These(vec![2, 48]);
+        let spec = FabricSpec { nodes, tries: 1, ..spec(&["neighbours", "sweep"]) };
+        let figures = run(&spec, &mut bed.bed());
+        let answer = nonblocking(&figures);
+        assert_eq!(answer.value, expected, "{failing}: {answer:?}");
+        let named = answer.text(Key::ArrangementsMissing);
+        assert!(missing.is_none() || named == missing, "{failing}: {named:?}");
+        let caveat = answer.caveats.contains(&Caveat::NoValidTrial);
+        assert_eq!(caveat, named.is_some(), "{failing}: {answer:?}");
+    }
+}
+
+/// One port of a tenth of the others' rate: the wire is that of the pairs that a figure is about.
+#[test]
+fn each_pair_has_its_own_wire() {
+    let mut testbed = Blocking::new(4, 4, 4.0).bed();
+    for (at, host) in testbed.topology.hosts.iter_mut().enumerate() {
+        let slow = at == 0;
+        for port in &mut host.ports {
+            port.rate = Some(Rate(if slow { 1_000_000_000 } else { 10_000_000_000 }));
+        }
+    }
+    let figures = run(&FabricSpec { blocks: 2, ..spec(&["neighbours", "sweep"]) }, &mut testbed);
+    let wire = |wanted: &[(Key, &str)]| {
+        let wanted = [wanted, &[(Key::Path, "device"), (Key::Message, "65536")]].concat();
+        find(&figures, &wanted).number(Key::WireLimit).expect("the rates are known") / 949.3e6
+    };
+    let (mean, least) = ((Key::Statistic, "mean"), (Key::Statistic, "minimum"));
+    let worst = (Key::Statistic, "worst-round");
+    let nodes = |nodes| [(Key::Nodes, nodes), (Key::Arrangement, "neighbours")];
+    for (wanted, expected) in [
+        ([&nodes("2")[..], &[mean.clone()]].concat(), 10.0),
+        ([&nodes("4")[..], &[mean]].concat(), 5.5),
+        ([&nodes("4")[..], &[least]].concat(), 1.0),
+        (vec![worst], 5.5),
+        (vec![(Key::Statistic, "pair"), (Key::From, "h1/eth1")], 10.0),
+        (vec![(Key::Statistic, "pair"), (Key::From, "h3/eth1")], 1.0),
+    ] {
+        let found = wire(&wanted);
+        assert!((found - expected).abs() < 0.01, "{wanted:?}: {found}");
     }
 }
 

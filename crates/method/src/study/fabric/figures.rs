@@ -10,7 +10,7 @@ use super::cell::Sample;
 use super::nonblocking;
 use super::reconcile;
 use super::rounds::{ByBlock, Data, Rounds, STATISTICS, cables, lost, mean, most, plain_row};
-use super::scene::{Cell, Round, Scene};
+use super::scene::{Cell, Round, Scene, UNKNOWN, wire_limit};
 use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
@@ -34,14 +34,18 @@ pub(super) fn all(
             let row = row(spec, scene, cell, &own, ways);
             for (name, statistic) in STATISTICS {
                 let both = (own.by_block(statistic), beside.by_block(statistic));
-                let row = named(&row, name, judge(scene, both, ways));
+                let mut row = named(&row, name, judge(scene, both, ways));
+                let all = cell.rounds.iter().flat_map(|round| &round.links).copied();
+                // The least of all pairs is held against the slowest of them.
+                let of = if name == "mean" { mean_of } else { least_of };
+                set_wire(&mut row, of(&all.collect::<Vec<f64>>()), spec);
                 figures.push(goodput(&row, &own.values(statistic)));
             }
-            if let Some(figure) = worst_round(&row, (scene, cell), (&own, &beside), ways) {
+            if let Some(figure) = worst_round(spec, &row, (scene, cell), (&own, &beside), ways) {
                 figures.push(figure);
             }
             if cell.message == spec.message && Some(cell.nodes) == most(scene) {
-                figures.extend(pairs(&row, cell, &own));
+                figures.extend(pairs(spec, &row, cell, &own));
             }
             if matches!(spec.carrier, Carrier::Datagrams { .. }) {
                 let unit = Unit::FramesPerSecond;
@@ -55,7 +59,7 @@ pub(super) fn all(
         let row = || plain_row(spec, scene, ways);
         let found = structures.get(&at);
         let mut groups =
-            found.map_or_else(Vec::new, |found| structure::figures(found, scene, row()));
+            found.map_or_else(Vec::new, |found| structure::figures(found, scene, ways, row()));
         let mut answer = nonblocking::of(spec, scenes, at, data, ways, seed);
         if let Some(answer) = &mut answer {
             reconcile::reconcile(&mut groups, answer);
@@ -90,6 +94,21 @@ fn row(spec: &FabricSpec, scene: &Scene, cell: &Cell, own: &Rounds<'_>, ways: &W
     row
 }
 
+fn mean_of(links: &[f64]) -> f64 {
+    links.iter().sum::<f64>() / links.len().max(1) as f64
+}
+
+fn least_of(links: &[f64]) -> f64 {
+    links.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// What the wire carries where the pairs' links carry so much: each pair has its own.
+fn set_wire(row: &mut Row, link: f64, spec: &FabricSpec) {
+    if link.is_finite() && link > UNKNOWN {
+        row.set(Key::WireLimit, wire_limit(link, spec.carrier));
+    }
+}
+
 fn named(row: &Row, statistic: &str, verdict: Verdict) -> Row {
     let mut row = Row { verdict, ..row.clone() };
     row.set(Key::Statistic, statistic);
@@ -110,6 +129,7 @@ fn judge(scene: &Scene, (own, cables): (ByBlock, ByBlock), ways: &Ways) -> Verdi
 
 /// Of an arrangement of several rounds: never a mean over them alone.
 fn worst_round(
+    spec: &FabricSpec,
     row: &Row,
     (scene, cell): (&Scene, &Cell),
     (own, beside): (&Rounds<'_>, &Rounds<'_>),
@@ -121,11 +141,12 @@ fn worst_round(
     let judged = judge(scene, (means.clone(), beside.by_block(mean)), ways);
     let mut row = named(row, "worst-round", judged);
     row.set(Key::Round, cell.rounds[worst].name.clone());
+    set_wire(&mut row, mean_of(&cell.rounds[worst].links), spec);
     Some(goodput(&row, &means.into_values().collect::<Vec<f64>>()))
 }
 
 /// A row for each pair, where no pair comes twice.
-fn pairs(row: &Row, cell: &Cell, own: &Rounds<'_>) -> Vec<Figure> {
+fn pairs(spec: &FabricSpec, row: &Row, cell: &Cell, own: &Rounds<'_>) -> Vec<Figure> {
     let once = cell.arrangement.is_none_or(|a| !a.has_rounds() || a == Arrangement::Tournament);
     if !once {
         return Vec::new();
@@ -140,6 +161,7 @@ fn pairs(row: &Row, cell: &Cell, own: &Rounds<'_>) -> Vec<Figure> {
             if !values.is_empty() {
                 row.caveats.remove(&Caveat::SilentPairs);
             }
+            set_wire(&mut row, round.links[at], spec);
             row.set(Key::From, pair.from.to_string());
             row.set(Key::To, pair.to.to_string());
             figures.push(goodput(&row, &values));

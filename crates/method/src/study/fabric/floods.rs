@@ -11,7 +11,8 @@ use rand_pcg::Pcg64;
 use super::super::session::{Ask, Session, Tried};
 use super::infer::{Flooded, Floods, Length};
 use super::scene::Scene;
-use trial::record::{DatagramsRecord, Defect, FlowRecord};
+use trial::counters::is_pause;
+use trial::record::{DatagramsRecord, Defect, FlowRecord, Side};
 use trial::topology::PortRef;
 use trial::{
     Backend, Cable, CountsOnly, Datagrams, Flow, FlowKind, Gate, Outcome, Result, Role, Schedule,
@@ -39,6 +40,12 @@ const BURST: u32 = 64;
 const SIZES: std::ops::RangeInclusive<u32> = 1_270..=1_518;
 const PATTERN: std::ops::RangeInclusive<usize> = 40..=64;
 
+/// A full queue takes small frames sooner than large ones, and frames are what is counted: where an
+/// uplink's rate is told, all are about as large. There senders keep out of step by their pace, a
+/// little below their ports' rates and each another.
+const SIZES_OF_ROUND: std::ops::RangeInclusive<u32> = 1_486..=1_518;
+const PACES_OF_ROUND: std::ops::RangeInclusive<f64> = 0.99..=1.0;
+
 /// A flow to a slower port is paced at that port's rate, as RFC 8239 §2 does: no more than 99.98 %
 /// of it, as two clocks differ.
 const OF_SLOWER: f64 = 0.9998;
@@ -55,6 +62,8 @@ pub(super) struct Flooding<'a, 'b> {
     pub(super) seats: Vec<usize>,
     /// How many times longer than usual floods last.
     pub(super) stretch: u64,
+    /// Whether the device had a sender of a sink pause.
+    pub(super) paused: bool,
 }
 
 impl Floods for Flooding<'_, '_> {
@@ -77,7 +86,15 @@ impl Floods for Flooding<'_, '_> {
             flows: asked,
             events: Vec::new(),
         })?;
+        if matches!(length, Length::Sink(_)) {
+            let senders = tried.trial.flows.iter();
+            self.paused |= senders.map(|flow| &flow.from).any(|port| is_paused(&tried, port));
+        }
         Ok(self.seen(&tried, flows, duration))
+    }
+
+    fn paused(&self) -> bool {
+        self.paused
     }
 
     fn plug(&mut self, seats: &[usize]) {
@@ -122,19 +139,23 @@ impl Flooding<'_, '_> {
     }
 
     fn flow(&mut self, id: u16, (from, to): (usize, usize), length: Length) -> Flow {
+        let rates = self.rates[from].zip(self.rates[to]);
+        let paced = rates.filter(|_| length == Length::Round);
+        let from_sizes = if paced.is_some() { SIZES_OF_ROUND } else { SIZES };
         let count = self.chance.random_range(PATTERN);
-        let octets = (0..count).map(|_| self.chance.random_range(SIZES));
+        let octets = (0..count).map(|_| self.chance.random_range(from_sizes.clone()));
         let sizes = octets.filter_map(|octets| FrameSize::new(octets).ok()).collect();
         let frames = FrameMix::new(sizes).unwrap_or_else(|_| FrameSize::STANDARD_MAX.into());
-        let schedule = match (self.rates[from], self.rates[to]) {
-            (Some(own), Some(other)) if own > other && length == Length::Round => {
-                Schedule::Paced(FrameRate(OF_SLOWER * frames.line_rate(other).0))
+        let pace = |share: f64, rate: Rate| {
+            Schedule::Paced(FrameRate(share * OF_SLOWER * frames.line_rate(rate).0))
+        };
+        let schedule = match (paced, self.rates[from]) {
+            (Some((own, other)), _) => {
+                pace(self.chance.random_range(PACES_OF_ROUND), own.min(other))
             }
             // A program may hand its kernel more than the port passes; a model's port takes what it
             // passes.
-            (Some(own), _) if self.outruns => {
-                Schedule::Paced(FrameRate(OF_SLOWER * frames.line_rate(own).0))
-            }
+            (None, Some(own)) if self.outruns => pace(1.0, own),
             _ => Schedule::Greedy,
         };
         Flow {
@@ -165,51 +186,85 @@ impl Flooding<'_, '_> {
             _ => return None,
         }
         let unit = self.slowest();
-        let most = tried.record.flows.iter().map(sent).max().unwrap_or(1).max(1);
+        let records = || tried.record.flows.iter().filter_map(datagrams);
+        let most = records().map(|seen| seen.sent).max().unwrap_or(1).max(1);
+        let sending = records().map(|seen| seen.sending).max().unwrap_or(duration);
         let asked = tried.trial.flows.iter().zip(&tried.record.flows);
-        let seen = flows.iter().zip(asked).filter_map(|((from, to), (flow, record))| {
-            let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) = (&flow.kind, record)
-            else {
-                return None;
+        let mut all = Vec::new();
+        for ((from, to), (flow, record)) in flows.iter().zip(asked) {
+            let (FlowKind::Datagrams(asked), Some(seen)) = (&flow.kind, datagrams(record)) else {
+                continue;
             };
+            let came = seen.sent - seen.received.lost(seen.sent);
+            let mut got = Got { sent: seen.sent, came, in_step: seen.in_step() };
+            if is_paused(tried, &flow.from) {
+                // What the device did not let it send it did not carry. Of a sender whose port's
+                // rate is not known nobody knows how much that is.
+                got.sent = wanted(asked, self.rates[*from]?, duration).max(seen.sent);
+                got.in_step = (sending.as_secs_f64() / seen.receiving.as_secs_f64()).min(1.0);
+            }
             let offered = match unit {
                 Some(unit) => {
-                    seen.sent as f64 / duration.as_secs_f64() / asked.frames.line_rate(unit).0
+                    got.sent as f64 / duration.as_secs_f64() / asked.frames.line_rate(unit).0
                 }
-                None => seen.sent as f64 / most as f64,
+                None => got.sent as f64 / most as f64,
             };
-            let (from, to, sent, came) = (*from, *to, seen.sent, came(seen));
-            let (kept_up, in_step) = (kept_up(seen), seen.in_step());
-            Some(Flooded { from, to, offered, sent, came, kept_up, in_step })
-        });
-        Some(seen.collect())
+            let Got { sent, in_step, .. } = got;
+            let (came, kept_up) = (got.while_sending(), got.kept_up());
+            all.push(Flooded { from: *from, to: *to, offered, sent, came, kept_up, in_step });
+        }
+        Some(all)
     }
 }
 
-/// Frames that came while as many were sent. What waits in a device when the flood ends comes too,
-/// but later: a queue of 10 ms would pass for a tenth more of an uplink in a flood of 100 ms. A
-/// flow that lost no more than what waited was not held up for long, and keeps all of it.
-fn came(seen: &DatagramsRecord) -> u64 {
-    let lost = seen.received.lost(seen.sent);
-    let came = seen.sent - lost;
-    let waited = 1.0 - seen.in_step();
-    if lost as f64 > waited * seen.sent as f64 {
-        (came as f64 * (1.0 - waited)).round() as u64
-    } else {
-        came
-    }
+/// Whether a port was told by PAUSE frames to wait.
+fn is_paused(tried: &Tried, port: &PortRef) -> bool {
+    let place = port.to_string();
+    let own = tried.record.ports.iter().filter(|p| p.side == Side::Tester && p.place == place);
+    let mut counters = own.flat_map(|port| &port.counters);
+    counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
 }
 
-/// The receiving rate as a share of the sending rate. A queue that swallows what an uplink does not
-/// carry leaves the count whole, and not the rate.
-fn kept_up(seen: &DatagramsRecord) -> f64 {
-    let came = (seen.sent - seen.received.lost(seen.sent)) as f64 / seen.sent.max(1) as f64;
-    came * seen.in_step()
+/// Frames that a flow would have sent, had nobody told it to wait.
+fn wanted(asked: &Datagrams, port: Rate, duration: Nanos) -> u64 {
+    let FrameRate(rate) = match asked.schedule {
+        Schedule::Paced(rate) => rate,
+        _ => asked.frames.line_rate(port),
+    };
+    (rate * duration.as_secs_f64()).floor() as u64
 }
 
-fn sent(record: &FlowRecord) -> u64 {
+fn datagrams(record: &FlowRecord) -> Option<&DatagramsRecord> {
     match record {
-        FlowRecord::Datagrams(seen) => seen.sent,
-        _ => 0,
+        FlowRecord::Datagrams(seen) => Some(seen),
+        _ => None,
+    }
+}
+
+/// What came of a flow.
+struct Got {
+    sent: u64,
+    came: u64,
+    in_step: f64,
+}
+
+impl Got {
+    /// Frames that came while as many were sent. What waits in a device when the flood ends comes
+    /// too, but later: a queue of 10 ms would pass for a tenth more of an uplink in a flood of
+    /// 100 ms. A flow that lost no more than what waited was not held up for long, and keeps all of
+    /// it.
+    fn while_sending(&self) -> u64 {
+        let waited = 1.0 - self.in_step;
+        if (self.sent - self.came) as f64 > waited * self.sent as f64 {
+            (self.came as f64 * (1.0 - waited)).round() as u64
+        } else {
+            self.came
+        }
+    }
+
+    /// The receiving rate as a share of the sending rate. A queue that swallows what an uplink does
+    /// not carry leaves the count whole, and not the rate.
+    fn kept_up(&self) -> f64 {
+        self.came as f64 / self.sent.max(1) as f64 * self.in_step
     }
 }

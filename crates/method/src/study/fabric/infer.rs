@@ -95,7 +95,7 @@ impl Inference<'_> {
             return Ok(Finding::Nothing);
         }
         let mut groups = self.discover()?;
-        if groups.len() < 2 && self.worst_share() < 1.0 - LEAST_LOSS {
+        if groups.len() < 2 && (self.floods.paused() || self.worst_share() < 1.0 - LEAST_LOSS) {
             groups = self.by_pairs(&self.alive.clone())?;
         }
         if groups.len() < 2 {
@@ -318,7 +318,33 @@ impl Inference<'_> {
         }
         let excess =
             self.sinks.values().next().map_or(f64::INFINITY, |s| excess_of(s, self.scatter()));
-        Finding::Clean { groups: Vec::new(), excess }
+        self.clean(Vec::new(), excess)
+    }
+
+    /// Nothing is short, and a group that wants so much more than its uplink carries would have
+    /// been seen: of what senders offered. Those who were told to pause told nothing of groups.
+    fn clean(&self, groups: Vec<Vec<usize>>, excess: f64) -> Finding {
+        let excess = if self.floods.paused() {
+            f64::INFINITY
+        } else {
+            (1.0 + excess) / self.offered().max(f64::MIN_POSITIVE) - 1.0
+        };
+        Finding::Clean { groups, excess }
+    }
+
+    /// What senders offered of what their ports carry, where that is known: the most that any
+    /// one-to-one round did, in the mean.
+    fn offered(&self) -> f64 {
+        let rate = |port: usize| self.floods.rate(port) as f64;
+        let slowest = (0..self.ports).map(rate).fold(f64::INFINITY, f64::min);
+        if slowest <= 0.0 {
+            return 1.0;
+        }
+        let part = |flow: &Flooded| flow.offered * slowest / rate(flow.from).min(rate(flow.to));
+        let mean = |round: &Round| {
+            round.flows.iter().map(part).sum::<f64>() / round.flows.len().max(1) as f64
+        };
+        self.rounds.iter().map(mean).fold(0.0, f64::max).min(1.0)
     }
 
     fn concluded(&self, belief: &Belief) -> Finding {
@@ -347,7 +373,8 @@ impl Inference<'_> {
                 share: worst,
             };
         }
-        Finding::Clean { excess: self.least_seen(&groups), groups }
+        let excess = self.least_seen(&groups);
+        self.clean(groups, excess)
     }
 
     /// The least oversubscription of any of the groups that crossing rounds would have shown: the

@@ -2,9 +2,10 @@
 //! fewest.
 //!
 //! Owns the rule. One pair alone, through the same ports, has the same delays and the same hosts,
-//! so that only the others' traffic differs. A port in several pairs waits for itself, which says
-//! nothing of the device: only matchings count. Never says yes where no arrangement could have
-//! shown a no.
+//! so that only the others' traffic differs; what so many hosts do at once by themselves, direct
+//! cables show, and without them the answer stays open. A port in several pairs waits for itself,
+//! which says nothing of the device: only matchings count. Never says yes where no arrangement
+//! could have shown a no, nor where one that was asked for has no valid trial.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,6 @@ use measure::quantile::median;
 
 use super::super::rows::CONFIDENCE;
 use super::super::ways::Ways;
-use super::reconcile::judge;
 use super::rounds::{Data, Rounds, cables, most, plain_row};
 use super::scene::{Cell, Scene};
 use super::{Arrangement, FabricSpec};
@@ -26,8 +26,16 @@ struct Share {
     ratio: BlockEstimate,
     /// By how much the ratio may be off for what each pair waits for, a message: as a share of it.
     error: f64,
-    /// The direct cables' own share, where they were measured: what the tester keeps up.
-    tester: f64,
+    /// The direct cables' own share: what the tester keeps up. None where none was measured.
+    tester: Option<f64>,
+}
+
+/// What the arrangements at the most nodes show.
+#[derive(Default)]
+struct Shares {
+    shown: Vec<Share>,
+    /// Rounds of which fewer trials were valid than reach 95 %.
+    missing: Vec<String>,
 }
 
 /// The row of a subject; none of a bare cable, which is nothing that could block.
@@ -68,7 +76,7 @@ fn shares(
     data: &Data,
     ways: &Ways,
     seed: u64,
-) -> Vec<Share> {
+) -> Shares {
     let fewest = scene.cells.iter().map(|cell| cell.nodes).min();
     let in_table = |cell: &&(usize, &Cell)| cell.1.message == spec.message && is_matching(cell.1);
     let cells: Vec<(usize, &Cell)> = scene.cells.iter().enumerate().collect();
@@ -80,43 +88,60 @@ fn shares(
     };
     let of_cables = |cell: &Cell| {
         let (s, c) = cables(scenes, scene, cell, ways)?;
+        // Where all hosts are one machine, fewer pairs are less work for it.
+        let pairs = |cell: &Cell| cell.rounds.iter().map(|round| round.pairs.len()).max();
+        if ways.share_machine() && pairs(&scenes[s].cells[c]) < pairs(cell) {
+            return None;
+        }
         median(&Rounds::of(data, s, c).shares().into_values().collect::<Vec<_>>())
     };
-    let mut shares = Vec::new();
+    let mut shares = Shares::default();
     for (index, cell) in cells.iter().filter(|(_, c)| Some(c.nodes) == most(scene)) {
         let Some((few_index, few)) = alone(cell) else { continue };
         let rounds = Rounds::of(data, at, *index);
-        let Some(worst) = rounds.worst() else { continue };
         let one = Rounds::of(data, at, *few_index);
-        let ratio = paired(&rounds.shares_of(worst), &one.shares(), seed);
+        let alone = one.shares();
+        let needed = CERTAIN_BLOCKS.min(spec.blocks as usize);
+        let valid = |round: usize| both(&rounds.shares_of(round), &alone).len();
+        let lacking = (0..cell.rounds.len()).filter(|round| valid(*round) < needed);
+        shares.missing.extend(lacking.map(|round| cell.rounds[round].name.clone()));
+        let Some(worst) = rounds.worst() else { continue };
+        let ratio = paired_ratio(&both(&rounds.shares_of(worst), &alone), CONFIDENCE, seed);
         // Each is up to a message short, the one or the other.
         let error = rounds.error_of(worst).max(one.error_of(0));
         let tester = match (of_cables(cell), of_cables(few)) {
-            (Some(all), Some(one)) if one > 0.0 => (all / one).min(1.0),
-            _ => 1.0,
+            (Some(all), Some(one)) if one > 0.0 => Some((all / one).min(1.0)),
+            _ => None,
         };
         let name = cell.rounds[worst].name.clone();
-        shares.extend(ratio.map(|ratio| Share { name, ratio, error, tester }));
+        shares.shown.extend(ratio.map(|ratio| Share { name, ratio, error, tester }));
     }
     shares
 }
 
+/// So many blocks give a median an interval of 95 %.
+const CERTAIN_BLOCKS: usize = 6;
+
 /// Block by block; a round that got nothing at all has a share of (as good as) nothing.
-fn paired(all: &BTreeMap<u32, f64>, one: &BTreeMap<u32, f64>, seed: u64) -> Option<BlockEstimate> {
+fn both(all: &BTreeMap<u32, f64>, one: &BTreeMap<u32, f64>) -> Vec<(f64, f64)> {
     const NOTHING: f64 = 1e-9;
     let both = |(block, value): (&u32, &f64)| Some((value.max(NOTHING), *one.get(block)?));
-    let pairs: Vec<(f64, f64)> = all.iter().filter_map(both).collect();
-    paired_ratio(&pairs, CONFIDENCE, seed)
+    all.iter().filter_map(both).collect()
 }
 
-fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> Figure {
+fn figure(spec: &FabricSpec, scene: &Scene, shares: Shares, ways: &Ways) -> Figure {
+    let Shares { shown, missing } = shares;
     let mut row = plain_row(spec, scene, ways);
     row.conditions.remove(&Key::RateConvention);
     row.set(Key::Margin, spec.margin);
     row.set(Key::Message, spec.message.0);
     row.set(Key::Nodes, most(scene).unwrap_or(0) as u64);
-    row.set(Key::Arrangements, shares.len() as u64);
-    let worst = shares.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
+    row.set(Key::Arrangements, shown.len() as u64);
+    if !missing.is_empty() {
+        row.caveats.insert(Caveat::NoValidTrial);
+        row.set(Key::ArrangementsMissing, missing.join(", "));
+    }
+    let worst = shown.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
     let Some(worst) = worst else {
         row.caveats.insert(Caveat::NotResolved);
         let mut figure = row.single(Metric::Nonblocking, Unit::Flag, None);
@@ -130,23 +155,29 @@ fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> 
         high: ratio.interval.high * (1.0 + error),
         certain: ratio.interval.confidence >= CONFIDENCE,
     };
-    let answer = range.answer(spec.margin, tester, ways.share_machine());
+    // Of what was not seen nothing is known: it may be what blocks.
+    let unseen = |answer: &bool| !*answer || missing.is_empty();
+    let answer = tester
+        .and_then(|tester| range.answer(spec.margin, tester, ways.share_machine()))
+        .filter(unseen);
     row.n = ratio.blocks as u64;
     row.conditions.extend([
         (Key::WorstArrangement, name.into()),
         (Key::ShareOfOnePair, range.value.into()),
         (Key::ShareLow, range.low.into()),
         (Key::ShareHigh, range.high.into()),
-        (Key::TesterShare, tester.into()),
         (Key::MessageError, error.into()),
     ]);
-    // One pair alone, through the same ports, is its own control.
+    if let Some(tester) = tester {
+        row.set(Key::TesterShare, tester);
+    }
+    // One pair alone, through the same ports, is the control.
     let evidence = match answer {
         Some(false) => Evidence::Sight { seen: true, in_control: Some(false) },
         Some(true) => Evidence::Bound,
         None => Evidence::Nothing,
     };
-    row.verdict = judge(&evidence);
+    row.verdict = ways.judge(scene.way, &evidence);
     if answer.is_none() {
         row.caveats.insert(Caveat::NotResolved);
     }

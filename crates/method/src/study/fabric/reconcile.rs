@@ -4,14 +4,7 @@
 //! Owns the one place where the two answers meet. Never makes either surer than the other's
 //! evidence allows.
 
-use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Verdict};
-
-/// Whose limit it is, of what has its control in the same study: one pair alone, or traffic that
-/// stays inside its group. No direct cable says more.
-pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
-    evidence.verdict(Setting { standing: Standing::Beside, shared_processors: false })
-}
 
 /// `groups` are the floods' figures, `answer` the exchanges'.
 pub(super) fn reconcile(groups: &mut [Figure], answer: &mut Figure) {
@@ -22,7 +15,7 @@ pub(super) fn reconcile(groups: &mut [Figure], answer: &mut Figure) {
     if let Some(share) = held_up(structure)
         && answer.number(Key::Margin).is_some_and(|margin| share < 1.0 - margin)
     {
-        blocks(answer, share);
+        blocks(answer, share, structure.verdict);
         return;
     }
     match answer.value {
@@ -53,10 +46,9 @@ fn held_up(structure: &Figure) -> Option<f64> {
 
 /// Ports that are held up between their groups are blocked, whether or not an arrangement that was
 /// tried, or the messages of an exchange, show it.
-fn blocks(answer: &mut Figure, share: f64) {
+fn blocks(answer: &mut Figure, share: f64, verdict: Verdict) {
     answer.value = Some(0.0);
-    // Traffic that stays inside its group is the control, and is not held up.
-    answer.verdict = judge(&Evidence::Sight { seen: true, in_control: Some(false) });
+    answer.verdict = verdict;
     answer.set(Key::WorstShare, share);
     answer.caveats.retain(|caveat| *caveat != Caveat::NotResolved);
 }

@@ -9,7 +9,7 @@ use page::{Caveat, Key};
 use trial::Carrier;
 
 use super::cell::{Got, RoundData};
-use super::scene::{Cell, Scene, wire_limit};
+use super::scene::{Cell, Scene};
 use super::{FabricSpec, Place};
 use crate::study::{Row, Ways};
 
@@ -158,9 +158,5 @@ pub(super) fn plain_row(spec: &FabricSpec, scene: &Scene, ways: &Ways) -> Row {
     row.set(Key::Carrier, carrier);
     row.set(Key::Ports, scene.ports.len() as u64);
     row.set(Key::RateConvention, "payload");
-    if let Some(link) = scene.link {
-        let limit = wire_limit(link, spec.carrier);
-        row.set(Key::WireLimit, limit);
-    }
     row
 }

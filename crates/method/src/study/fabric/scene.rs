@@ -44,10 +44,13 @@ pub(super) struct Round {
     pub(super) pairs: Vec<Pair>,
     /// Whether only the first of each pair sends.
     pub(super) one_way: bool,
-    /// What the slower of each pair's two ports carries, in bits a second; 1 where that is not
-    /// known.
+    /// What the slower of each pair's two ports carries, in bits a second; [`UNKNOWN`] where that
+    /// is not known.
     pub(super) links: Vec<f64>,
 }
+
+/// A unit for links of which no rate is known.
+pub(super) const UNKNOWN: f64 = 1.0;
 
 impl Scene {
     /// Every way's, the subjects' first.
@@ -130,7 +133,7 @@ fn put_links(cells: &mut [Cell], topology: &Topology) {
     let mut rounds: Vec<&mut Round> = cells.iter_mut().flat_map(|cell| &mut cell.rounds).collect();
     let known = rounds.iter().flat_map(|round| &round.pairs).all(|pair| slower(pair).is_some());
     for round in &mut rounds {
-        let link = |pair: &Pair| slower(pair).filter(|_| known).unwrap_or(1.0);
+        let link = |pair: &Pair| slower(pair).filter(|_| known).unwrap_or(UNKNOWN);
         round.links = round.pairs.iter().map(link).collect();
     }
 }
@@ -220,13 +223,13 @@ impl Round {
     }
 }
 
-/// Payload bits a second that a link carries one way, in full frames of the carrier and with
-/// nothing else beside them (docs/methods/tcp-model.md; TCP without options).
-pub(super) fn wire_limit(link: Rate, carrier: Carrier) -> f64 {
+/// Payload bits a second that a link of so many bits a second carries one way, in full frames of
+/// the carrier and with nothing else beside them (docs/methods/tcp-model.md; TCP without options).
+pub(super) fn wire_limit(link: f64, carrier: Carrier) -> f64 {
     const FRAME_AND_GAP: f64 = 1538.0;
     let payload = match carrier {
         Carrier::Tcp => 1460.0,
         Carrier::Datagrams { .. } => 1472.0,
     };
-    link.0 as f64 * payload / FRAME_AND_GAP
+    link * payload / FRAME_AND_GAP
 }

@@ -14,12 +14,11 @@ use super::floods::Flooding;
 use super::infer::{
     Bound, Cabled, Fault, Finding, Group, Inferred, SURELY, Uplink, infer, infer_in_sittings,
 };
-use super::reconcile::judge;
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
-use crate::study::{Estimate, Row, Session};
+use crate::study::{Estimate, Row, Session, Ways};
 use crate::verdict::Evidence;
-use page::{Caveat, Condition, Figure, Key, Metric, Unit};
+use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 use trial::Result;
 use trial::topology::Topology;
 
@@ -62,8 +61,16 @@ pub(super) fn all(
         let seats = (0..scene.ports.len()).collect();
         let chance = Pcg64::seed_from_u64(seed);
         let outruns = !topology.is_simulated();
-        let mut flooding =
-            Flooding { session, scene, rates, chance: chance.clone(), outruns, seats, stretch: 1 };
+        let mut flooding = Flooding {
+            session,
+            scene,
+            rates,
+            chance: chance.clone(),
+            outruns,
+            seats,
+            stretch: 1,
+            paused: false,
+        };
         let told = if few {
             infer_in_sittings((scene.names.len(), scene.ports.len()), &mut flooding, chance)?
         } else {
@@ -76,10 +83,11 @@ pub(super) fn all(
 }
 
 /// The rows of one scene; `row` is the subject's.
-pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> {
+pub(super) fn figures(found: &Inferred, scene: &Scene, ways: &Ways, row: Row) -> Vec<Figure> {
+    let judge = |evidence: &Evidence<'_>| ways.judge(scene.way, evidence);
     let mut row = row;
     row.n = found.trials;
-    for key in [Key::Carrier, Key::WireLimit, Key::RateConvention] {
+    for key in [Key::Carrier, Key::RateConvention] {
         row.conditions.remove(&key);
     }
     row.set(Key::Trials, found.trials);
@@ -103,13 +111,16 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> 
             row.set(Key::KeptUp, *kept_up);
             vec![row.single(Metric::PortGroups, Unit::Count, None)]
         }
-        Finding::Clean { groups, excess } => clean(row, scene, groups, *excess),
+        Finding::Clean { groups, excess } => {
+            row.verdict = judge(&Evidence::Bound);
+            clean(row, scene, groups, *excess)
+        }
         Finding::Blocking { groups, confidence, between, share } => {
             // Groups are told only where traffic that stays inside them is not held up.
             let in_control = (!groups.is_empty()).then_some(false);
             row.verdict = judge(&Evidence::Sight { seen: true, in_control });
             row.set(Key::WorstShare, *share);
-            blocking(row, scene, groups, (*confidence, *between))
+            blocking(row, scene, groups, (*confidence, *between), &judge)
         }
     }
 }
@@ -140,7 +151,6 @@ fn tell_cabling(row: &mut Row, cabled: Cabled, scene: &Scene) {
 /// Nothing says that a device without a short uplink has but one group: only that no group was held
 /// up.
 fn clean(mut row: Row, scene: &Scene, groups: &[Vec<usize>], excess: f64) -> Vec<Figure> {
-    row.verdict = judge(&Evidence::Bound);
     row.caveats.insert(Caveat::DeviceNotDriven);
     if excess.is_finite() {
         row.set(Key::ExcessSeen, excess);
@@ -157,6 +167,7 @@ fn blocking(
     scene: &Scene,
     groups: &[Group],
     (confidence, between): (f64, Option<BlockEstimate>),
+    judge: &dyn Fn(&Evidence<'_>) -> Verdict,
 ) -> Vec<Figure> {
     if groups.is_empty() {
         row.caveats.insert(Caveat::NotResolved);
@@ -183,12 +194,17 @@ fn blocking(
     let count = Some(groups.len() as f64);
     let mut figures = vec![answer.single(Metric::PortGroups, Unit::Count, count)];
     for (at, group) in groups.iter().enumerate() {
-        figures.push(uplink(row.clone(), scene, at, group));
+        figures.push(uplink(row.clone(), scene, (at, group), judge));
     }
     figures
 }
 
-fn uplink(mut row: Row, scene: &Scene, at: usize, group: &Group) -> Figure {
+fn uplink(
+    mut row: Row,
+    scene: &Scene,
+    (at, group): (usize, &Group),
+    judge: &dyn Fn(&Evidence<'_>) -> Verdict,
+) -> Figure {
     for key in [Key::Groups, Key::GroupOfPorts] {
         row.conditions.remove(&key);
     }

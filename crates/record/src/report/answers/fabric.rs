@@ -137,10 +137,10 @@ fn said(uplink: &Figure, at_least: bool) -> String {
 
 fn sentence(figure: &Figure) -> String {
     let subject = Who::of_figure(figure).in_words();
+    let missing = reading::text(figure, Key::ArrangementsMissing).map(|rounds| missing(&rounds));
     let Some(share) = share(figure) else {
-        return format!(
-            "Whether {subject} is non-blocking is not shown: that needs at least two node counts."
-        );
+        let why = missing.unwrap_or_else(|| "that needs at least two node counts".to_owned());
+        return format!("Whether {subject} is non-blocking is not shown: {why}.");
     };
     let worst = reading::text(figure, Key::WorstArrangement).unwrap_or_default();
     let nodes = reading::text(figure, Key::Nodes).unwrap_or_default();
@@ -156,8 +156,26 @@ fn sentence(figure: &Figure) -> String {
         ),
         (Some(0.0), None) => format!("{subject} is blocking: {pairing}."),
         (Some(_), _) => format!("{subject} is non-blocking in every arrangement tried: {pairing}."),
-        (None, _) => format!("Whether {subject} is non-blocking is not shown: {pairing}."),
+        (None, _) => {
+            let without = (figure.number(Key::TesterShare).is_none())
+                .then(|| "no direct cable shows what the hosts do at once without it".to_owned());
+            let why: Vec<String> = missing.into_iter().chain(without).chain([pairing]).collect();
+            format!("Whether {subject} is non-blocking is not shown: {}.", why.join("; "))
+        }
     }
+}
+
+/// `sweep 3, sweep 4 and 5 more have too few valid trials`
+fn missing(rounds: &str) -> String {
+    const NAMED: usize = 3;
+    let rounds: Vec<&str> = rounds.split(", ").collect();
+    let named = rounds.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = match rounds.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let have = if rounds.len() == 1 { "has" } else { "have" };
+    format!("{named}{more} {have} too few valid trials")
 }
 
 /// `38.1 % (36.0 %…40.2 %)`

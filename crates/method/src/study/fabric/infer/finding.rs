@@ -50,6 +50,12 @@ pub(in crate::study::fabric) trait Floods {
 
     /// A port's rate, or 0 where it is not known.
     fn rate(&self, port: usize) -> u64;
+
+    /// Whether senders of a sink were told to pause: then they never offered an uplink more than
+    /// what the sink took.
+    fn paused(&self) -> bool {
+        false
+    }
 }
 
 /// What was found, and at what price.
@@ -76,7 +82,8 @@ pub(in crate::study::fabric) enum Finding {
     Clean {
         /// Groups that show in a flood of one sink, and have all the uplink they need.
         groups: Vec<Vec<usize>>,
-        /// A group oversubscribed by more than this share would have been seen, with 99 in 100.
+        /// A group oversubscribed by more than this share would have been seen, with 99 in 100; not
+        /// finite where nothing is promised.
         excess: f64,
     },
     /// Nothing was lost, but what came did not keep up with what was sent, however long it lasted.
