@@ -83,7 +83,7 @@ fn storage() -> StorageSpec {
 }
 
 /// Short ones: virtual trials are as good after milliseconds as real ones after seconds.
-fn studies() -> Vec<StudySpec> {
+pub fn studies() -> Vec<StudySpec> {
     let frames = vec![size(256)];
     let latency = LatencySpec {
         duration: Nanos::from_millis(10),

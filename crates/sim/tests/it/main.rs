@@ -17,6 +17,7 @@ mod fabric_nonblocking;
 mod fat_tree;
 mod goodput;
 mod messages;
+mod no_control;
 mod one_nic;
 mod rates;
 mod round_trips;
