@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Better, better};
-use page::{Caveat, Condition, Figure, Key, Unit, Verdict};
+use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 
 /// What a figure claims, with the figure itself for whoever looks into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,8 +102,16 @@ fn device_value(figure: &Figure, value: f64) -> Says {
     Says::Value { value, low, high, confidence: figure.confidence }
 }
 
-/// A figure with one end only says that much.
+/// A device with groups of ports is oversubscribed by this or more (see the draws).
+const OVERSUBSCRIBED: f64 = 0.3;
+
+/// A figure with one end only says that much; one that would have shown groups says that there are
+/// none.
 fn without_value(figure: &Figure) -> Says {
+    let seen = figure.number(Key::ExcessSeen).filter(|_| figure.metric == Metric::PortGroups);
+    if figure.verdict == Verdict::TesterLimited && seen.is_some_and(|seen| seen < OVERSUBSCRIBED) {
+        return Says::Groups(Vec::new());
+    }
     match (figure.low, figure.high) {
         (None, Some(high)) => Says::AtMost(high),
         (Some(low), None) => Says::AtLeast(low),
@@ -133,7 +141,6 @@ fn together(of_ports: &[Option<u32>]) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use page::Metric;
 
     fn figure(value: Option<f64>, verdict: Verdict) -> Figure {
         Figure {
@@ -167,6 +174,17 @@ mod tests {
         let mut bound = own;
         bound.set(Key::Bound, "at least");
         assert_eq!(says(&bound), Says::AtLeast(5.0));
+    }
+
+    #[test]
+    fn a_promise_that_groups_would_have_shown_is_a_claim() {
+        let mut promise = figure(None, Verdict::TesterLimited);
+        promise.metric = Metric::PortGroups;
+        assert_eq!(says(&promise), Says::Nothing);
+        promise.set(Key::ExcessSeen, 0.136);
+        assert_eq!(says(&promise), Says::Groups(Vec::new()));
+        promise.set(Key::ExcessSeen, 0.4);
+        assert_eq!(says(&promise), Says::Nothing);
     }
 
     #[test]

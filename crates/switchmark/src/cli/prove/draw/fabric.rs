@@ -1,5 +1,5 @@
 //! Switches whose ports share uplinks: short ones, unlike ones that the others can't fill, and
-//! none.
+//! none; of all of them some that have hosts pause where others drop.
 
 use std::fmt::Write as _;
 
@@ -17,22 +17,41 @@ pub const KINDS: [Kind; 3] = [Kind::ShortUplinks, Kind::UnfillableUplinks, Kind:
 /// One device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let rate = match rigor {
-        Profile::Quick => chance.one(&[1e7, 1e8]),
+        Profile::Quick => chance.one(&[1e8, 1e9]),
         Profile::Strict => chance.one(&[1e6, 1e7]),
     };
-    let total = 2 * chance.whole(4, 6);
+    let total = 2 * chance.whole(4, 7);
     let mut profile = format!(
-        "name = \"{}\"\nports = {total}\nrate = \"{}\"\n\
-         buffer = {{ total = \"1MiB\", reserved_per_port = \"8KiB\", alpha = 1.0 }}\n",
+        "name = \"{}\"\nports = {total}\nrate = \"{}\"\nbuffer = {}\n",
         kind.as_str().replace(' ', "-"),
         Rate(rate as u64),
+        buffer(chance, total),
     );
+    let pauses = chance.yes(PAUSING);
+    if pauses {
+        profile.push_str("pause = true\n");
+    }
     let truths = match kind {
         Kind::LineRate => vec![nonblocking(true)],
         _ => uplinks(chance, kind, (rate, total), &mut profile),
     };
     let question = Question::Fabric {};
     Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths }
+}
+
+/// The share of devices that have hosts pause (802.3x) where others drop.
+const PAUSING: f64 = 0.4;
+
+/// A queue holds 60 to 1,000 of a flood's frames, where no other does.
+fn buffer(chance: &mut Chance, ports: u64) -> String {
+    let total = chance.by_decades(2e5, 3e6).round();
+    let alpha = chance.one(&[0.5, 1.0, 4.0, 8.0]);
+    let reserve =
+        if chance.yes(0.5) { chance.between(0.0, total / (2.0 * ports as f64)) } else { 0.0 };
+    format!(
+        "{{ total = \"{total}B\", reserved_per_port = \"{}B\", alpha = {alpha:?} }}",
+        reserve.round()
+    )
 }
 
 fn nonblocking(yes: bool) -> Truth {
@@ -67,11 +86,11 @@ fn uplinks(
     });
     let _ = writeln!(profile, "groups = [{}]", named.collect::<Vec<_>>().join(", "));
     let mut truths = Vec::new();
+    truths.push(nonblocking(false));
     if kind == Kind::ShortUplinks {
         let mut known = groups.clone();
         known.sort();
         truths.push(Truth::new(Metric::PortGroups, Unit::Count, Known::Groups(known)));
-        truths.push(nonblocking(false));
     }
     for (at, (group, uplink)) in groups.iter().zip(&rates).enumerate() {
         // More than the others bring or take never crosses it.
