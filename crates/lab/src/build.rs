@@ -277,7 +277,7 @@ impl Lab {
         }
         self.netlink(node, |kernel| {
             let passing = format!("far{number}");
-            kernel.create_veth(interface, &passing)?;
+            kernel.create_veth(interface, &passing, queues())?;
             let index = kernel.link(&passing)?.index;
             kernel.rename_into_namespace(index, far_interface, far)
         })
@@ -366,6 +366,12 @@ impl Lab {
 pub(crate) fn or_none<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// As many as processors may work on a cable's frames at once: each sender's and receiver's has its
+/// own.
+fn queues() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
 }
 
 fn port_names(node: &NodePlan) -> Vec<&str> {

@@ -178,7 +178,7 @@ fn drops_here() -> bool {
     static DROPS: OnceLock<bool> = OnceLock::new();
     let try_it = || -> Result<(), NetlinkError> {
         let mut kernel = Netlink::open()?;
-        kernel.create_veth("one", "other")?;
+        kernel.create_veth("one", "other", 1)?;
         let index = kernel.link("one")?.index;
         kernel.set_blackhole(index)?;
         kernel.remove_blackhole(index)

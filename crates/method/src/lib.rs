@@ -4,7 +4,7 @@
 //! clock, and knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.
 
 pub mod acceptance;
-pub mod books;
+pub use trial::books;
 pub mod comparison;
 pub mod conformance;
 pub mod explain;
@@ -20,5 +20,5 @@ pub use study::{
     Arrangement, Background, Between, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, Estimate,
     FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load,
     Nodes, Profile, Recabling, SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudySpec,
-    SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec,
+    SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec, trial_overhead,
 };

@@ -46,7 +46,7 @@ pub use between::Between;
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, TRIAL_OVERHEAD, trial_overhead};
 pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
 pub use failover::FailoverSpec;
 pub use imported::ImportedSpec;
@@ -55,7 +55,6 @@ pub use pattern::Pattern;
 pub use problem::SpecProblem;
 pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
 pub use rate::switching::{self, SwitchTest, SwitchingSpec};
-pub use session::TRIAL_OVERHEAD;
 pub use storage::StorageSpec;
 pub use tcp::{TcpDirection, TcpSpec};
 pub use varied::Varied;
@@ -82,9 +81,7 @@ macro_rules! studies {
                 match self { $(Self::$study(_) => $name,)+ }
             }
 
-            /// How many trials there should be and how long they take. A search counts with the
-            /// trials that it needs when the device behaves.
-            pub fn estimate(&self, topology: &Topology) -> Estimate {
+            fn estimated(&self, topology: &Topology) -> Estimate {
                 match self { $(Self::$study(spec) => spec.estimate(topology),)+ }
             }
 
@@ -138,6 +135,13 @@ studies! {
 }
 
 impl StudySpec {
+    /// How many trials there should be and how long they take. A search counts with the trials that
+    /// it needs when the device behaves.
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let estimate = self.estimated(topology);
+        if topology.is_simulated() { estimate } else { estimate.on_real_hosts() }
+    }
+
     /// What becomes of the hosts' offloads during its trials.
     pub const fn offloads(&self) -> Offloads {
         match self {

@@ -207,15 +207,18 @@ impl Netlink {
             .ok_or_else(|| context.unreadable("no link in the answer".to_owned().into()))
     }
 
-    /// Makes a virtual cable with the ends `a` and `b`, both in this namespace and down.
-    pub fn create_veth(&mut self, a: &str, b: &str) -> Result<(), NetlinkError> {
+    /// Makes a virtual cable with the ends `a` and `b`, both in this namespace and down, with so
+    /// many queues each way.
+    pub fn create_veth(&mut self, a: &str, b: &str, queues: u32) -> Result<(), NetlinkError> {
         let context = Context { deed: "create veth", object: &a };
         check_name(context, a)?;
         check_name(context, b)?;
+        let own = || [LinkAttribute::NumTxQueues(queues), LinkAttribute::NumRxQueues(queues)];
         let mut peer = LinkMessage::default();
-        peer.attributes.push(LinkAttribute::IfName(b.to_owned()));
+        peer.attributes = vec![LinkAttribute::IfName(b.to_owned())];
+        peer.attributes.extend(own());
         let data = InfoData::Veth(InfoVeth::Peer(peer));
-        self.create_link(context, a, InfoKind::Veth, data)
+        self.create_link(context, a, (InfoKind::Veth, data), own().to_vec())
     }
 
     /// Makes a bridge that sends no frame of its own: no spanning tree, no multicast snooping.
@@ -227,7 +230,7 @@ impl Netlink {
             InfoBridge::StpState(BridgeStpState::Disabled),
             InfoBridge::MulticastSnooping(false),
         ]);
-        self.create_link(context, name, InfoKind::Bridge, data)
+        self.create_link(context, name, (InfoKind::Bridge, data), Vec::new())
     }
 
     /// Makes a link that hands back whatever is sent out of it as arrived where it came from; down.
@@ -270,14 +273,14 @@ impl Netlink {
         &mut self,
         context: Context<'_>,
         name: &str,
-        kind: InfoKind,
-        data: InfoData,
+        (kind, data): (InfoKind, InfoData),
+        more: Vec<LinkAttribute>,
     ) -> Result<(), NetlinkError> {
         let mut message = LinkMessage::default();
-        message.attributes = vec![
-            LinkAttribute::IfName(name.to_owned()),
-            LinkAttribute::LinkInfo(vec![LinkInfo::Kind(kind), LinkInfo::Data(data)]),
-        ];
+        message.attributes = vec![LinkAttribute::IfName(name.to_owned())];
+        message.attributes.extend(more);
+        let info = vec![LinkInfo::Kind(kind), LinkInfo::Data(data)];
+        message.attributes.push(LinkAttribute::LinkInfo(info));
         let request = RouteNetlinkMessage::NewLink(message);
         self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }

@@ -31,7 +31,7 @@ fn ip(text: &str) -> IpAddr {
 #[test]
 fn links_come_up_and_go_down_together() {
     alone(|kernel| {
-        kernel.create_veth("a", "b").unwrap();
+        kernel.create_veth("a", "b", 1).unwrap();
         let [a, b] = ["a", "b"].map(|name| kernel.link(name).unwrap());
         assert_eq!(a.kind.as_deref(), Some("veth"));
         assert!(!a.up && !a.carrier && !a.running && a.mac.is_some());
@@ -53,7 +53,7 @@ fn links_come_up_and_go_down_together() {
 fn a_bridge_and_its_port() {
     alone(|kernel| {
         kernel.create_bridge("br0").unwrap();
-        kernel.create_veth("a", "b").unwrap();
+        kernel.create_veth("a", "b", 1).unwrap();
         let bridge = kernel.link("br0").unwrap();
         let a = kernel.link("a").unwrap();
         kernel.set_master(a.index, bridge.index).unwrap();
@@ -66,7 +66,7 @@ fn a_bridge_and_its_port() {
 #[test]
 fn a_link_moves_and_changes_its_name() {
     alone(|kernel| {
-        kernel.create_veth("a", "b").unwrap();
+        kernel.create_veth("a", "b", 1).unwrap();
         let index = kernel.link("b").unwrap().index;
         let other = std::thread::spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET).unwrap();
@@ -84,8 +84,8 @@ fn a_link_moves_and_changes_its_name() {
 #[test]
 fn addresses_routes_and_neighbours() {
     alone(|kernel| {
-        kernel.create_veth("a", "b").unwrap();
-        kernel.create_veth("c", "d").unwrap();
+        kernel.create_veth("a", "b", 1).unwrap();
+        kernel.create_veth("c", "d", 1).unwrap();
         let [a, c] = ["a", "c"].map(|name| kernel.link(name).unwrap().index);
         for name in ["a", "b", "c", "d"] {
             let index = kernel.link(name).unwrap().index;
@@ -119,7 +119,7 @@ fn addresses_routes_and_neighbours() {
 #[test]
 fn a_limit_is_set_and_changed() {
     alone(|kernel| {
-        kernel.create_veth("a", "b").unwrap();
+        kernel.create_veth("a", "b", 1).unwrap();
         let index = kernel.link("a").unwrap().index;
         // The last is more than 32 bits of bytes a second.
         for rate in [8, 10_000_000, 1_000_000_000, 100_000_000_000] {
@@ -141,7 +141,7 @@ fn a_limit_is_set_and_changed() {
 #[test]
 fn a_class_holds_a_links_rate() {
     alone(|kernel| {
-        kernel.create_veth("a", "b").unwrap();
+        kernel.create_veth("a", "b", 1).unwrap();
         let index = kernel.link("a").unwrap().index;
         let bucket = TokenBucket {
             rate: Rate(100_000_000_000),
@@ -176,7 +176,7 @@ fn a_class_holds_a_links_rate() {
 #[test]
 fn features_are_read_and_set() {
     alone(|kernel| {
-        kernel.create_veth("a", "b").unwrap();
+        kernel.create_veth("a", "b", 1).unwrap();
         let before = kernel.features("a").unwrap();
         assert!(before.len() > 30 && before["tx-tcp-segmentation"], "{before:?}");
         kernel.set_features("a", &[("tx-tcp-segmentation", false), ("rx-gro", true)]).unwrap();
@@ -201,7 +201,7 @@ fn refusals_carry_the_kernels_words() {
         let error = kernel.link("nowhere").unwrap_err();
         assert_eq!(error.to_string(), "look up link nowhere");
         assert!(error.is_absent(), "{error:?}");
-        let error = kernel.create_veth("much-too-long-a-name", "b").unwrap_err();
+        let error = kernel.create_veth("much-too-long-a-name", "b", 1).unwrap_err();
         assert!(error.to_string().contains("is not a link name"), "{error}");
         let nowhere = NextHop { via: Some(ip("198.18.1.1")), index: 1 };
         let error = kernel.add_route(ip("198.19.0.0"), 16, &[nowhere], None).unwrap_err();
@@ -212,7 +212,7 @@ fn refusals_carry_the_kernels_words() {
 
 /// Two namespaces with a cable between them: the near end's conversation is the caller's.
 fn across(kernel: &mut Netlink) -> (u32, std::net::UdpSocket, std::net::UdpSocket) {
-    kernel.create_veth("a", "b").unwrap();
+    kernel.create_veth("a", "b", 1).unwrap();
     let far = kernel.link("b").unwrap().index;
     let (tell, told) = std::sync::mpsc::channel();
     let there = std::thread::spawn(move || {

@@ -1,10 +1,11 @@
 //! The ground that everybody stands on: where trials run, what a trial asks for, and what its
 //! record says.
 //!
-//! Owns topology, flows, trials, records, the gates that make a trial invalid, and the `Testbed`
-//! seam. Never does I/O, never reads a clock, and knows neither a study nor a testbed.
+//! Owns topology, flows, trials, records and their books, the gates that make a trial invalid, and
+//! the `Testbed` seam. Never does I/O, never reads a clock, and knows neither a study nor a testbed.
 
 mod alike;
+pub mod books;
 pub mod counters;
 pub mod credits;
 mod flow;

@@ -3,6 +3,8 @@
 //! Owns the gates. Never decides what a loss means; it only says that a trial's loss can't be laid
 //! at the device's door.
 
+mod lifted;
+
 use measure::{FrameRate, Nanos};
 
 pub use crate::counters::{
@@ -14,7 +16,7 @@ use crate::counters::{
 };
 use crate::other_traffic::{OtherTraffic, other_traffic};
 use crate::record::{
-    DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
+    Counts, DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
     PortCounters, ReceiptRecord, Side, Usage,
 };
 use crate::{Datagrams, Echo, Flow, FlowKind, Gate, Path, Role, Schedule, Trial};
@@ -52,7 +54,9 @@ pub const EDGE: Nanos = Nanos::from_millis(1);
 /// processors, other people's frames, and a device that pauses hosts whose flows all wait for
 /// answers or for room. Under neither of these two gates do those spoil a trial: figures say so.
 /// Exchanges are never spoilt by a device that pauses. A device to which something is done during
-/// the trial may take its links down.
+/// the trial may take its links down. What is only suspected of the tester, that others had its
+/// processors or that its frames were late, does not count where the books place each lost frame in
+/// the device.
 pub fn judge(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -76,6 +80,7 @@ pub fn judge(
             reasons.extend(overruns(trial, flows));
             reasons.extend(foreign_load(flows, hosts));
             reasons.extend(others_frames(trial, flows, ports, hosts));
+            lifted::lift(&mut reasons, trial, Counts { flows, ports, hosts });
         }
         Gate::Uneven => {
             reasons.extend(tester_losses(trial, flows, ports, hosts));
@@ -342,8 +347,12 @@ fn paced_load(
     let mut defects = Vec::new();
     let gaps = record.sent.saturating_sub(1) as f64;
     let edge = rate.0 * EDGE.as_secs_f64();
+    let lost = record.received.lost(record.sent);
     let refused = deviates(record.sent as f64, record.offered as f64);
-    let off_rate = deviates(gaps, due) && (gaps - due).abs() > edge;
+    // All that were due left, the first of them late, and all came: the path passed more than was
+    // asked of it.
+    let begun_late = gaps > due && record.late > 0 && lost == 0;
+    let off_rate = deviates(gaps, due) && (gaps - due).abs() > edge && !begun_late;
     if refused || off_rate || record.sent < 2 {
         let taken = record.sent as f64 / record.offered.max(1) as f64;
         // Of frames that were refused the share counts, however fast the others left.
@@ -358,7 +367,6 @@ fn paced_load(
     // A device has to hold what comes at once after a pause: as many frames as were late. So many
     // more than the device would have lost by itself may be gone: those that found its queue full,
     // for each of which it was idle before.
-    let lost = record.received.lost(record.sent);
     let many = record.late as f64 > UNTIMELY_TOLERANCE * record.sent as f64;
     if lost > 0 && (lost <= record.late || many) {
         defects.push(Defect::Late { flow: id, late: record.late, lost });

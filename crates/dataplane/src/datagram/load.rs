@@ -43,6 +43,12 @@ const SPIN: Nanos = Nanos::from_millis(1);
 /// whether it shares its processor.
 const SPIN_BEFORE: Nanos = Nanos::from_millis(10);
 
+/// The same where others want the processor: it does not go idle then, and a sleeper that wakes is
+/// let in before them.
+const SPIN_CROWDED: Nanos = Nanos::from_micros(10);
+/// There, a shorter wait is not worth the two switches that sleeping takes.
+const SLEEP_CROWDED: Nanos = Nanos::from_micros(40);
+
 /// Between two looks at the clock of a wait: longer than any interrupt, shorter than the slice of
 /// another program.
 const PUT_ASIDE: Nanos = Nanos::from_micros(500);
@@ -69,7 +75,7 @@ pub(super) fn run(
         turns: Turns::begin(spec.flow.cpu.is_some()),
     };
     wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
-    load.turns.settle();
+    load.turns.settle(clock::monotonic());
     let (limit, burst_limit) = (spec.flow.limit, spec.flow.burst_limit);
     let (offered, longest_burst, late) = match spec.flow.pace {
         Pace::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
@@ -253,6 +259,8 @@ fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
         if left == Nanos::ZERO || halt.asked() {
             return;
         }
+        let sleeps = left > SLEEP_CROWDED && turns.is_crowded(now);
+        let spin = if sleeps { spin.min(SPIN_CROWDED) } else { spin };
         if left > spin {
             let pause = (left - spin).min(TICK);
             expected = Some(now + pause);

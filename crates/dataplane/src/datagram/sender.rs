@@ -68,6 +68,7 @@ impl Sender {
         affinity::pin(self.spec.flow.cpu)?;
         // Coarser sleeping is no error.
         let _ = nix::sys::prctl::set_timerslack(1);
+        affinity::ask_for_short_slice();
         let window = Window { start: window.start + self.spec.flow.phase, ..window };
         let report = match self.opened.transmitter {
             Transmitter::Live(live) => live.run(window, halt)?,

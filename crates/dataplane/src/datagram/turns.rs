@@ -13,6 +13,8 @@ use std::fs;
 
 use measure::Nanos;
 
+use crate::affinity;
+
 /// A thread that was ready for so long without running was put aside: no interrupt takes as long.
 const PUT_ASIDE: Nanos = Nanos::from_micros(500);
 
@@ -29,6 +31,12 @@ const RETURNS: u8 = 16;
 /// further, all at once: one alone would only be put aside by the others.
 const ANEW: Nanos = Nanos::from_millis(250);
 
+/// Who had the processor once wants it again within so long.
+const CROWDED: Nanos = Nanos::from_millis(500);
+
+/// So many processors' time is enough for a sender that waits awake, and a receiver.
+const ENOUGH: f64 = 2.0;
+
 /// One sender's manners; of the thread that it was begun on.
 #[derive(Debug)]
 pub(super) struct Turns {
@@ -40,6 +48,8 @@ pub(super) struct Turns {
     anew: Nanos,
     kept_by_others: u8,
     given_back: u8,
+    /// Until when the processor counts as one that others want.
+    crowded: Nanos,
     /// For how long the thread had been ready without running when it last looked, and when it
     /// began; `None` where the kernel does not tell.
     ready: Option<Nanos>,
@@ -49,7 +59,13 @@ pub(super) struct Turns {
 impl Turns {
     /// The processor is given at first, where it can be told who takes it.
     pub(super) fn begin(pinned: bool) -> Self {
-        Self::at(pinned, ready())
+        let own = Self::at(pinned, ready());
+        // Who waits awake uses a quota up, and stands still until the next one.
+        if affinity::quota().is_some_and(|quota| quota < ENOUGH) {
+            Self { crowded: Nanos(u64::MAX), ..own }
+        } else {
+            own
+        }
     }
 
     const fn at(pinned: bool, begun: Option<Nanos>) -> Self {
@@ -59,6 +75,7 @@ impl Turns {
             anew: Nanos::ZERO,
             kept_by_others: 0,
             given_back: 0,
+            crowded: Nanos::ZERO,
             ready: begun,
             begun,
         }
@@ -75,17 +92,29 @@ impl Turns {
         self.given
     }
 
-    /// To be called when the load begins: a processor that nobody else wanted meanwhile is kept.
-    pub(super) fn settle(&mut self) {
-        if !self.pinned {
-            self.settle_at(ready());
-        }
+    /// Whether others had the processor of late. It is not idle then, and who sleeps until shortly
+    /// before a frame is due is let in at once when he wakes; who waits awake has had his share by
+    /// then, and is put aside for a slice.
+    #[inline]
+    pub(super) const fn is_crowded(&self, now: Nanos) -> bool {
+        now.0 < self.crowded.0
     }
 
-    fn settle_at(&mut self, now: Option<Nanos>) {
+    /// To be called when the load begins: a processor that nobody else wanted meanwhile is kept.
+    pub(super) fn settle(&mut self, at: Nanos) {
+        self.settle_at(at, ready());
+    }
+
+    fn settle_at(&mut self, at: Nanos, now: Option<Nanos>) {
         let waited = now.zip(self.begun).map(|(now, begun)| now.saturating_sub(begun));
-        self.given &= waited.is_some_and(|waited| waited > PUT_ASIDE);
-        self.ready = now;
+        let shared = waited.is_some_and(|waited| waited > PUT_ASIDE);
+        if shared {
+            self.crowded = self.crowded.max(at + CROWDED);
+        }
+        if !self.pinned {
+            self.given &= shared;
+            self.ready = now;
+        }
     }
 
     /// To be called when the clock jumped.
@@ -96,6 +125,7 @@ impl Turns {
         if let (Some(before), Some(now)) = (before, now)
             && now.saturating_sub(before) > PUT_ASIDE
         {
+            self.crowded = self.crowded.max(at + CROWDED);
             self.put_aside(at);
         }
     }
@@ -165,7 +195,7 @@ mod tests {
     fn who_was_alone_before_the_load_keeps_its_processor() {
         let settled = |begun: Option<u64>, now: Option<u64>| {
             let mut turns = Turns::at(false, begun.map(Nanos));
-            turns.settle_at(now.map(Nanos));
+            turns.settle_at(Nanos(1), now.map(Nanos));
             turns.given
         };
         assert!(!settled(Some(7_000), Some(27_000)));
@@ -176,13 +206,24 @@ mod tests {
     #[test]
     fn senders_of_a_lab_give_again_at_the_same_times() {
         let mut turns = Turns::at(true, Some(Nanos::ZERO));
-        turns.settle();
+        turns.settle(Nanos(1));
         assert!(turns.gives(Nanos(1)), "who came late does not take it for its own");
         for _ in 0..MOST_OFFERS {
             turns.put_aside(Nanos::from_millis(300));
         }
         assert!(!turns.gives(Nanos::from_millis(499)));
         assert!(turns.gives(Nanos::from_millis(500)));
+    }
+
+    #[test]
+    fn a_processor_that_others_had_counts_as_theirs_for_a_while() {
+        for pinned in [false, true] {
+            let mut turns = Turns::at(pinned, Some(Nanos(7_000)));
+            turns.settle_at(Nanos(50), Some(Nanos(27_000)));
+            assert!(!turns.is_crowded(Nanos(51)), "nobody had it");
+            turns.settle_at(Nanos(50), Some(Nanos(5_007_000)));
+            assert!(turns.is_crowded(Nanos(50)) && !turns.is_crowded(Nanos(50) + CROWDED));
+        }
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Emulator {
             let tap = (self.open_tap)(TAP).map_err(|e| no_tap(interface, e))?;
             let join = || -> Result<(), NetlinkError> {
                 let mut kernel = Netlink::open()?;
-                kernel.create_veth(END, "host")?;
+                kernel.create_veth(END, "host", 1)?;
                 let index = kernel.link("host")?.index;
                 kernel.rename_into_namespace(index, interface, host)?;
                 furnish(&mut kernel, &node, mtu)

@@ -8,6 +8,18 @@ use std::ops::{Add, AddAssign, Div, Mul};
 
 use measure::Nanos;
 
+/// What starting and collecting a trial of one flow costs beside its phases.
+pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
+
+/// What each further flow adds to that, where hosts are real: threads, sockets, learning frames and
+/// a report.
+const FLOW_OVERHEAD: Nanos = Nanos::from_millis(18);
+
+/// What starting and collecting a trial of so many flows costs real hosts beside its phases.
+pub fn trial_overhead(flows: u64) -> Nanos {
+    TRIAL_OVERHEAD + FLOW_OVERHEAD * flows.saturating_sub(1)
+}
+
 /// So many trials, which take so long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
@@ -15,6 +27,8 @@ pub struct Estimate {
     pub trials: u64,
     /// Of all of them, with what starting and collecting each costs.
     pub time: Nanos,
+    /// Of all of them, what flows beyond the first cost real hosts beside `time`.
+    pub starting: Nanos,
     /// The most flows that one of them has: what memory it takes goes by them.
     pub flows: u64,
     /// Whether results decide how many there are, as in a search: this is what is usual then.
@@ -23,17 +37,25 @@ pub struct Estimate {
 
 impl Estimate {
     /// Nothing at all.
-    pub const NONE: Self = Self { trials: 0, time: Nanos::ZERO, flows: 0, searching: false };
+    pub const NONE: Self =
+        Self { trials: 0, time: Nanos::ZERO, starting: Nanos::ZERO, flows: 0, searching: false };
 
     /// One trial.
     pub const fn trial(time: Nanos) -> Self {
-        Self { trials: 1, time, flows: 1, searching: false }
+        Self { trials: 1, time, flows: 1, ..Self::NONE }
     }
 
     /// The same with trials of so many flows.
     #[must_use]
-    pub const fn with_flows(self, flows: u64) -> Self {
-        Self { flows, ..self }
+    pub fn with_flows(self, flows: u64) -> Self {
+        let starting = FLOW_OVERHEAD * flows.saturating_sub(1) * self.trials;
+        Self { flows, starting, ..self }
+    }
+
+    /// The same where hosts are real: models start any number of flows at once.
+    #[must_use]
+    pub(crate) fn on_real_hosts(self) -> Self {
+        Self { time: self.time + self.starting, starting: Nanos::ZERO, ..self }
     }
 
     /// The same where results decide how many trials there are.
@@ -49,6 +71,7 @@ impl Add for Estimate {
         Self {
             trials: self.trials.saturating_add(other.trials),
             time: self.time + other.time,
+            starting: self.starting + other.starting,
             flows: self.flows.max(other.flows),
             searching: self.searching || other.searching,
         }
@@ -67,6 +90,7 @@ impl Mul<u64> for Estimate {
         Self {
             trials: self.trials.saturating_mul(times),
             time: self.time * times,
+            starting: self.starting * times,
             flows: self.flows,
             searching: self.searching && times > 0,
         }
@@ -76,7 +100,12 @@ impl Mul<u64> for Estimate {
 impl Div<u64> for Estimate {
     type Output = Self;
     fn div(self, by: u64) -> Self {
-        Self { trials: self.trials / by, time: self.time / by, ..self }
+        Self {
+            trials: self.trials / by,
+            time: self.time / by,
+            starting: self.starting / by,
+            ..self
+        }
     }
 }
 

@@ -38,9 +38,6 @@ fn for_learning(flows: &[Flow]) -> Nanos {
     Nanos::from_secs_f64(LEARNING_FRAMES / slowest).min(LONGEST_LEARNING)
 }
 
-/// What starting and collecting a trial costs beside its phases.
-pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
-
 /// A tester that falls short by more than this, twice in a row and by about the same, is not
 /// unlucky but unable: no use asking again. Once may be a stall, however long.
 const UNABLE_SHORTFALL: f64 = 0.02;

@@ -152,8 +152,12 @@ fn loads_and_arrivals() {
     let later = DatagramsRecord { sending: Nanos(1_003_000_000), ..frames() };
     let strict = offered(9_999.0 / 1.003);
     check(Case { strict, ..case("0.3 % slow", later) });
-    let hasty = DatagramsRecord { sending: Nanos(990_000_000), ..frames() };
-    check(Case { strict: offered(9_999.0 / 0.99), ..case("1 % fast, begun late", hasty) });
+    let hasty = |late| DatagramsRecord { sending: Nanos(990_000_000), late, ..frames() };
+    check(Case { strict: offered(9_999.0 / 0.99), ..case("1 % fast, and none late", hasty(0)) });
+    check(case("1 % fast, begun late, and all came", hasty(100)));
+    let received = SequenceCounts { unique: 9_000, ..SequenceCounts::default() };
+    let lossy = DatagramsRecord { received, ..hasty(100) };
+    check(Case { strict: offered(9_999.0 / 0.99), ..case("begun late, and many lost", lossy) });
     let burst = DatagramsRecord { longest_burst: 33, ..frames() };
     let strict = vec![Defect::Burst { flow: 1, longest: 33, limit: 32 }];
     check(Case { strict, ..case("a burst above the limit", burst) });
@@ -662,4 +666,62 @@ fn unread_counters_map() {
         counters: BTreeMap::new(),
     };
     check(Case { ports: vec![empty], ..case("no counters", lossy()) });
+}
+
+/// A second of arrivals a hundredth slower than frames left, but for one pause of so many frames.
+fn arrived(seen: DatagramsRecord, pause: u64) -> DatagramsRecord {
+    let mut arrivals = Histogram::growing();
+    let came = seen.received.unique;
+    let gap = seen.receiving.0 / came;
+    arrivals.record_many(Nanos(gap), came - 1 - pause.min(1));
+    arrivals.record_many(Nanos(gap * (pause + 1)), pause.min(1));
+    DatagramsRecord { arrivals, ..seen }
+}
+
+#[test]
+fn closed_books_lift_what_is_only_suspected() {
+    let taken = || {
+        let mut crowded = host("h1", &[]);
+        (crowded.usage.busy, crowded.usage.foreign) = (0.9, 0.4);
+        vec![crowded]
+    };
+    let foreign = || vec![Defect::ForeignLoad { host: "h1".to_owned(), share: 0.4 }];
+    let queue = |drops| vec![port("sw1/2", &[("qdisc_drops", drops)])];
+    let of = |name, seen, ports, strict| Case { hosts: taken(), ports, strict, ..case(name, seen) };
+    let steady = || arrived(lossy(), 0);
+    check(of("the device's queue dropped each of them", steady(), queue(100), vec![]));
+    check(of("it dropped all but one of them", steady(), queue(99), foreign()));
+    check(of("it was idle for a fiftieth", arrived(lossy(), 200), queue(100), foreign()));
+    check(of("nobody knows when frames came", lossy(), queue(100), foreign()));
+    // A lab's device shares the processors that others had.
+    let backlog = |side| {
+        let dropped = port("sw1/1", &[("rx_dropped", 100)]);
+        vec![PortCounters { side, ..dropped }]
+    };
+    check(of("a lab's device did not keep up", steady(), backlog(Side::Device), foreign()));
+    check(of("a device of its own did not", lossy(), backlog(Side::Reported), vec![]));
+
+    let late = |pause| {
+        let received = SequenceCounts { unique: 7_000, ..SequenceCounts::default() };
+        arrived(DatagramsRecord { received, late: 2_000, ..frames() }, pause)
+    };
+    let strict = |lost| vec![Defect::Late { flow: 1, late: 2_000, lost }];
+    let of = |name, seen, ports, strict| Case { ports, strict, ..case(name, seen) };
+    check(of("the queue had frames all the time", late(0), queue(3_000), vec![]));
+    check(of("it lost what 60 frames' time would have brought", late(60), queue(3_000), vec![]));
+    check(of("it was idle for 90 frames' time", late(90), queue(3_000), strict(3_000)));
+    check(of("frames were lost who knows where", late(0), Vec::new(), strict(3_000)));
+    let begun_late = DatagramsRecord { late: 200, sending: Nanos(999_000_000), ..late(0) };
+    check(of("and nearly all before the first", begun_late, queue(3_000), vec![]));
+    let begun_late = |sending| DatagramsRecord { late: 200, sending: Nanos(sending), ..late(0) };
+    check(of("faster than asked, begun late", begun_late(995_000_000), queue(3_000), vec![]));
+    let strict = vec![
+        Defect::OfferedLoad { flow: 1, asked: RATE, sent: 9_999.0 / 0.98 },
+        Defect::Late { flow: 1, late: 200, lost: 3_000 },
+    ];
+    check(of("begun far too late", begun_late(980_000_000), queue(3_000), strict));
+    let few = |pause| arrived(DatagramsRecord { late: 200, ..lossy() }, pause);
+    check(of("no more than a late sender may cost", few(0), queue(100), vec![]));
+    let strict = vec![Defect::Late { flow: 1, late: 200, lost: 100 }];
+    check(of("perhaps all of them", few(120), queue(100), strict));
 }

@@ -3,7 +3,10 @@
 //! Owns those words. Never decides whether a run may begin, and touches no host.
 
 use std::fmt::Write as _;
+use std::num::NonZero;
+use std::thread;
 
+use dataplane::affinity;
 use method::comparison::before_start;
 use method::{Estimate, StudySpec};
 use record::text::numbers;
@@ -46,10 +49,60 @@ pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String
             ),
         );
     }
-    if let Source::Hosts(hosts) = &place.source {
-        line("hosts: ", &changes(hosts, studies));
+    match &place.source {
+        Source::Hosts(hosts) => line("hosts: ", &changes(hosts, studies)),
+        Source::Lab(_) => {
+            for said in few_processors(studies, Processors::here()) {
+                line("processors: ", &said);
+            }
+        }
+        Source::Virtual(_) => {}
     }
     out
+}
+
+/// What this program may use of the machine's processors.
+#[derive(Debug, Clone, Copy)]
+struct Processors {
+    /// Those that it may run on.
+    count: usize,
+    /// So many processors' time, where that is limited.
+    quota: Option<f64>,
+}
+
+impl Processors {
+    fn here() -> Self {
+        let count = thread::available_parallelism().map_or(1, NonZero::get);
+        Self { count, quota: affinity::quota() }
+    }
+
+    fn time(self) -> f64 {
+        self.quota.unwrap_or(f64::INFINITY).min(self.count as f64)
+    }
+}
+
+/// What a lab's hosts and devices can't do on so few of them.
+fn few_processors(studies: &[StudySpec], here: Processors) -> Vec<String> {
+    let mut all = Vec::new();
+    if here.time() <= 1.0 {
+        let time = here.time();
+        all.push(format!(
+            "hosts and devices share {time:.2} of one: they hold each other up, and where a load \
+             can't be held its figure is a bound (*at least*)"
+        ));
+    }
+    let senders = |study: &StudySpec| match study {
+        StudySpec::Forwarding(spec) => Some(usize::from(spec.senders)),
+        _ => None,
+    };
+    let most = studies.iter().filter_map(senders).max().unwrap_or(1);
+    if most > here.count.max(1) {
+        let count = here.count;
+        all.push(format!(
+            "{most} senders share {count}: more than one for each slow each other down"
+        ));
+    }
+    all
 }
 
 /// `about 240 trials, about 4 min 10 s`
@@ -150,4 +203,26 @@ pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
     out.push_str(&told(&request.testbed, &request.studies, topology));
     out.push_str("nothing was done\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use method::ForwardingSpec;
+
+    use super::*;
+
+    #[test]
+    fn a_lab_on_few_processors_says_what_it_cannot_do() {
+        let studies = |senders| {
+            vec![StudySpec::Forwarding(ForwardingSpec { senders, ..ForwardingSpec::quick() })]
+        };
+        let lines = |count, quota, senders| {
+            few_processors(&studies(senders), Processors { count, quota }).len()
+        };
+        assert_eq!(lines(2, None, 2), 0);
+        assert_eq!(lines(1, None, 1), 1, "one processor");
+        assert_eq!(lines(16, Some(0.25), 1), 1, "a quarter of one");
+        assert_eq!(lines(16, Some(4.0), 16), 0);
+        assert_eq!(lines(2, None, 3), 1, "a sender too many");
+    }
 }

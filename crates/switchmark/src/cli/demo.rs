@@ -99,6 +99,11 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         blocks: vec![Block::Table(known.table), Block::Paragraph(tested.sentence.clone())],
     };
     output::write_report_behind(&args.data, preface, &runs, Some(&absolute(&path)))?;
+    if let Some(open) = output::open_in_words(&all) {
+        let mut line = String::new();
+        record::text::put_wrapped(&mut line, screen(), "", &open);
+        output::say(&args.data, &line)?;
+    }
     if known.off > 0 {
         return Err(OwnFiguresOff { off: known.off }.into());
     }

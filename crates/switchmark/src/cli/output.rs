@@ -2,6 +2,7 @@
 //!
 //! Owns which stream gets what. Never computes a figure.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use method::conformance::conformance;
 use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
 };
-use page::{Caveat, Figure};
+use page::{Caveat, Figure, Key};
 use record::{Preface, ReportError, ReportInput, RunMeta, TrialTotals};
 use trial::Headers;
 use trial::Topology;
@@ -105,8 +106,30 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
 /// Whether trials failed for good. A figure may be without a value for other reasons too, such as a
 /// device that can't be reset: those are answers.
 pub fn outcome(figures: &[Figure]) -> Outcome {
-    let failed = |f: &Figure| f.value.is_none() && f.caveats.contains(&Caveat::NoValidTrial);
-    if figures.iter().any(failed) { Outcome::SomeInvalid } else { Outcome::Done }
+    if figures.iter().any(is_open) { Outcome::SomeInvalid } else { Outcome::Done }
+}
+
+fn is_open(figure: &Figure) -> bool {
+    figure.value.is_none() && figure.caveats.contains(&Caveat::NoValidTrial)
+}
+
+/// What is open, in one line: which figures have no value because no trial of theirs was valid.
+pub fn open_in_words(figures: &[Figure]) -> Option<String> {
+    let mut open: BTreeMap<String, u32> = BTreeMap::new();
+    for figure in figures.iter().filter(|figure| is_open(figure)) {
+        let size = figure.integer(Key::FrameSize);
+        let size = size.map_or_else(String::new, |size| format!(" at {size} octets"));
+        *open.entry(format!("{}{size}", figure.metric.as_str())).or_default() += 1;
+    }
+    let count: u32 = open.values().sum();
+    let which: Vec<String> = open.iter().map(|(what, count)| format!("{what} ({count})")).collect();
+    let (all, which) = (figures.len(), which.join(", "));
+    (count > 0).then(|| {
+        format!(
+            "Open: {count} of {all} figures have no value, because none of their trials was \
+             valid: {which}. They need a machine with less other work."
+        )
+    })
 }
 
 /// The run as text: what it was, what its sizes mean, its tables.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use measure::Nanos;
-use method::{Estimate, TRIAL_OVERHEAD};
+use method::{Estimate, trial_overhead};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::screen;
@@ -123,8 +123,9 @@ impl Pace {
     const FADE: f64 = 0.97;
 
     /// A trial that took so long; what a journal knew takes no time, and tells nothing of it.
-    fn learn(&mut self, phases: Nanos, attempt: u32, took: Duration) {
-        let planned = if attempt == 0 { phases + TRIAL_OVERHEAD } else { Nanos::ZERO };
+    fn learn(&mut self, (phases, flows): (Nanos, usize), attempt: u32, took: Duration) {
+        let first = || phases + trial_overhead(flows as u64);
+        let planned = if attempt == 0 { first() } else { Nanos::ZERO };
         self.done += planned;
         if took.as_secs_f64() >= phases.as_secs_f64() {
             let kept = if attempt == 0 { Self::FADE } else { 1.0 };
@@ -216,7 +217,7 @@ impl Testbed for Watched<'_> {
         let began = Timestamp::now();
         let record = self.inner.run(trial)?;
         let took = since(Timestamp::now(), began);
-        self.pace.learn(trial.phases.total(), trial.attempt, took);
+        self.pace.learn((trial.phases.total(), trial.flows.len()), trial.attempt, took);
         if trial.attempt == 0 {
             self.trials += 1;
         } else {
@@ -243,7 +244,7 @@ mod tests {
     fn left(trials: u32, tries: u32, took: Duration) -> String {
         let mut pace = Pace::default();
         for attempt in (0..trials).flat_map(|_| 0..tries) {
-            pace.learn(PHASES, attempt, took);
+            pace.learn((PHASES, 1), attempt, took);
         }
         pace.left(Nanos::from_secs(100)).unwrap_or_default()
     }

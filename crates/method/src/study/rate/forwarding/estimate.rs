@@ -1,10 +1,10 @@
 //! What a forwarding study should take, in trials and in time.
 //!
 //! Owns what is usual: a device that forwards a little over a third of what the tester sends, and a
-//! cable that carries all; in a lab without port limits, a tester that falls short first. Never a
-//! limit.
+//! cable that carries all; in a lab what its ports are limited to or, without limits, a tester that
+//! falls short first. Never a limit.
 
-use measure::FrameRate;
+use measure::{FrameRate, Rate};
 
 use super::super::sustained::PACING_MARGIN;
 use super::super::throughput::Terms;
@@ -12,12 +12,12 @@ use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
 use crate::study::Estimate;
-use trial::topology::{Device, Topology};
+use trial::topology::Topology;
 
 /// Of what the tester sends, the share that the usual device forwards.
 const FORWARDED: f64 = 0.37;
 
-/// Any tester; only the share matters.
+/// Any tester; only the share matters. About what a lab's floods come to, frames a second.
 const MOST: f64 = 1e6;
 
 /// Of what it floods, the shares that a lab's tester can pace, from one trial to the next. It is on
@@ -61,8 +61,10 @@ struct Counts {
     paired: u64,
     all: u64,
     resettable: u64,
-    /// Whether hosts and devices are a lab's, and no port's rate is limited.
-    unlimited_lab: bool,
+    /// Whether hosts and devices are a lab's.
+    lab: bool,
+    /// What the slowest port of a lab's devices is limited to.
+    limit: Option<Rate>,
 }
 
 impl Counts {
@@ -71,13 +73,14 @@ impl Counts {
         let subjects = ways.subjects();
         let paired = subjects.iter().filter(|way| ways.bypass_of(**way).is_some()).count();
         let resettable = subjects.iter().filter(|way| ways.resettable(**way, topology)).count();
-        let unlimited = |device: &Device| device.port_rate.is_none();
+        let rates = topology.devices.iter().filter_map(|device| device.port_rate);
         Some(Self {
             subjects: subjects.len() as u64,
             paired: paired as u64,
             all: ways.all().len() as u64,
             resettable: resettable as u64,
-            unlimited_lab: topology.is_lab() && topology.devices.iter().all(unlimited),
+            lab: topology.is_lab(),
+            limit: rates.min().filter(|_| topology.is_lab()),
         })
     }
 }
@@ -86,8 +89,13 @@ impl ForwardingSpec {
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let Some(ways) = Counts::of(self, topology) else { return Estimate::NONE };
+        Frames::all(self).iter().map(|frames| self.estimate_of(frames, ways)).sum()
+    }
+
+    /// Of one size.
+    fn estimate_of(&self, frames: &Frames, ways: Counts) -> Estimate {
         let tests = [
-            (ForwardingTest::Throughput, self.searches(ways)),
+            (ForwardingTest::Throughput, self.searches(frames, ways)),
             (ForwardingTest::Latency, self.latency_trials(ways)),
             (ForwardingTest::LossCurve, self.curves(ways)),
             (ForwardingTest::BackToBack, self.bursts(ways)),
@@ -104,19 +112,21 @@ impl ForwardingSpec {
         } else if self.wants(ForwardingTest::LossCurve) && self.link_rate.is_none() {
             each += self.profile.trial(self.duration) * ways.subjects;
         }
-        each * Frames::all(self).len() as u64
+        each
     }
 
-    fn searches(&self, ways: Counts) -> Estimate {
+    fn searches(&self, frames: &Frames, ways: Counts) -> Estimate {
         let of = |usual| {
             let round = |goals: &Vec<Goal>| self.search(goals, usual);
             Terms::from(self).rounds().iter().map(round).sum::<Estimate>().searching()
         };
         let cables = ways.all - ways.subjects;
-        if ways.unlimited_lab {
+        if ways.lab && ways.limit.is_none() {
             return of(Usual::Ragged) * ways.all;
         }
-        of(Usual::Forwards(FORWARDED)) * ways.subjects + of(Usual::Forwards(1.0)) * cables
+        let limited = frames.line_rate(ways.limit).map_or(FORWARDED, |rate| rate.0 / MOST);
+        of(Usual::Forwards(limited.min(FORWARDED))) * ways.subjects
+            + of(Usual::Forwards(1.0)) * cables
     }
 
     /// The search itself, repeats of trials not counted. What the path can't carry by far the flood

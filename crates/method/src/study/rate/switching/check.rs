@@ -58,11 +58,11 @@ impl SwitchingSpec {
         let ports = self.ports_of(device, topology).len() as u64;
         let cables = subjects.first().is_some_and(|way| ways.bypass_of(*way).is_some());
         let cables = if cables { CABLE_TRIALS } else { 0 };
-        let one = |test: &SwitchTest| self.trials(*test, (ports, cables));
-        let trials: u64 = self.tests.iter().map(one).sum();
-        let flows = self.tests.iter().map(|test| flows(*test, ports)).max().unwrap_or(0);
-        let each = self.profile.trial(self.duration).with_flows(flows);
-        let all = each * trials * subjects.len() as u64;
+        let one = |test: &SwitchTest| {
+            let each = self.profile.trial(self.duration).with_flows(flows(*test, ports));
+            each * self.trials(*test, (ports, cables))
+        };
+        let all = self.tests.iter().map(one).sum::<Estimate>() * subjects.len() as u64;
         if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
     }
 

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
-use trial::counters::{
+use crate::counters::{
     QDISC_DROPS, RX_CRC_ERRORS, RX_DROPPED, RX_ERRORS, RX_MISSED, RX_PACKETS, TX_DROPPED,
     TX_ERRORS, TX_PACKETS,
 };
-use trial::record::{DatagramsRecord, PortCounters, Side, TrialRecord};
-use trial::{FlowKind, PortRef, Trial};
+use crate::record::{Counts, DatagramsRecord, PortCounters, Side};
+use crate::{FlowKind, PortRef, Trial};
+use measure::Nanos;
 
 use super::{Death, Place, Seen, death, device_ports, read};
 
@@ -37,7 +37,7 @@ pub(super) fn damaged(port: &PortCounters) -> Vec<Death> {
 
 /// Frames that reached a host's port with a wrong FCS, where the device's port at the other end is
 /// known. What else its driver calls an error may stand under another name too.
-pub(super) fn damaged_at_host(port: &PortCounters, record: &TrialRecord) -> Option<Death> {
+pub(super) fn damaged_at_host(port: &PortCounters, record: Counts<'_>) -> Option<Death> {
     let far = device_ports(record).find(|far| far.cable.as_ref() == Some(&port.place))?;
     let cable = Place::CableOut { from: far.place.clone(), to: port.place.clone() };
     Some(death(cable, RX_CRC_ERRORS, read(port, RX_CRC_ERRORS)))
@@ -87,7 +87,7 @@ impl Crossing<'_> {
 pub(super) fn sums(
     trial: &Trial,
     flows: &Seen<'_>,
-    record: &TrialRecord,
+    record: Counts<'_>,
     named: &[Death],
 ) -> Vec<Death> {
     let all_datagrams = trial.flows.iter().all(|flow| matches!(flow.kind, FlowKind::Datagrams(_)));
@@ -129,7 +129,7 @@ pub(super) fn sums(
 
 /// Frames that crossed beside the load from a sending host, as its port or the device's at the
 /// other end of the cable tells.
-pub(super) fn others(flows: &Seen<'_>, record: &TrialRecord) -> u64 {
+pub(super) fn others(flows: &Seen<'_>, record: Counts<'_>) -> u64 {
     let sent = |(host, own): (String, OfPort)| own.is_sender.then_some((host, own.sent));
     let beside = |(host, sent): (String, u64)| {
         let counted = record.ports.iter().map(|port| match port.side {
@@ -186,7 +186,7 @@ fn total<'a>(crossings: &[Crossing<'a>], value: impl Fn(&Crossing<'a>) -> u64) -
 
 fn crossings<'a>(
     flows: &Seen<'_>,
-    record: &'a TrialRecord,
+    record: Counts<'a>,
     named: &[Death],
 ) -> Option<Vec<Crossing<'a>>> {
     let mut crossings: Vec<Crossing<'_>> = Vec::new();

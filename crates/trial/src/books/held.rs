@@ -4,9 +4,9 @@
 //! Owns who told whom to wait. Never says that it limited anything: a device may pause a host that
 //! had nothing to send.
 
+use crate::counters::{RX_PAUSE, RX_PAUSE_US, TX_PAUSE, TX_PAUSE_US};
+use crate::record::{PortCounters, Side, TrialRecord};
 use measure::Nanos;
-use trial::counters::{RX_PAUSE, RX_PAUSE_US, TX_PAUSE, TX_PAUSE_US};
-use trial::record::{PortCounters, Side, TrialRecord};
 
 /// One end of a cable that the other end told to wait.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,9 +10,9 @@ mod way;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, TX_ERRORS};
-use trial::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
-use trial::{Flow, FlowKind, PortRef, Trial};
+use crate::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, TX_ERRORS};
+use crate::record::{Counts, DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
+use crate::{Flow, FlowKind, PortRef, Trial};
 
 pub use held::{Held, held};
 
@@ -135,6 +135,11 @@ impl Books {
 /// end that refused it. A full receive queue of a lab's device is so the device's loss, and a full
 /// backlog of the receiving host the tester's. A device that tells of itself has no such peer.
 pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
+    balance_counts(trial, record.counts())
+}
+
+/// The same of a trial that has not been judged yet.
+pub(crate) fn balance_counts(trial: &Trial, record: Counts<'_>) -> Option<Books> {
     let flows = datagrams(trial, record);
     if flows.is_empty() {
         return None;
@@ -208,8 +213,8 @@ fn less(mut deaths: Vec<Death>, mut frames: u64) -> Vec<Death> {
 
 type Seen<'a> = Vec<(&'a Flow, &'a DatagramsRecord)>;
 
-fn datagrams<'a>(trial: &'a Trial, record: &'a TrialRecord) -> Seen<'a> {
-    let pairs = trial.flows.iter().zip(&record.flows);
+fn datagrams<'a>(trial: &'a Trial, record: Counts<'a>) -> Seen<'a> {
+    let pairs = trial.flows.iter().zip(record.flows);
     let of = |(flow, record): (&'a Flow, &'a FlowRecord)| match (&flow.kind, record) {
         (FlowKind::Datagrams(_), FlowRecord::Datagrams(seen)) => Some((flow, seen)),
         _ => None,
@@ -218,14 +223,14 @@ fn datagrams<'a>(trial: &'a Trial, record: &'a TrialRecord) -> Seen<'a> {
 }
 
 /// The tester's ports on a host, however many interfaces the flow's port spreads over.
-fn ports_of<'a>(record: &'a TrialRecord, host: &'a str) -> impl Iterator<Item = &'a PortCounters> {
+fn ports_of<'a>(record: Counts<'a>, host: &'a str) -> impl Iterator<Item = &'a PortCounters> {
     let on_host = move |p: &&PortCounters| {
         p.side == Side::Tester && p.place.split_once('/').is_some_and(|(name, _)| name == host)
     };
     record.ports.iter().filter(on_host)
 }
 
-fn device_ports(record: &TrialRecord) -> impl Iterator<Item = &PortCounters> {
+fn device_ports(record: Counts<'_>) -> impl Iterator<Item = &PortCounters> {
     record.ports.iter().filter(|p| p.side != Side::Tester)
 }
 
@@ -237,7 +242,7 @@ fn refused_by<'a>(ports: impl Iterator<Item = &'a PortCounters>) -> u64 {
     ports.map(|port| read(port, RX_DROPPED)).sum()
 }
 
-fn refused_by_hosts(hosts: &BTreeSet<&str>, record: &TrialRecord) -> u64 {
+fn refused_by_hosts(hosts: &BTreeSet<&str>, record: Counts<'_>) -> u64 {
     hosts.iter().map(|host| refused_by(ports_of(record, host))).sum()
 }
 
@@ -249,7 +254,7 @@ fn death(place: Place, counter: &str, frames: u64) -> Death {
 fn sender_side(
     sender: &str,
     receivers: &BTreeSet<&str>,
-    record: &TrialRecord,
+    record: Counts<'_>,
     deaths: &mut Vec<Death>,
 ) {
     let mut refused = match device_ports(record).next().map(|port| port.side) {
@@ -264,7 +269,7 @@ fn sender_side(
     }
 }
 
-fn device_side(receivers: &BTreeSet<&str>, record: &TrialRecord, deaths: &mut Vec<Death>) {
+fn device_side(receivers: &BTreeSet<&str>, record: Counts<'_>, deaths: &mut Vec<Death>) {
     let mut refused = refused_by_hosts(receivers, record);
     for port in device_ports(record) {
         let ingress = || Place::Ingress(port.place.clone());
@@ -296,7 +301,7 @@ fn less_refused(port: &PortCounters, refused: &mut u64) -> u64 {
 fn receiver_side(
     receiver: &str,
     mut sockets: BTreeMap<String, u64>,
-    record: &TrialRecord,
+    record: Counts<'_>,
     deaths: &mut Vec<Death>,
 ) {
     for port in ports_of(record, receiver) {
