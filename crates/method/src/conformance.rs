@@ -6,7 +6,7 @@
 mod switching;
 mod tests_of;
 
-use measure::{FrameMix, FrameSize, Nanos};
+use measure::{FrameMix, FrameSize, Nanos, Rate};
 
 use crate::study::rate::suite::{self, Suite};
 use crate::{ForwardingSpec, Profile};
@@ -39,7 +39,7 @@ pub fn conformance(spec: &ForwardingSpec, topology: &Topology, figures: &[Figure
         streams(spec),
         directions(spec),
         ports(spec),
-        highest_rate(spec, figures),
+        highest_rate(spec.link(topology), figures),
         constant_load(figures),
         phases(spec.profile),
         duration(figures),
@@ -114,13 +114,13 @@ fn ports(spec: &ForwardingSpec) -> Clause {
     clause("RFC 2544 §16", asked, done, false)
 }
 
-fn highest_rate(spec: &ForwardingSpec, figures: &[Figure]) -> Clause {
+fn highest_rate(link: Option<Rate>, figures: &[Figure]) -> Clause {
     const CLOSE: f64 = 0.99;
     let asked = "loads up to the highest rate that the media carries";
     let ratio = |figure: &Figure| Some(figure.value? / figure.number(Key::LineRate)?);
     let of = |metric| figures.iter().filter(move |f| f.metric == metric);
     let reached = of(Metric::Sent).filter_map(ratio).min_by(f64::total_cmp);
-    let (done, conforms) = match (spec.link_rate, reached) {
+    let (done, conforms) = match (link, reached) {
         (None, _) => ("the link's rate is not known: up to the tester's own".to_owned(), false),
         (Some(link), None) => (format!("links of {link}; not seen whether it was reached"), false),
         (Some(link), Some(share)) => {

@@ -40,7 +40,7 @@ use trial::{Offloads, Phases, Subject};
 
 use rows::Row;
 use session::{Ask, Session, Tried};
-use ways::{Way, Ways};
+use ways::{Link, Way, Ways};
 
 pub use between::Between;
 pub use buffer::depth::DepthSpec;

@@ -21,6 +21,11 @@ pub const TESTER_SHARE: f64 = 0.95;
 /// calls 99.98 % of it line rate; the rest is how well a quick trial knows its own rate.
 pub const LINE_RATE: f64 = 0.999;
 
+/// More than this share of what a link carries passes over no link of that rate: the rate that was
+/// stated is not the link's, or frames of another time were counted. RFC 8239's clocks differ by
+/// 0.02 %; the rest is how well a short trial knows its own time.
+pub const BEYOND_LINE: f64 = 1.01;
+
 /// Of every interval that a verdict rests on. Fewer repetitions than reach it decide nothing.
 pub const CONFIDENCE: f64 = 0.95;
 

@@ -77,7 +77,7 @@ caveats! {
     NotStamped "not-stamped" "Not both ends of a frame's way were stamped: there is no one-way delay.";
     DeviceNotDriven "device-not-driven" "The device lost nothing at the highest load there was: there was nothing to measure.";
     LoadBelowAsked "load-below-asked" "The load is below what the procedure asks for: it is the most that the tester can offer.";
-    MediaRateUnknown "media-rate-unknown" "The link's rate is not known: the tester's own highest rate stands for it. State the rate in the testbed file.";
+    MediaRateUnknown "media-rate-unknown" "The rate of the ports is not known, or not the same for all of them: the tester's own highest rate stands for it. State the rate in the testbed file, or name ports of one rate.";
     LinkRateUnknown "link-rate-unknown" "The link's rate is not known, so that nothing tells what share of it was used. State `rate` of the ports in the testbed file.";
     Paused "paused" "The device made the hosts pause (802.3x): it held them back and dropped nothing.";
     NetworkAtMost "network-at-most" "The messages beside the job took longer than disk, storage host and client leave to the network: its share is what these leave, an upper bound.";
@@ -117,7 +117,7 @@ caveats! {
     Irregular "irregular" "Not even the lowest load that a trial resolves passed: there is no lower bound, only an upper end (RFC 9971 §5.4.2).";
     Buffered "buffered" "A queue or a token bucket took in more frames than the bracket is wide; `buffered_bytes` says how much. It is not counted as a rate.";
     LossNotByLoad "loss-not-by-load" "More came through at a higher load, and the loss did not grow with the load: no rate is the limit. Look at the loss ratio, and for a bad cable or port.";
-    Contradicted "contradicted" "Another figure or trial of the same run contradicts it, so it is nobody's limit. A longer trial, or other arrangements, may tell.";
+    Contradicted "contradicted" "Another figure or trial of the same run, or the rate stated for the link, contradicts it, so it is nobody's limit. A longer trial, other arrangements, or the link's true rate may tell.";
 }
 
 #[cfg(test)]

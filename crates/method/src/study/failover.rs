@@ -12,7 +12,7 @@ mod sharing;
 use std::collections::BTreeMap;
 
 use measure::sequence::MOST_CONVERSATIONS;
-use measure::{FrameRate, FrameSize, Nanos};
+use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session};
@@ -250,6 +250,11 @@ impl FailoverSpec {
         }
         let named = |name: &String| known.iter().find(|deed| deed.name == *name).cloned();
         self.deeds.iter().filter_map(named).collect()
+    }
+
+    /// The rate of the slowest link that takes part, where it is known.
+    pub fn link(&self, topology: &Topology) -> Option<Rate> {
+        self.ways(topology).ok()?.slowest_link()
     }
 
     fn ways(&self, topology: &Topology) -> std::result::Result<Ways, SpecProblem> {

@@ -8,7 +8,7 @@ mod figures;
 
 use std::collections::BTreeMap;
 
-use measure::{FrameRate, FrameSize, Nanos};
+use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session};
@@ -151,6 +151,11 @@ impl LatencySpec {
             Ok(())
         })?;
         Ok(figures::all(self, &cells, &data, &session.ways, seed))
+    }
+
+    /// The rate of the slowest link that takes part, where it is known.
+    pub fn link(&self, topology: &Topology) -> Option<Rate> {
+        self.ways(topology).ok()?.slowest_link()
     }
 
     fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {

@@ -1,9 +1,10 @@
 //! What share of line rate a rate is, where the link's rate is known.
 //!
-//! Owns which figures have a line to be held beside. Never judges a rate by it: that is the
-//! verdict's.
+//! Owns which figures have a line to be held beside, and the doubt about one that is beyond it.
+//! Never judges a rate by it: that is the verdict's.
 
-use page::{Figure, Key, Metric, Unit};
+use crate::verdict::BEYOND_LINE;
+use page::{Caveat, Figure, Key, Metric, Unit};
 
 /// Adds `of_line_rate` to every throughput and to every flood's received rate that a device
 /// forwarded.
@@ -12,7 +13,16 @@ pub(super) fn mark(figures: &mut [Figure]) {
         figure.conditions.remove(&Key::OfLineRate);
         if let (Some(value), Some(line)) = (figure.value, line(figure)) {
             figure.set(Key::OfLineRate, value / line);
+            doubt_beyond(figure, value / line);
         }
+    }
+}
+
+/// A rate that no link of the stated rate carries contradicts that rate.
+pub(super) fn doubt_beyond(figure: &mut Figure, share: f64) {
+    if share > BEYOND_LINE && !figure.caveats.contains(&Caveat::Contradicted) {
+        figure.caveats.push(Caveat::Contradicted);
+        figure.caveats.sort();
     }
 }
 
@@ -62,6 +72,8 @@ mod tests {
             }
             mark(std::slice::from_mut(&mut figure));
             assert_eq!(figure.number(Key::OfLineRate), expect, "{figure:?}");
+            let beyond = expect.is_some_and(|share| share > 1.01);
+            assert_eq!(figure.caveats.contains(&Caveat::Contradicted), beyond, "{figure:?}");
         };
         let line = &[(Key::LineRate, 2_000.0)];
         check(&[], &[], None);
@@ -69,6 +81,7 @@ mod tests {
         check(&[(Key::Direction, "total")], line, Some(0.25));
         check(&[(Key::Path, "bypass")], line, None);
         check(&[(Key::Suite, "rfc2889")], line, None);
+        check(&[], &[(Key::LineRate, 900.0)], Some(1_000.0 / 900.0));
         let pattern = &[(Key::LineRate, 2_000.0), (Key::PatternRate, 8_000.0)];
         check(&[(Key::Suite, "rfc2889")], pattern, Some(0.125));
     }

@@ -9,7 +9,7 @@ use measure::Rate;
 use super::{Between, SpecProblem};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Conditions, Key, Verdict};
-use trial::topology::{AnotherTime, Pair, Runs, Topology};
+use trial::topology::{AnotherTime, Pair, PortRef, Runs, Topology};
 use trial::{Joined, Path, Subject};
 
 /// One of a study's ways, by its place among them.
@@ -23,6 +23,8 @@ pub(super) struct Ways {
     another_time: Option<AnotherTime>,
     /// For each route, what runs at its two ends.
     ends: Vec<[Runs; 2]>,
+    /// For each route, what the link between its two ends carries.
+    links: Vec<Link>,
     shared_machine: bool,
     simulated: bool,
 }
@@ -34,6 +36,52 @@ struct Route {
     /// None on a bare cable.
     subject: Option<Subject>,
     bypass: Option<Way>,
+}
+
+/// What is known of the rates of the links at some ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    /// Of each of them.
+    Known { slowest: Rate, fastest: Rate },
+    /// Not of each, though of others of the testbed.
+    Unknown,
+    /// The testbed states no port's rate.
+    NoneStated,
+}
+
+impl Link {
+    /// Of these ports: the testbed's others take no part.
+    pub(super) fn among<'a>(
+        topology: &Topology,
+        ports: impl IntoIterator<Item = &'a PortRef>,
+    ) -> Self {
+        let mut all = topology.hosts.iter().flat_map(|host| &host.ports);
+        if all.all(|port| port.rate.is_none()) {
+            return Self::NoneStated;
+        }
+        let rates: Option<Vec<Rate>> = ports.into_iter().map(|port| topology.rate(port)).collect();
+        let rates = rates.unwrap_or_default().into_iter();
+        match (rates.clone().min(), rates.max()) {
+            (Some(slowest), Some(fastest)) => Self::Known { slowest, fastest },
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The slowest link's rate. A testbed that states none may have one for `all`; where its links
+    /// have no rate at all, ports' rates are not links'.
+    pub(super) fn slowest(self, all: Option<Rate>) -> Option<Rate> {
+        match self {
+            Self::Known { slowest, .. } => all.map(|_| slowest),
+            Self::NoneStated => all,
+            Self::Unknown => None,
+        }
+    }
+
+    /// The same where it is every link's.
+    pub(super) fn common(self, all: Option<Rate>) -> Option<Rate> {
+        let differ = matches!(self, Self::Known { slowest, fastest } if slowest != fastest);
+        self.slowest(all).filter(|_| !differ)
+    }
 }
 
 impl Ways {
@@ -110,9 +158,11 @@ impl Ways {
             }
         }
         let ends = routes.iter().map(|route| ends(&route.pair)).collect();
+        let links = |route: &Route| Link::among(topology, [&route.pair.from, &route.pair.to]);
+        let links = routes.iter().map(links).collect();
         let (shared_machine, simulated) = (topology.shares_processors(), topology.is_simulated());
         let another_time = topology.another_time.clone();
-        Self { routes, another_time, ends, shared_machine, simulated }
+        Self { routes, another_time, ends, links, shared_machine, simulated }
     }
 
     /// When the ports are joined directly, where the cable can't stand beside the device.
@@ -186,6 +236,23 @@ impl Ways {
     /// What runs at its ends.
     pub(super) fn ends(&self, way: Way) -> [Runs; 2] {
         self.ends[way.0]
+    }
+
+    /// What the link between its ends carries.
+    pub(super) fn link_of(&self, way: Way) -> Link {
+        self.links[way.0]
+    }
+
+    /// The rate of every link of a way and of the direct cable beside it, where it is known and
+    /// one. In a lab nothing takes a frame's time on a wire.
+    pub(super) fn line_of(&self, way: Way) -> Option<Rate> {
+        let ways = [Some(way), self.bypass_of(way)].into_iter().flatten();
+        let mut rates = ways.map(|way| match self.links[way.0] {
+            Link::Known { slowest, fastest } if slowest == fastest => Some(slowest),
+            _ => None,
+        });
+        let first = rates.next()??;
+        (!self.shared_machine && rates.all(|rate| rate == Some(first))).then_some(first)
     }
 
     /// Whether no host counts what comes at its end, but the device what leaves towards it.
@@ -281,6 +348,15 @@ impl Ways {
         let ports = ends.flat_map(|route| [&route.pair.from, &route.pair.to]);
         ports.filter_map(|port| topology.rate(port)).min()
     }
+
+    /// The same where each port's is known.
+    pub(super) fn slowest_link(&self) -> Option<Rate> {
+        let links = self.subjects().into_iter().map(|way| match self.link_of(way) {
+            Link::Known { slowest, .. } => Some(slowest),
+            Link::Unknown | Link::NoneStated => None,
+        });
+        links.collect::<Option<Vec<Rate>>>()?.into_iter().min()
+    }
 }
 
 /// `sw1`, or `sw1 gro-off` in a variant.
@@ -310,4 +386,42 @@ fn pair_across(topology: &Topology, subject: &Subject) -> Result<Pair, SpecProbl
         });
     }
     topology.pairs_across(&device.name).into_iter().next().ok_or_else(|| no_pair(topology))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use trial::topology::{CableEnd, Host, HostPort};
+
+    use super::*;
+
+    #[test]
+    fn a_link_s_rate_is_that_of_the_ports_that_take_part() {
+        let host = |number: usize, rate: Option<u64>| {
+            let cable = CableEnd::device("sw", number.to_string());
+            let port = HostPort::plain("e0", IpAddr::from([198, 18, 0, number as u8]), cable);
+            let ports = vec![HostPort { rate: rate.map(Rate), ..port }];
+            Host { name: format!("h{number}"), reach: "local".to_owned(), ports }
+        };
+        let check = |rates: &[Option<u64>], taking_part: &[usize], slowest, common| {
+            let hosts = rates.iter().enumerate().map(|(at, rate)| host(at + 1, *rate)).collect();
+            let topology = Topology::new("three", hosts, Vec::new());
+            let port = |at: &usize| PortRef { host: format!("h{at}"), port: "e0".to_owned() };
+            let ports: Vec<PortRef> = taking_part.iter().map(port).collect();
+            let link = Link::among(&topology, &ports);
+            let all = Some(Rate(5));
+            let found = (link.slowest(all), link.common(all));
+            let rate = |rate: Option<u64>| rate.map(Rate);
+            assert_eq!(found, (rate(slowest), rate(common)), "{rates:?} {taking_part:?}");
+            assert_eq!(link.slowest(None), None, "a limiter's rate is no link's");
+        };
+        let mixed = [Some(10), Some(10), Some(1)];
+        check(&mixed, &[1, 2], Some(10), Some(10));
+        check(&mixed, &[1, 3], Some(1), None);
+        check(&mixed, &[1, 2, 3], Some(1), None);
+        check(&[Some(10), None, Some(1)], &[1, 2], None, None);
+        check(&[None, None, Some(1)], &[1, 2], None, None);
+        check(&[None, None, None], &[1, 2], Some(5), Some(5));
+    }
 }

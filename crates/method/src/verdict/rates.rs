@@ -6,7 +6,7 @@
 use measure::quantile::median;
 use measure::ranks::Shift;
 
-use super::{CONFIDENCE, LINE_RATE, TESTER_SHARE};
+use super::{BEYOND_LINE, CONFIDENCE, LINE_RATE, TESTER_SHARE};
 use page::Verdict;
 
 /// What gave way on the device's path, in most of the repetitions or at the load above the one
@@ -106,8 +106,10 @@ impl<'a> RateEvidence<'a> {
         let Some(rate) = self.rate().filter(|rate| *rate > 0.0) else {
             return Verdict::Undetermined;
         };
-        if self.link.is_some_and(|link| rate >= LINE_RATE * link) {
-            return Verdict::LinkLimited;
+        match self.link {
+            Some(link) if rate > BEYOND_LINE * link => return Verdict::Undetermined,
+            Some(link) if rate >= LINE_RATE * link => return Verdict::LinkLimited,
+            _ => {}
         }
         if self.driven == Driven::No {
             return Verdict::TesterLimited;
@@ -282,7 +284,8 @@ mod tests {
         assert_eq!(plain.verdict(false, true), DeviceLimited);
         let dropped = RateEvidence { own_drops: 0.06, ..plain };
         assert_eq!(dropped.verdict(false, true), Undetermined);
-        for (link, expected) in [(90.05, LinkLimited), (90.2, DeviceLimited)] {
+        for (link, expected) in [(80.0, Undetermined), (90.05, LinkLimited), (90.2, DeviceLimited)]
+        {
             let on_link = RateEvidence { link: Some(link), ..plain };
             assert_eq!(on_link.verdict(false, true), expected, "{link}");
         }

@@ -53,10 +53,10 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     })
 }
 
-/// What the links carry, where the plan knew it.
+/// What the links of the ports that took part carry, where it is known.
 fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
     run.meta.studies.iter().find_map(|s| match s {
-        StudySpec::Forwarding(spec) => spec.link_rate,
+        StudySpec::Forwarding(spec) => spec.link(&run.meta.topology),
         _ => None,
     })
 }

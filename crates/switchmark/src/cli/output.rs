@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use measure::{FrameMix, FrameSize};
+use measure::{FrameMix, FrameSize, Rate};
 use method::acceptance::{Acceptance, Decision};
 use method::comparison::Comparable;
 use method::conformance::conformance;
@@ -193,15 +193,19 @@ fn deviations(study: &StudySpec, run: &Finished) -> String {
 fn sizes(study: &StudySpec, topology: &Topology) -> Vec<String> {
     match study {
         StudySpec::Latency(spec) => {
-            let link = topology.link_rate();
+            let link = spec.link(topology);
             spec.sizes.iter().map(|size| explain_size(*size, link)).collect()
         }
-        StudySpec::Forwarding(spec) => spec.frames.iter().map(|mix| frames(spec, mix)).collect(),
+        StudySpec::Forwarding(spec) => {
+            let link = spec.link(topology);
+            spec.frames.iter().map(|mix| frames((spec, link), mix)).collect()
+        }
         StudySpec::Switching(spec) => {
-            spec.frames.iter().map(|size| explain_size(*size, spec.link_rate)).collect()
+            let link = spec.link(topology);
+            spec.frames.iter().map(|size| explain_size(*size, link)).collect()
         }
         StudySpec::Failover(spec) => {
-            vec![explain_size(spec.frame_size, topology.link_rate())]
+            vec![explain_size(spec.frame_size, spec.link(topology))]
         }
         StudySpec::Fabric(_)
         | StudySpec::Buffer(_)
@@ -215,9 +219,9 @@ fn sizes(study: &StudySpec, topology: &Topology) -> Vec<String> {
     }
 }
 
-fn frames(spec: &ForwardingSpec, asked: &FrameMix) -> String {
+fn frames((spec, link): (&ForwardingSpec, Option<Rate>), asked: &FrameMix) -> String {
     let mix = spec.sent(asked);
-    let line = line_rate_in_words(spec.link_rate.map(|link| (link, mix.line_rate(link))));
+    let line = line_rate_in_words(link.map(|link| (link, mix.line_rate(link))));
     let Some(size) = mix.single() else {
         let share = |(size, count): (FrameSize, usize)| format!("{count} of {size}");
         let shares = mix.shares().into_iter().map(share).collect::<Vec<_>>().join(", ");
@@ -225,7 +229,7 @@ fn frames(spec: &ForwardingSpec, asked: &FrameMix) -> String {
     };
     let bare = Headers::default();
     if (spec.headers.version, spec.headers.vlan) == (bare.version, bare.vlan) {
-        return explain_size(size, spec.link_rate);
+        return explain_size(size, link);
     }
     let inside = |above: u32| size.octets() - above;
     format!(

@@ -14,36 +14,44 @@ use super::resolved::{Source, Testbed};
 /// Why a value can't be had on a testbed: message and hint.
 pub type Misfit = (String, String);
 
-/// The links' speed, where it is known before anything runs: the slowest counts. Those of a lab
-/// whose devices are the kernel's have none, and what its ports are limited to is not a link's
-/// speed: see [`rate_fits`].
+/// The slowest link's speed, where it is known before anything runs. Which links a flow takes, and
+/// so what its line rate is, a study tells by its own ports.
 pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
+    links(testbed).into_iter().min()
+}
+
+/// The speeds of all links, as far as they are known. Those of a lab whose devices are the kernel's
+/// have none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
+fn links(testbed: &Testbed) -> Vec<Rate> {
     match &testbed.source {
-        Source::Lab(lab) => wires_rate(lab),
-        Source::Virtual(config) => Some(config.profile.rate),
+        Source::Lab(lab) => wires(lab).unwrap_or_default(),
+        Source::Virtual(config) => {
+            let hosts = config.hosts.count.min(config.profile.edges());
+            (0..hosts).map(|edge| config.profile.edge_rate(device::Edge(edge))).collect()
+        }
         Source::Hosts(hosts) => {
-            hosts.hosts.iter().flat_map(|h| h.ports.iter().filter_map(|p| p.rate)).min()
+            hosts.hosts.iter().flat_map(|h| h.ports.iter().filter_map(|p| p.rate)).collect()
         }
     }
 }
 
-/// The rate of the slowest port, where every device of the lab is a model or bridges in groups: its
-/// cables have rates as real ones have.
-fn wires_rate(lab: &LabSpec) -> Option<Rate> {
-    let rates: Option<Vec<Rate>> = lab
+/// The rates of a lab's ports, where every device is a model or bridges in groups: its cables have
+/// rates as real ones have.
+fn wires(lab: &LabSpec) -> Option<Vec<Rate>> {
+    let rates: Option<Vec<Vec<Rate>>> = lab
         .devices
         .iter()
         .map(|device| match device {
             LabDevice::Emulated(model) => {
                 let hosts = (0..lab.hosts).map(device::Edge);
-                hosts.map(|edge| model.profile.edge_rate(edge)).min()
+                Some(hosts.map(|edge| model.profile.edge_rate(edge)).collect())
             }
             // Its limits count as wires do.
-            LabDevice::Bridges(_) => lab.rate,
+            LabDevice::Bridges(_) => lab.rate.map(|rate| vec![rate]),
             _ => None,
         })
         .collect();
-    rates?.into_iter().min()
+    rates.map(|rates| rates.concat())
 }
 
 /// Whether a frame fits the testbed's links.
@@ -65,14 +73,14 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     ))
 }
 
-/// Whether so many frames of that size fit the testbed's links. A real link also carries preamble
-/// and gap; a lab's token bucket counts neither these nor the FCS.
+/// Whether so many frames of that size fit any of the testbed's links. A real link also carries
+/// preamble and gap; a lab's token bucket counts neither these nor the FCS.
 pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     let (limit, octets, sum) = match &testbed.source {
-        Source::Lab(lab) if lab.rate.is_some() && wires_rate(lab).is_none() => {
+        Source::Lab(lab) if lab.rate.is_some() && links(testbed).is_empty() => {
             (lab.rate, size.octets_without_fcs(), "- 4")
         }
-        _ => (link_rate(testbed), size.wire_octets(), "+ 20"),
+        _ => (links(testbed).into_iter().max(), size.wire_octets(), "+ 20"),
     };
     let Some(limit) = limit else { return Ok(()) };
     let most = (limit.bits_per_second() / (8.0 * f64::from(octets))).floor();

@@ -58,7 +58,8 @@ pub struct ForwardingSpec {
     pub senders: u16,
     /// What stands before the payload, and what varies of it.
     pub headers: Headers,
-    /// The links' speed where it is known: for the theoretical column and the highest load.
+    /// The links' speed where it is known: for the theoretical column and the highest load. Where
+    /// the testbed states its ports' own, each way has that of its two ports instead.
     pub link_rate: Option<Rate>,
     /// The load phase of flood and loss-curve trials, and of a search's trials on the way.
     pub duration: Nanos,

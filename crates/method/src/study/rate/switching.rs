@@ -46,7 +46,8 @@ pub struct SwitchingSpec {
     pub between: Between,
     /// What sends.
     pub backend: Backend,
-    /// The links' speed where it is known: for the highest load and the theoretical column.
+    /// The links' speed where it is known: for the highest load and the theoretical column. Where
+    /// the testbed states its ports' own, those of the ports that take part count instead.
     pub link_rate: Option<Rate>,
     /// The load phase of trials at a fixed load, and of a search's on the way.
     pub duration: Nanos,

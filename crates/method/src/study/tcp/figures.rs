@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::super::capacity::{Capacity, Of, rate};
+use super::super::line_share::doubt_beyond;
 use super::super::rows::{Direction, Row, set_direction};
 use super::super::ways::{Way, Ways};
 use super::cell::{self, CellData, HostLimit, Sample, Seen, Sender};
@@ -229,7 +230,12 @@ impl Case<'_> {
             row.caveats.insert(Caveat::HostLimited);
         }
         let values = self.each(|sample| Some(self.part.goodput(sample)));
-        row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values)
+        let mut figure = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values);
+        let link = ceiling.filter(|ceiling| ceiling.of == Of::Link);
+        if let (Some(value), Some(link)) = (figure.value, link) {
+            doubt_beyond(&mut figure, value / link.payload);
+        }
+        figure
     }
 
     fn retransmits(&self, row: &Row) -> Vec<Figure> {

@@ -2,7 +2,7 @@
 //!
 //! Owns what a request may hold. Never changes one.
 
-use measure::Nanos;
+use measure::{Nanos, Rate};
 
 use super::{ForwardingSpec, ForwardingTest};
 use crate::study::problem::{self, SpecProblem, out_of_range};
@@ -77,6 +77,14 @@ impl ForwardingSpec {
             problem::some("goal", &self.goals)?;
         }
         problem::search(self.duration, self.final_duration, self.precision)
+    }
+
+    /// The rate of the slowest link that takes part, where it is known.
+    pub fn link(&self, topology: &Topology) -> Option<Rate> {
+        let ways = self.ways(topology).ok()?;
+        let links = ways.subjects().into_iter().map(|way| ways.link_of(way));
+        let links: Option<Vec<Rate>> = links.map(|link| link.slowest(self.link_rate)).collect();
+        links?.into_iter().min()
     }
 
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{FrameRate, Nanos};
+use measure::{FrameRate, Nanos, Rate};
 
 use super::super::counts::{Seen, seen};
 use super::super::throughput::Floods;
@@ -183,9 +183,14 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(self.floods(cell)?.most())
     }
 
+    /// The rate of the link between a way's own ports, where it is known.
+    fn link(&self, way: Way) -> Option<Rate> {
+        self.session.ways.link_of(way).slowest(self.spec.link_rate)
+    }
+
     /// What the link carries of the cell's frames, where its speed is known.
     pub(super) fn line_rate(&self, cell: Cell) -> Option<FrameRate> {
-        self.frames[cell.frames].line_rate(self.spec.link_rate)
+        self.frames[cell.frames].line_rate(self.link(cell.way))
     }
 
     /// The cell's throughput, where it was searched and found.
@@ -215,7 +220,7 @@ impl<'s, 't> Rig<'s, 't> {
         let frames = &self.frames[cell.frames];
         let mut row = Row::of(&self.session.ways, cell.way, self.spec.profile);
         let conditions = &mut row.conditions;
-        conditions.extend(frames.conditions(self.spec.link_rate));
+        conditions.extend(frames.conditions(self.link(cell.way)));
         conditions.insert(Key::Test, test.as_str().into());
         if self.spec.senders > 1 {
             conditions.insert(Key::Senders, u64::from(self.spec.senders).into());

@@ -69,7 +69,7 @@ pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     if !rig.is_simulated() {
         return Ok(vec![rig.unsupported(test, metric, unit, NOT_FORGOTTEN)]);
     }
-    let most = rig.line_rate(FrameSize::MIN).map_or(1_000_000, |line| line.0 as u64);
+    let most = rig.slowest_line(FrameSize::MIN).map_or(1_000_000, |line| line.0 as u64);
     let mut trials = Trials::new(rig, test);
     let found = learning::find(&mut trials, most)?;
     let asked = trials.made;

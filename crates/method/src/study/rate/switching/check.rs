@@ -4,12 +4,12 @@
 //! Owns what a request may hold. A test for which a device has too few ports is no fault of the
 //! request: its figure says so.
 
-use measure::Nanos;
+use measure::{Nanos, Rate};
 
 use super::{Pattern, SwitchTest, SwitchingSpec};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
-use crate::study::{Estimate, pattern};
+use crate::study::{Estimate, Link, pattern};
 use trial::topology::{PortRef, Topology};
 
 /// Trials of a search over loads, or of numbers, on the average.
@@ -64,6 +64,15 @@ impl SwitchingSpec {
         };
         let all = self.tests.iter().map(one).sum::<Estimate>() * subjects.len() as u64;
         if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
+    }
+
+    /// The rate of the slowest link that takes part, where it is known.
+    pub fn link(&self, topology: &Topology) -> Option<Rate> {
+        let ways = self.ways(topology).ok()?;
+        let device = |way| ways.subject(way).map(|subject| subject.device.as_str());
+        let ports =
+            ways.subjects().into_iter().flat_map(|way| self.ports_of(device(way), topology));
+        Link::among(topology, &ports.collect::<Vec<_>>()).slowest(self.link_rate)
     }
 
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {

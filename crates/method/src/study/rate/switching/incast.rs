@@ -47,7 +47,7 @@ struct Traffic {
 
 /// Datagrams alone, TCP alone, both; then bursts into one port after another.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
-    let thin = rig.line_rate(FrameSize::STANDARD_MAX).map_or(THIN_RATE, |line| line.0 * THIN);
+    let thin = rig.slowest_line(FrameSize::STANDARD_MAX).map_or(THIN_RATE, |line| line.0 * THIN);
     let thin = Some(Schedule::Paced(FrameRate(thin)));
     let of = |name, stateful, stateless| Traffic { name, to: 0, stateful, stateless };
     let mut figures = Vec::new();

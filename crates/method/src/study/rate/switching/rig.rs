@@ -9,7 +9,7 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::counts::Count;
 use super::{Pattern, SwitchTest, SwitchingSpec};
-use crate::study::{Ask, Row, Session, Tried, Way, burst};
+use crate::study::{Ask, Link, Row, Session, Tried, Way, burst};
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::topology::{Pair, PortRef, Topology};
@@ -177,15 +177,25 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(())
     }
 
-    /// What the link carries of a size, where its speed is known.
+    /// What each port's link carries of a size, where that is known and the same for all ports that
+    /// take part.
     pub(super) fn line_rate(&self, size: FrameSize) -> Option<FrameRate> {
-        self.spec.link_rate.map(|link| link.line_rate(size))
+        self.link().common(self.spec.link_rate).map(|link| link.line_rate(size))
     }
 
-    /// What a port sends of a size at most: the line's rate, or else what the cables carried.
+    /// What the slowest of these links carries: all ports send alike.
+    pub(super) fn slowest_line(&self, size: FrameSize) -> Option<FrameRate> {
+        self.link().slowest(self.spec.link_rate).map(|link| link.line_rate(size))
+    }
+
+    fn link(&self) -> Link {
+        Link::among(&self.topology, &self.ports)
+    }
+
+    /// What every port can send of a size: the slowest line's rate, or else what cables carried.
     pub(super) fn highest(&self, size: FrameSize) -> Option<FrameRate> {
         let cable = || self.flooded_cables.get(&(self.way, size)).map(|rate| FrameRate(*rate));
-        self.line_rate(size).or_else(cable).filter(|rate| rate.0 > 0.0)
+        self.slowest_line(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
 
     /// Whose limit a rate of each port shows, of one trial beside one flood of the cables.

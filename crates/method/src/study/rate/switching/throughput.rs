@@ -70,7 +70,7 @@ pub(super) fn run(
     for size in rig.spec.frames.clone() {
         let case = Case { test, pattern, size, senders, overload };
         // More than a receiver's port carries is not worth a trial.
-        let line = rig.line_rate(size).map_or(f64::INFINITY, |line| line.0 / overload);
+        let line = rig.slowest_line(size).map_or(f64::INFINITY, |line| line.0 / overload);
         let own = search_case(rig, case, (&terms, line), None)?;
         let bypass = bypass(rig, case, (&terms, &goal), &own.searched)?;
         figures.extend(tell(rig, case, &goal, &own, bypass));
@@ -144,7 +144,7 @@ fn bypass(
     if ends.is_empty() {
         return Ok(None);
     }
-    let line = rig.line_rate(case.size).map_or(f64::INFINITY, |line| line.0);
+    let line = rig.slowest_line(case.size).map_or(f64::INFINITY, |line| line.0);
     let enough = line.min(driven * BYPASS_HEADROOM);
     let cables = search_case(rig, case, (terms, enough), Some(&ends))?;
     Ok(cables.searched.beside(goal))
