@@ -8,6 +8,7 @@ mod claim;
 mod decision;
 mod measurable;
 mod plan;
+mod reading;
 #[cfg(test)]
 mod tests;
 

@@ -49,8 +49,17 @@ pub enum Reading {
     Itself,
     /// A rate as a share of line rate.
     ShareOfLine,
-    /// One way of a round trip: half of it.
+    /// One way of a round trip: half of it, from the first bit in to the first bit out. Where a
+    /// claim does not say so, the other convention of RFC 1242 §3.8 is meant as well.
     OneWay,
+    /// The same, of a claim that says so: RFC 1242's for devices that cut through.
+    FromFirstBit,
+    /// From the last bit in to the first bit out, a frame's time less: RFC 1242's for devices that
+    /// store and forward.
+    FromLastBit,
+    /// A rate of frames on all ports as what data sheets call switching capacity: bits on the wire,
+    /// in and out.
+    SwitchingCapacity,
     /// The whole device's buffer, which one output's is a part of.
     WholeBuffer,
 }
@@ -109,6 +118,7 @@ impl About {
     pub fn unit(&self) -> Unit {
         match self.reading {
             Reading::ShareOfLine => Unit::Ratio,
+            Reading::SwitchingCapacity => Unit::BitsPerSecond,
             _ => measurable(self.metric).map_or(Unit::Count, |known| known.unit),
         }
     }

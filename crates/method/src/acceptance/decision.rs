@@ -7,11 +7,12 @@
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::claim::{About, Keeps, Reading, SheetClaim};
+use super::claim::{Keeps, Reading, SheetClaim};
 use super::measurable::{Part, measurable};
+use super::reading::{PREAMBLE, frame_time, read, shortened, wire_octets};
 use crate::prove::{Claim, Says};
 use crate::verdict::{CONFIDENCE, LINE_RATE};
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Verdict};
 
 /// The most that a decision's one-sided error may be, both rounds together. An interval of 95 %
 /// misses on one side with 2.5 %, and there are two rounds at most.
@@ -24,6 +25,10 @@ const HEADROOM: f64 = 1.3;
 /// An uplink's rate is told from floods whose first and last frames are counted at the receivers:
 /// on simulated devices it was up to this share off, beyond its interval.
 const UPLINK_ERROR: f64 = 0.002;
+/// In bits a nanosecond.
+const SLOWEST_ETHERNET: f64 = 0.01;
+/// What sums of shares differ by that are the same.
+const HAIR: f64 = 1e-9;
 /// What a few more steps of a search are of all its steps.
 const MORE_STEPS: f64 = 1.5;
 
@@ -74,8 +79,14 @@ pub enum Why {
     FewRepetitions,
     /// Estimates of the same thing contradict each other.
     Contradicted,
-    /// The link's rate is not known, and line rate follows from it.
+    /// The rate of the links is not known, or not the same at all ports, and line rate follows from
+    /// it.
     NoLineRate,
+    /// It is kept counted from the last bit in, and broken counted from the first: the claim does
+    /// not say which.
+    NoConvention,
+    /// All ports that have hosts together can't offer what is claimed.
+    FewPorts,
     /// The study ended without a value.
     NoValue,
     /// No figure is about it.
@@ -149,7 +160,7 @@ impl Acceptance {
 /// Decides a claim by all figures that are about it.
 pub fn decide(claim: &SheetClaim, figures: &[Figure]) -> Decided {
     let about: Vec<&Figure> = figures.iter().filter(|one| claim.about.is_about(one)).collect();
-    let read: Vec<Figure> = about.iter().filter_map(|one| read(&claim.about, one)).collect();
+    let read: Vec<Figure> = about.iter().filter_map(|one| read(claim, one)).collect();
     if read.is_empty() {
         let why = match claim.about.reading {
             Reading::ShareOfLine if !about.is_empty() => Why::NoLineRate,
@@ -194,59 +205,56 @@ fn together(all: &[(Decision, Why)], same: bool) -> (usize, (Decision, Why)) {
     (at, all[at])
 }
 
-/// The figure as the claim is stated; `None` where it says nothing of it.
-fn read(about: &About, figure: &Figure) -> Option<Figure> {
-    let line = figure.number(Key::PatternRate).or_else(|| figure.number(Key::LineRate));
-    let mut read = figure.clone();
-    if let (Verdict::LinkLimited, Some(line)) = (figure.verdict, line) {
-        // Line rate was reached, whatever a thousandth of it that a short trial can't tell.
-        read.low = Some(line.max(read.value.unwrap_or(line)));
-    }
-    let nothing = read.value.is_none() && read.low.is_none() && read.high.is_none();
-    match about.reading {
-        // A test that can't be made has a row that says so.
-        _ if nothing && figure.caveats.contains(&Caveat::Unsupported) => None,
-        Reading::Itself => Some(read),
-        Reading::ShareOfLine => Some(scaled(read, 1.0 / line?, Unit::Ratio)),
-        Reading::OneWay => Some(scaled(read, 0.5, figure.unit)),
-        Reading::WholeBuffer => match figure.text(Key::Estimator)? {
-            // Without the reserves of ports that have no host.
-            "sharing" => Some(part_of_whole(read)),
-            "one-shot" => {
-                // One output's part of it.
-                Some(part_of_whole(read))
-            }
-            _ => None,
-        },
-    }
-}
-
-/// Of the whole no more is known than that it is not less.
-fn part_of_whole(mut figure: Figure) -> Figure {
-    figure.value = figure.low.or(figure.value);
-    figure.high = None;
-    figure.set(Key::Bound, "at least");
-    figure
-}
-
-fn scaled(mut figure: Figure, by: f64, unit: Unit) -> Figure {
-    for end in [&mut figure.value, &mut figure.low, &mut figure.high] {
-        *end = end.map(|value| value * by);
-    }
-    figure.unit = unit;
-    figure
-}
-
-/// Decides by one figure of `of` that are about the claim: the more there are, the wider is each
-/// interval taken, so that the error of all of them together stays the same.
+/// Decides by one figure of `of` that are about the claim, each read as the claim is stated: the
+/// more there are, the wider is each interval taken, so that the error of all of them together
+/// stays the same.
 pub fn judged(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, Why) {
+    let told = judged_as_read(claim, figure, of);
+    match (told.0, claim.about.reading) {
+        (Decision::Fail, Reading::OneWay) => {
+            // Counted from the last bit in it is less, on a link of unknown rate by as much as on
+            // the slowest there is.
+            let octets = figure.number(Key::FrameSize).unwrap_or(0.0);
+            let frame = frame_time(figure).unwrap_or((octets + PREAMBLE) * 8.0 / SLOWEST_ETHERNET);
+            match judged_as_read(claim, &shortened(figure, frame), of).0 {
+                Decision::Fail => told,
+                _ => (Decision::Inconclusive, Why::NoConvention),
+            }
+        }
+        (Decision::Fail | Decision::Inconclusive, _) if can_not_offer(claim, figure) => {
+            (Decision::Inconclusive, Why::FewPorts)
+        }
+        _ => told,
+    }
+}
+
+/// Whether so much is claimed of all ports that those with hosts can't offer it together: that the
+/// device passes less of what they offer does not break the claim.
+fn can_not_offer(claim: &SheetClaim, figure: &Figure) -> bool {
+    let by = match claim.about.reading {
+        Reading::SwitchingCapacity => wire_octets(figure).map(|wire| 2.0 * 8.0 * wire),
+        Reading::Itself => Some(1.0),
+        _ => None,
+    };
+    let least = claim.keeps.value() * (1.0 - claim.margin) * LINE_RATE;
+    let most = figure.number(Key::PatternRate).zip(by).map(|(pattern, by)| pattern * by);
+    most.is_some_and(|most| most < least)
+}
+
+fn judged_as_read(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, Why) {
     let open = |why| (Decision::Inconclusive, why);
     if figure.integer(Key::TrialsInterrupted) == Some(0) {
         return open(Why::NotInterrupted);
     }
-    // What never came back is away for so long at least.
+    // What never came back is away for so long at least; stations that were all known are known,
+    // whatever became of a search for more.
     let at_least = figure.value.is_none() && figure.low.is_some();
-    let stands = |caveat: Caveat| at_least && caveat == Caveat::NotRecovered;
+    let table = figure.metric == Metric::AddressCapacity;
+    let stands = |caveat: Caveat| {
+        use Caveat::{LearningConfounded, NoValidTrial, NotRecovered, TableNotShown};
+        let of_more = matches!(caveat, LearningConfounded | NoValidTrial | TableNotShown);
+        at_least && (caveat == NotRecovered || table && of_more)
+    };
     let mut doubt = figure.caveats.iter().copied().filter(|one| doubts(*one) && !stands(*one));
     if let Some(doubt) = doubt.next() {
         return open(if doubt == Caveat::FewBlocks {
@@ -349,12 +357,16 @@ impl Range {
     }
 
     fn against(self, claim: &SheetClaim, own: bool) -> (Decision, Why) {
-        let share_of_line = claim.about.reading == Reading::ShareOfLine;
         let claimed = claim.keeps.value();
         let (least, most) = (claimed * (1.0 - claim.margin), claimed * (1.0 + claim.margin));
         // Where line rate is reached is a matter of a thousandth.
-        let least_broken = if share_of_line { least.min(LINE_RATE) } else { least };
-        let (above, below) = (self.low >= least, self.high <= most);
+        let least_broken = match claim.about.reading {
+            Reading::ShareOfLine => least.min(LINE_RATE),
+            Reading::SwitchingCapacity => least * LINE_RATE,
+            _ => least,
+        };
+        // A hair's breadth is arithmetic.
+        let (above, below) = (self.low >= least * (1.0 - HAIR), self.high <= most * (1.0 + HAIR));
         let short = self.high < least_broken || (!self.closed && self.high <= least_broken && own);
         let over = self.low > most;
         let (kept, broken) = match claim.keeps {

@@ -14,17 +14,22 @@ use crate::study::{
     DepthSpec, Estimate, FabricSpec, FailoverSpec, ForwardingSpec, LatencySpec, SwitchingSpec,
 };
 use crate::{ForwardingTest, Nodes, StudySpec, SwitchTest};
-use page::{Key, Metric};
+use page::{Caveat, Key, Metric};
 use trial::{Carrier, Protocol, Topology};
 
 /// Repetitions of the first round: the fewest that reach an interval of 95 %.
 const BLOCKS: u32 = 6;
 /// Repetitions of the second round, at most.
 const MOST_BLOCKS: f64 = 200.0;
+/// By how much longer a trial of too few samples is made.
+const LONGER: f64 = 10.0;
 /// By how much narrower the second round's bracket of a search is.
 const NARROWER: f64 = 8.0;
 /// No bracket is narrower than this, of its upper end.
 const NARROWEST: f64 = 0.000_2;
+/// A virtual trial of round trips is this long at least, and this part of one of frames.
+const SHORTEST: Nanos = Nanos::from_millis(5);
+const ROUND_TRIPS_IN: u64 = 100;
 /// A device that knows twice as many is shown to be full by these.
 const STATIONS: u64 = 1_024;
 const MOST_STATIONS: u64 = 1 << 20;
@@ -98,9 +103,18 @@ pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
     let times = match decided.why {
         Why::Within { times } => times?,
         Why::FewRepetitions => 2.0,
+        Why::Doubted(Caveat::FewSamples) => LONGER,
         _ => return None,
     };
     let mut study = study_of(&decided.claim, bed).ok()?;
+    if let (Why::Doubted(_), StudySpec::Latency(spec)) = (decided.why, &mut study) {
+        spec.duration = spec.duration * times as u64;
+        return Some(study);
+    }
+    if let (Why::Doubted(_), StudySpec::Forwarding(spec)) = (decided.why, &mut study) {
+        spec.latency_duration = spec.latency_duration * times as u64;
+        return Some(study);
+    }
     let blocks = |blocks: u32| (f64::from(blocks) * times).ceil().clamp(1.0, MOST_BLOCKS) as u32;
     let narrower = |precision: f64| (precision / NARROWER).max(NARROWEST);
     match &mut study {
@@ -282,7 +296,12 @@ fn latency(about: &About, bed: Bed) -> LatencySpec {
     LatencySpec {
         protocols: vec![protocol.unwrap_or(Protocol::Udp)],
         sizes: vec![size(about)],
-        duration: if bed.simulated { Nanos::from_millis(5) } else { quick.duration },
+        // Of slow links too, for some hundred round trips.
+        duration: bed
+            .virtual_time(size(about))
+            .map_or(if bed.simulated { SHORTEST } else { quick.duration }, |time| {
+                (time / ROUND_TRIPS_IN).max(SHORTEST)
+            }),
         blocks: BLOCKS,
         ..quick
     }

@@ -287,3 +287,103 @@ fn the_second_round_is_longer_where_that_tells_and_none_where_not() {
     assert_eq!(again(&decided, BED), None);
     assert_eq!(decided.needs, None::<Nanos>);
 }
+
+/// Of 64 octets on a line of 100 Mbit/s a frame takes 5.76 µs.
+fn latency(one_way: f64) -> Figure {
+    let mut figure = Figure {
+        metric: Metric::RttAdded,
+        quantile: Some(0.5),
+        unit: Unit::Nanoseconds,
+        ..buffer(2.0 * one_way - 10.0, 2.0 * one_way, 2.0 * one_way + 10.0)
+    };
+    figure.set(Key::LineRate, 1e8 / (8.0 * 84.0));
+    figure
+}
+
+#[test]
+fn a_delay_is_counted_from_the_first_bit_or_from_the_last() {
+    use Decision::{Fail, Inconclusive, Pass};
+    let most = |reading, value| {
+        let about = About { quantile: Some(0.5), ..About::new(Metric::RttAdded) };
+        claim(about.read(reading), Keeps::AtMost(value))
+    };
+    let of = [latency(9_760.0)];
+    check(&most(Reading::FromFirstBit, 5_000.0), &of, Fail);
+    check(&most(Reading::FromLastBit, 5_000.0), &of, Pass);
+    check(&most(Reading::FromLastBit, 3_900.0), &of, Fail);
+    // Said without either, both have to agree.
+    check(&most(Reading::OneWay, 10_000.0), &of, Pass);
+    check(&most(Reading::OneWay, 3_900.0), &of, Fail);
+    assert_eq!(check(&most(Reading::OneWay, 5_000.0), &of, Inconclusive), Why::NoConvention);
+    // Where the frame's time is not known, from the last bit in it is less than from the first.
+    let mut unknown = of;
+    unknown[0].conditions.remove(&Key::LineRate);
+    check(&most(Reading::FromLastBit, 10_000.0), &unknown, Pass);
+    check(&most(Reading::FromLastBit, 5_000.0), &unknown, Inconclusive);
+    check(&most(Reading::OneWay, 5_000.0), &unknown, Inconclusive);
+    // On no Ethernet a frame of 64 octets takes longer than 57.6 µs.
+    unknown[0] = latency(70_000.0);
+    unknown[0].conditions.remove(&Key::LineRate);
+    check(&most(Reading::OneWay, 5_000.0), &unknown, Fail);
+}
+
+#[test]
+fn stations_that_were_all_known_pass_whatever_became_of_more() {
+    use Decision::{Inconclusive, Pass};
+    let mut figure = Figure {
+        metric: Metric::AddressCapacity,
+        unit: Unit::Count,
+        value: None,
+        low: Some(139_264.0),
+        high: None,
+        ..throughput(0.0, None, Verdict::Undetermined)
+    };
+    let least = |value| claim(About::new(Metric::AddressCapacity), Keeps::AtLeast(value));
+    for doubt in [Caveat::LearningConfounded, Caveat::TableNotShown, Caveat::NoValidTrial] {
+        figure.caveats = vec![doubt];
+        let of = std::slice::from_ref(&figure);
+        check(&least(139_264.0), of, Pass);
+        assert_eq!(check(&least(139_265.0), of, Inconclusive), Why::Bound, "{doubt:?}");
+    }
+    figure.caveats = vec![Caveat::FloodsNotSeen];
+    check(&least(100.0), &[figure], Inconclusive);
+}
+
+#[test]
+fn what_ports_with_hosts_can_not_offer_breaks_nothing() {
+    use Decision::{Fail, Inconclusive, Pass};
+    // Four ports of 1000 frames a second each, of which a device passes 3000.
+    let mut all = throughput(3_000.0, Some(3_010.0), Verdict::DeviceLimited);
+    all.set(Key::PatternRate, 4_000.0);
+    let least = |value| claim(About::new(Metric::Throughput), Keeps::AtLeast(value));
+    check(&least(2_900.0), std::slice::from_ref(&all), Pass);
+    check(&least(4_000.0), std::slice::from_ref(&all), Fail);
+    assert_eq!(check(&least(28_000.0), std::slice::from_ref(&all), Inconclusive), Why::FewPorts);
+    let capacity = |value| {
+        claim(
+            About::new(Metric::Throughput).read(Reading::SwitchingCapacity),
+            Keeps::AtLeast(value),
+        )
+    };
+    let bits = |frames: f64| frames * 2.0 * 8.0 * 84.0;
+    check(&capacity(bits(2_900.0)), std::slice::from_ref(&all), Pass);
+    check(&capacity(bits(4_000.0)), std::slice::from_ref(&all), Fail);
+    let more = check(&capacity(bits(28_000.0)), std::slice::from_ref(&all), Inconclusive);
+    assert_eq!(more, Why::FewPorts);
+    all.verdict = Verdict::LinkLimited;
+    all.value = Some(3_999.0);
+    check(&capacity(bits(4_000.0)), &[all], Pass);
+}
+
+#[test]
+fn too_few_samples_ask_for_a_longer_trial() {
+    let about = About::new(Metric::RttAdded).at(Key::FrameSize, 64_u64);
+    let about = About { quantile: Some(0.99), ..about };
+    let mut decided =
+        Decided::without(claim(about, Keeps::AtMost(9.0)), Why::Doubted(Caveat::FewSamples), None);
+    let Ok(StudySpec::Latency(first)) = study_of(&decided.claim, BED) else { panic!("latency") };
+    let Some(StudySpec::Latency(second)) = again(&decided, BED) else { panic!("a second round") };
+    assert_eq!((second.blocks, second.duration), (first.blocks, first.duration * 10));
+    decided.why = Why::Doubted(Caveat::OtherTraffic);
+    assert_eq!(again(&decided, BED), None);
+}

@@ -4,8 +4,9 @@
 //! Never decides: it shows and words what `method::acceptance` decided.
 
 use measure::Nanos;
-use method::acceptance::{Acceptance, Decided, Decision, FALSE_FAILS, Why};
+use method::acceptance::{Acceptance, Decided, Decision, FALSE_FAILS, Keeps, Reading, Why};
 use method::prove::{Claim, Says};
+use method::verdict::LINE_RATE;
 use page::{Answer, Block, Caveat, Cell, Figure, Key, Page, Reply, Section, Style, Table, Verdict};
 
 use super::html::{self, Preface, ReportError};
@@ -58,8 +59,9 @@ pub fn text(acceptance: &Acceptance, screen: Screen) -> String {
     put_wrapped(&mut out, screen, "", &overall(acceptance));
     out.push('\n');
     put_table(&mut out, screen, &table(acceptance), &mut Footnotes::of(&[]));
-    let open = |one: &&Decided| one.decision != Decision::Pass;
-    for one in acceptance.decided.iter().filter(open) {
+    // What passes by a rule of its own says by which.
+    let said = |one: &&Decided| one.decision != Decision::Pass || rule(one).is_some();
+    for one in acceptance.decided.iter().filter(said) {
         let told = format!("{}: {}", one.claim.text, reason(one));
         put_wrapped(&mut out, screen, &format!("{:<14}", one.decision.as_str()), &told);
     }
@@ -142,13 +144,9 @@ fn table(acceptance: &Acceptance) -> Table {
         .page_only(&["why", "source"])
         .sparing(&["limited by"])
         .with_rows(acceptance.decided.iter().map(|one| {
-            let margin = (one.claim.margin > 0.0)
-                .then(|| format!("within {}", words::percent(one.claim.margin)));
             let limit = one.measured.as_ref().map_or("", |figure| figure.verdict.as_str());
             vec![
-                Cell::text(one.claim.text.clone())
-                    .with_style(Style::Long)
-                    .with_note(margin.unwrap_or_default()),
+                Cell::text(one.claim.text.clone()).with_style(Style::Long),
                 Cell::text(measured(one)).with_style(Style::Long),
                 Cell::text(limit),
                 Cell::text(one.decision.as_str()).with_style(reply(one.decision).into()),
@@ -192,8 +190,54 @@ fn bound(figure: &Figure) -> Option<&str> {
     }
 }
 
-/// Why a claim was decided so, and what would tell.
+/// Why a claim was decided so, by which rule, and what would tell.
 pub fn reason(one: &Decided) -> String {
+    let why = why(one);
+    rule(one).map_or_else(|| why.clone(), |rule| format!("{why}; {rule}"))
+}
+
+/// What is allowed beside the claimed value, and how a value is counted that can be counted in two
+/// ways.
+fn rule(one: &Decided) -> Option<String> {
+    let claim = &one.claim;
+    let counted = match claim.about.reading {
+        Reading::ShareOfLine if claim.keeps.value() >= 1.0 => {
+            Some(format!("line rate is {} or more", words::percent(LINE_RATE)))
+        }
+        Reading::OneWay if one.why != Why::NoConvention => Some(
+            "counted from a frame's first bit in; from its last it is a frame's time less"
+                .to_owned(),
+        ),
+        Reading::FromFirstBit => {
+            Some("counted from a frame's first bit in (RFC 1242, cut-through)".to_owned())
+        }
+        Reading::FromLastBit => {
+            Some("counted from a frame's last bit in (RFC 1242, store-and-forward)".to_owned())
+        }
+        Reading::SwitchingCapacity => {
+            Some("bits on the wire, in and out, of all ports that have hosts".to_owned())
+        }
+        _ => None,
+    };
+    let value = claim.keeps.value();
+    let margin = format!("{}\u{a0}%", words::trimmed(claim.margin * 100.0, 2));
+    let of = |value| words::value(claim.about.unit(), value);
+    let allowed = (claim.margin > 0.0).then(|| match claim.keeps {
+        Keeps::AtLeast(_) => {
+            let least = of(value * (1.0 - claim.margin));
+            format!("{least} is enough: {margin} less than claimed is allowed")
+        }
+        Keeps::AtMost(_) => {
+            let most = of(value * (1.0 + claim.margin));
+            format!("{most} is not too much: {margin} more than claimed is allowed")
+        }
+        Keeps::Is(_) => format!("{margin} more or less than claimed is allowed"),
+    });
+    let rules: Vec<String> = counted.into_iter().chain(allowed).collect();
+    (!rules.is_empty()).then(|| rules.join("; "))
+}
+
+fn why(one: &Decided) -> String {
     let more: Option<String> = one.needs.map(|needs: Nanos| text::numbers::span(needs));
     match one.why {
         Why::Kept => "all that is possible keeps it".to_owned(),
@@ -213,7 +257,18 @@ pub fn reason(one: &Decided) -> String {
             |more| format!("too few repetitions; about {more} more would tell"),
         ),
         Why::Contradicted => "estimates of it contradict each other".to_owned(),
-        Why::NoLineRate => "the link's rate is not known; state it in the testbed".to_owned(),
+        Why::NoLineRate => {
+            "the rate of the links is not known, or not the same at all ports; state it in the testbed"
+                .to_owned()
+        }
+        Why::NoConvention => {
+            "kept if counted from a frame's last bit in, broken if from its first; say which: end the claim \
+             with `store-and-forward` or `cut-through`"
+                .to_owned()
+        }
+        Why::FewPorts => {
+            "the ports that have hosts can't offer so much together; connect more of them".to_owned()
+        }
         Why::NoValue => "the study ended without a value".to_owned(),
         Why::NotMeasured => "no figure is about it".to_owned(),
         Why::NoDeed => {

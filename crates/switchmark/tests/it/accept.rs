@@ -139,3 +139,100 @@ fn no_shipped_claim_fails_on_its_own_model() {
         assert_eq!(decisions(&said).join(" "), *expected, "{name}: {:#}", said["acceptance"]);
     }
 }
+
+/// A profile with a buffer that no test here fills.
+fn profile(scratch: &Scratch, name: &str, own: &str) -> String {
+    let text = format!("name = \"{name}\"\nbuffer = {{ total = \"4MB\", alpha = 1.0 }}\n{own}");
+    format!("sim:{}", written(scratch, &format!("{name}.toml"), &text))
+}
+
+/// Each claim's decision and reason.
+fn decided(scratch: &Scratch, testbed: &str, claims: &[&str]) -> Vec<(String, String)> {
+    let table = |claim: &&str| format!("[[accept]]\nclaim = \"{claim}\"\n");
+    let sheet = written(scratch, "claims.toml", &claims.iter().map(table).collect::<String>());
+    let ended = accept(scratch, &["--testbed", testbed, "--claims", &sheet, "--json", "-q"]);
+    let said = json(&ended);
+    let of = |claim: &serde_json::Value| {
+        let text = |key: &str| claim[key].as_str().expect("words").to_owned();
+        (text("decision"), text("reason"))
+    };
+    said["acceptance"]["claims"].as_array().expect("a list").iter().map(of).collect()
+}
+
+/// Line rate is that of the ports that take part: a slower one elsewhere makes no device pass, and
+/// one in the flow makes none fail.
+#[test]
+fn line_rate_is_that_of_the_ports_of_the_flow() {
+    let scratch = Scratch::new("accept-line");
+    let slower = "ports = 3\nrate = \"10Gbit\"\ncables = [{ ports = \"3\", rate = \"1Gbit\" }]\n";
+    let limited = profile(&scratch, "limited", &format!("{slower}pps_limit = 100000\n"));
+    let claims = ["line rate at 1518 octets", "line rate at 1518 octets on all ports"];
+    let [of_two, of_all] = &decided(&scratch, &limited, &claims)[..] else { panic!("two claims") };
+    // 12.3 % of 10 Gbit/s, and more than 1 Gbit/s carries.
+    assert_eq!(of_two.0, "fail", "{of_two:?}");
+    assert_eq!(of_all.0, "inconclusive", "{of_all:?}");
+    assert!(of_all.1.contains("not the same at all ports"), "{of_all:?}");
+    let plain = profile(&scratch, "plain", slower);
+    let journal = scratch.path("mixed.db");
+    let args = ["forwarding", "--testbed", &plain, "--from", "h1/eth1", "--to", "h3/eth1"];
+    let size =
+        ["--size", "1518", "--search", "rfc2544", "--seed", "1", "--json", "-q", "--journal"];
+    let said = json(&run(&[&args[..], &size, &[journal.to_str().expect("a path")]].concat()));
+    let figures = said["figures"].as_array().expect("a list");
+    let found = figures.iter().find(|f| f["metric"] == "throughput" && f["unit"] == "frames/s");
+    let found = found.unwrap_or_else(|| panic!("{said:#}"));
+    assert_eq!(found["verdict"], "link", "{found:#}");
+    assert!(found["where"]["of_line_rate"].as_f64().expect("a share") > 0.999, "{found:#}");
+}
+
+/// The convention of RFC 1242 is part of the claim, and named with the answer.
+#[test]
+fn latency_is_counted_from_the_first_bit_or_from_the_last() {
+    let scratch = Scratch::new("accept-latency");
+    let own = "ports = 2\nrate = \"100Mbit\"\n\
+               forwarding = { mode = \"store-and-forward\", latency = \"4us\" }\n";
+    let testbed = profile(&scratch, "hundred", own);
+    let claims = [
+        "latency at most 5 us at 64 octets",
+        "latency at most 5 us at 64 octets, store-and-forward",
+        "latency at most 5 us at 64 octets, cut-through",
+        "latency at most 5 us at 1518 octets, cut-through",
+        "latency at most 5 us at 1518 octets, store-and-forward",
+        "latency at most 3 us at 1518 octets",
+        "latency at most 12 us at 64 octets",
+    ];
+    let told = decided(&scratch, &testbed, &claims);
+    let decisions: Vec<&str> = told.iter().map(|(decision, _)| &**decision).collect();
+    let expected = ["inconclusive", "pass", "fail", "fail", "pass", "fail", "pass"];
+    assert_eq!(decisions, expected, "{told:#?}");
+    assert!(told[0].1.contains("store-and-forward"), "{:?}", told[0]);
+    assert!(told[1].1.contains("last bit in"), "{:?}", told[1]);
+    assert!(told[2].1.contains("first bit in"), "{:?}", told[2]);
+}
+
+/// What a data sheet says in its own words, of a switch all of whose ports have hosts.
+#[test]
+fn a_data_sheet_s_own_words_are_decided() {
+    let scratch = Scratch::new("accept-sheet");
+    let own = "ports = 4\nrate = \"1Gbit\"\nmac_table = { entries = 2048 }\n\
+               forwarding = { mode = \"store-and-forward\", latency = \"2us\" }\n";
+    let testbed = profile(&scratch, "four", own);
+    let claims = [
+        "Switching Capacity 8 Gbps",
+        "Switching Capacity: 56 Gbps",
+        "5.95 Mpps",
+        "Packet Forwarding Rate 41.66 Mpps",
+        "2K MAC addresses",
+        "MAC Address Table: 4K",
+    ];
+    let told = decided(&scratch, &testbed, &claims);
+    let decisions: Vec<&str> = told.iter().map(|(decision, _)| &**decision).collect();
+    let expected = ["pass", "inconclusive", "pass", "inconclusive", "pass", "fail"];
+    assert_eq!(decisions, expected, "{told:#?}");
+    // A quarter of what the ports can offer: broken, where that much could be offered.
+    let slow = profile(&scratch, "slow", &format!("{own}pps_limit = 1500000\n"));
+    let told = decided(&scratch, &slow, &["5.95 Mpps", "Packet Forwarding Rate 41.66 Mpps"]);
+    let decisions: Vec<&str> = told.iter().map(|(decision, _)| &**decision).collect();
+    assert_eq!(decisions, ["fail", "inconclusive"], "{told:#?}");
+    assert!(told[1].1.contains("connect more of them"), "{told:#?}");
+}

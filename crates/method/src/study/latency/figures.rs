@@ -59,7 +59,11 @@ pub(super) fn all(
         for way in ways.subjects() {
             let Some(cable) = ways.bypass_of(way) else { continue };
             let (device, bypass) = (side(way), side(cable));
-            let row = row(spec, cell, device, ways, way);
+            let mut row = row(spec, cell, device, ways, way);
+            // How long a frame takes on the wire tells one convention of latency from the other.
+            if let Some(line) = ways.line_of(way) {
+                row.set(Key::LineRate, line.line_rate(cell.size).0);
+            }
             let setting = ways.setting(way);
             let both = (device, bypass);
             match ways.another_time() {
@@ -117,12 +121,23 @@ fn estimate(data: &CellData, index: usize) -> Option<BlockEstimate> {
 fn quantile(row: &Row, data: &CellData, index: usize, verdict: Verdict) -> Figure {
     let (metric, q) = POINTS[index];
     let mut row = Row { verdict, ..row.clone() };
-    if data.samples.iter().any(|sample| too_few(sample.effective, q)) {
+    if few(&data.samples, q) {
         row.caveats.insert(Caveat::FewSamples);
     }
     let mut figure = row.over_blocks(metric, Unit::Nanoseconds, &values(data, index));
     figure.quantile = Some(q);
     figure
+}
+
+/// Whether a point's blocks have too few samples. Of a quantile far out each block with few is too
+/// near the middle, and repetitions do not mend it. A median of few is as often too high as too
+/// low, and the interval over the blocks spans that: all of them together have to be enough.
+fn few(samples: &[Sample], q: f64) -> bool {
+    if (q - 0.5).abs() < 1e-9 {
+        let all = samples.iter().map(|sample| sample.effective).sum();
+        return !samples.is_empty() && too_few(all, q);
+    }
+    samples.iter().any(|sample| too_few(sample.effective, q))
 }
 
 /// What both ways showed in each block; the lower tail of a signed variation is worse when lower.
@@ -162,8 +177,7 @@ fn added(
     let floor = estimate(bypass, index).map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
     row.set(Key::BypassRepeatability, floor);
     row.caveats.extend(&bypass.troubles);
-    let few = |sample: &Sample| too_few(sample.effective, q);
-    if device.samples.iter().chain(&bypass.samples).any(few) {
+    if few(&device.samples, q) || few(&bypass.samples, q) {
         row.caveats.insert(Caveat::FewSamples);
     }
     // Each median is the highest value of its bucket.

@@ -35,6 +35,17 @@ fn words_come_to_metric_comparison_and_value() {
             AtLeast(1000.0),
         ),
         ("latency at most 5 us at 64 octets", Metric::RttAdded, AtMost(5000.0)),
+        ("latency at most 5 us at 64 octets, store-and-forward", Metric::RttAdded, AtMost(5000.0)),
+        ("latency at most 5 us at 64 octets (cut-through)", Metric::RttAdded, AtMost(5000.0)),
+        ("Switching Capacity 56 Gbps", Metric::Throughput, AtLeast(56e9)),
+        ("Switching capacity: 56 Gbit/s", Metric::Throughput, AtLeast(56e9)),
+        ("41.66 Mpps", Metric::Throughput, AtLeast(41.66e6)),
+        ("Packet Forwarding Rate: 41.66 Mpps", Metric::Throughput, AtLeast(41.66e6)),
+        ("packet buffer 12 Mbit", Metric::Buffer, AtLeast(1.5e6)),
+        ("12 Mbit packet buffer", Metric::Buffer, AtLeast(1.5e6)),
+        ("buffer at least 12 Mbits", Metric::Buffer, AtLeast(1.5e6)),
+        ("MAC address table: 16K", Metric::AddressCapacity, AtLeast(16_384.0)),
+        ("8K MAC addresses", Metric::AddressCapacity, AtLeast(8192.0)),
         ("uplinks at least 10 Gbit/s", Metric::UplinkRate, AtLeast(1e10)),
         ("uplinks at least 10Gbit", Metric::UplinkRate, AtLeast(1e10)),
         ("fails over within 50 ms", Metric::Outage, AtMost(5e7)),
@@ -48,6 +59,12 @@ fn words_come_to_metric_comparison_and_value() {
     assert_eq!(all.about.reading, Reading::ShareOfLine);
     assert_eq!(all.about.conditions.get(&Key::Test), Some(&"mesh".into()));
     assert!((all.margin - 0.01).abs() < 1e-12);
+    let reading = |words: &str| one(&format!("claim = \"{words}\"")).about.reading;
+    let latency = "latency at most 5 us at 64 octets";
+    assert_eq!(reading(latency), Reading::OneWay);
+    assert_eq!(reading(&format!("{latency}, store-and-forward")), Reading::FromLastBit);
+    assert_eq!(reading(&format!("{latency} cut-through")), Reading::FromFirstBit);
+    assert_eq!(reading("switching capacity 56 Gbps"), Reading::SwitchingCapacity);
     let delay = one("claim = \"latency at most 5us at 64 octets\"\nsource = \"its data sheet\"");
     assert_eq!(delay.about.quantile, Some(0.5));
     assert_eq!(delay.source.as_deref(), Some("its data sheet"));
@@ -83,7 +100,7 @@ fn a_fault_is_shown_at_its_place() {
         ("claim = \"line rate at 64 octest\"", "octest", "`octest`", "did you mean `octets`"),
         ("claim = \"line rate at 63 octets\"", "63", "63", "frame sizes count"),
         ("claim = \"line rate at 64\"", "", "ends here", "line rate at SIZE octets"),
-        ("claim = \"buffer at least 9 MBit\"", "9 MBit", "MBit", "write it as 9MB"),
+        ("claim = \"buffer at least 9 Mbaud\"", "9 Mbaud", "Mbaud", "write it as 9MB"),
         ("claim = \"buffer about 9 MB\"", "about", "`about`", "buffer at least BYTES"),
         ("claim = \"non-blocking\"\nat_least = 5", "5", "no such key", "`claim` says all"),
         (

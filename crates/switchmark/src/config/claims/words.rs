@@ -51,6 +51,24 @@ const FORMS: &[Form] = &[
         makes: |v| (About::new(Metric::Buffer).read(Reading::WholeBuffer), Keeps::AtLeast(v[0])),
     },
     Form {
+        words: "packet buffer BYTES",
+        makes: |v| (About::new(Metric::Buffer).read(Reading::WholeBuffer), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "BYTES packet buffer",
+        makes: |v| (About::new(Metric::Buffer).read(Reading::WholeBuffer), Keeps::AtLeast(v[0])),
+    },
+    Form { words: "switching capacity RATE", makes: |v| (capacity(), Keeps::AtLeast(v[0])) },
+    Form {
+        words: "forwarding rate FRAMES",
+        makes: |v| (throughput(SMALLEST, true), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "packet forwarding rate FRAMES",
+        makes: |v| (throughput(SMALLEST, true), Keeps::AtLeast(v[0])),
+    },
+    Form { words: "FRAMES", makes: |v| (throughput(SMALLEST, true), Keeps::AtLeast(v[0])) },
+    Form {
         words: "buffer at least BYTES at one port",
         makes: |v| (one_port(), Keeps::AtLeast(v[0])),
     },
@@ -63,12 +81,24 @@ const FORMS: &[Form] = &[
         makes: |v| (About::new(Metric::AddressCapacity), Keeps::AtLeast(v[0])),
     },
     Form {
+        words: "MAC address table COUNT",
+        makes: |v| (About::new(Metric::AddressCapacity), Keeps::AtLeast(v[0])),
+    },
+    Form {
         words: "learns at least COUNT MAC addresses a second",
         makes: |v| (About::new(Metric::AddressLearningRate), Keeps::AtLeast(v[0])),
     },
     Form {
         words: "latency at most TIME at SIZE octets",
-        makes: |v| (delay(v[1]), Keeps::AtMost(v[0])),
+        makes: |v| (delay(v[1], Reading::OneWay), Keeps::AtMost(v[0])),
+    },
+    Form {
+        words: "latency at most TIME at SIZE octets store-and-forward",
+        makes: |v| (delay(v[1], Reading::FromLastBit), Keeps::AtMost(v[0])),
+    },
+    Form {
+        words: "latency at most TIME at SIZE octets cut-through",
+        makes: |v| (delay(v[1], Reading::FromFirstBit), Keeps::AtMost(v[0])),
     },
     Form {
         words: "uplinks at least RATE",
@@ -98,10 +128,19 @@ fn one_port() -> About {
     About::new(Metric::Buffer).at(Key::Estimator, "one-shot")
 }
 
+/// Of which frames data sheets count most a second, and most bits.
+const SMALLEST: f64 = 64.0;
+const LARGEST: f64 = 1518.0;
+
+/// All ports in and out at once, in bits on the wire.
+fn capacity() -> About {
+    throughput(LARGEST, true).read(Reading::SwitchingCapacity)
+}
+
 /// What the device adds to a direct cable, one way, at rest: the median of UDP.
-fn delay(size: f64) -> About {
+fn delay(size: f64, reading: Reading) -> About {
     let about = About::new(Metric::RttAdded).at(Key::FrameSize, size as u64);
-    let about = about.at(Key::Protocol, "udp").at(Key::Load, "idle").read(Reading::OneWay);
+    let about = about.at(Key::Protocol, "udp").at(Key::Load, "idle").read(reading);
     About { quantile: Some(0.5), ..about }
 }
 
@@ -115,7 +154,7 @@ type Read = fn(&str) -> Result<f64, Misfit>;
 const VALUES: [(&str, Read); 7] = [
     ("SIZE", |text| FrameSize::read(text).map(|size| f64::from(size.octets()))),
     ("COUNT", count),
-    ("BYTES", |text| quantity(text, str::parse::<ByteCount>, "9MB").map(|bytes| bytes.0 as f64)),
+    ("BYTES", bytes),
     ("TIME", |text| quantity(text, str::parse::<Nanos>, "5us").map(|time| time.0 as f64)),
     ("RATE", |text| quantity(text, rate, "10Gbit/s").map(Rate::bits_per_second)),
     ("FRAMES", |text| quantity(text, frame_rate::parse, "1.2Mpps").map(|rate| rate.0)),
@@ -130,9 +169,22 @@ pub(super) fn rate(text: &str) -> Result<Rate, measure::UnitError> {
     text.strip_suffix("/s").unwrap_or(text).parse()
 }
 
+/// In octets, or in bits, which data sheets write.
+fn bytes(text: &str) -> Result<f64, Misfit> {
+    let is_bits = ["bit", "Bit", "bits", "Bits"].iter().any(|unit| text.ends_with(unit));
+    if is_bits {
+        let bits = text.trim_end_matches('s').replace("Bit", "bit");
+        return quantity(&bits, rate, "9MB or 72Mbit").map(|bits| bits.bits_per_second() / 8.0);
+    }
+    quantity(text, str::parse::<ByteCount>, "9MB or 72Mbit").map(|bytes| bytes.0 as f64)
+}
+
+/// `32,768`; `32K` is as much, as sheets count tables.
 fn count(text: &str) -> Result<f64, Misfit> {
     let plain = text.replace(',', "");
-    let number = plain.parse::<u32>().ok().filter(|number| *number > 0);
+    let (digits, times) = plain.strip_suffix(['K', 'k']).map_or((&*plain, 1), |k| (k, 1024));
+    let number = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(times));
+    let number = number.filter(|number| *number > 0);
     let wrong = || (format!("`{text}` is no count"), "write it as 8192".to_owned());
     number.map(f64::from).ok_or_else(wrong)
 }
@@ -267,9 +319,10 @@ fn value_of(want: &str) -> Option<Read> {
     VALUES.iter().find(|(name, _)| *name == want).map(|(_, read)| *read)
 }
 
-/// Capitals don't matter, nor do the usual other names of octets.
+/// Capitals don't matter, nor do commas, colons and brackets about a word, nor the usual other
+/// names of octets.
 fn alike(word: &str, want: &str) -> bool {
-    let word = word.to_lowercase();
+    let word = word.trim_matches([',', ':', '(', ')']).to_lowercase();
     let want = want.to_lowercase();
     word == want
         || (want == "octets" && matches!(word.as_str(), "octet" | "byte" | "bytes"))

@@ -8,7 +8,7 @@ use measure::quantile::median;
 use measure::{Histogram, Interval};
 
 use super::super::cell::{CellData, POINTS, Sample};
-use super::{Row, estimate, too_few};
+use super::{Row, estimate, few};
 use crate::verdict::{ALLOWANCE, Delays, Evidence, Setting};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Path;
@@ -49,8 +49,7 @@ pub(super) fn figures(
     let index = POINTS.iter().position(|point| *point == (Metric::Rtt, q)).expect("q is a point");
     let mut row = row.clone();
     row.caveats.extend(&cable.troubles);
-    let few = |sample: &Sample| too_few(sample.effective, q);
-    if device.samples.iter().chain(&cable.samples).any(few) {
+    if few(&device.samples, q) || few(&cable.samples, q) {
         row.caveats.insert(Caveat::FewSamples);
     }
     let floor = estimate(cable, index).map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
