@@ -184,9 +184,27 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// Flags of every verb that measures which some verbs' studies can't take: each of these refuses
+/// them in its own words, and does not list them.
+const NOT_LISTED: [(&str, &[&str]); 8] = [
+    ("forwarding", &["sittings"]),
+    ("storage", &["sittings"]),
+    ("tcp", &["bypass", "sittings"]),
+    ("failover", &["bypass", "sittings"]),
+    ("fabric", &["bypass", "sittings"]),
+    ("switching", &["bypass", "sittings"]),
+    ("buffer", &["bypass", "sittings"]),
+    ("xray", &["bypass", "sittings"]),
+];
+
 /// The arguments, with what stands below them in the help.
 pub fn command() -> clap::Command {
-    examples::below(Cli::command())
+    let listed = NOT_LISTED.into_iter().fold(Cli::command(), |command, (verb, flags)| {
+        command.mut_subcommand(verb, |verb| {
+            flags.iter().fold(verb, |verb, flag| verb.mut_arg(*flag, |arg| arg.hide(true)))
+        })
+    });
+    examples::below(listed)
 }
 
 /// Everything the binary does.

@@ -55,12 +55,38 @@ pub struct Args {
 /// Measures and decides.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let measuring = &args.measuring;
+    if measuring.dry_run {
+        return rehearse(args);
+    }
     for path in measuring.report.iter().chain(&args.junit) {
         output::check_report(path)?;
     }
     let (all, device) = if measuring.resume.is_some() { again(args)? } else { anew(args)? };
     show::all(args, &all, &device)?;
     Ok(output::accepted(&all.acceptance))
+}
+
+/// Which claims the first round would measure, and by what. A lab is not built for it: how long its
+/// trials take, and so what a budget leaves out, is not known.
+fn rehearse(args: &Args) -> Result<Outcome, Failure> {
+    let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
+    let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
+    let bed = bed::of(&place);
+    let nowhere = Topology::new(&place.name, Vec::new(), Vec::new());
+    let (topology, budget) = match place.topology() {
+        Some(topology) => (topology, args.budget),
+        None => (nowhere, None),
+    };
+    let planned = acceptance::within(&sheet.claims, (bed, &topology), budget);
+    let claims = planned.claims.clone();
+    foretell(args, &planned, &topology);
+    session::rehearse(&Request {
+        verb: VERB,
+        testbed: place,
+        studies: planned.studies,
+        seed: None,
+        claims,
+    })
 }
 
 /// What was decided, and the runs that it was decided by.
@@ -114,7 +140,7 @@ fn rounds(
     (seed, stop): (u64, &Stop),
 ) -> Result<Accepted, Failure> {
     let planned = acceptance::within(&sheet.claims, (ground.bed, &ground.topology), args.budget);
-    foretell(args, &planned, ground);
+    foretell(args, &planned, &ground.topology);
     let mut runs = Vec::new();
     let mut figures = Vec::new();
     if !planned.studies.is_empty() {
@@ -198,7 +224,7 @@ fn round(
 }
 
 /// Which claims will be measured and by what, before they are.
-fn foretell(args: &Args, planned: &Planned, ground: &Ground) {
+fn foretell(args: &Args, planned: &Planned, topology: &Topology) {
     if args.measuring.data.quiet {
         return;
     }
@@ -210,9 +236,9 @@ fn foretell(args: &Args, planned: &Planned, ground: &Ground) {
         several => format!(" by {several} studies ({names})"),
     };
     // Each study's own part is said before it begins.
-    if planned.studies.len() > 1 {
-        let time = numbers::span(session::estimate(&planned.studies, &ground.topology).time);
-        let whose = if ground.topology.is_simulated() { " of virtual time" } else { "" };
+    if planned.studies.len() > 1 && !topology.hosts.is_empty() {
+        let time = numbers::span(session::estimate(&planned.studies, topology).time);
+        let whose = if topology.is_simulated() { " of virtual time" } else { "" };
         let _ = write!(by, "; about {time}{whose} in all");
     }
     let all = planned.claims.len() + planned.left_out.len();

@@ -101,7 +101,7 @@ pub fn not_rehearsed(measuring: &Measuring) -> Result<(), ConfigError> {
 }
 
 /// What a run would be, told of the request alone.
-fn rehearse(request: &Request) -> Result<Outcome, Failure> {
+pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
     check(request)?;
     let topology = request.testbed.topology();
     speak::print(&before::rehearsed(request, topology.as_ref()))?;

@@ -13,6 +13,7 @@ mod cli_config;
 mod cli_report;
 mod compare;
 mod crafted;
+mod dry_run;
 mod elsewhere;
 mod growth;
 mod kept;
