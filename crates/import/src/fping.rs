@@ -207,6 +207,23 @@ impl Host {
         }
     }
 
+    /// The summary's counts and times, and those of the replies' lines.
+    fn contradiction(&self) -> Option<String> {
+        let lines = self.replies.count;
+        if self.sent.is_none() || lines == 0 {
+            return None;
+        }
+        if lines as f64 != self.received {
+            return Some(format!("the summary has {} replies, the lines {lines}", self.received));
+        }
+        let [_, printed, _] = self.least_mean_most?;
+        let counted = self.replies.mean()?;
+        // A time is printed in three digits.
+        let agree = (printed - counted).abs() <= 0.05 * counted.max(printed) + 0.002;
+        (!agree)
+            .then(|| format!("the summary's mean is {printed} ms, the replies' {counted:.3} ms"))
+    }
+
     fn put(&self, name: &str, found: &mut Found) {
         // fping counts ICMP's header in the size of an answer.
         let octets = self.octets.filter(|octets| (8.0..=9_000.0).contains(octets));
@@ -215,7 +232,8 @@ impl Host {
             .with(Key::To, name)
             .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 38).max(64)))
             .doubting(Caveat::SoftwareTimestamps)
-            .doubting_if(self.sent.is_none(), Caveat::CutOff);
+            .doubting_if(self.sent.is_none(), Caveat::CutOff)
+            .contradicted(self.contradiction());
         let row = row.samples(self.received.max(0.0) as u64);
         if !self.replies.is_empty() {
             found.samples(&row, Metric::Rtt, &self.replies, MS);
@@ -226,5 +244,37 @@ impl Host {
             let row = row.samples(sent as u64);
             found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - self.received / sent);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_that_is_of_other_replies_is_a_contradiction() {
+        let said = |lines: &[&str]| {
+            let mut host = Host::default();
+            for line in lines {
+                host.take(Told::of(line).expect("a line of fping"));
+            }
+            let mut found = Found::default();
+            host.put("127.0.0.1", &mut found);
+            let doubts = |caveat| found.figures.iter().all(|f| f.caveats.contains(&caveat));
+            (!found.figures.is_empty() && doubts(Caveat::SelfContradictory), host.contradiction())
+        };
+        let two = [
+            "[0], 64 bytes, 6.46 ms (6.46 avg, 0% loss)",
+            "[1], 64 bytes, 9.67 ms (8.06 avg, 0% loss)",
+        ];
+        let (doubted, both) =
+            said(&[two[0], two[1], "xmt/rcv/%loss = 4/4/0%, min/avg/max = 0.50/0.51/0.52"]);
+        assert!(doubted && both.as_deref() == Some("the summary has 4 replies, the lines 2"));
+        let (doubted, both) =
+            said(&[two[0], two[1], "xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.50/0.51/0.52"]);
+        assert!(doubted && both.is_some_and(|both| both.contains("0.51 ms, the replies' 8.065")));
+        let (doubted, both) =
+            said(&[two[0], two[1], "xmt/rcv/%loss = 2/2/0%, min/avg/max = 6.46/8.06/9.67"]);
+        assert!(!doubted && both.is_none());
     }
 }
