@@ -4,7 +4,8 @@
 //! one.
 //! Counts only: never judges a trial.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use serde::Serialize;
 use trial::record::{Defect, Outcome};
@@ -54,8 +55,10 @@ impl Accounting {
             Outcome::Valid => self.valid += 1,
             Outcome::Invalid { reasons } => {
                 self.invalid += 1;
-                for one in reasons {
-                    self.note("invalid", kind_of(one), &trial.label, 1);
+                // Of two flows the same is one reason.
+                let kinds: BTreeSet<String> = reasons.iter().map(kind_of).collect();
+                for kind in kinds {
+                    self.note("invalid", kind, &trial.label, 1);
                 }
             }
             Outcome::Failed { reason } => {
@@ -106,8 +109,19 @@ impl TrialAccount {
         let reason = |left: &LeftOut| {
             format!("\n  {} {}: {}", words::count(left.trials), left.outcome, left.reason)
         };
-        let reasons: String = self.reasons.iter().take(MOST_REASONS).map(reason).collect();
-        Some(format!("{} of {all} trials were not valid:{reasons}", words::count(unusable)))
+        let mut reasons: String = self.reasons.iter().take(MOST_REASONS).map(reason).collect();
+        match self.reasons.len().saturating_sub(MOST_REASONS) {
+            0 => {}
+            1 => reasons.push_str("\n  and 1 more reason; the report has it"),
+            more => {
+                let _ = write!(reasons, "\n  and {more} more reasons; the report has them");
+            }
+        }
+        // One trial can have several.
+        let several = self.reasons.iter().map(|left| left.trials).sum::<u64>() > unusable;
+        let several = if several { ", some for several reasons" } else { "" };
+        let unusable = words::count(unusable);
+        Some(format!("{unusable} of {all} trials were not valid{several}:{reasons}"))
     }
 }
 
@@ -185,5 +199,30 @@ fn kind_of(defect: &Defect) -> String {
             format!("more frames left {place} than were sent and others send at rest")
         }
         Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_add_up_to_more_than_the_trials_say_so() {
+        let of = |trials: &[u64]| {
+            let reason = |(at, trials): (usize, &u64)| LeftOut {
+                outcome: "invalid",
+                reason: format!("reason {at}"),
+                trials: *trials,
+                first: String::new(),
+            };
+            let reasons = trials.iter().enumerate().map(reason).collect();
+            let account = TrialAccount { valid: 36, invalid: 22, failed: 0, reasons };
+            account.in_words().expect("words")
+        };
+        let first = |told: &str| told.lines().next().unwrap_or_default().to_owned();
+        assert_eq!(first(&of(&[20, 2])), "22 of 58 trials were not valid:");
+        let several = of(&[20, 20, 13]);
+        assert_eq!(first(&several), "22 of 58 trials were not valid, some for several reasons:");
+        assert!(of(&[9; 7]).ends_with("and 2 more reasons; the report has them"));
     }
 }

@@ -14,8 +14,9 @@ pub(super) fn stated(text: String, figure: &Figure) -> Answer {
     Answer::new(words::capitalised(text)).limited_by(verdict)
 }
 
-/// Whether a rate is line rate: yes where the link was the limit, no where the device was and even
-/// the interval's upper end is less. Without a link's rate the `other` question stands.
+/// Whether a rate is line rate, and by which rule: yes where the link was the limit, no where the
+/// device was and even the interval's upper end is less. Without a link's rate the `other` question
+/// stands.
 pub(super) fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
     let (Some(share), Some(value)) = (figure.number(Key::OfLineRate), figure.value) else {
         return answer.asked(other);
@@ -26,5 +27,19 @@ pub(super) fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer 
         Verdict::DeviceLimited if most < LINE_RATE => Some(false),
         _ => None,
     };
-    answer.to("Line rate?", Reply::from(known))
+    let rule = line_rate_rule(known, "");
+    Answer { text: format!("{} {rule}", answer.text), ..answer }
+        .to("Line rate?", Reply::from(known))
+}
+
+/// From where on a rate is line rate, `of` what the link carries, and what a rate that is neither
+/// leaves open.
+pub(super) fn line_rate_rule(known: Option<bool>, of: &str) -> String {
+    let least = words::percent(LINE_RATE);
+    match known {
+        Some(_) => format!("Line rate is {least} or more{of}."),
+        None => format!(
+            "Line rate is {least} or more{of}; whether the device fell short of it is not shown."
+        ),
+    }
 }

@@ -13,6 +13,7 @@ use page::{
 use trial::record::{BulkRecord, StreamRecord};
 use trial::{Bulk, Flow, FlowKind, Trial, TrialRecord};
 
+use super::stated::line_rate_rule;
 use super::subject::Who;
 use super::{reading, streams};
 use crate::words;
@@ -240,17 +241,21 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
         };
         let known = case.goodput().value.is_some();
         let verdict = if known { case.goodput().verdict } else { Verdict::Undetermined };
-        let told = Answer::new(text).limited_by(verdict);
         let full = match verdict {
             Verdict::LinkLimited => Some(true),
             Verdict::DeviceLimited => Some(false),
             Verdict::TesterLimited | Verdict::Undetermined => None,
         };
+        let both = case.is_of(Key::Test, BOTH);
         // Both ways at once the acknowledgements take their share, so that less is no answer.
-        Some(match full {
-            None if case.is_of(Key::Test, BOTH) => told.asked("Both ways?"),
-            full => told.to("Line rate by TCP?", full.into()),
-        })
+        let told = Answer::new(text).limited_by(verdict);
+        if full.is_none() && both {
+            return Some(told.asked("Both ways?"));
+        }
+        let of = if both { " of what acknowledgements of the other way leave" } else { "" };
+        let rule = case.share().map(|_| format!(" {}", line_rate_rule(full, of)));
+        let text = told.text.clone() + &rule.unwrap_or_default();
+        Some(Answer { text, ..told }.to("Line rate by TCP?", full.into()))
     };
     own.iter().filter_map(one).collect()
 }
