@@ -17,7 +17,7 @@ use super::infer::{
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
 use crate::study::{Estimate, Row, Session, Ways};
-use crate::verdict::Evidence;
+use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 use trial::Result;
 use trial::topology::Topology;
@@ -84,7 +84,8 @@ pub(super) fn all(
 
 /// The rows of one scene; `row` is the subject's.
 pub(super) fn figures(found: &Inferred, scene: &Scene, ways: &Ways, row: Row) -> Vec<Figure> {
-    let judge = |evidence: &Evidence<'_>| ways.judge(scene.way, evidence);
+    let setting = setting(ways, scene);
+    let judge = |evidence: &Evidence<'_>| evidence.verdict(setting);
     let mut row = row;
     row.n = found.trials;
     for key in [Key::Carrier, Key::RateConvention] {
@@ -123,6 +124,13 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, ways: &Ways, row: Row) ->
             blocking(row, scene, groups, (*confidence, *between), &judge)
         }
     }
+}
+
+/// Traffic of as many hosts at once that stays inside its groups is the control, and no direct cable
+/// says more; but for hosts that do the device's work too.
+fn setting(ways: &Ways, scene: &Scene) -> Setting {
+    let own = ways.setting(scene.way);
+    if own.shared_processors { own } else { Setting { standing: Standing::Beside, ..own } }
 }
 
 /// What it cost whoever moved the cables, and what it must have cost.

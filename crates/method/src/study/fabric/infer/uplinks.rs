@@ -17,6 +17,10 @@ pub(super) const REPEATS: usize = 6;
 /// How often the floods that were wanting are run.
 const BATCHES: usize = 2;
 
+/// Floods that filled one and the same limit agree within this share. A device that pauses hosts
+/// for the sake of one queue may leave another short of what its uplink carries.
+const AGREE: f64 = 0.05;
+
 /// Standard deviations by which what one round carried may be too high.
 const DEVIATIONS: f64 = 3.0;
 
@@ -85,7 +89,9 @@ impl Inference<'_> {
                 let bound = if short { Bound::OneOfTwo } else { Bound::Ports };
                 return Uplink::AtLeast(low, bound);
             }
-            let rate = self.rate(belief, group).filter(|_| short);
+            let agrees =
+                |rate: &BlockEstimate| rate.interval.high - rate.interval.low < AGREE * rate.value;
+            let rate = self.rate(belief, group).filter(|rate| short && agrees(rate));
             let held_up = low < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds);
             let bound = if held_up { Bound::OtherUplinks } else { Bound::Ports };
             rate.map_or(Uplink::AtLeast(low, bound), Uplink::Rate)

@@ -17,7 +17,7 @@ pub const KINDS: [Kind; 3] = [Kind::ShortUplinks, Kind::UnfillableUplinks, Kind:
 /// One device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let rate = match rigor {
-        Profile::Quick => chance.one(&[1e8, 1e9]),
+        Profile::Quick => chance.one(&[1e8, 1e8, 1e9, 1e9, 1e9, 1e10]),
         Profile::Strict => chance.one(&[1e6, 1e7]),
     };
     let total = 2 * chance.whole(4, 7);
@@ -93,9 +93,12 @@ fn uplinks(
         truths.push(Truth::new(Metric::PortGroups, Unit::Count, Known::Groups(known)));
     }
     for (at, (group, uplink)) in groups.iter().zip(&rates).enumerate() {
-        // More than the others bring or take never crosses it.
+        // More than the others bring or take never crosses it, and of two groups nobody can tell
+        // whose uplink it is that is full.
         let others: f64 = rates.iter().enumerate().filter(|(o, _)| *o != at).map(|(_, r)| r).sum();
-        let fillable = *uplink <= others * 0.95 && *uplink < 0.95 * group.len() as f64 * rate;
+        let fillable = groups.len() > 2
+            && *uplink <= others * 0.95
+            && *uplink < 0.95 * group.len() as f64 * rate;
         let known = Known::Number { low: *uplink, high: *uplink };
         let truth = Truth::new(Metric::UplinkRate, Unit::BitsPerSecond, known);
         truths.push(truth.at(Key::GroupPorts, named_ports(group)).reachable(fillable));
