@@ -140,13 +140,14 @@ impl<'a> Case<'a> {
         figures
     }
 
-    /// Yes where all blocks were stable, no where most were not; else it can't be told.
+    /// Yes where all blocks were stable, no where most were not; else it can't be told. Without a
+    /// direct cable nobody knows whose fault it is that they were not.
     fn stable(&self, row: &Row) -> Figure {
         let count = |answer| self.judged.iter().filter(|j| j.stable == Some(answer)).count();
         let (stable, unstable, all) = (count(true), count(false), self.judged.len());
         let value = if all > 0 && stable == all {
             Some(1.0)
-        } else if 2 * unstable > all {
+        } else if 2 * unstable > all && !row.caveats.contains(&Caveat::NoBypass) {
             Some(0.0)
         } else {
             None
