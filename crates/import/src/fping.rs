@@ -213,7 +213,7 @@ impl Host {
         if self.sent.is_none() || lines == 0 {
             return None;
         }
-        if lines as f64 != self.received {
+        if (lines as f64 - self.received).abs() >= 1.0 {
             return Some(format!("the summary has {} replies, the lines {lines}", self.received));
         }
         let [_, printed, _] = self.least_mean_most?;

@@ -222,11 +222,10 @@ impl Case {
         };
         let (hosts, noise) = match kind {
             Kind::Uplinks => (6, 0.0),
-            Kind::Table | Kind::Buffer => (3, 0.0),
+            Kind::Table | Kind::Buffer | Kind::ShareOfLine => (3, 0.0),
             Kind::NoisyBuffer => (3, random.random_range(0.002..0.03)),
             Kind::NoisyLatency => (2, random.random_range(0.002..0.03)),
             Kind::Capacity => (4, 0.0),
-            Kind::ShareOfLine => (3, 0.0),
             _ => (2, 0.0),
         };
         let slowest = if kind == Kind::ShareOfLine { SLOWER_LINK } else { LINK };
