@@ -61,6 +61,10 @@ const SLOW_FRAMES: f64 = 4.0;
 /// So often a trial is run again because the device had not emptied.
 const MOST_WAITS: u32 = 7;
 
+/// Where the trial before was given up after all its tries, the next has so many at most: what keeps
+/// the tester from it has not gone yet.
+const TRIES_AFTER: u32 = 3;
+
 /// So many times in a row a variant may fail before it is given up.
 const MOST_FAILURES: u32 = 2;
 
@@ -71,6 +75,8 @@ pub(super) struct Session<'a> {
     order: Pcg64,
     profile: Profile,
     tries: u32,
+    /// The trial before was given up after all its tries.
+    given_up: bool,
     /// For how long receivers stay open, where what waits takes longer to come out than the
     /// profile's.
     pub(super) residual: Nanos,
@@ -284,6 +290,7 @@ impl<'a> Session<'a> {
             order,
             profile,
             tries,
+            given_up: false,
             residual,
             emptying,
             failures,
@@ -393,6 +400,7 @@ impl<'a> Session<'a> {
     fn try_often(&mut self, way: Way, mut trial: Trial) -> Result<Tried> {
         let mut failed: Vec<Tried> = Vec::new();
         let mut waits = 0;
+        let most = if self.given_up { self.tries.min(TRIES_AFTER) } else { self.tries };
         loop {
             let record = self.testbed.run(&trial)?;
             let tries = trial.attempt + 1 - waits;
@@ -410,9 +418,11 @@ impl<'a> Session<'a> {
                 continue;
             }
             if tried.valid().is_some() {
+                self.given_up = false;
                 return Ok(tried);
             }
-            let over = tries >= self.tries || tried.unable(failed.last());
+            self.given_up = tries >= most;
+            let over = self.given_up || tried.unable(failed.last());
             failed.push(tried);
             if over {
                 let best = failed
