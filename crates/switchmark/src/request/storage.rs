@@ -38,10 +38,11 @@ pub struct Storage {
     /// model's or the lab's own job]
     #[arg(long, value_name = "FILE")]
     pub fio: Option<Given<File>>,
-    /// Have the storage host serve memory by nbdkit, behind a disk that takes so long: TIME, or
+    /// Have the storage host serve memory by nbdkit, behind a delay that stands for a disk: TIME, or
     /// READ/WRITE [default: the testbed's storage]
     #[arg(long, value_name = "TIME")]
-    pub serve: Option<Given<Serve>>,
+    #[serde(alias = "serve")]
+    pub ramdisk: Option<Given<Ramdisk>>,
     /// The pattern: read, write, rw, randread, randwrite, randrw [default: the job's]
     #[arg(long, value_name = "PATTERN")]
     pub rw: Option<Given<String>>,
@@ -99,6 +100,9 @@ impl StudyRequest for Storage {
         };
         let (mut job, runtime) = self.job(brought, testbed).map_err(at_job)?;
         job.replicas = values(&self.replicas);
+        if job.server.is_some() && !matches!(testbed.source, Source::Virtual(_)) {
+            self.check_replicas()?;
+        }
         job.disk.clone_from(&self.disk);
         job.allow_destroy = self.allow_destroy;
         if let Some(rw) = &self.rw {
@@ -128,6 +132,15 @@ impl Storage {
         }
     }
 
+    /// nbdkit serves one host's memory and copies nothing.
+    fn check_replicas(&self) -> Result<(), Fault> {
+        let Some(replica) = self.replicas.first() else { return Ok(()) };
+        let message = "the server made for the trial keeps no replicas";
+        let hint = "leave out --replica, or name the storage that replicates by --fio FILE; a model's \
+                    server (sim:) replicates";
+        Err(replica.fault((message.into(), hint.into())))
+    }
+
     /// The job with its storage, and how long it asks to run.
     fn job(
         &self,
@@ -137,17 +150,17 @@ impl Storage {
         let own = matches!(testbed.source, Source::Lab(_) | Source::Virtual(_));
         let (mut job, runtime) = match brought {
             Some(FioJob { job, runtime }) => (job, runtime),
-            None if own || self.serve.is_some() => (standing_in(), None),
+            None if own || self.ramdisk.is_some() => (standing_in(), None),
             None => {
                 let hint = "name one by --fio FILE (in a plan: fio = \"FILE\"), or have a server made by \
-                            --serve 1ms";
+                            --ramdisk 1ms";
                 return Err(("there is no job, and the hosts are real".into(), hint.into()));
             }
         };
         // A job without a place to read and write gets one, where nobody's data can be meant.
         let nowhere = job.filename.is_empty() && job.ioengine == "nbd";
         let serve =
-            self.serve.as_ref().map(|serve| serve.value).or((nowhere && own).then_some(DISK));
+            self.ramdisk.as_ref().map(|disk| disk.value).or((nowhere && own).then_some(DISK));
         if let Some((read, write)) = serve {
             served(&mut job, read, write)?;
         } else if job.filename.is_empty()
@@ -208,9 +221,9 @@ impl Value for File {
 
 /// How long a disk takes: `1ms`, or `1ms/2ms` where writes take another time than reads.
 #[derive(Debug, Clone)]
-pub struct Serve;
+pub struct Ramdisk;
 
-impl Value for Serve {
+impl Value for Ramdisk {
     type Is = (Nanos, Nanos);
 
     fn read(text: &str) -> Result<(Nanos, Nanos), Misfit> {

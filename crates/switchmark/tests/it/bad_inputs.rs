@@ -91,11 +91,13 @@ const COMMANDS: &[&str] = &[
     "storage --testbed lab:bridge --iodepth 0",
     "storage --testbed lab:bridge --numjobs 0",
     "storage --testbed lab:bridge --replica h3",
-    "storage --testbed lab:bridge --serve 20s",
+    "storage --testbed lab:bridge --ramdisk 20s",
+    "storage --testbed lab:bridge --serve 1ms",
+    "storage --testbed lab:bridge,hosts=3 --replica h3/eth1",
     "storage --testbed DIR/hosts.toml",
     "storage --testbed lab:bridge --fio DIR/nowhere.fio",
     "storage --testbed lab:bridge --fio DIR/job.fio",
-    "storage --testbed lab:bridge --fio DIR/placed.fio --serve 1ms",
+    "storage --testbed lab:bridge --fio DIR/placed.fio --ramdisk 1ms",
 ];
 
 /// Of the other verbs.
@@ -195,7 +197,7 @@ const PLANS: &[(&str, &str, &str)] = &[
     (LAB, "storage", "rw = \"trim\""),
     (LAB, "storage", "rwmixread = 101"),
     (LAB, "storage", "bs = [4]"),
-    (LAB, "storage", "serve = \"20s\""),
+    (LAB, "storage", "ramdisk = \"20s\""),
     (LAB, "storage", "fio = \"job.fio\""),
     ("hosts.toml", "storage", "numjobs = 4"),
 ];

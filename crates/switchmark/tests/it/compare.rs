@@ -86,7 +86,7 @@ fn storage_is_compared_by_its_operations_a_second() {
     let measured = |model: &str| {
         let testbed = format!("sim:{model},hosts=2");
         let args =
-            ["storage", "--testbed", &testbed, "--serve", "1ms", "--rw", "randrw", "-t", "0.3"];
+            ["storage", "--testbed", &testbed, "--ramdisk", "1ms", "--rw", "randrw", "-t", "0.3"];
         let ran = run(&store, &[&args[..], &["--seed", "1", "--json", "--quiet"]].concat());
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         json(&ran)

@@ -60,3 +60,25 @@ fn all_that_was_there_is_there() {
     assert_eq!(kinds.len(), 5);
     assert!(lost.is_empty(), "0.1 had {lost:#?}");
 }
+
+/// clap takes the first of two flags of one name, and the other can't be used.
+#[test]
+fn no_verb_has_two_flags_of_one_name() {
+    let root = Cli::command();
+    for verb in root.get_subcommands() {
+        for named in [
+            |arg: &Arg| arg.get_long().map(str::to_owned),
+            |arg: &Arg| Some(arg.get_id().to_string()),
+        ] {
+            let mut names = BTreeSet::new();
+            for name in verb.get_arguments().filter_map(named) {
+                assert!(names.insert(name.clone()), "{} {name}", verb.get_name());
+            }
+        }
+    }
+    for more in ["--dry-run", "--serve=127.0.0.1:0"] {
+        let words = ["switchmark", "storage", "--testbed", "lab:bridge", "--ramdisk", "1ms", more];
+        let parsed = Cli::command().try_get_matches_from(words);
+        assert!(parsed.is_ok(), "{}", parsed.unwrap_err());
+    }
+}

@@ -122,8 +122,8 @@ const KINDS: [(&str, &str); 14] = [
     ("tcp", "tcp --testbed sim:teg-s16g -t 0.3 -O 0.1 --blocks 2"),
     ("failover", "failover --testbed sim:teg-s16g --away 200ms --after 300ms --blocks 2"),
     ("switching", "switching --testbed sim:teg-s16g,hosts=4 --test incast -t 10ms"),
-    ("storage", "storage --testbed sim:teg-s16g,hosts=3 --serve 1ms -t 0.2 --label one"),
-    ("other", "storage --testbed sim:software-bridge,hosts=3 --serve 1ms -t 0.2 --label other"),
+    ("storage", "storage --testbed sim:teg-s16g,hosts=3 --ramdisk 1ms -t 0.2 --label one"),
+    ("other", "storage --testbed sim:software-bridge,hosts=3 --ramdisk 1ms -t 0.2 --label other"),
     ("campaign", "run plan.toml"),
     ("compare", "compare one other"),
 ];

@@ -585,7 +585,7 @@ fn no_secret_is_written_down() {
 
     let mut written = Vec::new();
     let storage =
-        ["--serve", "1ms", "--rw", "randread", "--bs", "4k", "--iodepth", "1", "--numjobs", "1"];
+        ["--ramdisk", "1ms", "--rw", "randread", "--bs", "4k", "--iodepth", "1", "--numjobs", "1"];
     let echo = ["--protocol", "udp", "--size", "128"];
     for (verb, options, store) in
         [("latency", &echo[..], "latency.db"), ("storage", &storage, "journal.db")]

@@ -398,7 +398,7 @@ fn a_storage_that_is_somebodys_is_left_alone() {
 }
 
 /// Cable for bridge for router, before a disk of 1 ms and one of 10 ms: what the round trips
-/// predict is what fio sees. `switchmark storage --testbed lab:bridge --serve 1ms --blocks 10`
+/// predict is what fio sees. `switchmark storage --testbed lab:bridge --ramdisk 1ms --blocks 10`
 /// prints the same.
 #[test]
 fn predicted_and_observed_agree_before_a_disk_of_1_ms() {
