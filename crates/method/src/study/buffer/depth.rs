@@ -125,16 +125,19 @@ impl DepthSpec {
         };
         let mut rig = Rig::new(self, &topology, testbed, ways, seed);
         let mut found = Vec::new();
+        // How much waits where is known only below what the device decides on in a second.
+        if self.tells_more() {
+            rig.limit = rig.packet_limit(&outlets[0])?;
+            if rig.limit.is_none() {
+                rig.send_together(&outlets::ring(self, &topology, &outlets[0]))?;
+            }
+        }
         for (at, outlet) in outlets.iter().enumerate() {
             let whole = at == 0 || outlet.to == outlets[0].to;
             found.push(filling::of(&mut rig, outlet, self.size, whole)?);
         }
         let filled = found.iter().find(|one| one.is_filled()).cloned();
-        if let Some(one) = &filled
-            && self.tells_more()
-            && let Some(limit) = rig.packet_limit(&one.outlet)?
-        {
-            rig.limit = Some(limit);
+        if let Some(one) = filled.as_ref().filter(|_| rig.limit.is_some()) {
             found.push(filling::of(&mut rig, &one.outlet, FrameSize::MIN, true)?);
         }
         let first = filled.as_ref();

@@ -14,8 +14,9 @@ use trial::Result;
 const LARGEST: u32 = 2048;
 /// So often the range of a cell is halved.
 const BISECTIONS: u32 = 12;
-/// Shots at each size, of hosts that are not a model's: those are all alike.
+/// Shots at each size: a model's are all alike, unless the device stands still at times.
 const SHOTS: u32 = 3;
+const SHOTS_IN_VIRTUAL_TIME: u32 = 2;
 
 /// What a buffer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,10 +104,11 @@ fn point(
     let ratio = f64::from(rig.spec.size.octets()) / f64::from(size.octets());
     let burst = Burst::well_beyond(waiting * ratio.max(1.0), drain.rate, burst.share());
     let mut spans: Vec<Span> = Vec::new();
-    let shots = if rig.topology.is_simulated() { 1 } else { SHOTS };
+    let shots = if rig.topology.is_simulated() { SHOTS_IN_VIRTUAL_TIME } else { SHOTS };
     for block in 0..shots {
-        let shot = rig.shoot(&[&first.outlet], size, burst.load(), block)?.only();
-        spans.extend(shot.filter(|shot| shot.lost() > 0).map(|shot| shot.occupied(drain)));
+        let shots = rig.shoot_evenly(&[&first.outlet], size, (burst, drain), block)?;
+        let full = shots.into_iter().flatten().filter(|shot| shot.lost() > 0);
+        spans.extend(full.map(|shot| shot.occupied(drain)));
     }
     let middle = spans.iter().map(|span| span.value).sum::<f64>() / spans.len() as f64;
     let low = spans.iter().map(|span| span.low).min_by(f64::total_cmp);

@@ -110,6 +110,10 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
     row.set(Key::TakenByAFrame, taken);
     if let Some(queue) = waits_elsewhere(rig, one) {
         row.set(Key::Waits, queue);
+        if queue == BOTH {
+            // Of two queues one after the other nothing tells each one's part.
+            row.verdict = Verdict::Undetermined;
+        }
     }
     if let Some(limit) = rig.limit {
         row.set(Key::PacketLimit, limit);
@@ -137,6 +141,10 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
                 figure.caveats.sort();
             }
             figure.set(Key::Estimator, estimate.name);
+            if estimate.name == "burst" && is_apart(&estimates[0], estimate) {
+                // Something else decided how long a burst comes whole.
+                figure.verdict = Verdict::Undetermined;
+            }
             if let Some(reason) = reason {
                 figure.set(Key::Disagreement, reason);
             }
@@ -151,6 +159,13 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
     figures
 }
 
+/// Where the frames of a device wait whose packet limit is just above an output's rate.
+const BOTH: &str = "before the device decides on them, and at the output";
+
+fn is_apart(one: &Estimate, other: &Estimate) -> bool {
+    !one.interval.overlaps(&other.interval)
+}
+
 /// Where frames wait, if not at the output alone: a device that runs out of frames a second has a
 /// queue before that.
 fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<&'static str> {
@@ -160,7 +175,7 @@ fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<&'static str> {
     } else if rig.keeps_up(&one.outlet, 1, one.size) {
         None
     } else {
-        Some("before the device decides on them, and at the output")
+        Some(BOTH)
     }
 }
 
@@ -211,9 +226,8 @@ fn over_blocks(name: &'static str, spans: &[Span], taken: f64) -> Option<Estimat
 /// Why estimators don't agree, where they don't.
 fn disagreement(estimates: &[Estimate]) -> Option<&'static str> {
     let by = |name: &str| estimates.iter().find(|estimate| estimate.name == name);
-    let apart = |a: &Estimate, b: &Estimate| !a.interval.overlaps(&b.interval);
     let (shot, delay, burst) = (by("one-shot")?, by("delay"), by("burst"));
-    if let Some(delay) = delay.filter(|delay| apart(shot, delay)) {
+    if let Some(delay) = delay.filter(|delay| is_apart(shot, delay)) {
         return Some(if delay.value < shot.value {
             "more went in than waited: something lets a part through at once (a token bucket), or \
              frames waited that were not stamped"
@@ -222,7 +236,7 @@ fn disagreement(estimates: &[Estimate]) -> Option<&'static str> {
              host's own port, or an uplink)"
         });
     }
-    burst.filter(|burst| apart(shot, burst)).map(|burst| {
+    burst.filter(|burst| is_apart(shot, burst)).map(|burst| {
         if burst.value < shot.value {
             "single frames were lost before the queue was full: the senders did not keep an even \
              pace, or something else lost them"

@@ -20,10 +20,6 @@ const WELL_BEYOND: f64 = 1.6;
 const FULL: f64 = 0.4;
 /// Fewer frames lost than that may be anybody's.
 const LEAST_LOST: u64 = 4;
-/// A burst is sent again if, while a sender was held up, more than this share of what waits may
-/// have left; so often at most.
-const HELD_UP: f64 = 0.02;
-const MOST_HELD_UP: u32 = 4;
 /// A burst that loses nothing although it should is made twice as long, so often at most.
 const MOST_DOUBLINGS: u32 = 3;
 /// How narrow the search of a burst becomes, or one frame.
@@ -146,7 +142,7 @@ pub(super) fn of(
     let mut found = Filling::only(outlet, size, Some(drain), reach);
     let Reach::Filled(mut burst) = reach else { return Ok(found) };
     for block in 0..rig.spec.blocks {
-        let mut shot = evenly(rig, &found, (burst, drain), block)?;
+        let mut shot = alone(rig, &found, (burst, drain), block)?;
         // A sender that was held up while the burst's length was sought made it too short.
         for _ in 0..MOST_DOUBLINGS {
             if shot.as_ref().is_none_or(|shot| shot.lost() >= LEAST_LOST) {
@@ -154,7 +150,7 @@ pub(super) fn of(
             }
             burst = Burst::new(burst.frames * 2, drain.rate, burst.share);
             found.reach = Reach::Filled(burst);
-            shot = evenly(rig, &found, (burst, drain), block)?;
+            shot = alone(rig, &found, (burst, drain), block)?;
         }
         if let Some(shot) = shot.filter(|shot| shot.lost() >= LEAST_LOST) {
             found.one_shot.push(shot.occupied(drain));
@@ -209,29 +205,15 @@ fn grow(rig: &mut Rig<'_, '_>, outlet: &Outlet, size: FrameSize, drain: Drain) -
     }
 }
 
-/// A burst of which no sender was held up for long, else the one of which it was for the shortest
-/// time.
-fn evenly(
+/// A burst into that output.
+fn alone(
     rig: &mut Rig<'_, '_>,
     found: &Filling,
-    (burst, drain): (Burst, Drain),
+    burst: (Burst, Drain),
     block: u32,
 ) -> Result<Option<Shot>> {
-    let mut best: Option<Shot> = None;
-    for _ in 0..MOST_HELD_UP {
-        let seen = rig.shoot(&[&found.outlet], found.size, burst.load(), block)?;
-        let Some(shot) = seen.only() else { return Ok(best) };
-        let better = |known: &Shot| shot.held_up(drain) < known.held_up(drain);
-        if best.as_ref().is_none_or(better) {
-            best = Some(shot);
-        }
-        let enough =
-            |shot: &Shot| shot.held_up(drain) <= (HELD_UP * shot.occupied(drain).value).max(1.0);
-        if best.as_ref().is_some_and(enough) {
-            break;
-        }
-    }
-    Ok(best)
+    let shots = rig.shoot_evenly(&[&found.outlet], found.size, burst, block)?;
+    Ok(shots.and_then(|shots| shots.into_iter().next()))
 }
 
 /// The longest burst that loses nothing, around what a one-shot burst left waiting.
@@ -250,7 +232,7 @@ fn search(
     let (mut passed, mut failed): (Option<Shot>, Option<Shot>) = (None, None);
     let searched = largest(within, |frames| {
         let burst = Burst::new(frames, drain.rate, burst.share);
-        let Some(shot) = evenly(rig, found, (burst, drain), block)? else {
+        let Some(shot) = alone(rig, found, (burst, drain), block)? else {
             return Ok::<_, TestbedError>(Answer::Unknown);
         };
         let whole = shot.lost() == 0;

@@ -123,20 +123,37 @@ fn is_faster(topology: &Topology, from: &PortRef, to: &PortRef) -> bool {
 /// same time, and each sends to one output, so that up to half of the hosts' outputs can be
 /// overfilled.
 pub(super) fn together(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<Vec<Outlet>> {
-    let all = candidates(spec, topology).unwrap_or_default();
-    let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place.clone());
-    let same = |port: &PortRef| topology.rate(port) == first.link;
-    let mut ports: Vec<PortRef> = all
-        .into_iter()
-        .filter(|(port, other)| Some(other) == place.as_ref() && same(port))
-        .map(|(port, _)| port)
-        .collect();
+    let mut ports = alike(spec, topology, first);
     // The first estimators' output is the first here too.
     if let Some(at) = ports.iter().position(|port| *port == first.to) {
         ports.swap(0, at);
     }
     let most = usize::from(spec.congested).min(ports.len() / 2);
     (1..=most).map(|count| at_once(spec, &ports, count, first.link)).collect()
+}
+
+/// Ports of the same rate at the same device, the output's own among them.
+fn alike(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<PortRef> {
+    let all = candidates(spec, topology).unwrap_or_default();
+    let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place.clone());
+    let same = |port: &PortRef| topology.rate(port) == first.link;
+    let here = all.into_iter().filter(|(port, at)| Some(at) == place.as_ref() && same(port));
+    here.map(|(port, _)| port).collect()
+}
+
+/// Each port's neighbour sends to it, all at once: as much as the hosts can send, and no output
+/// gets more than its cable carries.
+pub(super) fn ring(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<Outlet> {
+    let ports = alike(spec, topology, first);
+    let next = ports.iter().cycle().skip(1);
+    let outlet = |(to, sender): (&PortRef, &PortRef)| Outlet {
+        to: to.clone(),
+        senders: vec![sender.clone()],
+        others: Vec::new(),
+        feeding: Feeding::FanIn,
+        link: first.link,
+    };
+    ports.iter().zip(next).map(outlet).collect()
 }
 
 /// How many hosts' ports are at the same device as this one, itself among them.

@@ -3,9 +3,12 @@
 //! Owns the flows and how long a trial must last for what waits to come out. Never decides how long
 //! the next burst is.
 
+use std::collections::BTreeMap;
+
 use measure::{FrameRate, FrameSize, Nanos};
 
 use super::DepthSpec;
+use super::filling::Burst;
 use super::outlets::Outlet;
 use super::shot::{Drain, Shot};
 use crate::study::{Ask, Session, Tried, Way, Ways, burst};
@@ -23,13 +26,25 @@ const OF_A_CABLE: f64 = 0.9;
 const BELOW_LINE: f64 = 0.98;
 /// An output this close to the rate that it should have has that rate.
 const AS_EXPECTED: f64 = 0.005;
-/// So many frames through an output tell its rate.
-const FRAMES_OF_A_RATE: f64 = 20_000.0;
+/// So many frames through a model's output tell its rate, unless the device stood still: that is
+/// tried so often at most, until the rate is the one that was expected.
+const FRAMES_OF_A_RATE: f64 = 2_000.0;
+const MOST_SHOTS_OF_A_RATE: u32 = 10;
 /// A real output is overfilled for so long: what a token bucket lets through at once is then a
 /// small part.
 const TIME_OF_A_RATE: Nanos = Nanos::from_millis(400);
 /// And so often, of which the fastest counts: a sender that was held up lets an output run dry.
 const SHOTS_OF_A_RATE: u32 = 3;
+/// A burst is sent again if, while a sender was held up or the device stood still, more than this
+/// share of what waits may be missing; so often at most, and more often where that costs no time.
+const HELD_UP: f64 = 0.02;
+const MOST_HELD_UP: u32 = 4;
+const MOST_HELD_UP_IN_VIRTUAL_TIME: u32 = 8;
+/// Hosts see frames so late that the device did not hold, in seconds: a burst is not sent again for
+/// that.
+const HOSTS_LATE: f64 = 1e-3;
+/// A packet limit leaves that much room above what is sent into an output below it.
+const BELOW_LIMIT: f64 = 0.98;
 /// A trial waits for what is to come out so many times as long as that should take.
 const LONGER: f64 = 1.25;
 /// What a rate measured in that way may be off by.
@@ -44,6 +59,9 @@ pub(super) struct Rig<'s, 't> {
     /// Frames a second beyond which the device forwards no more, whatever their size; none where it
     /// keeps up with the smallest ones.
     pub(super) limit: Option<f64>,
+    /// As many came through when all hosts sent the smallest frames at once, where that was fewer
+    /// than they sent.
+    together: Option<f64>,
     /// Some trials were tried again.
     pub(super) repeated: bool,
     /// The device told some sender to pause, in any trial so far.
@@ -51,6 +69,8 @@ pub(super) struct Rig<'s, 't> {
     /// How long real outputs went on sending after an overload, and somewhat more; none before one
     /// was seen.
     emptying: Option<Nanos>,
+    /// The shortest delay of any frame of a size to an output, in seconds.
+    shortest: BTreeMap<(FrameSize, PortRef), f64>,
     /// Trials carried out.
     pub(super) trials: u64,
 }
@@ -121,9 +141,11 @@ impl<'s, 't> Rig<'s, 't> {
             session,
             way,
             limit: None,
+            together: None,
             repeated: false,
             paused: false,
             emptying: None,
+            shortest: BTreeMap::new(),
             trials: 0,
         }
     }
@@ -137,7 +159,8 @@ impl<'s, 't> Rig<'s, 't> {
         block: u32,
     ) -> Result<Seen> {
         let mut flows: Vec<Flow> = Vec::new();
-        let pace = outlets.iter().map(|outlet| self.pace(outlet, size)).collect::<Option<Vec<_>>>();
+        let paces = outlets.iter().map(|outlet| self.pace(outlet, outlets.len(), size));
+        let pace = paces.collect::<Option<Vec<_>>>();
         for (of, outlet) in outlets.iter().enumerate() {
             for (at, sender) in outlet.senders.iter().enumerate() {
                 let schedule = match &pace {
@@ -165,20 +188,91 @@ impl<'s, 't> Rig<'s, 't> {
         };
         let tried = self.run(self.way, label, flows, duration, block)?;
         self.session.residual = Nanos::ZERO;
-        let seen = seen(&tried, outlets, pace.is_some());
+        let mut seen = seen(&tried, outlets, pace.is_some());
         self.paused |= matches!(seen, Seen::Paused);
+        if let Seen::Shots(shots) = &mut seen {
+            for (shot, outlet) in shots.iter_mut().zip(outlets) {
+                self.see_delay(shot, outlet, size);
+            }
+        }
         Ok(seen)
+    }
+
+    /// No frame is faster than the fastest: by so much more than its delay a burst began while the
+    /// device stood still.
+    fn see_delay(&mut self, shot: &mut Shot, outlet: &Outlet, size: FrameSize) {
+        let Some(own) = shot.shortest else { return };
+        let least = self.shortest.entry((size, outlet.to.clone())).or_insert(own);
+        *least = least.min(own);
+        shot.begun_late = own - *least;
+    }
+
+    /// A burst during which no sender was held up and the device never stood still for long, else
+    /// the one in which that was shortest.
+    pub(super) fn shoot_evenly(
+        &mut self,
+        outlets: &[&Outlet],
+        size: FrameSize,
+        (burst, drain): (Burst, Drain),
+        block: u32,
+    ) -> Result<Option<Vec<Shot>>> {
+        let (tries, late) = if self.topology.is_simulated() {
+            (MOST_HELD_UP_IN_VIRTUAL_TIME, 0.0)
+        } else {
+            (MOST_HELD_UP, HOSTS_LATE)
+        };
+        let missing =
+            |shots: &[Shot]| shots.iter().map(|shot| shot.held_up(drain)).fold(0.0, f64::max);
+        let is_enough = |shots: &[Shot]| {
+            let least = |shot: &Shot| (HELD_UP * shot.occupied(drain).value).max(1.0);
+            shots.iter().all(|shot| shot.surely_held_up(drain, late) <= least(shot))
+        };
+        let mut best: Option<Vec<Shot>> = None;
+        for _ in 0..tries {
+            let Seen::Shots(shots) = self.shoot(outlets, size, burst.load(), block)? else {
+                break;
+            };
+            if best.as_ref().is_none_or(|known| missing(&shots) < missing(known)) {
+                best = Some(shots);
+            }
+            if best.as_ref().is_some_and(|shots| is_enough(shots)) {
+                break;
+            }
+        }
+        Ok(best)
     }
 
     /// At which rate each sender's frames leave its port, where the cables' rates are known and
     /// time is real: a host hands frames to its port faster than that, and what waits there is not
-    /// the device's. No more than twice the output's rate comes in by it.
-    fn pace(&self, outlet: &Outlet, size: FrameSize) -> Option<FrameRate> {
-        let link = outlet.link.filter(|_| !self.topology.is_simulated())?;
+    /// the device's. No more than twice the output's rate comes in by it; and less than the packet
+    /// limit where that is enough to overfill the output, so that frames wait there only.
+    fn pace(&self, outlet: &Outlet, outputs: usize, size: FrameSize) -> Option<FrameRate> {
+        let link = outlet.link?;
+        let senders = outlet.senders.len() as f64;
+        let each = self.forwarded().map(|limit| BELOW_LIMIT * limit / outputs as f64);
+        let below = each.filter(|below| {
+            *below > OVERFILLED * link.line_rate(size).0 && *below < self.at_line(outlet, size)
+        });
+        let held = below.map(|below| below / senders);
+        if self.topology.is_simulated() {
+            return held.map(FrameRate);
+        }
         let rates = outlet.senders.iter().map(|port| self.topology.rate(port));
         let slowest = rates.collect::<Option<Vec<_>>>()?.into_iter().min()?;
-        let enough = 2.0 * link.line_rate(size).0 / outlet.senders.len() as f64;
+        let enough = held.unwrap_or(2.0 * link.line_rate(size).0 / senders);
         Some(FrameRate((OF_A_CABLE * slowest.line_rate(size).0).min(enough)))
+    }
+
+    /// Frames a second that the device decides on at most, as far as is known.
+    fn forwarded(&self) -> Option<f64> {
+        self.limit.into_iter().chain(self.together).min_by(f64::total_cmp)
+    }
+
+    /// What the senders' cables carry into an output at most, frames a second.
+    fn at_line(&self, outlet: &Outlet, size: FrameSize) -> f64 {
+        let rate = |port: &PortRef| self.topology.rate(port).or(outlet.link);
+        let rates = outlet.senders.iter().filter_map(rate);
+        rates.map(|rate| rate.line_rate(size).0).sum()
     }
 
     fn run(
@@ -206,12 +300,24 @@ impl<'s, 't> Rig<'s, 't> {
             .filter(|_| line.is_none())
             .map(|rate| rate.bits_per_second() / (8.0 * f64::from(size.octets_without_fcs())));
         let expected = line.or(held);
-        let (time, shots) = match line.filter(|_| self.topology.is_simulated()) {
-            Some(line) => (Nanos::from_secs_f64(FRAMES_OF_A_RATE / line), 1),
+        let near =
+            |rate: f64| expected.filter(|expected| (rate / expected - 1.0).abs() <= AS_EXPECTED);
+        let virtual_line = line.filter(|_| self.topology.is_simulated());
+        let (mut time, shots) = match virtual_line {
+            Some(line) => (Nanos::from_secs_f64(FRAMES_OF_A_RATE / line), MOST_SHOTS_OF_A_RATE),
             None => (TIME_OF_A_RATE, SHOTS_OF_A_RATE),
         };
         let mut best: Option<Shot> = None;
         for block in 0..shots {
+            let known = best.as_ref().map_or(0.0, Shot::came_through);
+            if virtual_line.is_some() && near(known).is_some() {
+                break;
+            }
+            if virtual_line.is_some() && block == 1 && known > 0.0 {
+                // Far fewer came through than the cable carries.
+                time = Nanos::from_secs_f64(FRAMES_OF_A_RATE / known).min(self.spec.longest);
+                best = None;
+            }
             let shot = self.overload_once(outlet, size, (time, block))?;
             let faster = |shot: &Shot| {
                 best.as_ref().is_none_or(|known| shot.came_through() > known.came_through())
@@ -225,8 +331,7 @@ impl<'s, 't> Rig<'s, 't> {
         if rate <= 0.0 || shot.offered < OVERFILLED * rate {
             return Ok(Overload::KeptUp);
         }
-        let near = |expected: &f64| (rate / expected - 1.0).abs() <= AS_EXPECTED;
-        Ok(Overload::Overfilled(match expected.filter(near) {
+        Ok(Overload::Overfilled(match near(rate) {
             Some(expected) => {
                 let error = if line.is_some() { 0.0 } else { MEASURED };
                 Drain { rate: expected, error }
@@ -273,13 +378,40 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(drain.filter(short).map(|drain| drain.rate))
     }
 
+    /// Finds out how many frames a second come through when all hosts send at once, where one
+    /// output alone shows no limit.
+    pub(super) fn send_together(&mut self, ring: &[Outlet]) -> Result<()> {
+        let line = ring.first().and_then(|outlet| outlet.link);
+        let Some(line) = line.map(|link| link.line_rate(FrameSize::MIN).0) else { return Ok(()) };
+        let (time, shots) = if self.topology.is_simulated() {
+            (Nanos::from_secs_f64(FRAMES_OF_A_RATE / line), MOST_SHOTS_OF_A_RATE)
+        } else {
+            (TIME_OF_A_RATE, SHOTS_OF_A_RATE)
+        };
+        let all: Vec<&Outlet> = ring.iter().collect();
+        let mut most: Option<f64> = None;
+        for block in 0..shots {
+            let load = Load::Greedy(time);
+            let Seen::Shots(seen) = self.shoot(&all, FrameSize::MIN, load, block)? else { break };
+            let sent: f64 = seen.iter().map(|shot| shot.offered).sum();
+            let through: f64 = seen.iter().map(Shot::came_through).sum();
+            if through >= BELOW_LINE * sent {
+                return Ok(());
+            }
+            most = Some(most.map_or(through, |most| most.max(through)));
+        }
+        self.together = most;
+        Ok(())
+    }
+
     /// Whether the device comes to see each of so many outputs' frames, at all that is sent into
     /// them: else what waits does not wait at the outputs.
     pub(super) fn keeps_up(&self, outlet: &Outlet, outputs: usize, size: FrameSize) -> bool {
-        let (Some(limit), Some(link)) = (self.limit, outlet.link) else { return true };
-        let rate = |port: &PortRef| self.topology.rate(port).or(Some(link));
-        let sent = outlet.senders.iter().filter_map(rate).map(|rate| rate.line_rate(size).0);
-        outputs as f64 * sent.sum::<f64>() <= limit
+        let Some(limit) = self.forwarded().filter(|_| outlet.link.is_some()) else { return true };
+        let paced = |rate: FrameRate| rate.0 * outlet.senders.len() as f64;
+        let sent =
+            self.pace(outlet, outputs, size).map_or_else(|| self.at_line(outlet, size), paced);
+        outputs as f64 * sent <= limit
     }
 
     /// Whether the direct cable between the same hosts carries the same burst whole; `None` without

@@ -3,12 +3,12 @@
 //! Owns which bursts are sent, and what repeats come to. What a threshold makes of it is
 //! [`super::threshold`]'s.
 
-use measure::FrameSize;
+use measure::{FrameSize, fisher};
 
 use super::cells::Cells;
 use super::filling::{Burst, Filling};
 use super::outlets::Outlet;
-use super::rig::{Rig, Seen};
+use super::rig::Rig;
 use super::shot::{Drain, Span};
 use super::threshold::{self, Fit, Level, Measured};
 use trial::Result;
@@ -21,6 +21,10 @@ const MOST_BLOCKS: u32 = 6;
 /// Outputs that hold less than so much less than one alone does, to what is known of them, are not
 /// said to share anything.
 const ALIKE: f64 = 0.05;
+/// And those that hold more than so much less are said to: what is less may be the measurement's.
+const LESS: f64 = 0.02;
+/// Of the interval of that difference. An answer has no interval that says how sure it is.
+const SURE: f64 = 0.999;
 
 /// What each output held, in octets, with so many overfilled at once.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,7 +112,7 @@ fn point(
     let all: Vec<&Outlet> = outlets.iter().collect();
     let (mut spans, mut repeats) = (Vec::<Span>::new(), Vec::new());
     for block in 0..rig.spec.blocks.min(MOST_BLOCKS) {
-        let Seen::Shots(shots) = rig.shoot(&all, size, burst.load(), block)? else { continue };
+        let Some(shots) = rig.shoot_evenly(&all, size, (burst, drain), block)? else { continue };
         let full = shots.iter().filter(|shot| shot.lost() > 0);
         let own: Vec<Span> = full.map(|shot| shot.occupied(drain).times(taken)).collect();
         if !own.is_empty() {
@@ -149,25 +153,46 @@ fn fine(
 }
 
 fn judge(size: FrameSize, frame: f64, points: Vec<Point>, (blocks, queues): (u32, u32)) -> Sharing {
-    let shared = match (points.first(), points.last()) {
-        (Some(first), Some(last)) if first.outputs == 1 && last.outputs > 1 => {
-            let less = first.held.high - last.held.low;
-            if last.held.high < first.held.low {
-                Some(true)
-            } else {
-                (less <= ALIKE * first.held.value).then_some(false)
-            }
-        }
-        _ => None,
-    };
     // One burst alone says nothing of how far another would have been from it.
     let repeated = points.iter().all(|point| point.repeats.len() > 1);
+    let shared = if repeated { is_shared(&points) } else { None };
     let fit = if shared == Some(true) && repeated {
         threshold::fit(&measured(&points, frame, f64::from(queues)))
     } else {
         None
     };
     Sharing { size, points, blocks, queues, shared, fit }
+}
+
+/// True if each of the most outputs holds less than one alone does, and each of fewer less too, by
+/// what bursts leave open and by what repeats differ by; `None` where that does not tell.
+fn is_shared(points: &[Point]) -> Option<bool> {
+    let (first, others) = points.split_first().filter(|(first, _)| first.outputs == 1)?;
+    let last = others.last()?;
+    let apart = by_chance(&first.repeats, &last.repeats);
+    let least = first.held.low - last.held.high - apart;
+    let most = first.held.high - last.held.low + apart;
+    let each_less = others.iter().all(|point| point.held.high < first.held.low);
+    if least > LESS * first.held.value && each_less {
+        Some(true)
+    } else {
+        (most <= ALIKE * first.held.value).then_some(false)
+    }
+}
+
+/// By how much the two means differ by chance at most: Welch's interval.
+fn by_chance(one: &[f64], other: &[f64]) -> f64 {
+    let squared = |values: &[f64]| {
+        let middle = mean(values, |held| *held);
+        let (n, spare) = (values.len() as f64, (values.len() - 1) as f64);
+        (values.iter().map(|held| (held - middle).powi(2)).sum::<f64>() / (spare * n), spare)
+    };
+    let ((a, spare_a), (b, spare_b)) = (squared(one), squared(other));
+    if a + b <= 0.0 {
+        return 0.0;
+    }
+    let freedom = (a + b).powi(2) / (a.powi(2) / spare_a + b.powi(2) / spare_b);
+    (fisher::point_at_share(SURE, 1.0, freedom) * (a + b)).sqrt()
 }
 
 /// The points with their errors: what repeats differ by, and a frame of each output, of which a
@@ -215,6 +240,20 @@ mod tests {
         let points = (1..=4).map(|outputs| point(outputs, held)).collect();
         let sharing = judge(FrameSize::MIN, 64.0, points, (6, 8));
         assert_eq!((sharing.shared, sharing.fit), (None, None));
+    }
+
+    #[test]
+    fn one_repeat_that_differs_is_not_called_sharing() {
+        // One burst in six in which the device stood still for a while that nobody saw.
+        let of = |outputs: u32, last: f64| {
+            let mut repeats = vec![100_000.0; 5];
+            repeats.push(last);
+            let held = mean(&repeats, |held| *held);
+            let held = Span { low: held - 64.0, value: held, high: held + 64.0 };
+            Point { outputs, held, repeats, doubt: 0.0 }
+        };
+        let points = vec![of(1, 100_000.0), of(2, 95_000.0), of(3, 90_000.0), of(4, 80_000.0)];
+        assert_eq!(judge(FrameSize::MIN, 64.0, points, (6, 8)).shared, None);
     }
 
     #[test]

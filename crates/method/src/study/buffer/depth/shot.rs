@@ -4,7 +4,7 @@
 
 use measure::{Histogram, Nanos};
 
-use trial::record::DatagramsRecord;
+use trial::record::{Clocks, DatagramsRecord};
 
 /// A number and how far off it may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +41,14 @@ pub(super) struct Shot {
     held_up: f64,
     /// Seconds from the first arrival to the last.
     pub(super) arriving: f64,
+    /// By how many seconds the longest gap between arrivals exceeds an even one, of all senders'
+    /// frames alike.
+    silent: f64,
+    /// The shortest delay of any frame, in seconds, where one clock stamped both ends.
+    pub(super) shortest: Option<f64>,
+    /// By how many seconds that exceeds the shortest known of such frames: the device stood still
+    /// as they came.
+    pub(super) begun_late: f64,
     /// By how many seconds a frame may have come later than the device let it go: of an emulated
     /// one.
     late: f64,
@@ -70,6 +78,16 @@ impl Shot {
             let gap = flow.departures.lowest_equivalent(flow.departures.max()).as_secs_f64();
             (gap - even).max(0.0)
         };
+        let silent = |flow: &&DatagramsRecord| {
+            let even = flow.receiving.as_secs_f64() / flow.received.unique.max(2) as f64;
+            let gap = flow.arrivals.lowest_equivalent(flow.arrivals.max()).as_secs_f64();
+            (gap - even).max(0.0)
+        };
+        let comparable = flows.iter().filter_map(|flow| flow.delays.as_ref());
+        let shortest = comparable
+            .filter(|delays| delays.clocks == Clocks::Same && !delays.histogram.is_empty())
+            .map(|delays| delays.histogram.min().as_secs_f64())
+            .min_by(f64::total_cmp);
         let delays = flows.iter().filter_map(|flow| Some(&flow.delays.as_ref()?.histogram));
         Self {
             sent: flows.iter().map(|flow| flow.sent).sum(),
@@ -80,19 +98,36 @@ impl Shot {
             late: late.as_secs_f64(),
             paced,
             arriving: longest(|flow| flow.receiving),
+            silent: flows.iter().map(silent).min_by(f64::total_cmp).unwrap_or(0.0),
+            shortest,
+            begun_late: 0.0,
             delays: delays.filter(|delays| !delays.is_empty()).cloned().collect(),
         }
     }
 
-    /// So many frames left the queue, at most, while a sender was held up.
+    /// So many frames, at most, are missing of what the output should have sent, or left the queue
+    /// without others to follow: while a sender was held up, and while the device stood still.
     pub(super) fn held_up(&self, drain: Drain) -> f64 {
-        drain.rate * self.held_up
+        drain.rate * (self.held_up.max(self.standing(drain)) + self.begun_late)
     }
 
-    /// The share of the time in which the output may have had nothing to send, for want of a
-    /// sender, or by which the time may be wrong.
+    /// The same, without so many seconds for which hosts themselves see frames late.
+    pub(super) fn surely_held_up(&self, drain: Drain, late: f64) -> f64 {
+        let stood_still = self.standing(drain) + self.begun_late;
+        drain.rate * self.held_up.max(stood_still - late)
+    }
+
+    /// For how many seconds the output sent nothing between the first frame and the last.
+    fn standing(&self, drain: Drain) -> f64 {
+        let sending = self.received.saturating_sub(1) as f64;
+        let least = drain.rate * (1.0 - drain.error);
+        (self.arriving - self.late - sending / least.max(f64::MIN_POSITIVE)).max(0.0)
+    }
+
+    /// The share of the time in which the output may have sent nothing, for want of a sender or
+    /// because the device stood still, or by which the time may be wrong.
     pub(super) fn idle(&self) -> f64 {
-        let lost = self.held_up + self.late;
+        let lost = self.held_up.max(self.silent) + self.late;
         if self.arriving > 0.0 { (lost / self.arriving).min(1.0) } else { 0.0 }
     }
 
@@ -115,12 +150,13 @@ impl Shot {
     ///
     /// The moments of arrival and of sending are not those of the frames' ends: a frame either way.
     /// A sender that was held up may have let the queue run down by what the output sent meanwhile;
-    /// and a paced one's last frame may have come so much later.
+    /// and a paced one's last frame may have come so much later. What the output did not send while
+    /// the device stood still was not received either.
     pub(super) fn occupied(&self, drain: Drain) -> Span {
         let (least, most) = self.filling;
         let left = |seconds: f64| self.received as f64 - drain.rate * seconds;
         let unsure = drain.error * drain.rate * most;
-        let behind = if self.paced { self.held_up(drain) } else { 0.0 };
+        let behind = if self.paced { drain.rate * self.held_up } else { 0.0 };
         Span {
             low: left(most) - behind - unsure - 1.0,
             value: left(f64::midpoint(least, most)),
@@ -131,16 +167,18 @@ impl Shot {
     /// The same from how long frames waited that came while the queue was full: whatever was before
     /// them left meanwhile, and they were behind that. A host is late for some frames and early for
     /// none, so it is one from the middle of them that tells; by the longest delay it is more at
-    /// most. A threshold that is compared before a frame is counted lets one more in.
+    /// most. While the device stood still they waited for that too, and if it did as the first
+    /// frame came, that one did. A threshold that is compared before a frame is counted lets one
+    /// more in.
     pub(super) fn delayed(&self, drain: Drain) -> Option<Span> {
         let share = self.met_a_full_queue(drain);
         let each = self.delays.iter().map(|delays| waited(delays, 1.0 - share / 2.0));
         let [least, value, most] = each.max_by(|a, b| a[1].total_cmp(&b[1]))?;
         let frames = |seconds: f64, error: f64| seconds * drain.rate * error;
         Some(Span {
-            low: frames((least - self.late).max(0.0), 1.0 - drain.error),
+            low: frames((least - self.late - self.standing(drain)).max(0.0), 1.0 - drain.error),
             value: frames(value, 1.0) + 1.0,
-            high: frames(most, 1.0 + drain.error) + 2.0,
+            high: frames(most + self.begun_late, 1.0 + drain.error) + 2.0,
         })
     }
 
