@@ -67,13 +67,15 @@ impl<'a> Case<'a> {
         self.0.iter().any(|figure| figure.caveats.contains(&caveat))
     }
 
-    /// `8 of 16 flows`; of several trials the middle one's.
+    /// `8 of 16 flows`, `at least 8 of 16 flows`; of several trials the middle one's.
     fn flows(&self) -> Option<String> {
         let all = self.0[0].number(Key::Flows)?;
-        let share = self.get(Metric::FlowsAffected)?.value?;
+        let affected = self.get(Metric::FlowsAffected)?;
+        let share = affected.value?;
+        let bound = affected.text(Key::Bound).map_or(String::new(), |bound| format!("{bound} "));
         let several = if all > 1.0 { "s" } else { "" };
         Some(format!(
-            "{} of {} flow{several}",
+            "{bound}{} of {} flow{several}",
             words::trimmed(share * all, 1),
             words::count(all as u64)
         ))

@@ -70,6 +70,9 @@ pub(super) struct Impact {
     /// The longest gap between any arrivals, where the sender could not send for so long: its own
     /// link was down, and numbers no longer tell the time.
     pub(super) stalled: Option<f64>,
+    /// A flow's frames are so far apart that a loss of one can't be given to the deed or to its
+    /// end.
+    pub(super) coarse: bool,
 }
 
 impl Impact {
@@ -89,6 +92,14 @@ impl Impact {
     /// The share of flows that were.
     pub(super) fn affected(&self, phase: Phase, own: u64) -> f64 {
         self.beyond(phase, own).count() as f64 / self.hits.len().max(1) as f64
+    }
+
+    /// Whether no such flow can have been missed: the middle one lost two frames in a row at least,
+    /// so that one was due of each that was interrupted for as long.
+    pub(super) fn sees_all(&self, phase: Phase, own: u64) -> bool {
+        let runs = self.beyond(phase, own).map(|hit| hit.longest as f64);
+        let middle = median(&runs.collect::<Vec<f64>>()).unwrap_or(0.0);
+        !self.coarse && middle >= (own + 2) as f64
     }
 
     /// From the phase's beginning to the first frame lost of any such flow.
@@ -185,7 +196,8 @@ fn impact(
     let spacing = 1e9 / spec.load_rate(by).0;
     // Of a sender whose own link was down the longest gap is the outage.
     let held_up = if short { 0.0 } else { seen.departures.max().0 as f64 };
-    let late = (spacing * f64::from(count) + held_up).min((undone - begun) / 2.0);
+    let (late, half) = (spacing * f64::from(count) + held_up, (undone - begun) / 2.0);
+    let (late, coarse) = (late.min(half), late > half);
     let hits = (0..).zip(&seen.conversations).map(|(at, conversation)| {
         hits(conversation, ((at, count), seen.sent), (spacing, late), [begun, undone])
     });
@@ -201,6 +213,7 @@ fn impact(
         lost: seen.received.lost(seen.sent),
         paths: paths(&tried.record.ports),
         stalled: short.then(|| seen.arrivals.max().0 as f64),
+        coarse,
     }
 }
 

@@ -207,7 +207,14 @@ impl Case<'_> {
             figures.push(self.time(row, Metric::AllBack, &back));
         }
         let affected = self.values(|one| Some(one.affected(phase, own_run)));
-        figures.push(row.over_blocks(Metric::FlowsAffected, Unit::Ratio, &affected));
+        let mut affected = row.over_blocks(Metric::FlowsAffected, Unit::Ratio, &affected);
+        let sees_all = self.own.iter().all(|one| one.sees_all(phase, own_run));
+        if !sees_all && affected.value.is_some_and(|share| share < 1.0) {
+            // Of others no frame was due meanwhile.
+            affected.high = None;
+            affected.set(Key::Bound, "at least");
+        }
+        figures.push(affected);
         let gone = self.values(|one| Some(one.gone(phase, own_run) as f64));
         figures.push(row.over_blocks(Metric::FlowsGone, Unit::Count, &gone));
         figures
