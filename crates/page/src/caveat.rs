@@ -72,6 +72,7 @@ caveats! {
     SearchCeiling "search-ceiling" "The search reached the highest rate that could be offered, and the path did not fail: its limit is at or above the figure.";
     WideBracket "wide-bracket" "Between the bracket's ends no trial was valid: the limit lies anywhere in it, and the figure is its lower end.";
     NotResolved "not-resolved" "The difference from the direct cable, or from the control, is smaller than the repetitions resolve. More or longer ones narrow it.";
+    OwnLoad "own-load" "The requests themselves filled a queue: each waited behind earlier ones, which is no delay of an idle path. Send fewer a second, or each after the answer to the last (closed loop).";
     SomeLost "some-lost" "Part of the probes got no answer: the distribution is of those that did.";
     ClocksApart "clocks-apart" "Two clocks stamped the two ends, and too little is known of their difference: only the delay's variation is.";
     NotStamped "not-stamped" "Not both ends of a frame's way were stamped: there is no one-way delay.";

@@ -415,6 +415,7 @@ const fn doubts(caveat: Caveat) -> bool {
             | Caveat::TesterDrops
             | Caveat::NoValidTrial
             | Caveat::SomeLost
+            | Caveat::OwnLoad
             | Caveat::ClocksApart
             | Caveat::NotStamped
             | Caveat::NotRecovered

@@ -115,7 +115,26 @@ pub(super) struct Sample {
     /// In nanoseconds, in the order of [`POINTS`].
     pub(super) points: [f64; POINTS.len()],
     pub(super) effective: f64,
+    pub(super) answers: u64,
     pub(super) bulk: Option<BulkSample>,
+}
+
+impl Sample {
+    /// By how much the middle round trip is longer than the shortest.
+    pub(super) fn waited(&self) -> f64 {
+        self.at(Metric::Rtt, 0.5) - self.at(Metric::Rtt, 0.0)
+    }
+
+    /// By what share of the middle one round trips grew until the middle of the trial, where most
+    /// were longer than the one before.
+    pub(super) fn grew(&self) -> f64 {
+        self.at(Metric::Ipdv, 0.5) * self.answers as f64 / 2.0 / self.at(Metric::Rtt, 0.5)
+    }
+
+    fn at(&self, metric: Metric, q: f64) -> f64 {
+        let index = POINTS.iter().position(|point| *point == (metric, q));
+        index.map_or(f64::NAN, |index| self.points[index])
+    }
 }
 
 /// What a TCP load did meanwhile.
@@ -156,6 +175,7 @@ impl CellData {
             block,
             points: POINTS.map(|(metric, q)| point(echo, metric, q)),
             effective: echo.effective_samples,
+            answers: echo.answers.unique,
             bulk: record.flows.iter().find_map(bulk_of),
         });
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use measure::Histogram;
 use measure::blocks::{BlockEstimate, paired_shift};
+use measure::quantile::median;
 use measure::reading::{Stamp, Stamps};
 
 use super::super::rows::{CONFIDENCE, Row, too_few};
@@ -17,9 +18,12 @@ use super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::{LatencySpec, Load};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::Schedule;
 
 /// Quantiles at which the device's addition is stated.
 const ADDED: [f64; 2] = [0.5, 0.99];
+/// Round trips that grow by more than this share are those of a queue that fills.
+const GREW: f64 = 0.005;
 
 type Data = BTreeMap<(usize, Way), CellData>;
 
@@ -39,6 +43,7 @@ pub(super) fn all(
             let own = side(way);
             let bypass = ways.bypass_of(way).map_or(&empty, side);
             let row = row(spec, cell, own, ways, way);
+            let own_load = fills_a_queue((spec, cell), own, bypass);
             for index in 0..POINTS.len() {
                 let both = point_pairs(own, bypass, index);
                 let delays = match ways.another_time().filter(|_| !bypass.samples.is_empty()) {
@@ -47,7 +52,11 @@ pub(super) fn all(
                         .map(|added| Delays::Rounds { added, floor: 0.0 }),
                 };
                 let evidence = delays.map_or(Evidence::Nothing, Evidence::Delay);
-                figures.push(quantile(&row, own, index, ways.judge(way, &evidence)));
+                let mut figure = quantile(&row, own, index, ways.judge(way, &evidence));
+                if own_load {
+                    leave_open(&mut figure);
+                }
+                figures.push(figure);
             }
             if matches!(cell.load, Load::Bulk { .. }) {
                 let both = goodput_pairs(own, bypass);
@@ -66,15 +75,45 @@ pub(super) fn all(
             }
             let setting = ways.setting(way);
             let both = (device, bypass);
-            match ways.another_time() {
-                None => figures.extend(ADDED.map(|q| added(row.clone(), both, q, setting, seed))),
-                Some(times) => figures.extend(
-                    ADDED.iter().flat_map(|q| rounds::figures(&row, both, *q, setting, times)),
-                ),
+            let mut of_both: Vec<Figure> = match ways.another_time() {
+                None => ADDED.map(|q| added(row.clone(), both, q, setting, seed)).into(),
+                Some(times) => ADDED
+                    .iter()
+                    .flat_map(|q| rounds::figures(&row, both, *q, setting, times))
+                    .collect(),
+            };
+            if fills_a_queue((spec, cell), device, bypass) {
+                of_both.iter_mut().for_each(leave_open);
             }
+            figures.extend(of_both);
         }
     }
     figures
+}
+
+/// Whether requests at a rate of their own made the path busy that nothing else loads: they waited
+/// behind each other, or each one longer than the one before it.
+fn fills_a_queue((spec, cell): (&LatencySpec, &Cell), own: &CellData, bypass: &CellData) -> bool {
+    let Schedule::Paced(rate) = spec.schedule else { return false };
+    if !matches!(cell.load, Load::Idle) {
+        return false;
+    }
+    let surely = |values: &[f64], most: f64| {
+        let estimate = BlockEstimate::of(values, CONFIDENCE);
+        estimate.is_some_and(|estimate| estimate.interval.low > most)
+    };
+    let beside = median(&bypass.samples.iter().map(Sample::waited).collect::<Vec<f64>>());
+    let waited = |sample: &Sample| sample.waited() - beside.unwrap_or(0.0);
+    let waited: Vec<f64> = own.samples.iter().map(waited).collect();
+    let grew: Vec<f64> = own.samples.iter().map(Sample::grew).collect();
+    surely(&waited, 1e9 / rate.0) || surely(&grew, GREW)
+}
+
+/// What requests that fill a queue show is not the path at rest.
+fn leave_open(figure: &mut Figure) {
+    figure.verdict = Verdict::Undetermined;
+    figure.caveats.push(Caveat::OwnLoad);
+    figure.caveats.sort();
 }
 
 fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, ways: &Ways, way: Way) -> Row {
