@@ -17,7 +17,7 @@ use super::switching::{SwitchTest, SwitchingSpec};
 use super::{DepthSpec, StudySpec};
 use trial::{Carrier, Protocol};
 
-pub use difference::{Difference, compare};
+pub use difference::{Difference, compare, compare_sheets};
 
 /// Of a virtual trial no more frames than this, whatever the rate.
 const FRAMES: f64 = 100_000.0;
@@ -127,8 +127,12 @@ pub struct DataSheet {
     pub name: String,
     /// As many as hosts are attached to.
     pub ports: usize,
-    /// Of each.
+    /// Of each that is in neither of the two lists below.
     pub rate: Rate,
+    /// Ports with a rate of their own, from 1 on.
+    pub other_rates: Vec<(usize, Rate)>,
+    /// Ports whose rate nothing told, from 1 on.
+    pub assumed: Vec<usize>,
     /// None without a direct cable to compare with.
     pub forwarding: Option<Forwarding>,
     /// None where no burst could tell it.

@@ -85,8 +85,11 @@ fn a_twin_does_what_its_device_does() {
         let (found, topology) = figures(&truth, seed);
         let sheet = DataSheet::of(&found, &topology).expect("a rate is known");
         let written = sheet.to_toml();
-        let (twin, _) = figures(&written, seed);
-        let differences = xray::compare(&found, &topology, &twin);
+        let (twin, place) = figures(&written, seed);
+        let mut differences = xray::compare(&found, &topology, &twin);
+        let again = DataSheet::of(&twin, &place).expect("a rate is known");
+        differences.extend(xray::compare_sheets(&sheet, &again));
+        differences.retain(|difference| difference.told);
         assert!(differences.len() >= 8, "seed {seed}: {differences:?}");
         for difference in differences {
             let off = difference.off().abs();
@@ -104,4 +107,24 @@ fn a_twin_does_what_its_device_does() {
     println!("{devices} twins, {} quantities", worst.len());
     let (off, told) = &worst[0];
     assert!(*off <= BAR, "{off}: {told}");
+}
+
+#[test]
+fn a_twin_has_each_ports_own_rate() {
+    let mixed = "name = \"mixed\"\nports = 4\nrate = \"10Gbit\"\n\
+                 buffer = { per_port = \"1MiB\" }\n\
+                 cables = [{ ports = \"4\", rate = \"1Gbit\" }]\n";
+    let of = |text: &str| {
+        DataSheet::of(&[], testbed(profile(text)).topology()).expect("a rate is known")
+    };
+    let sheet = of(mixed);
+    let off = |twin: &DataSheet| {
+        let differences = xray::compare_sheets(&sheet, twin);
+        assert_eq!(differences.len(), 4, "{differences:?}");
+        differences.iter().map(|one| one.off().abs()).fold(0.0, f64::max)
+    };
+    let written = sheet.to_toml();
+    assert!(off(&of(&written)) <= 0.0, "{written}");
+    let alike = DataSheet { other_rates: Vec::new(), ..sheet.clone() };
+    assert!(off(&alike) > BAR);
 }

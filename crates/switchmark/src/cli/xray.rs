@@ -68,8 +68,11 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         output::say(data, &format!("\nprofile: {}\n", path.display()))?;
         if args.verify {
             let found = of_twin(&sheet, path, (runs[0].meta.seed, &prepared.stop), data)?;
-            let differences =
+            let mut differences =
                 xray::compare(&runs[0].figures, &runs[0].meta.topology, &found.figures);
+            if let Some(twin) = DataSheet::of(&found.figures, &found.meta.topology) {
+                differences.extend(xray::compare_sheets(&sheet, &twin));
+            }
             near = worst(&differences).is_some_and(|off| off <= BAR);
             output::say(data, &side_by_side(&differences))?;
             runs.push(found);

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::reading::{in_passing, on_cables};
+use super::{DataSheet, PortGroup};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::topology::Topology;
 
@@ -56,6 +57,50 @@ pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<D
             new.then_some(Difference { what, unit, device, twin, told })
         })
         .collect()
+}
+
+/// Of how many frames one more or less is less than the bar.
+const ENOUGH: u64 = 40;
+
+/// What the sheet of a device says, beside the sheet of its twin: whatever a twin is given, and was
+/// measured. Of what only one of the two has, the other has nothing.
+pub fn compare_sheets(device: &DataSheet, twin: &DataSheet) -> Vec<Difference> {
+    let twin = stated(twin);
+    let beside = |(what, unit, value, told): Stated| {
+        let other = twin.iter().find(|other| other.0 == what).map_or(0.0, |other| other.2);
+        Difference { what, unit, device: value, twin: other, told }
+    };
+    stated(device).into_iter().map(beside).collect()
+}
+
+/// What, in which unit, how much, and whether it is known.
+type Stated = (String, Unit, f64, bool);
+
+fn stated(sheet: &DataSheet) -> Vec<Stated> {
+    let rate = |what: String, rate: u64, told| (what, Unit::BitsPerSecond, rate as f64, told);
+    let mut all: Vec<Stated> = Vec::new();
+    for port in (1..=sheet.ports).filter(|port| !sheet.assumed.contains(port)) {
+        let own = sheet.other_rates.iter().find(|(at, _)| *at == port);
+        all.push(rate(format!("rate, port {port}"), own.map_or(sheet.rate, |own| own.1).0, true));
+    }
+    let frames = |what: &str, unit, value: u64, told| (what.to_owned(), unit, value as f64, told);
+    if let Some(limit) = sheet.packets {
+        all.push(frames("packet limit, any size", Unit::FramesPerSecond, limit.rate, true));
+        let queue = limit
+            .queue
+            .map(|queue| frames("packets that wait, any size", Unit::Count, queue, queue > ENOUGH));
+        all.extend(queue);
+    }
+    if let Some(table) = sheet.mac_table {
+        all.push(frames("addresses, any port", Unit::Count, table.entries, !table.at_least));
+    }
+    let cell = sheet.buffer.and_then(|buffer| buffer.cell);
+    all.extend(cell.map(|cell| ("cell, any port".to_owned(), Unit::Bytes, cell, true)));
+    for PortGroup { ports, uplink, at_least } in &sheet.groups {
+        let named = || format!("uplink, ports {}", super::file::joined(ports));
+        all.extend(uplink.map(|uplink| rate(named(), uplink.0, at_least.is_none())));
+    }
+    all
 }
 
 fn named(figure: &Figure, trips: Metric) -> Option<String> {

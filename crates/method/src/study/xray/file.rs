@@ -2,6 +2,7 @@
 //!
 //! Owns the keys' words. What nothing measured is said in a comment, and has the file's default.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{DataSheet, Forwarding, Shared};
@@ -10,6 +11,11 @@ use super::{DataSheet, Forwarding, Shared};
 const LEAST_BUFFER: u64 = 1 << 20;
 /// The longest frame that the studies send, in octets.
 const LONGEST: u64 = 1518;
+
+/// `1,2,5`
+pub(super) fn joined(ports: &[usize]) -> String {
+    ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
 
 impl DataSheet {
     /// As a profile file.
@@ -20,6 +26,7 @@ impl DataSheet {
         let _ = writeln!(out, "name = \"{}-twin\"", self.name);
         let _ = writeln!(out, "ports = {}", self.ports.max(2));
         let _ = writeln!(out, "rate = \"{}bit\"", self.rate.0);
+        out.push_str(&self.rates());
         out.push_str(&self.forwarding());
         out.push_str(&self.groups());
         out.push_str(&self.buffer());
@@ -33,6 +40,27 @@ impl DataSheet {
             }
         }
         out.push_str(&self.mac_table());
+        out
+    }
+
+    /// Ports that are not like the others, and those of which nobody knows.
+    fn rates(&self) -> String {
+        let mut out = String::new();
+        if !self.assumed.is_empty() {
+            let ports = joined(&self.assumed);
+            let _ = writeln!(out, "# Assumed of ports {ports}: nothing told their rates.");
+        }
+        if self.other_rates.is_empty() {
+            return out;
+        }
+        let mut by_rate: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (port, rate) in &self.other_rates {
+            by_rate.entry(rate.0).or_default().push(*port);
+        }
+        let each = by_rate.iter().map(|(rate, ports)| {
+            format!("{{ ports = \"{}\", rate = \"{rate}bit\" }}", joined(ports))
+        });
+        let _ = writeln!(out, "cables = [{}]", each.collect::<Vec<_>>().join(", "));
         out
     }
 
@@ -56,7 +84,6 @@ impl DataSheet {
         }
         let mut out = String::from("groups = [\n");
         for group in &self.groups {
-            let ports: Vec<String> = group.ports.iter().map(ToString::to_string).collect();
             match (group.at_least, group.uplink) {
                 (Some(_), Some(_)) => {
                     out.push_str(
@@ -68,7 +95,7 @@ impl DataSheet {
                 }
                 _ => {}
             }
-            let _ = write!(out, "  {{ ports = \"{}\"", ports.join(","));
+            let _ = write!(out, "  {{ ports = \"{}\"", joined(&group.ports));
             if let Some(uplink) = group.uplink {
                 let _ = write!(out, ", uplink = \"{}bit\"", uplink.0);
             }
@@ -82,7 +109,7 @@ impl DataSheet {
             let queue = self.packets.and_then(|limit| limit.queue).unwrap_or(0);
             let size = LEAST_BUFFER.max(2 * LONGEST * queue);
             return format!(
-                "# The buffer was not measured: nothing overfilled an output.\n\
+                "# The buffer was not measured: no output was overfilled alone.\n\
                  buffer = {{ per_port = \"{size}B\" }}\n"
             );
         };

@@ -35,7 +35,14 @@ impl DataSheet {
     pub fn of(figures: &[Figure], topology: &Topology) -> Option<Self> {
         let rate = rate(figures, topology)?;
         let device = topology.devices.first();
-        let attached = topology.ports_of(device.map(|d| d.name.as_str())).len();
+        let attached = topology.ports_of(device.map(|d| d.name.as_str()));
+        let measured = topology.measured_pairs().into_iter().next().map(|pair| pair.to);
+        let ports = || (1..).zip(&attached);
+        let other_rates = ports()
+            .filter_map(|(at, port)| Some((at, topology.rate(port)?)))
+            .filter(|(_, own)| *own != rate);
+        let assumed = ports()
+            .filter(|(_, port)| topology.rate(port).is_none() && Some(*port) != measured.as_ref());
         let packets = packets(figures, rate);
         // A device that forwards by a processor takes a turn for each frame, which its limit tells
         // of.
@@ -46,10 +53,12 @@ impl DataSheet {
         });
         Some(Self {
             name: device.map_or_else(|| topology.name.clone(), |d| d.name.clone()),
-            ports: attached,
+            ports: attached.len(),
             rate,
+            other_rates: other_rates.collect(),
+            assumed: assumed.map(|(at, _)| at).collect(),
             forwarding,
-            buffer: buffer(figures, rate, packets),
+            buffer: buffer(figures),
             packets,
             groups: groups(figures),
             mac_table: mac_table(figures),
@@ -143,27 +152,18 @@ fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwardi
     Some(Forwarding { cut_through, latency, per_octet_ns: slope })
 }
 
-/// Of what frames wait in at an output; nothing where they wait before it only.
-fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Option<Buffer> {
+/// Of what frames wait in at an output; nothing where they wait before it, or in both places.
+fn buffer(figures: &[Figure]) -> Option<Buffer> {
     let by = |name: &str| {
         let own = |f: &&Figure| f.text(Key::Estimator) == Some(name) && f.value.is_some();
         of(figures, Metric::Buffer).filter(|f| f.text(Key::Test) == Some("depth")).find(own)
     };
     let cell = of(figures, Metric::Cell).find_map(|figure| figure.value);
     let own = by("one-shot")?;
-    let mut size = own.value?;
-    let octets = own.number(Key::FrameSize)?;
-    let line = rate.line_rate(FrameSize::new(octets as u32).ok()?).0;
     if own.text(Key::Waits).is_some() {
-        let limit = packets?;
-        if (limit.rate as f64) < line {
-            return None;
-        }
-        // What waited before the device decided on it came to an output that was full, and went on
-        // at the line's part of the packet rate.
-        let before = limit.queue? as f64 * line / limit.rate as f64;
-        size -= before * own.number(Key::TakenByAFrame)?;
+        return None;
     }
+    let size = own.value?;
     let total = by("sharing");
     let alpha = of(figures, Metric::Alpha).find_map(|figure| figure.value);
     let at_least = own.text(Key::Bound) == Some("at least");
