@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use lab::{EmulatedSpec, LabDevice, LabSpec};
-use measure::{FrameMix, FrameSize, Nanos};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 use method::prove::Truth;
 use method::search::GoalName;
 use method::{ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
@@ -219,6 +219,9 @@ pub enum Question {
     Latency {
         /// Frame sizes in octets.
         sizes: Vec<u32>,
+        /// Requests a second; none: each after the answer to the last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        open_loop: Option<f64>,
     },
     /// The latency of both, compared.
     Compare {
@@ -343,15 +346,17 @@ impl Case {
             }
             Question::Fabric {} => asked(&Fabric { profile, ..Default::default() }, testbed),
             Question::Buffer {} => asked(&Depth { profile, ..Default::default() }, testbed),
-            Question::Latency { sizes } => self.latency(sizes, None, testbed),
+            Question::Latency { sizes, open_loop } => {
+                self.latency((sizes, *open_loop), None, testbed)
+            }
             // What a comparison is advised to have.
-            Question::Compare { sizes, .. } => self.latency(sizes, Some(10), testbed),
+            Question::Compare { sizes, .. } => self.latency((sizes, None), Some(10), testbed),
         }
     }
 
     fn latency(
         &self,
-        sizes: &[u32],
+        (sizes, open_loop): (&[u32], Option<f64>),
         blocks: Option<u32>,
         testbed: &Testbed,
     ) -> Result<StudySpec, Failure> {
@@ -363,6 +368,7 @@ impl Case {
             sizes: frame_sizes(sizes)?.into_iter().map(Given::new).collect(),
             duration: duration.map(Given::new),
             blocks: blocks.map(Given::new),
+            open_loop: open_loop.map(|rate| Given::new(FrameRate(rate))),
             ..Default::default()
         };
         asked(&request, testbed)

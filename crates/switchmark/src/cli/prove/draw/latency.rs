@@ -10,7 +10,7 @@ use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 
 /// In turn.
-pub const KINDS: [Kind; 3] = [Kind::LineRate, Kind::Stalls, Kind::SlowWay];
+pub const KINDS: [Kind; 4] = [Kind::LineRate, Kind::Stalls, Kind::SlowWay, Kind::PacketLimit];
 /// In turn, of two devices.
 pub const PAIRS: [Kind; 3] = [Kind::Alike, Kind::LittleSlower, Kind::MuchSlower];
 
@@ -18,6 +18,9 @@ pub const PAIRS: [Kind; 3] = [Kind::Alike, Kind::LittleSlower, Kind::MuchSlower]
 const PREAMBLE: f64 = 8.0;
 /// A histogram's buckets are so wide, and a nanosecond at least.
 const BUCKET: f64 = 0.005;
+
+/// Requests and answers above this share of a packet limit fill its queue, or nearly.
+const ROOM: f64 = 0.95;
 
 /// A device that only takes its time.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +66,11 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     let slow = Slow::drawn(chance);
     let size = chance.one(&[64, 512, 1518]);
     let way = slow.rate * chance.between(0.05, 0.9);
+    let limit = chance.by_decades(200.0, 50_000.0).round();
+    let queue = chance.whole(16, 2048);
+    // Request and answer both count.
+    let of_limit = chance.between(0.3, 1.5);
+    let open_loop = (kind == Kind::PacketLimit).then(|| (of_limit * limit / 2.0).round());
     let more = match kind {
         Kind::Stalls => {
             let often = chance.by_decades(0.1, 5.0);
@@ -75,6 +83,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
                  {{ ports = \"2\", uplink = \"{way}\" }}]\n"
             )
         }
+        Kind::PacketLimit => format!("pps_limit = {limit:.0}\npps_queue = {queue}\n"),
         _ => String::new(),
     };
     let mut added = slow.added_ns(size);
@@ -82,15 +91,22 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         // Stored and sent on twice more each way.
         added += 4.0 * (f64::from(size) + PREAMBLE) * 8e9 / way;
     }
+    if kind == Kind::PacketLimit {
+        // Each is decided on, one after the other.
+        added += 2.0 * 1e9 / limit;
+    }
+    // Below the limit a request and an answer may still come at the same time, each way.
+    let own = open_loop.map_or(0.0, |_| 2.0 * 1e9 / limit);
     let slack = (added * BUCKET).max(2.0);
     let truth = |protocol: Protocol| {
-        let known = Known::Number { low: added - slack, high: added + slack };
+        let known = Known::Number { low: added - slack, high: added + own + slack };
         Truth::new(Metric::RttAdded, Unit::Nanoseconds, known)
             .of_quantile(0.5)
             .at(Key::Protocol, protocol.as_str())
             .at(Key::FrameSize, u64::from(size))
+            .reachable(open_loop.is_none() || of_limit < ROOM)
     };
-    let question = Question::Latency { sizes: vec![size] };
+    let question = Question::Latency { sizes: vec![size], open_loop };
     let truths = vec![truth(Protocol::Icmp), truth(Protocol::Udp)];
     let profile = slow.profile(&kind.as_str().replace(' ', "-"), &more);
     Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths }
