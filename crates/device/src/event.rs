@@ -55,6 +55,8 @@ pub enum Cause {
     UplinkFull,
     /// More packets a second than a software device forwards.
     Overrun,
+    /// More than a policer lets pass.
+    Policed,
     /// Lost at random, as the profile has it.
     Random,
     /// It came from where it was to go.

@@ -22,7 +22,8 @@ use crate::Edge;
 pub use address::{PortAddress, host_mac, port_mac};
 pub use adjust::{Parameter, Unfit};
 pub use data::{
-    Broken, Buffer, Damaged, Device, Group, HostCable, Kind, Link, MacTable, Mode, PortAt, Stalls,
+    Broken, Buffer, Damaged, Device, Group, HostCable, Kind, Link, MacTable, Mode, Policer, PortAt,
+    Stalls,
 };
 
 /// Asks for another file's text by its name.

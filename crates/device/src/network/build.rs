@@ -11,7 +11,7 @@ use super::chance::{Chance, Damage};
 use super::mac_table::MacTable;
 use super::pace::Pace;
 use super::packets::{Fifo, NONE, NOWHERE, Packets};
-use super::parts::{Engine, Places, Port, PortGroup, Switchboard};
+use super::parts::{Engine, Places, Policer, Port, PortGroup, Switchboard};
 use super::paths::{End, Paths};
 use super::queue::{Role, Server};
 use super::router::Routes;
@@ -161,6 +161,7 @@ fn switchboards(
             table: MacTable::new(device.mac_table),
             routes: (device.kind == Kind::Router).then(|| planned_routes(profile)),
             chance: Chance::new(device, seed, number as u64),
+            policer: device.policer.map(Policer::new),
             engine: (device.pps_limit > 0).then(|| Engine {
                 each: Picos(1_000_000_000_000_u64.div_ceil(device.pps_limit)),
                 room: device.pps_queue,

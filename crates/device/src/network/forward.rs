@@ -69,6 +69,10 @@ impl Network {
             self.drop(handle, Cause::TooLong, out);
         } else if board.chance.loses() {
             self.drop(handle, Cause::Random, out);
+        } else if board.policer.as_mut().is_some_and(|policer| {
+            policer.refuses(self.now, self.packets[handle].frame.destination)
+        }) {
+            self.drop(handle, Cause::Policed, out);
         } else if board.engine.is_some() {
             self.queue_for_processing(device, handle, out);
         } else {

@@ -10,6 +10,7 @@ use super::chance::{Chance, Damage};
 use super::mac_table::MacTable;
 use super::packets::{Fifo, Handle};
 use super::router::Routes;
+use crate::{Mac, profile};
 
 /// Where each kind of thing waits in the schedule. What happens at one moment happens in this
 /// order, so a frame that leaves makes room for one that comes.
@@ -71,6 +72,7 @@ pub(super) struct Switchboard {
     /// Of a router.
     pub routes: Option<Routes>,
     pub chance: Chance,
+    pub policer: Option<Policer>,
     pub engine: Option<Engine>,
     pub groups: Vec<PortGroup>,
     /// Frames whose last bit is on its way to a host, the first to arrive first: all the cables of
@@ -85,6 +87,45 @@ pub(super) struct PortGroup {
     pub flooding: Vec<u16>,
     /// The server into the backplane; the one out of it follows. None without a limit.
     pub uplink: Option<usize>,
+}
+
+/// A token bucket that frames pass or are dropped at.
+#[derive(Debug)]
+pub(super) struct Policer {
+    /// Time in which a token comes.
+    each: Picos,
+    /// Time in which all of them do.
+    whole: Picos,
+    only_groups: bool,
+    /// When the bucket is full again.
+    full_at: Picos,
+}
+
+impl Policer {
+    pub(super) fn new(sheet: profile::Policer) -> Self {
+        let each = Picos(1_000_000_000_000_u64.div_ceil(sheet.pps));
+        let whole = Picos(each.0.saturating_mul(u64::from(sheet.burst)));
+        Self { each, whole, only_groups: sheet.only_groups, full_at: Picos::ZERO }
+    }
+
+    /// Takes a token for a frame, where there is one.
+    #[inline]
+    pub(super) fn refuses(&mut self, now: Picos, destination: Mac) -> bool {
+        if self.only_groups && !destination.is_group() {
+            return false;
+        }
+        let full_at = self.full_at.max(now) + self.each;
+        if full_at > now + self.whole {
+            return true;
+        }
+        self.full_at = full_at;
+        false
+    }
+
+    /// All tokens are there.
+    pub(super) fn fill(&mut self) {
+        self.full_at = Picos::ZERO;
+    }
 }
 
 /// A software device's processor: one packet at a time.

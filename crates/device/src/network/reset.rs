@@ -14,6 +14,9 @@ impl Network {
         for device in &mut self.devices {
             device.buffer.clear();
             device.table.clear();
+            if let Some(policer) = &mut device.policer {
+                policer.fill();
+            }
         }
         self.signals.clear();
         for place in 0..self.places.ingress + self.ports.len() {

@@ -35,6 +35,8 @@ pub struct Device {
     pub pps_limit: u64,
     /// How many packets wait for a software device's turn.
     pub pps_queue: u32,
+    /// What drops frames beyond a rate at once.
+    pub policer: Option<Policer>,
     /// Whether a congested port makes those who send to it pause (802.3x).
     pub pause: bool,
     /// The longest frame it takes, in octets with FCS.
@@ -127,6 +129,17 @@ pub struct MacTable {
     pub age: Nanos,
 }
 
+/// A token bucket that frames pass or are dropped at: a policer, or storm control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policer {
+    /// Frames a second.
+    pub pps: u64,
+    /// How many may come at once.
+    pub burst: u32,
+    /// Whether it counts broadcasts and groups alone.
+    pub only_groups: bool,
+}
+
 /// Times in which a device forwards nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stalls {
@@ -190,6 +203,7 @@ impl Device {
             mac_table: MacTable { entries: MAC_ENTRIES, learn_rate: 0, age: MAC_AGE },
             pps_limit: 0,
             pps_queue: PPS_QUEUE,
+            policer: None,
             pause: false,
             max_frame: MAX_FRAME,
             loss: 0.0,
@@ -234,6 +248,9 @@ impl Device {
             group.uplink = group.uplink.map(|rate| scaled_rate(rate, by));
         }
         self.pps_limit = scaled_count(self.pps_limit, by);
+        if let Some(policer) = &mut self.policer {
+            policer.pps = scaled_count(policer.pps, by);
+        }
         self.mac_table.learn_rate = scaled_count(self.mac_table.learn_rate, by);
         let reserved = (self.buffer.reserved.0 as f64 * by).round() as u64;
         let smallest = 2 * u64::from(self.max_frame.next_multiple_of(self.buffer.cell.max(1)));

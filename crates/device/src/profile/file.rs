@@ -27,6 +27,7 @@ pub(super) struct Sheet {
     pub link_delay: Option<Spanned<Nanos>>,
     pub pps_limit: Option<Spanned<u64>>,
     pub pps_queue: Option<Spanned<u32>>,
+    pub policer: Option<Spanned<Policer>>,
     pub pause: Option<Spanned<bool>>,
     pub max_frame: Option<Spanned<u32>>,
     pub loss: Option<Spanned<f64>>,
@@ -120,6 +121,20 @@ pub(super) struct Stalls {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct Policer {
+    pub pps: Spanned<u64>,
+    pub burst: Option<Spanned<u32>>,
+    pub only: Option<Policed>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Policed {
+    Broadcast,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Cable {
     pub a: Spanned<String>,
     pub b: Spanned<String>,
@@ -141,6 +156,7 @@ impl Sheet {
             ("link_delay", self.link_delay.as_ref().map(Spanned::span)),
             ("pps_limit", self.pps_limit.as_ref().map(Spanned::span)),
             ("pps_queue", self.pps_queue.as_ref().map(Spanned::span)),
+            ("policer", self.policer.as_ref().map(Spanned::span)),
             ("pause", self.pause.as_ref().map(Spanned::span)),
             ("max_frame", self.max_frame.as_ref().map(Spanned::span)),
             ("loss", self.loss.as_ref().map(Spanned::span)),

@@ -9,7 +9,7 @@ use measure::{ByteCount, Nanos, Rate, name};
 use toml::Spanned;
 
 use super::data::{
-    self, Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Stalls,
+    self, Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Policer, Stalls,
 };
 use super::{ProfileError, file, ranges};
 
@@ -61,6 +61,18 @@ pub(super) fn device(table: &file::Sheet, whole: &Range<usize>) -> Result<Device
     if let Some(queue) = &table.pps_queue {
         within(queue, &(1..=u32::MAX), "pps_queue")?;
         device.pps_queue = *queue.get_ref();
+    }
+    if let Some(policer) = &table.policer {
+        let sheet = policer.get_ref();
+        within(&sheet.pps, &(1..=u64::MAX), "a policer's rate")?;
+        if let Some(burst) = &sheet.burst {
+            within(burst, &(1..=u32::MAX), "a policer's burst")?;
+        }
+        device.policer = Some(Policer {
+            pps: *sheet.pps.get_ref(),
+            burst: sheet.burst.as_ref().map_or(1, |burst| *burst.get_ref()),
+            only_groups: matches!(sheet.only, Some(file::Policed::Broadcast)),
+        });
     }
     device.pause = table.pause.as_ref().is_some_and(|pause| *pause.get_ref());
     if let Some(loss) = &table.loss {

@@ -5,7 +5,7 @@
 
 use crate::rig::{mac, total};
 use device::profile::{
-    Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Stalls,
+    Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Policer, Stalls,
 };
 use device::{Cause, Edge, Event, Frame, Mac, Network, Profile};
 use measure::{ByteCount, Nanos, Picos, Rate};
@@ -37,6 +37,7 @@ prop_compose! {
         (delay, latency) in (0_u64..200_000, 0_u64..20_000),
         (cut_through, router, pause) in (any::<bool>(), prop::bool::weighted(0.2), any::<bool>()),
         pps_limit in prop::option::weighted(0.2, 10_000_u64..2_000_000),
+        policer in prop::option::weighted(0.2, (1_000_u64..2_000_000, 1_u32..100, any::<bool>())),
         loss in prop::option::weighted(0.3, 0.0..0.5_f64),
         cable in prop::option::weighted(0.3, (
             prop::option::of(prop::sample::select(vec![100_000_000_u64, 10_000_000_000])),
@@ -60,6 +61,7 @@ prop_compose! {
         device.mac_table = MacTable { entries, learn_rate, age: Nanos(age) };
         device.pps_limit = pps_limit.unwrap_or(0);
         device.pps_queue = 8;
+        device.policer = policer.map(|(pps, burst, only_groups)| Policer { pps, burst, only_groups });
         device.pause = pause;
         device.max_frame = 9100;
         device.loss = loss.unwrap_or(0.0);

@@ -4,7 +4,7 @@
 //! Owns scenes of a few frames each.
 
 use crate::rig::{Book, Load, assert_conserved, frame, run, total};
-use device::profile::{Device, Group, Kind, MacTable, Stalls};
+use device::profile::{Device, Group, Kind, MacTable, Policer, Stalls};
 use device::{Cause, Edge, Event, Mac, Network, PortAddress, Profile};
 use measure::{Nanos, Picos, Rate};
 
@@ -166,6 +166,22 @@ fn a_software_device_forwards_its_packets_a_second() {
     let got = book.delivered.len() as u64;
     assert!(got.abs_diff(80_000 + 257) <= 2, "{got}");
     assert!(book.dropped.iter().all(|(_, _, cause)| *cause == Cause::Overrun));
+}
+
+#[test]
+fn a_policer_lets_its_bucket_and_then_its_rate_pass_and_nothing_waits() {
+    let mut device = Device::plain("p", 2, GIGABIT);
+    device.policer = Some(Policer { pps: 100_000, burst: 5_000, only_groups: false });
+    // 200 ms of line rate at 64 octets.
+    let loads = [Load::new(0, 1, 64, 297_619, GIGABIT)];
+    let (_, book) = run(&Profile::of_device(device.clone()), &loads, 1);
+    let got = book.delivered.len() as u64;
+    assert!(got.abs_diff(5_000 + 20_000) <= 2, "{got}");
+    assert!(book.dropped.iter().all(|(_, _, cause)| *cause == Cause::Policed));
+    // Storm control has nothing against frames that are for one station.
+    device.policer = Some(Policer { pps: 100_000, burst: 5_000, only_groups: true });
+    let (_, book) = run(&Profile::of_device(device), &loads, 1);
+    assert!(book.dropped.is_empty());
 }
 
 #[test]

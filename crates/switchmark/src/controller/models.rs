@@ -118,6 +118,7 @@ fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
         ("queue_full", Cause::QueueFull),
         ("uplink_full", Cause::UplinkFull),
         ("packet_rate_exceeded", Cause::Overrun),
+        ("policed", Cause::Policed),
         ("random_loss", Cause::Random),
         ("same_port", Cause::SamePort),
         ("no_route", Cause::NoRoute),
