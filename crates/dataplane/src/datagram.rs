@@ -130,6 +130,9 @@ pub struct ReceiverReport {
     pub rejected: Rejected,
     /// From first to last accepted arrival, duplicates among them, by the kernel's stamps.
     pub receiving: Nanos,
+    /// From the last of them until the window closed; none where nothing came, or nobody stamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<Nanos>,
     /// Gaps between accepted arrivals, by the kernel's stamps.
     pub arrivals: Histogram,
     /// Dropped by the kernel at the input that counts: it had no room, or a UDP checksum was wrong.

@@ -89,6 +89,7 @@ pub fn one_way(load: Nanos, sent: u64, came: u64) -> DatagramsRecord {
         rejected: Rejected::default(),
         sending: load,
         receiving: load,
+        quiet: None,
         departures: Histogram::growing(),
         arrivals: Histogram::growing(),
         delays: None,

@@ -312,6 +312,7 @@ impl Load {
             rejected: Rejected::default(),
             sending: span(departing.first, departing.last),
             receiving: span(arriving.first.unwrap_or(arriving.last), arriving.last),
+            quiet: arriving.first.map(|_| span(arriving.last, arriving.closed)),
             departures: departing.gaps.histogram(),
             arrivals: arriving.gaps.histogram(),
             delays: arriving

@@ -244,6 +244,7 @@ impl DatagramsRecord {
             rejected: Rejected::default(),
             sending: Nanos::ZERO,
             receiving: Nanos::ZERO,
+            quiet: None,
             departures: Histogram::growing(),
             arrivals: Histogram::growing(),
             delays: None,
@@ -318,6 +319,10 @@ pub struct DatagramsRecord {
     pub sending: Nanos,
     /// From first to last arrival, at the receiver.
     pub receiving: Nanos,
+    /// From the last arrival until the receiver closed: in this time nothing came any more. None
+    /// where nothing came at all, and where nobody stamped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<Nanos>,
     /// Gaps between departures (by the sender's clock, one entry a frame; frames of one batch have
     /// gap 0).
     pub departures: Histogram,

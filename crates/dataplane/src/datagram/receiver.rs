@@ -92,7 +92,7 @@ impl Receiver {
             }
         }
         let drops = intake.close(&mut tally)?;
-        Ok(tally.report(self.backend.as_str(), self.reason, drops))
+        Ok(tally.report(self.backend.as_str(), self.reason, (window.closed, drops)))
     }
 }
 

@@ -164,8 +164,13 @@ impl Tally {
         self.delays = None;
     }
 
-    /// All that came, for an input that dropped `socket_drops` itself.
-    pub(super) fn report(self, backend: &str, reason: String, socket_drops: u64) -> ReceiverReport {
+    /// All that came until the window closed, for an input that dropped `socket_drops` itself.
+    pub(super) fn report(
+        self,
+        backend: &str,
+        reason: String,
+        (closed, socket_drops): (Nanos, u64),
+    ) -> ReceiverReport {
         ReceiverReport {
             backend: backend.to_owned(),
             backend_reason: reason,
@@ -174,6 +179,7 @@ impl Tally {
             conversations: if self.tells_apart { self.tracker.conversations() } else { Vec::new() },
             rejected: self.rejected,
             receiving: self.last.saturating_sub(self.first.unwrap_or(self.last)),
+            quiet: self.first.map(|_| closed.saturating_sub(self.last)),
             arrivals: self.arrivals,
             socket_drops,
         }

@@ -279,6 +279,7 @@ fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
         sending: sent.last.saturating_sub(sent.first.unwrap_or(sent.last)),
         // It does not tell when the first and the last came.
         receiving: Nanos::ZERO,
+        quiet: None,
         departures: sent.departures,
         arrivals: Histogram::new(),
         delays: None,
@@ -305,6 +306,7 @@ fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> 
         rejected: got.rejected,
         sending: elapsed,
         receiving: got.last.saturating_sub(got.first.unwrap_or(got.last)),
+        quiet: None,
         departures: Histogram::new(),
         arrivals: got.arrivals,
         delays: None,

@@ -119,7 +119,7 @@ impl Counter {
         clock::rest_until(window.closed, || halt.asked());
         self.attached.silence(self.place);
         thread::sleep(SETTLING);
-        self.report()
+        self.report(window.closed)
     }
 
     /// What the program does with a frame that comes from nowhere (`XDP_DROP` is 1, `XDP_PASS` 2).
@@ -128,11 +128,12 @@ impl Counter {
         super::bpf::run_once(&self.attached.program, frame)
     }
 
-    fn report(&self) -> Result<ReceiverReport, FlowError> {
+    fn report(&self, closed: Nanos) -> Result<ReceiverReport, FlowError> {
         let tally = Tally::read(&self.own.tallies).map_err(|e| {
             FlowError::kernel("read what was counted at", &self.attached.interface, e)
         })?;
         let flow = self.attached.flow(self.place);
+        let (first, last) = (Nanos(flow.first.load(Relaxed)), Nanos(flow.last.load(Relaxed)));
         let orders = self.orders();
         let in_order = orders.counts();
         let mut rejected = Rejected { malformed: tally.malformed, foreign: tally.foreign };
@@ -151,8 +152,8 @@ impl Counter {
             },
             conversations: self.conversations(&orders),
             rejected,
-            receiving: Nanos(flow.last.load(Relaxed))
-                .saturating_sub(Nanos(flow.first.load(Relaxed))),
+            receiving: last.saturating_sub(first),
+            quiet: (tally.unique > 0).then(|| closed.saturating_sub(last)),
             arrivals: buckets::histogram(&tally.arrivals),
             socket_drops: 0,
         })

@@ -28,10 +28,14 @@ const LEARNING_FRAMES: f64 = 6.0;
 /// A device that needs longer loses some of a load to them.
 const LONGEST_LEARNING: Nanos = Nanos::from_secs(10);
 
-/// How long a device as slow as a paced load works on the learning frames.
-fn for_learning(flows: &[Flow]) -> Nanos {
+/// How long a device as slow as a paced load works on the learning frames; before a burst, one of
+/// the rate that was found.
+fn for_learning(flows: &[Flow], found: Option<FrameRate>) -> Nanos {
     let paced = flows.iter().filter_map(|flow| match &flow.kind {
         FlowKind::Datagrams(Datagrams { schedule: Schedule::Paced(rate), .. }) => Some(rate.0),
+        FlowKind::Datagrams(Datagrams { schedule: Schedule::Burst(_), .. }) => {
+            found.map(|rate| rate.0)
+        }
         _ => None,
     });
     let slowest = paced.fold(f64::INFINITY, f64::min);
@@ -54,6 +58,13 @@ const LONGEST_RESIDUAL: Nanos = Nanos::from_secs(30);
 
 /// RFC 2544 §23.
 const RFC_RESIDUAL: Nanos = Nanos::from_secs(2);
+
+/// A device is empty only after a silence: of this and of two gaps. One that stands still for a
+/// moment is silent for less.
+const SILENCE: Nanos = Nanos::from_millis(25);
+
+/// But no more than such a part of the residual time.
+const SILENT_SHARE: u64 = 4;
 
 /// So many frames of a slow device may be on their way when the sender stops.
 const SLOW_FRAMES: f64 = 4.0;
@@ -80,8 +91,11 @@ pub(super) struct Session<'a> {
     /// For how long receivers stay open, where what waits takes longer to come out than the
     /// profile's.
     pub(super) residual: Nanos,
-    /// How long a flooded device takes to empty, where that is longer.
-    emptying: BTreeMap<Way, Nanos>,
+    /// How long a device takes to empty, where that is longer: after a flood or a burst (true),
+    /// which fill it, and after other loads, where it is the way that is long.
+    emptying: BTreeMap<(Way, bool), Nanos>,
+    /// Frames a second that ways were found to forward.
+    found: BTreeMap<Way, FrameRate>,
     /// How many times in a row nothing could be run on a way, with all its tries.
     failures: BTreeMap<Way, u32>,
     /// Where hosts' cables have to end from now on; empty: as the testbed has them.
@@ -185,8 +199,7 @@ impl Tried {
     /// receivers closed: frames were missing, and came until then. What comes later spoils the next
     /// trial: where an earlier one left frames behind (`holding`) they may be all that comes.
     fn emptied_after(&self, holding: bool) -> Option<Nanos> {
-        let Phases { load, residual, .. } = self.trial.phases;
-        let closed = (load + residual).as_secs_f64();
+        let residual = self.trial.phases.residual;
         // Nothing at all within a shortened residual time: it gets the RFC's two seconds.
         let nothing = self.measured().any(|flow| flow.sent > 0 && flow.received.unique == 0);
         if nothing && residual < RFC_RESIDUAL {
@@ -195,12 +208,22 @@ impl Tried {
         if holding && (nothing || self.came_beside_others()) && residual < LONGEST_RESIDUAL {
             return Some((residual * MORE_RESIDUAL).min(LONGEST_RESIDUAL));
         }
+        let longest = self.still_held()?;
+        let more = longest.clamp(residual * 3 / 2, residual * MORE_RESIDUAL);
+        (residual < LONGEST_RESIDUAL).then(|| more.min(LONGEST_RESIDUAL))
+    }
+
+    /// About how long what is missing still takes to come, where frames came until the receivers
+    /// closed: the device was not empty.
+    pub(super) fn still_held(&self) -> Option<Nanos> {
+        let Phases { load, residual, .. } = self.trial.phases;
         let waited = |flow: &DatagramsRecord| {
             let missing = flow.received.lost(flow.sent);
-            let gaps =
-                flow.received.unique.checked_sub(1).filter(|gaps| *gaps > 0 && missing > 0)?;
-            let gap = flow.receiving.as_secs_f64() / gaps as f64;
-            let until_closed = flow.receiving.as_secs_f64() + 2.0 * gap >= closed;
+            let gap = mean_gap(flow).filter(|_| missing > 0)?;
+            // Where nobody stamped the last arrival, the first is taken for one at the load's start.
+            let quiet = flow.quiet.unwrap_or((load + residual).saturating_sub(flow.receiving));
+            let until_closed = quiet.as_secs_f64() <= 2.0 * gap
+                || flow.quiet.is_some_and(|quiet| quiet < SILENCE.min(residual / SILENT_SHARE));
             // A device whose frames are further apart than the receivers wait may still have had
             // the last.
             let no_last = flow.received.highest.is_none_or(|highest| highest + 1 < flow.sent);
@@ -208,9 +231,7 @@ impl Tried {
             (until_closed || (no_last && slow))
                 .then(|| Nanos::from_secs_f64(1.25 * missing as f64 * gap))
         };
-        let longest = self.measured().filter_map(waited).max()?;
-        let more = longest.clamp(residual * 3 / 2, residual * MORE_RESIDUAL);
-        (residual < LONGEST_RESIDUAL).then(|| more.min(LONGEST_RESIDUAL))
+        self.measured().filter_map(waited).max()
     }
 
     /// Whether frames were missing while others than the trial's own came.
@@ -218,11 +239,6 @@ impl Tried {
         let record = &self.record;
         let others = || other_traffic(&self.trial, &record.flows, &record.ports, &record.hosts);
         self.measured().any(|flow| flow.received.lost(flow.sent) > 0) && !others().is_empty()
-    }
-
-    /// Whether it is a flood.
-    fn greedy(&self) -> bool {
-        self.trial.gate == Gate::Flood
     }
 
     /// The largest share by which the tester fell short, sending or receiving; zero where only a
@@ -258,6 +274,25 @@ impl Tried {
     }
 }
 
+/// Whether a trial fills whatever buffers there are: a flood or a burst.
+fn fills(trial: &Trial) -> bool {
+    let burst = |flow: &Flow| {
+        let FlowKind::Datagrams(asked) = &flow.kind else { return false };
+        flow.role == Role::Measured && matches!(asked.schedule, Schedule::Burst(_))
+    };
+    trial.gate == Gate::Flood || trial.flows.iter().any(burst)
+}
+
+/// Seconds between two arrivals; of a single one what has passed since. None where none came, or
+/// nobody stamped them.
+fn mean_gap(flow: &DatagramsRecord) -> Option<f64> {
+    match flow.received.unique {
+        0 => None,
+        1 => flow.quiet.map(Nanos::as_secs_f64),
+        frames => Some(flow.receiving.as_secs_f64() / (frames - 1) as f64),
+    }
+}
+
 fn is_datagrams(trial: &Trial, id: u16) -> bool {
     trial.flows.iter().any(|f| f.id == id && matches!(f.kind, FlowKind::Datagrams(_)))
 }
@@ -282,7 +317,7 @@ impl<'a> Session<'a> {
         (profile, tries): (Profile, u32),
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
-        let emptying = BTreeMap::new();
+        let (emptying, found) = (BTreeMap::new(), BTreeMap::new());
         let (residual, cabling, offloads) = (Nanos::ZERO, Vec::new(), Offloads::Off);
         Self {
             ways,
@@ -293,10 +328,18 @@ impl<'a> Session<'a> {
             given_up: false,
             residual,
             emptying,
+            found,
             failures,
             cabling,
             offloads,
         }
+    }
+
+    /// A way forwards so many frames a second: a burst waits until it is through with what taught
+    /// it addresses.
+    pub(super) fn remember_rate(&mut self, way: Way, rate: FrameRate) {
+        let slowest = self.found.entry(way).or_insert(rate);
+        slowest.0 = slowest.0.min(rate.0);
     }
 
     /// Whether the testbed can reset the way's device.
@@ -363,12 +406,9 @@ impl<'a> Session<'a> {
         let way = ask.way;
         let mut phases = self.profile.phases(ask.duration);
         phases.residual = phases.residual.max(self.residual);
-        phases.learned = phases.learned.max(for_learning(&ask.flows));
-        if ask.gate == Gate::Flood {
-            let emptying = self.emptying.get(&way).copied().unwrap_or(Nanos::ZERO);
-            phases.residual = phases.residual.max(emptying);
-        }
-        let trial = Trial {
+        let found = self.found.get(&way).copied();
+        phases.learned = phases.learned.max(for_learning(&ask.flows, found));
+        let mut trial = Trial {
             label: ask.label,
             path: self.ways.path(way),
             subject: self.ways.subject(way).cloned(),
@@ -385,6 +425,8 @@ impl<'a> Session<'a> {
                 joined: self.ways.joined(way),
             },
         };
+        let emptying = self.emptying.get(&(way, fills(&trial))).copied().unwrap_or(Nanos::ZERO);
+        trial.phases.residual = trial.phases.residual.max(emptying);
         let varied = trial.subject.as_ref().is_some_and(|subject| subject.variant.is_some());
         let failures = self.failures.get(&way).copied().unwrap_or(0);
         if varied && failures >= MOST_FAILURES {
@@ -407,12 +449,12 @@ impl<'a> Session<'a> {
             let tried = Tried { trial: trial.clone(), record, tries };
             if waits < MOST_WAITS
                 && let Some(longer) =
-                    tried.emptied_after(waits > 0 || self.emptying.contains_key(&way))
+                    tried.emptied_after(waits > 0 || self.emptying.contains_key(&(way, true)))
             {
                 trial.phases.residual = longer;
-                if tried.greedy() {
-                    self.emptying.insert(way, longer);
-                }
+                let full = fills(&trial);
+                let next = if full { longer } else { longer.min(RFC_RESIDUAL) };
+                self.emptying.insert((way, full), next);
                 waits += 1;
                 trial.attempt += 1;
                 continue;

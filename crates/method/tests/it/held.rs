@@ -58,6 +58,64 @@ impl Script for Keeping {
     }
 }
 
+/// A model whose hosts are far away: what comes, comes so many seconds after it left.
+struct FarAway {
+    model: Model,
+    away: f64,
+}
+
+impl Script for FarAway {
+    fn answer(&mut self, number: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let mut record = self.model.answer(number, trial)?;
+        let open = (trial.phases.load + trial.phases.residual).as_secs_f64() - self.away;
+        for flow in &mut record.flows {
+            let FlowRecord::Datagrams(seen) = flow else { continue };
+            let all = seen.receiving.as_secs_f64();
+            let share = if all > 0.0 { (open / all).clamp(0.0, 1.0) } else { 1.0 };
+            seen.received.unique = (seen.received.unique as f64 * share).floor() as u64;
+            seen.received.highest = seen.received.unique.checked_sub(1);
+            seen.receiving = Nanos::from_secs_f64(all * share);
+            let quiet = Nanos::from_secs_f64((open - all).max(0.0));
+            seen.quiet = (seen.received.unique > 0).then_some(quiet);
+        }
+        if !matches!(record.outcome, Outcome::Failed { .. }) {
+            record.outcome = judge(trial, &record.flows, &record.ports, &record.hosts);
+        }
+        Ok(record)
+    }
+}
+
+/// The first arrives long after the load's start, so that the time from the first to the last says
+/// nothing of when receivers closed.
+#[test]
+fn frames_on_a_long_path_are_waited_for() {
+    for away in [0.12, 0.15, 0.3, 1.2] {
+        let mut model = Model::new();
+        model.tester = 20_000.0;
+        (model.device.capacity, model.device.buffer) = (5_000.0, 500.0);
+        let mut testbed = Scripted::new(topology(true, true), FarAway { model, away });
+        let spec = ForwardingSpec {
+            frames: vec![FrameSize::MIN.into()],
+            tests: vec![ForwardingTest::Flood],
+            ..ForwardingSpec::quick()
+        };
+        let spec = StudySpec::Forwarding(spec);
+        let figures = spec.run(&mut testbed, 7).expect("the model never dies");
+        let received = |path: &str| {
+            let is = |f: &&Figure| {
+                f.metric == Metric::Received
+                    && f.unit == Unit::FramesPerSecond
+                    && f.text(Key::Path) == Some(path)
+            };
+            figures.iter().find(is).and_then(|figure| figure.value).expect("a rate")
+        };
+        for (path, rate) in [("device", 5_000.0), ("bypass", 20_000.0)] {
+            let found = received(path);
+            assert!((found / rate - 1.0).abs() < 0.01, "{away} s, {path}: {found}");
+        }
+    }
+}
+
 #[test]
 fn a_queue_that_outlasts_a_trial_is_waited_for() {
     let mut testbed = Scripted::new(topology(true, true), Keeping::new());

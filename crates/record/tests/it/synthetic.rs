@@ -236,6 +236,7 @@ pub fn datagram_record(
         rejected: Rejected { malformed: 0, foreign: 3 },
         sending: trial.phases.load,
         receiving: trial.phases.load,
+        quiet: None,
         departures: rtt(1e9 / rate.0, 500, chance),
         arrivals: rtt(1e9 / rate.0, 500, chance),
         longest_burst: 4,

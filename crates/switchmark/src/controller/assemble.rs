@@ -125,6 +125,7 @@ fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord 
         rejected: receiver.rejected,
         sending: sender.sending,
         receiving: receiver.receiving,
+        quiet: receiver.quiet,
         departures: sender.departures,
         arrivals: receiver.arrivals,
         longest_burst: sender.longest_burst,
@@ -267,6 +268,7 @@ mod tests {
             received: SequenceCounts { unique: 10, ..SequenceCounts::default() },
             rejected: Rejected::default(),
             receiving: Nanos(99),
+            quiet: None,
             arrivals: Histogram::growing(),
             socket_drops: 1,
         })

@@ -81,6 +81,7 @@ pub fn stand_in(flows: &[Flow], topology: &Topology, sides: &mut Sides) {
             conversations: Vec::new(),
             rejected: Rejected::default(),
             receiving: Nanos::ZERO,
+            quiet: None,
             arrivals: Histogram::growing(),
             socket_drops: 0,
         };

@@ -131,6 +131,7 @@ fn add(whole: &mut DatagramsRecord, part: &DatagramsRecord) {
     // The longer of the two: a rate over it is never more than was really kept up.
     whole.sending = whole.sending.max(part.sending);
     whole.receiving = whole.receiving.max(part.receiving);
+    whole.quiet = [whole.quiet, part.quiet].into_iter().flatten().min();
     whole.departures.merge(&part.departures);
     whole.arrivals.merge(&part.arrivals);
     match (&mut whole.delays, &part.delays) {

@@ -175,7 +175,8 @@ fn still_coming(trial: &Trial, flows: &Seen<'_>) -> bool {
     let phases = trial.phases;
     let open = (phases.load + phases.residual).saturating_sub(NEARLY);
     let near = |seen: &DatagramsRecord| {
-        seen.receiving >= open || seen.overran > phases.residual.saturating_sub(NEARLY)
+        seen.quiet.map_or(seen.receiving >= open, |quiet| quiet <= NEARLY)
+            || seen.overran > phases.residual.saturating_sub(NEARLY)
     };
     flows.iter().any(|(_, seen)| near(seen))
 }

@@ -39,6 +39,7 @@ fn frames(sent: u64, came: u64) -> FlowRecord {
         rejected: Rejected::default(),
         sending: Nanos::from_millis(200),
         receiving: Nanos::from_millis(200),
+        quiet: None,
         departures: Histogram::growing(),
         arrivals: Histogram::growing(),
         longest_burst: 1,
