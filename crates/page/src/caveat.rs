@@ -108,7 +108,7 @@ caveats! {
     LoadHeldBack "load-held-back" "The load was held back, by a rate, by pauses or by the host between two operations: the figure is what was asked for or managed, and no limit of the path.";
     CoarseTimes "coarse-times" "The tool prints times in coarse steps, and the figure is as coarse; a time that it prints as zero is told as a bound.";
     FloodsNotSeen "floods-not-seen" "Frames to unknown stations were not seen flooded at the monitoring port: a full table would look like one with room. Make that port promiscuous.";
-    LearningConfounded "learning-confounded" "How many stations were known depends on how fast they spoke: the table's size and its learning rate can't be told apart.";
+    LearningConfounded "learning-confounded" "How many stations were known depends on how fast they spoke: the table's size, its learning rate and what the device forwards at all can't be told apart.";
     TableNotShown "table-not-shown" "Frames to stations were lost, or flooded, in a way that a full address table does not explain. Look for what else loses frames.";
     LackOfFit "lack-of-fit" "What was measured contradicts the model by more than repetitions explain: the interval is widened by it, and the figure is not the device's.";
     Confounded "confounded" "What was measured can't tell the model's parameters apart: each is known only as its interval. More outputs overfilled at once narrow it.";

@@ -89,7 +89,9 @@ pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     }
     let (rate, low, high) = found.rate;
     row.verdict = rig.sight(high.is_some());
-    if high.is_none() {
+    if found.by_forwarding {
+        row.caveats.insert(Caveat::LearningConfounded);
+    } else if high.is_none() {
         row.caveats.insert(Caveat::SearchCeiling);
     }
     let mut figure = row.single(metric, unit, Some(rate));

@@ -24,6 +24,9 @@ const MOST_QUEUED: f64 = 0.25;
 /// A queue of so many would not show where no rate was too high.
 const UNSEEN_QUEUE: f64 = 64.0;
 
+/// Of the control's frames more than this share are not lost by chance.
+const MOST_OF_KNOWN: f64 = 0.002;
+
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LearningRate {
@@ -33,6 +36,9 @@ pub(super) struct LearningRate {
     pub(super) rate: (f64, f64, Option<f64>),
     /// How many are taken in at once on top.
     pub(super) queue: Option<f64>,
+    /// Frames that teach nothing are not forwarded any faster: the limit may be the device's at
+    /// forwarding, and only bounds it at learning.
+    pub(super) by_forwarding: bool,
 }
 
 /// The rate, or why there is none.
@@ -72,8 +78,18 @@ pub(super) fn find(
     let all = stations as f64;
     let Some(fails) = found.fails else {
         let least = holds as f64 * (1.0 - UNSEEN_QUEUE / all);
-        return Ok(Ok(LearningRate { stations, rate: (least, least, None), queue: None }));
+        return Ok(Ok(LearningRate {
+            stations,
+            rate: (least, least, None),
+            queue: None,
+            by_forwarding: false,
+        }));
     };
+    // The control: as many frames as fast, of one address that is known.
+    let Some(lost) = trials.lost_of_known(stations, fails)? else {
+        return Ok(Err(Caveat::NoValidTrial));
+    };
+    let by_forwarding = lost as f64 > allowed.min(MOST_OF_KNOWN * all);
     let Some((queue, error)) = queue(trials, stations, (2 * fails).min(most.max(fails)))? else {
         return Ok(Err(Caveat::NoValidTrial));
     };
@@ -81,8 +97,10 @@ pub(super) fn find(
         return Ok(Err(Caveat::LearningConfounded));
     }
     let less = |queue: f64| holds as f64 * (1.0 - queue.max(0.0) / all);
-    let rate = (less(queue), less(queue + error + allowed), Some(fails as f64));
-    Ok(Ok(LearningRate { stations, rate, queue: Some(queue.max(0.0)) }))
+    let (least, queued) = (less(queue + error + allowed), queue.max(0.0));
+    let rate =
+        if by_forwarding { (least, least, None) } else { (less(queue), least, Some(fails as f64)) };
+    Ok(Ok(LearningRate { stations, rate, queue: Some(queued), by_forwarding }))
 }
 
 /// The most stations that the table holds, where they speak as slowly as there is time for.

@@ -135,6 +135,21 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         }
     }
 
+    /// Frames lost of so many at a rate from one known address; none where no trial could be used.
+    pub(super) fn lost_of_known(&mut self, frames: u64, rate: u64) -> Result<Option<u64>> {
+        let schedule = Schedule::Paced(FrameRate(rate as f64));
+        let flow = self.rig.stream((LEARNS, TESTS), FrameSize::MIN, schedule);
+        self.made += 1;
+        let tried = self.rig.offer(Offer {
+            label: format!("{} {frames} known frames at {rate}/s", self.test.as_str()),
+            flows: vec![flow],
+            duration: Nanos::from_secs_f64(frames as f64 / rate as f64),
+            gate: Gate::Strict,
+        })?;
+        let lost = tried.measured().map(|flow| flow.received.lost(flow.sent)).next();
+        Ok(lost.filter(|_| tried.valid().is_some()))
+    }
+
     fn once(&mut self, stations: u32, speech: Speech) -> Result<Shown> {
         let Speech { rate, rounds } = speech;
         let (size, to_send) = (FrameSize::MIN, FRAMES_TO_EACH * u64::from(stations));
