@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measure::FrameRate;
 
+use super::sustained::backlog;
 use crate::books;
 use crate::study::{Row, Tried};
 use page::{Figure, Metric, Unit};
@@ -14,6 +15,9 @@ use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
 use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
 use trial::topology::PortRef;
 use trial::validity::tester_losses;
+
+/// A queue that holds less than this share of a load's frames is no loss to it.
+const NOTED: f64 = 0.005;
 
 /// What a valid trial's measured flows did. Never empty.
 pub(super) type Seen<'a> = Vec<&'a DatagramsRecord>;
@@ -30,24 +34,48 @@ pub(super) fn seen(tried: &Tried) -> Option<Seen<'_>> {
 pub(super) struct Count {
     pub(super) sent: u64,
     pub(super) lost: u64,
+    /// Frames that came only after the load, because less came out of the path than went in.
+    pub(super) queued: f64,
     /// Frames a second that left, and that arrived.
     pub(super) offered: f64,
     pub(super) received: f64,
+    /// The longest time from a flow's first arrival to its last, in seconds.
+    pub(super) span: f64,
 }
 
 impl Count {
     /// Sums over flows.
     pub(super) fn of<'a>(flows: impl IntoIterator<Item = &'a DatagramsRecord>) -> Self {
-        flows.into_iter().fold(Self::default(), |sum, flow| Self {
+        let flows: Vec<&DatagramsRecord> = flows.into_iter().collect();
+        let none = Self { queued: backlog(&flows, NOTED), ..Self::default() };
+        flows.into_iter().fold(none, |sum, flow| Self {
             sent: sum.sent + flow.sent,
             lost: sum.lost + flow.received.lost(flow.sent),
             offered: sum.offered + flow.sending_rate().0,
             received: sum.received + flow.receiving_rate().0,
+            span: sum.span.max(flow.counted_over().as_secs_f64()),
+            ..sum
         })
     }
 
+    /// The share that never came.
     pub(super) fn loss_ratio(&self) -> f64 {
         self.lost as f64 / self.sent.max(1) as f64
+    }
+
+    /// The share that the path did not bring through in the time of the load: what a queue took in
+    /// is lost to a load that goes on (RFC 1242 §3.6: under steady state).
+    pub(super) fn short_ratio(&self) -> f64 {
+        ((self.lost as f64 + self.queued) / self.sent.max(1) as f64).min(1.0)
+    }
+
+    /// Without so many frames that a token bucket gave at first.
+    pub(super) fn without_bucket(self, frames: f64) -> Self {
+        if self.span <= 0.0 {
+            return self;
+        }
+        let received = (self.received - frames / self.span).max(0.0);
+        Self { received, queued: self.queued + frames, ..self }
     }
 
     /// Offered load, forwarding rate and loss; without values where nothing was counted.
@@ -56,7 +84,7 @@ impl Count {
         vec![
             row.single(Metric::Offered, Unit::FramesPerSecond, of(|count| count.offered)),
             row.single(Metric::Received, Unit::FramesPerSecond, of(|count| count.received)),
-            row.single(Metric::LossRatio, Unit::Ratio, of(Self::loss_ratio)),
+            row.single(Metric::LossRatio, Unit::Ratio, of(Self::short_ratio)),
         ]
     }
 }
@@ -188,6 +216,20 @@ mod tests {
         let trial = Trial::quick("flood", flows, LOAD, Gate::Flood);
         let record = scripted::judged(&trial, of_flows.iter().map(seen).collect());
         Tried::at_once(trial, record)
+    }
+
+    /// 10,000 frames in a second, all of which came, in two: half of them had queued.
+    #[test]
+    fn what_a_queue_took_in_is_lost_to_a_load_that_goes_on() {
+        let queued =
+            DatagramsRecord { receiving: LOAD * 2, ..scripted::one_way(LOAD, 10_000, 10_000) };
+        let count = Count::of([&queued]);
+        assert_eq!((count.lost, count.loss_ratio()), (0, 0.0));
+        assert!((count.short_ratio() - 0.5).abs() < 1e-9, "{count:?}");
+        // Of a rate of 5,000/s a bucket of 1,000 frames gave 500.
+        let steady = count.without_bucket(1_000.0);
+        assert!((steady.received - 4_499.5).abs() < 1.0, "{steady:?}");
+        assert!((steady.short_ratio() - 0.6).abs() < 1e-9, "{steady:?}");
     }
 
     #[test]

@@ -31,6 +31,9 @@ const NEAR: f64 = 1.6;
 /// Of a load's frames, what a bucket may give.
 const BUCKET_SHARE: f64 = 0.005;
 
+/// And what makes it worth a word.
+const NOTED_BUCKET: f64 = 0.01;
+
 /// A trial for the sake of its length is no longer than twice this, or twice the others.
 const LONGEST_AGAIN: Nanos = Nanos::from_secs(4);
 
@@ -164,7 +167,7 @@ fn stretched(flows: &[&DatagramsRecord]) -> f64 {
 /// single late frames explain them. Of many flows that take turns in one queue each comes a turn
 /// sooner or later by chance, which their mean does not: it has to be beyond what they differ by,
 /// or one flow's own backlog beyond a turn.
-fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
+pub(super) fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
     let edge = |flow: &DatagramsRecord| flow.sending_rate().0 * EDGE.as_secs_f64();
     let noted = |flow: &DatagramsRecord| width * flow.sent as f64 + edge(flow);
     let many = flows.len() > 1;
@@ -189,6 +192,17 @@ fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
 fn late_frames(flow: &DatagramsRecord) -> f64 {
     let (sending, receiving) = (flow.sending.as_secs_f64(), flow.receiving.as_secs_f64());
     if receiving > 0.0 { flow.received.unique as f64 * (1.0 - sending / receiving) } else { 0.0 }
+}
+
+/// What a saturated path's token bucket is, of one sending port.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    /// Frames a second without it.
+    rate: f64,
+    /// Frames that it gives at first.
+    frames: f64,
+    /// Whether that is more than trials differ by.
+    is_notable: bool,
 }
 
 /// All valid trials of one way and frame size.
@@ -251,9 +265,14 @@ impl Deliveries {
         self.0.iter().map(|one| self.without_bucket(one)).max_by(f64::total_cmp)
     }
 
+    /// Frames that a bucket gave at first, where they are a share of a rate: of one sending port.
+    pub(super) fn notable_bucket(&self) -> Option<f64> {
+        self.bucket().filter(|bucket| bucket.is_notable).map(|bucket| bucket.frames)
+    }
+
     /// For how long a load has to last so that what a bucket gives is a small share of it.
     pub(super) fn long_enough_for_a_rate(&self) -> Nanos {
-        let seconds = self.bucket().map_or(0.0, |(rate, frames)| frames / rate / BUCKET_SHARE);
+        let seconds = self.bucket().map_or(0.0, |one| one.frames / one.rate / BUCKET_SHARE);
         Nanos::from_secs_f64(seconds).min(LONGEST_AGAIN)
     }
 
@@ -278,18 +297,24 @@ impl Deliveries {
         (lossless && self.bucket().is_none()).then(|| longer(longest))
     }
 
-    /// Rate and bucket of the saturated path, frames a second and frames.
-    fn bucket(&self) -> Option<(f64, f64)> {
+    /// Rate and bucket of the saturated path. One that is worth a word is taken for as large as any
+    /// trial found it: it is fuller after a lesser load, or a longer rest.
+    fn bucket(&self) -> Option<Bucket> {
         let saturated: Vec<&Delivery> = self.0.iter().filter(|one| one.saturated()).collect();
         let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
         let near: Vec<&Delivery> =
             saturated.iter().copied().filter(|one| one.offered <= NEAR * lowest).collect();
-        two_lengths(&near).or_else(|| two_lengths(&saturated))
+        let (rate, frames) = two_lengths(&near).or_else(|| two_lengths(&saturated))?;
+        let given = |one: &&Delivery| one.came - rate * one.span;
+        let most = near.iter().map(given).fold(frames, f64::max);
+        let shortest = near.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
+        let is_notable = frames > NOTED_BUCKET * shortest;
+        Some(Bucket { rate, frames: if is_notable { most } else { frames }, is_notable })
     }
 
     /// A trial's forwarding rate less what a bucket gave.
     fn without_bucket(&self, one: &Delivery) -> f64 {
-        let frames = self.bucket().map_or(0.0, |(_, frames)| frames);
+        let frames = self.bucket().map_or(0.0, |bucket| bucket.frames);
         (one.out - frames / one.span.max(one.duration.as_secs_f64())).max(0.0)
     }
 
@@ -317,7 +342,7 @@ impl Deliveries {
             let forwarded = self.without_bucket(one) / (1.0 - goal.loss_ratio);
             forwarded.min(lower)
         });
-        let swallowed = self.queue() + self.bucket().map_or(0.0, |(_, frames)| frames);
+        let swallowed = self.queue() + self.bucket().map_or(0.0, |bucket| bucket.frames);
         let notable = passed.is_some_and(|one| swallowed > goal.width * one.sent as f64);
         let by_loss = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
         Bracket {
@@ -403,7 +428,7 @@ fn poisson_at_most(events: u64, mean: f64) -> f64 {
 }
 
 /// Of another length than the longest so far.
-fn longer(longest: Nanos) -> Nanos {
+pub(super) fn longer(longest: Nanos) -> Nanos {
     (longest * 4).min(longest.max(LONGEST_AGAIN) * 2)
 }
 

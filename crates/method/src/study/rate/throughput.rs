@@ -441,7 +441,10 @@ fn tell_rate_from_bucket(
     if !terms.common() {
         return attempt_load(offer, terms, (Attempt { rate, duration }, 0.0), searched).map(drop);
     }
-    let tried = offer(saturation(Schedule::Paced(rate), duration))?;
+    // At the tester's highest rate a paced load is hardest to keep.
+    let most = floods.most().is_some_and(|most| rate.0 >= most.0);
+    let schedule = if most { Schedule::Greedy } else { Schedule::Paced(rate) };
+    let tried = offer(saturation(schedule, duration))?;
     searched.deliveries.extend(delivery(&tried, duration, terms).into_iter().collect());
     Ok(())
 }

@@ -3,7 +3,7 @@
 //!
 //! Owns when the test says anything at all: only where the throughput is below what the media
 //! carries, because else no burst ever fills a buffer. Never takes what the tester dropped for the
-//! device's.
+//! device's, nor a token bucket, at which no frame waits, for a buffer.
 
 use measure::{FrameRate, Nanos};
 
@@ -14,6 +14,8 @@ use crate::search::{Answer, Largest, Within, largest};
 use crate::study::rows::Row;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::record::DatagramsRecord;
+use trial::validity::EDGE;
 use trial::{Result, Schedule, TestbedError};
 
 const TEST: ForwardingTest = ForwardingTest::BackToBack;
@@ -27,6 +29,9 @@ const BYPASS_HEADROOM: f64 = 2.0;
 
 /// A tester within this share of the link's rate sends at minimum gap.
 const AT_LINK_RATE: f64 = 0.99;
+
+/// Frames of which less than this share of those waited that would in a buffer waited in none.
+const WAITED: f64 = 0.5;
 
 /// What stands for the media's highest frame rate.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +63,8 @@ impl Media {
 struct Searched {
     /// Of each search that came to an end.
     longest: Vec<Largest>,
+    /// The longest burst that passed, and its frames that waited, where that was stamped.
+    waited: Option<(u64, f64)>,
     trials: u64,
     notes: Notes,
 }
@@ -73,6 +80,25 @@ impl Searched {
             low: lengths.iter().copied().min_by(f64::total_cmp),
             high: most.filter(|_| failed).map(|most| (most + 1.0) * (1.0 + precision)),
         }
+    }
+
+    /// Takes in a burst that passed whole.
+    fn passed(&mut self, frames: u64, flows: &[&DatagramsRecord]) {
+        let stamped = flows.iter().all(|flow| flow.at_device.is_none());
+        if stamped && self.waited.is_none_or(|(longest, _)| frames > longest) {
+            let waited = flows.iter().map(|flow| flow.queued()).sum::<f64>() / flows.len() as f64;
+            self.waited = Some((frames, waited));
+        }
+    }
+
+    /// Whether a burst passed for which a buffer would have made many frames wait, and none did: a
+    /// token bucket let it pass.
+    fn is_by_bucket(&self, found: Found, media: Media) -> bool {
+        self.waited.is_some_and(|(frames, waited)| {
+            let frames = frames as f64;
+            let in_buffer = frames * (1.0 - found.rate / media.rate.0);
+            in_buffer / found.rate > EDGE.as_secs_f64() && waited < WAITED * in_buffer
+        })
     }
 
     fn lengths(&self) -> Vec<f64> {
@@ -120,7 +146,13 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<
             searched.trials += 1;
             searched.notes.hear(&tried);
             Ok::<_, TestbedError>(match seen(&tried) {
-                Some(flows) => Answer::from(lost(&flows) == 0),
+                Some(flows) if lost(&flows) == 0 => {
+                    searched.passed(frames, &flows);
+                    Answer::Holds
+                }
+                // Longer than anybody waits: what is still held is not lost.
+                Some(_) if tried.still_held().is_some() => Answer::BeyondTester,
+                Some(_) => Answer::Fails,
                 None if tried.beyond_tester() => Answer::BeyondTester,
                 None => Answer::Unknown,
             })
@@ -160,8 +192,14 @@ fn of_searches(
     );
     row.verdict = rig.session.ways.judge(cell.way, &Evidence::Rate(evidence));
     row.set(Key::MediaRate, media.rate.0);
+    let by_bucket = cell == subject && own.is_by_bucket(found, media);
+    if by_bucket {
+        // How full it is depends on what came before.
+        row.caveats.insert(Caveat::Buffered);
+        row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
+    }
     let burst = spread(&row, Metric::BackToBack, Unit::Count, &lengths);
-    if cell != subject {
+    if cell != subject || by_bucket {
         return vec![burst];
     }
     // RFC 9004 §6: frames leave the buffer at the throughput while the burst fills it.

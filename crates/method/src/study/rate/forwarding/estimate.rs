@@ -6,7 +6,7 @@
 
 use measure::{FrameRate, Rate};
 
-use super::super::sustained::PACING_MARGIN;
+use super::super::sustained::{PACING_MARGIN, longer};
 use super::super::throughput::Terms;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
@@ -107,6 +107,8 @@ impl ForwardingSpec {
         let searches = self.wants(ForwardingTest::Throughput);
         if self.wants(ForwardingTest::Flood) {
             each += self.profile.trial(self.duration) * (u64::from(self.blocks) * ways.all);
+            // Looking for a bucket.
+            each += self.profile.trial(longer(self.duration)) * ways.subjects;
         } else if searches {
             each += self.profile.trial(self.duration) * ways.all;
         } else if self.wants(ForwardingTest::LossCurve) && self.link_rate.is_none() {

@@ -1,13 +1,16 @@
 //! As fast as the tester can: the forwarding rate at maximum offered load (RFC 2285 §3.6.2, FRMOL),
 //! over blocks with all subjects and direct cables in random order.
 //!
-//! Never invalid for the tester's own loss, which is the point of a flood; it is a caveat.
+//! Owns the length of a flood: a second, longer one tells a rate from what a token bucket gives at
+//! first, and where that is notable every block has both. Never invalid for the tester's own loss,
+//! which is the point of a flood; it is a caveat.
 
 use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-use super::super::counts::{lost, lost_on_path, paused, sent};
+use super::super::counts::{lost, lost_on_path, paused, seen, sent};
+use super::super::sustained::{backlog, longer};
 use super::ForwardingTest;
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use crate::study::{Row, Tried};
@@ -22,6 +25,19 @@ const TEST: ForwardingTest = ForwardingTest::Flood;
 /// Fewer frames than this tell no rate: the first and the last are too much of it.
 const FEW_FRAMES: f64 = 200.0;
 
+/// A bucket that gives a larger share of a flood's frames is told from the rate in every block; a
+/// smaller one lowers the interval's lower end.
+const NOTED_BUCKET: f64 = 0.03;
+
+/// A longer flood lasts at least so many times as long.
+const LONGER: f64 = 1.5;
+
+/// The further floods that tell a bucket from a rate.
+const SATURATION: &str = "saturation";
+
+/// So often a flood that a bucket let pass whole is made longer.
+const MOST_LONGER: u32 = 3;
+
 /// No flood is made longer than this for its number of frames.
 const LONGEST_FLOOD: Nanos = Nanos::from_secs(5);
 
@@ -34,6 +50,10 @@ struct Side {
     /// The share of what was received that the tester itself dropped besides, block by block.
     own_drops: Vec<f64>,
     frames: u64,
+    /// Frames that a bucket gave at first, of each block where it is told from the rate.
+    buckets: Vec<f64>,
+    /// What a bucket too small to be told from the rate may have given, as a share of it.
+    unseen: f64,
     notes: Notes,
 }
 
@@ -46,6 +66,9 @@ struct Sample {
     received: f64,
     /// What one frame of each flow adds to `received`.
     frame: f64,
+    /// Frames after each flow's first that came, and the longest time in which, in seconds.
+    came: f64,
+    span: f64,
     /// What may be others' of it, in whose place the load's were lost.
     open: f64,
     lost: f64,
@@ -58,12 +81,30 @@ struct Sample {
 type Value = fn(&Sample) -> f64;
 
 impl Sample {
-    /// The sums over the flows; the lost share of all their frames.
-    fn of(block: u32, flows: &[&DatagramsRecord]) -> Self {
+    /// The sums over the flows; of all their frames the share that the path did not bring through
+    /// in the time of the load. `width` is what a backlog has to exceed.
+    fn of(block: u32, flows: &[&DatagramsRecord], width: f64) -> Self {
         let none = Self { block, ..Self::default() };
         let mut all = flows.iter().fold(none, |sum, flow| sum.plus(flow));
-        all.loss_ratio = lost(flows) as f64 / sent(flows).max(1) as f64;
+        let (lost, queued) = (lost(flows) as f64, backlog(flows, width));
+        all.loss_ratio = ((lost + queued) / sent(flows).max(1) as f64).min(1.0);
+        if lost + queued > 0.0 {
+            all.lost = all.loss_ratio * all.sent;
+        }
         all
+    }
+
+    /// Of a longer flood beside a shorter one: what came in between, without what a bucket gave to
+    /// either. The bucket's frames too.
+    fn beyond(self, shorter: &Self) -> Option<(Self, f64)> {
+        let rate = (self.came - shorter.came) / (self.span - shorter.span);
+        if self.span < LONGER * shorter.span || rate <= 0.0 {
+            return None;
+        }
+        let received = rate.min(self.sent);
+        let loss_ratio = 1.0 - received / self.sent.max(f64::MIN_POSITIVE);
+        let bucket = (shorter.came - rate * shorter.span).max(0.0);
+        Some((Self { received, loss_ratio, lost: self.sent - received, ..self }, bucket))
     }
 
     /// Counts over the sending time; what was received over the longer of sending and receiving.
@@ -78,8 +119,9 @@ impl Sample {
             sent: self.sent + seen.sending_rate().0,
             received: self.received + seen.receiving_rate().0,
             frame: self.frame + over(1, seen.receiving.max(seen.sending)),
+            came: self.came + seen.received.unique.saturating_sub(1) as f64,
+            span: self.span.max(seen.counted_over().as_secs_f64()),
             open: self.open + per_second(seen.open()),
-            lost: self.lost + per_second(seen.received.lost(seen.sent)),
             duplicated: self.duplicated + per_second(seen.received.duplicated),
             reordered: self.reordered + per_second(seen.received.reordered),
             loss_ratio: 0.0,
@@ -91,22 +133,104 @@ impl Sample {
 /// Every cell in every block, then the figures.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
-    let mut lengths: BTreeMap<Cell, Nanos> = BTreeMap::new();
+    let mut lengths: BTreeMap<Cell, Length> = BTreeMap::new();
     for block in 0..rig.spec.blocks {
         let mut order = rig.cells();
         rig.session.shuffle_block(&mut order, |cell| cell.way);
         for cell in order {
-            let length = lengths.entry(cell).or_insert(rig.spec.duration);
-            let flood = |length| Offer::new(TEST, cell, Schedule::Greedy, length).in_block(block);
-            let mut tried = rig.offer(&flood(*length))?;
-            if let Some(longer) = long_enough(&tried, *length) {
-                *length = longer;
-                tried = rig.offer(&flood(longer))?;
+            let mut length = lengths
+                .get(&cell)
+                .copied()
+                .unwrap_or(Length { usual: rig.spec.duration, bucket: false });
+            let side = sides.entry(cell).or_default();
+            if length.bucket {
+                both_lengths(rig, (cell, block), length.usual, side)?;
+                continue;
             }
-            sides.entry(cell).or_default().take(&tried);
+            let mut tried = flood(rig, TEST.as_str(), (cell, block), length.usual)?;
+            if let Some(longer) = long_enough(&tried, length.usual) {
+                length.usual = longer;
+                tried = flood(rig, TEST.as_str(), (cell, block), longer)?;
+            }
+            let device = rig.session.ways.subjects().contains(&cell.way);
+            if !lengths.contains_key(&cell) && device {
+                length = look_for_bucket(rig, cell, (&mut tried, length.usual), side)?;
+            }
+            lengths.insert(cell, length);
+            if length.bucket {
+                both_lengths(rig, (cell, block), length.usual, side)?;
+            } else {
+                side.take(&tried, rig.spec.precision);
+            }
         }
     }
     Ok(rig.cells().into_iter().flat_map(|cell| figures(rig, cell, &sides)).collect())
+}
+
+/// How a cell is flooded.
+#[derive(Debug, Clone, Copy)]
+struct Length {
+    usual: Nanos,
+    /// Whether a bucket gives so much that each block has a longer flood besides.
+    bucket: bool,
+}
+
+fn flood(
+    rig: &mut Rig<'_, '_>,
+    test: &'static str,
+    (cell, block): (Cell, u32),
+    length: Nanos,
+) -> Result<Tried> {
+    let offer = Offer::new(TEST, cell, Schedule::Greedy, length).in_block(block);
+    rig.offer(&Offer { test, ..offer })
+}
+
+/// Floods once more and for longer: where what came in between is less a second than what came at
+/// first, a bucket gave the difference, if it does so again. One that let the first flood pass
+/// whole may let a longer one pass too, so that the lengths grow until the second is more than it
+/// has.
+fn look_for_bucket(
+    rig: &mut Rig<'_, '_>,
+    cell: Cell,
+    (first, mut usual): (&mut Tried, Nanos),
+    side: &mut Side,
+) -> Result<Length> {
+    let mut held_whole = false;
+    for turn in 0..MOST_LONGER {
+        let second = flood(rig, SATURATION, (cell, turn), longer(usual))?;
+        let Some((short, long)) = seen(first).zip(seen(&second)) else { break };
+        if driven(&second, &long) == Driven::No {
+            break;
+        }
+        if driven(first, &short) == Driven::No {
+            (usual, held_whole) = (longer(usual), true);
+            *first = second;
+            continue;
+        }
+        let mut given = side.given(&short, &long, rig.spec.precision);
+        if given > NOTED_BUCKET {
+            let again = flood(rig, "again", (cell, turn), usual)?;
+            let short = seen(&again);
+            given = short.map_or(0.0, |short| side.given(&short, &long, rig.spec.precision));
+        }
+        return Ok(Length { usual, bucket: given > NOTED_BUCKET || held_whole });
+    }
+    Ok(Length { usual, bucket: held_whole })
+}
+
+/// A block where a bucket is told from the rate: floods of both lengths, after one that leaves the
+/// bucket as empty before the first of them as that one before the second.
+fn both_lengths(
+    rig: &mut Rig<'_, '_>,
+    (cell, block): (Cell, u32),
+    length: Nanos,
+    side: &mut Side,
+) -> Result<()> {
+    flood(rig, "emptying", (cell, block), length)?;
+    let shorter = flood(rig, TEST.as_str(), (cell, block), length)?;
+    let longer = flood(rig, SATURATION, (cell, block), longer(length))?;
+    side.take_both(&shorter, &longer, rig.spec.precision);
+    Ok(())
 }
 
 /// How long a flood has to last to bring some frames through, where it did not; within bounds.
@@ -118,7 +242,41 @@ fn long_enough(tried: &Tried, length: Nanos) -> Option<Nanos> {
 }
 
 impl Side {
-    fn take(&mut self, tried: &Tried) {
+    fn take(&mut self, tried: &Tried, width: f64) {
+        self.hear(tried);
+        let Some(flows) = seen(tried) else { return };
+        for (direction, flows) in directions(&flows) {
+            let sample = Sample::of(tried.trial.block, &flows, width);
+            self.samples.entry(direction).or_default().push(sample);
+        }
+    }
+
+    /// Of the longer what the shorter did not have; a block without either has none.
+    fn take_both(&mut self, shorter: &Tried, longer: &Tried, width: f64) {
+        self.hear(longer);
+        let Some((short, long)) = seen(shorter).zip(seen(longer)) else { return };
+        let block = longer.trial.block;
+        for ((direction, short), (_, long)) in directions(&short).into_iter().zip(directions(&long))
+        {
+            let [short, long] = [short, long].map(|flows| Sample::of(block, &flows, width));
+            if let Some((sample, bucket)) = long.beyond(&short) {
+                self.samples.entry(direction).or_default().push(sample);
+                let notable = bucket > NOTED_BUCKET * short.came;
+                self.buckets.push(if notable { bucket } else { 0.0 });
+            }
+        }
+    }
+
+    /// Of a shorter flood the share that a bucket gave at first, as a longer one tells.
+    fn given(&mut self, short: &[&DatagramsRecord], long: &[&DatagramsRecord], width: f64) -> f64 {
+        let [short, long] = [short, long].map(|flows| Sample::of(0, flows, width));
+        let share = long.beyond(&short).map_or(0.0, |(_, bucket)| bucket / short.came.max(1.0));
+        self.unseen = self.unseen.max(share);
+        share
+    }
+
+    /// All but the samples.
+    fn hear(&mut self, tried: &Tried) {
         let Some(flows) = self.notes.flows(tried) else { return };
         let record = &tried.record;
         if !tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts).is_empty() {
@@ -127,10 +285,6 @@ impl Side {
         self.frames += sent(&flows);
         self.driven.push(driven(tried, &flows));
         self.own_drops.push(own_drops(tried, &flows));
-        for (direction, flows) in directions(&flows) {
-            let sample = Sample::of(tried.trial.block, &flows);
-            self.samples.entry(direction).or_default().push(sample);
-        }
     }
 
     /// What gave way in most blocks.
@@ -139,6 +293,16 @@ impl Side {
             2 * self.driven.iter().filter(|driven| **driven >= least).count() > self.driven.len()
         };
         [Driven::Lost, Driven::HeldBack].into_iter().find(|d| most(*d)).unwrap_or(Driven::No)
+    }
+
+    /// Frames that a bucket gave at first, all flows' together, where it is told from the rate.
+    fn bucket(&self) -> Option<f64> {
+        measure::quantile::median(&self.buckets).filter(|frames| *frames > 0.0)
+    }
+
+    /// The share of a rate that a bucket may have given; none where it was told from the rate.
+    fn unseen(&self) -> f64 {
+        if self.buckets.is_empty() { self.unseen } else { 0.0 }
     }
 
     /// Received in each block, and of another side in the same one.
@@ -190,6 +354,10 @@ fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<F
         let mut row = rig.row(TEST, cell, &own.notes);
         set_direction(&mut row, direction);
         row.n = own.frames;
+        if let Some(frames) = own.bucket() {
+            row.caveats.insert(Caveat::Buffered);
+            row.set(Key::BufferedBytes, frames * rig.frames[cell.frames].sent.mean_octets());
+        }
         let pairs = own.pairs(bypass, direction);
         let both_ways = if direction == Some(Direction::Total) { 2.0 } else { 1.0 };
         let rate = RateEvidence {
@@ -200,16 +368,17 @@ fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<F
         };
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Rate(rate));
         let samples = own.samples.get(&direction).map_or(&[][..], Vec::as_slice);
-        figures.extend(of_samples(rig, &row, cell, samples));
+        figures.extend(of_samples(rig, &row, cell, (samples, own.unseen())));
     }
     figures
 }
 
 /// A count begins and ends anywhere between two frames: each end is off by one at most, in every
-/// block alike, so that blocks that agree do not show it.
-fn widen(received: &mut Figure, frame: &[f64]) {
+/// block alike, so that blocks that agree do not show it. Nor do they show what a bucket gave to
+/// all of them.
+fn widen(received: &mut Figure, frame: &[f64], unseen: f64) {
     let Some(frame) = measure::quantile::median(frame) else { return };
-    received.low = received.low.map(|low| (low - frame).max(0.0));
+    received.low = received.low.map(|low| (low * (1.0 - unseen) - frame).max(0.0));
     received.high = received.high.map(|high| high + frame);
 }
 
@@ -224,7 +393,12 @@ fn leave_open(figures: &mut [Figure], open: f64) {
     }
 }
 
-fn of_samples(rig: &Rig<'_, '_>, row: &Row, cell: Cell, samples: &[Sample]) -> Vec<Figure> {
+fn of_samples(
+    rig: &Rig<'_, '_>,
+    row: &Row,
+    cell: Cell,
+    (samples, unseen): (&[Sample], f64),
+) -> Vec<Figure> {
     let values = |of: Value| samples.iter().map(of).collect::<Vec<f64>>();
     let rates: [(Metric, Value); 6] = [
         (Metric::Offered, |s| s.offered),
@@ -238,7 +412,7 @@ fn of_samples(rig: &Rig<'_, '_>, row: &Row, cell: Cell, samples: &[Sample]) -> V
         .into_iter()
         .map(|(metric, of)| row.over_blocks(metric, Unit::FramesPerSecond, &values(of)))
         .collect();
-    widen(&mut figures[2], &values(|s| s.frame));
+    widen(&mut figures[2], &values(|s| s.frame), unseen);
     if rig.session.ways.is_counted_by_device(cell.way) {
         // Frames that nobody told apart have no order and no copies.
         figures.retain(|f| !matches!(f.metric, Metric::Duplicated | Metric::Reordered));

@@ -36,6 +36,9 @@ const FRAMES_FOR_A_SHARE: f64 = 600.0;
 /// A load is not made longer than this for it.
 const LONGEST: Nanos = Nanos::from_secs(10);
 
+/// A bucket that gives a larger share of a load leaves open what the load loses.
+const SWALLOWED: f64 = 0.01;
+
 /// RFC 2544 §26.3: no coarser than 10 % of the maximum rate.
 const STEP_PERCENT: u32 = 10;
 
@@ -49,6 +52,8 @@ struct Point {
     frames: u64,
     notes: Notes,
     beyond_tester: bool,
+    /// A token bucket may have taken in frames that a load for ever would lose.
+    swallowed: bool,
 }
 
 impl Point {
@@ -63,7 +68,7 @@ impl Point {
 
     /// Whether it was enough frames for the share that was lost.
     fn is_resolved(&self) -> bool {
-        self.lossless() || self.frames as f64 >= 0.9 * FRAMES_FOR_A_SHARE
+        !self.swallowed && (self.lossless() || self.frames as f64 >= 0.9 * FRAMES_FOR_A_SHARE)
     }
 
     fn count(&self) -> Option<LossCount> {
@@ -147,7 +152,7 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
         Schedule::Paced(rate) => Nanos::from_secs_f64(FRAMES_FOR_A_SHARE / rate.0).min(LONGEST),
         _ => Nanos::ZERO,
     };
-    let duration = rig.spec.duration.max(rig.long_enough_for_a_rate(cell)).max(for_a_share);
+    let duration = rig.spec.duration.max(rig.bucket(cell).long_enough).max(for_a_share);
     let offer = Offer::new(TEST, cell, schedule, duration);
     let tried = rig.offer(&offer)?;
     let mut point = Point { beyond_tester: tried.beyond_tester(), ..Point::default() };
@@ -158,6 +163,12 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
     let all = delivered(&flows);
     point.frames = all.sent;
     point.on_path = lost_on_path(&tried) + all.queued();
+    let sustained = rig.found(cell).is_some_and(|found| all.offered <= found.rate);
+    let given = rig.bucket(cell).frames.unwrap_or(0.0) * flows.len() as f64;
+    if given > SWALLOWED * all.sent as f64 && !(sustained && all.lost == 0) {
+        point.swallowed = true;
+        point.notes.caveats.push(Caveat::Buffered);
+    }
     if lost_on_path(&tried) < lost(&flows) {
         point.notes.caveats.push(Caveat::TesterDrops);
     }

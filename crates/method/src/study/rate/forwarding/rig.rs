@@ -30,8 +30,17 @@ pub(super) struct Rig<'s, 't> {
     /// What each was found to do under flood.
     floods: BTreeMap<Cell, Floods>,
     found: BTreeMap<Cell, Found>,
-    /// How long loads have to last to be more than what a bucket gives.
-    long_enough: BTreeMap<Cell, Nanos>,
+    /// What a path's bucket asks of later loads.
+    buckets: BTreeMap<Cell, Bucket>,
+}
+
+/// A path's token bucket, as its search found it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bucket {
+    /// For how long a load has to last so that what it gives is a small share.
+    pub(super) long_enough: Nanos,
+    /// Frames that it gives each way, where that is worth a word.
+    pub(super) frames: Option<f64>,
 }
 
 /// Frames on a way, by their places.
@@ -109,7 +118,7 @@ impl<'s, 't> Rig<'s, 't> {
             frames,
             floods: BTreeMap::new(),
             found: BTreeMap::new(),
-            long_enough: BTreeMap::new(),
+            buckets: BTreeMap::new(),
         }
     }
 
@@ -201,18 +210,19 @@ impl<'s, 't> Rig<'s, 't> {
     /// Remembers a throughput for the tests that follow.
     pub(super) fn remember(&mut self, cell: Cell, found: Found) {
         if found.rate > 0.0 {
+            self.session.remember_rate(cell.way, FrameRate(found.rate));
             self.found.insert(cell, found);
         }
     }
 
     /// Remembers what a path's bucket asks of later loads.
-    pub(super) fn remember_bucket(&mut self, cell: Cell, long_enough: Nanos) {
-        self.long_enough.insert(cell, long_enough);
+    pub(super) fn remember_bucket(&mut self, cell: Cell, bucket: Bucket) {
+        self.buckets.insert(cell, bucket);
     }
 
-    /// For how long a load has to last so that what a bucket gives is a small share of it.
-    pub(super) fn long_enough_for_a_rate(&self, cell: Cell) -> Nanos {
-        self.long_enough.get(&cell).copied().unwrap_or(Nanos::ZERO)
+    /// What the cell's search found of a bucket.
+    pub(super) fn bucket(&self, cell: Cell) -> Bucket {
+        self.buckets.get(&cell).copied().unwrap_or_default()
     }
 
     /// The conditions and caveats of a cell; the verdict and n are the test's.

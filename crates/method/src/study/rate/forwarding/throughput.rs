@@ -10,7 +10,7 @@ use measure::FrameRate;
 use super::super::throughput::{
     BYPASS_HEADROOM, Load, Purpose, SearchRules, Searched, Terms, search,
 };
-use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, set_direction};
+use super::rig::{Bucket, Cell, Direction, Found, Notes, Offer, Rig, set_direction};
 use super::{ForwardingSpec, ForwardingTest};
 use crate::search::{Goal, GoalName};
 use crate::verdict::Driven;
@@ -71,7 +71,9 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
         if let Some(found) = known.found(&goals) {
             rig.remember(cell, found);
         }
-        rig.remember_bucket(cell, known.searched.deliveries.long_enough_for_a_rate());
+        let deliveries = &known.searched.deliveries;
+        let long_enough = deliveries.long_enough_for_a_rate();
+        rig.remember_bucket(cell, Bucket { long_enough, frames: deliveries.notable_bucket() });
         all.insert(cell, known);
     }
     for way in rig.session.ways.bypasses() {

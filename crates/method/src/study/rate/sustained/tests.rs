@@ -61,12 +61,12 @@ fn two_lengths_tell_the_rate_from_the_bucket() {
         let path = (rate, bucket, queue);
         let trials = [through(path, 1.5 * rate, 1.0), through(path, 1.5 * rate, 4.0)];
         let told = Deliveries(trials.to_vec()).bucket().expect("two lengths");
-        assert!((told.0 / rate - 1.0).abs() < 0.01, "{path:?}: {told:?}");
-        assert!((told.1 - bucket).abs() < 2.0, "{path:?}: {told:?}");
+        assert!((told.rate / rate - 1.0).abs() < 0.01, "{path:?}: {told:?}");
+        assert!((told.frames - bucket).abs() < 2.0, "{path:?}: {told:?}");
     }
     let alike = [through((1_000.0, 200.0, 0.0), 1_500.0, 1.0); 2];
     let alike = Deliveries(alike.to_vec());
-    assert_eq!(alike.bucket(), None);
+    assert!(alike.bucket().is_none());
     let (rate, duration) = alike.another_length().expect("of another length");
     assert_eq!(duration, Nanos::from_secs(4));
     assert!((2_000.0..=2_400.0).contains(&rate), "no more than twice what came out: {rate}");

@@ -2,11 +2,11 @@
 //!
 //! One port sends, all others receive. A rate holds only where each of them got every frame; ports
 //! but the flow's own count by their kernel's counters. Never counts a copy that came back to the
-//! sender.
+//! sender, nor what a token bucket gives at first: storm control has one.
 
 use measure::{FrameRate, FrameSize, Histogram};
 
-use super::super::counts::{arrived, slowest_sender};
+use super::super::counts::{arrived, seen, slowest_sender};
 use super::super::sustained::{Deliveries, Delivery};
 use super::super::throughput::{Searched, Terms};
 use super::SwitchTest;
@@ -41,8 +41,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
 
 /// The load to everybody, counted by port `to`, and a frame from each other port so that all are
 /// part of the trial.
-fn flows(rig: &Rig<'_, '_>, (size, rate): (FrameSize, FrameRate), to: usize) -> Vec<Flow> {
-    let kind = rig.frames(size, Schedule::Paced(rate), Destination::Broadcast);
+fn flows(rig: &Rig<'_, '_>, (size, schedule): (FrameSize, Schedule), to: usize) -> Vec<Flow> {
+    let kind = rig.frames(size, schedule, Destination::Broadcast);
     let alive = rig.frames(FrameSize::MIN, Schedule::Burst(1), Destination::Receiver);
     let load = rig.flow((FROM, to), Role::Measured, kind);
     let others = (1..rig.ports.len()).filter(|port| *port != to);
@@ -51,17 +51,11 @@ fn flows(rig: &Rig<'_, '_>, (size, rate): (FrameSize, FrameRate), to: usize) -> 
 }
 
 fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Searched> {
-    let Some(line) = rig.highest(size) else { return Ok(Searched::default()) };
-    let mut search = begin(&[*goal], LoadRange::below(line, goal.final_duration));
+    let Some(most) = highest(rig, size)? else { return Ok(Searched::default()) };
+    let mut search = begin(&[*goal], LoadRange::below(most, goal.final_duration));
     let mut deliveries = Deliveries::default();
     let results = carry_out(search.as_mut(), |attempt| {
-        let offer = Offer {
-            label: format!("{} {size} {:.0}/s", TEST.as_str(), attempt.rate.0),
-            flows: flows(rig, (size, attempt.rate), 1),
-            duration: attempt.duration,
-            gate: Gate::Strict,
-        };
-        let tried = rig.offer(offer)?;
+        let tried = offer(rig, size, attempt)?;
         if let Some(one) = delivery(&tried, &rig.ports, (attempt, goal.width)) {
             deliveries.push(one);
             return Ok(Some(one.seen()));
@@ -69,7 +63,36 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
         let beyond = || Seen::BeyondTester { lossless: tried.lossless_load() };
         Ok::<_, TestbedError>(tried.beyond_tester().then(beyond))
     })?;
+    if let Some((rate, duration)) = deliveries.another_length() {
+        let attempt = Attempt { rate: FrameRate(rate.min(most.0)), duration };
+        let tried = offer(rig, size, attempt)?;
+        deliveries
+            .extend(delivery(&tried, &rig.ports, (attempt, goal.width)).into_iter().collect());
+    }
     Ok(Searched::of(results.unwrap_or_default(), deliveries))
+}
+
+/// What the port sends at most: as the rig knows it, else what a flood to everybody comes to.
+fn highest(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Option<FrameRate>> {
+    if let Some(known) = rig.highest(size) {
+        return Ok(Some(known));
+    }
+    let tried = rig.offer(Offer {
+        label: format!("{} {size} flood", TEST.as_str()),
+        flows: flows(rig, (size, Schedule::Greedy), 1),
+        duration: rig.spec.duration,
+        gate: Gate::Flood,
+    })?;
+    Ok(seen(&tried).map(|_| slowest_sender(&tried)).filter(|rate| rate.0 > 0.0))
+}
+
+fn offer(rig: &mut Rig<'_, '_>, size: FrameSize, attempt: Attempt) -> Result<Tried> {
+    rig.offer(Offer {
+        label: format!("{} {size} {:.0}/s", TEST.as_str(), attempt.rate.0),
+        flows: flows(rig, (size, Schedule::Paced(attempt.rate)), 1),
+        duration: attempt.duration,
+        gate: Gate::Strict,
+    })
 }
 
 /// Of a valid trial; the loss is that of the port that missed most.
@@ -91,7 +114,6 @@ fn throughput(rig: &Rig<'_, '_>, size: FrameSize, (goal, found): (&Goal, &Search
     let mut row = rig.row(TEST, Some(size));
     found.describe(goal, f64::from(size.octets()), &mut row);
     if rig.highest(size).is_none() {
-        row.caveats.remove(&Caveat::NoValidTrial);
         row.caveats.insert(Caveat::MediaRateUnknown);
     }
     let bypass = rig.flood_of_cables(size);
@@ -108,7 +130,7 @@ fn latency(
 ) -> Result<Vec<Figure>> {
     let offer = Offer {
         label: format!("{} {size} latency to port {}", TEST.as_str(), to + 1),
-        flows: flows(rig, (size, rate), to),
+        flows: flows(rig, (size, Schedule::Paced(rate)), to),
         duration: rig.spec.duration,
         gate: Gate::Strict,
     };

@@ -173,8 +173,12 @@ fn tell(
     let of_each = media.map(|media| FrameRate(media / all));
     found.verdict = rig.judge(&own.evidence(goal, bypass, of_each));
     let mut figures = vec![own.figure(goal, all, &found)];
-    figures.extend(rates(rig, case, &row, ("frmol", mol.map(|(count, _)| count))));
-    figures.extend(rates(rig, case, &row, ("mfr", *highest)));
+    let bucket = own.deliveries.notable_bucket();
+    row.caveats.extend(bucket.map(|_| Caveat::Buffered));
+    let steady = |count: Count| count.without_bucket(bucket.unwrap_or(0.0) * all);
+    let mol_rates = mol.map(|(count, _)| steady(count));
+    figures.extend(rates(rig, case, &row, ("frmol", mol_rates)));
+    figures.extend(rates(rig, case, &row, ("mfr", highest.map(steady))));
     let astray = mol.map(|(_, frames)| frames as f64);
     row.verdict = rig.verdict(size, None, Driven::No);
     figures.push(row.single(Metric::Flooded, Unit::Count, astray));

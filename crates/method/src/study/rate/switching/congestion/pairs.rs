@@ -63,7 +63,7 @@ impl Pairs {
         let control = mean(&self.control, |sides| sides.uncongested);
         if self.congested.iter().chain(&self.control).any(|sides| sides.doubtful) {
             Blocking::Doubtful
-        } else if !media_known && control.loss_ratio() > OVERFED {
+        } else if !media_known && control.short_ratio() > OVERFED {
             Blocking::Overfed
         } else if self.backpressure().is_none() {
             Blocking::NotCongested
@@ -142,6 +142,8 @@ pub(super) fn mean(trials: &[Sides], of: impl Fn(&Sides) -> Count) -> Count {
     let sum = trials.iter().map(of).fold(Count::default(), |sum, one| Count {
         sent: sum.sent + one.sent,
         lost: sum.lost + one.lost,
+        queued: sum.queued + one.queued,
+        span: sum.span.max(one.span),
         offered: sum.offered + one.offered,
         received: sum.received + one.received,
     });
@@ -164,6 +166,8 @@ mod tests {
         let count = |(sent, lost): (u64, u64)| Count {
             sent,
             lost,
+            queued: 0.0,
+            span: 1.0,
             offered: sent as f64,
             received: (sent - lost) as f64,
         };
