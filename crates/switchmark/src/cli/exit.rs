@@ -35,7 +35,7 @@ statuses! {
     Done 0 "done";
     Failed 1 "failed while it ran, or interrupted; `run --resume latest` goes on with a run";
     BadInput 2 "nothing was measured: wrong arguments or files, a testbed that can't work, no privilege, or a journal that can't be used";
-    Open 3 "done, but something is left open: figures without a value, because no trial of theirs was valid";
+    Open 3 "done, but something is left open: figures without a value, because no trial of theirs was valid, or no value at all";
     Worse 4 "done, and the answer is *fail* or *worse*";
     Unread 141 "done, but whoever read the output went away before its end, as `| head` does";
 }

@@ -103,10 +103,16 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Whether trials failed for good. A figure may be without a value for other reasons too, such as a
-/// device that can't be reset: those are answers.
+/// Whether trials failed for good, or the run has no value at all. A figure among others may be
+/// without a value for other reasons too, such as a device that can't be reset: those are answers.
 pub fn outcome(figures: &[Figure]) -> Outcome {
-    if figures.iter().any(is_open) { Outcome::SomeInvalid } else { Outcome::Done }
+    let open = tells_nothing(figures) || figures.iter().any(is_open);
+    if open { Outcome::SomeInvalid } else { Outcome::Done }
+}
+
+fn tells_nothing(figures: &[Figure]) -> bool {
+    let tells = |f: &Figure| f.value.is_some() || f.low.is_some() || f.high.is_some();
+    !figures.iter().any(tells)
 }
 
 fn is_open(figure: &Figure) -> bool {
@@ -115,6 +121,9 @@ fn is_open(figure: &Figure) -> bool {
 
 /// What is open, in one line: which figures have no value because no trial of theirs was valid.
 pub fn open_in_words(figures: &[Figure]) -> Option<String> {
+    if tells_nothing(figures) {
+        return Some("Open: no figure has a value.".to_owned());
+    }
     let mut open: BTreeMap<String, u32> = BTreeMap::new();
     for figure in figures.iter().filter(|figure| is_open(figure)) {
         let size = figure.integer(Key::FrameSize);
@@ -283,4 +292,43 @@ pub fn check_report(path: &Path) -> Result<(), ConfigError> {
         format!("write report {}: no such directory, or a directory itself", path.display()),
         "name a file in a directory that exists",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use page::{Metric, Unit, Verdict};
+
+    fn figure(value: Option<f64>, caveat: Caveat) -> Figure {
+        Figure {
+            metric: Metric::Throughput,
+            quantile: None,
+            unit: Unit::FramesPerSecond,
+            value,
+            low: None,
+            high: None,
+            confidence: None,
+            n: 0,
+            blocks: 1,
+            conditions: page::Conditions::new(),
+            verdict: Verdict::Undetermined,
+            caveats: vec![caveat],
+        }
+    }
+
+    #[test]
+    fn a_run_without_any_value_is_no_success() {
+        let unknown = || figure(None, Caveat::MediaRateUnknown);
+        let told = || figure(Some(1.0), Caveat::QuickProfile);
+        let bounded = || Figure { high: Some(1.0), ..figure(None, Caveat::Irregular) };
+        for (figures, ends) in [
+            (vec![], Outcome::SomeInvalid),
+            (vec![unknown()], Outcome::SomeInvalid),
+            (vec![unknown(), told()], Outcome::Done),
+            (vec![bounded()], Outcome::Done),
+            (vec![told(), figure(None, Caveat::NoValidTrial)], Outcome::SomeInvalid),
+        ] {
+            assert_eq!(outcome(&figures), ends, "{figures:?}");
+        }
+    }
 }
