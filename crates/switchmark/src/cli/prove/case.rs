@@ -127,6 +127,8 @@ pub enum Kind {
     Stalls,
     /// Its two ports have different speeds.
     MixedSpeeds,
+    /// Hosts that are far away: 100 to 300 ms one way.
+    LongPath,
     /// It knows few addresses.
     SmallTable,
     /// It learns few addresses a second.
@@ -166,6 +168,7 @@ impl Kind {
             Self::RandomLoss => "random loss",
             Self::Stalls => "stalls",
             Self::MixedSpeeds => "mixed speeds",
+            Self::LongPath => "long path",
             Self::SmallTable => "small table",
             Self::SlowLearner => "slow learner",
             Self::ShortUplinks => "short uplinks",

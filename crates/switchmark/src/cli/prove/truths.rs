@@ -13,6 +13,16 @@ const REACH: f64 = 0.9;
 /// And of which a trial sees so many frames.
 const FEWEST: f64 = 200.0;
 
+/// And whose bucket holds no more than this share of what the limit passes in such a trial.
+const BUCKET_REACH: f64 = 0.25;
+/// A loss curve's load lasts for so long at most, which has to be so many frames, and a bucket so
+/// little of it.
+const CURVE_S: f64 = 10.0;
+const CURVE_FRAMES: f64 = 600.0;
+const CURVE_BUCKET_S: f64 = 0.03;
+/// A burst's search may end a frame or two beside the truth, whose edges a model rounds.
+const BURST_EDGE: f64 = 2.0;
+
 /// What a path between two ports does with frames of one size.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
@@ -20,6 +30,8 @@ pub struct Path {
     pub size: u32,
     /// Frames a second that the slower of the two links carries.
     pub line: f64,
+    /// And the sender's.
+    pub sends: f64,
     /// Frames a second that the device forwards.
     pub limit: f64,
     /// The lowest rate at which it may begin to lose: below `limit` where it stands still at times.
@@ -28,6 +40,11 @@ pub struct Path {
     pub random: f64,
     /// How long the trial is that decides a search.
     pub trial_s: f64,
+    /// Frames that wait before its limit, the one that is served among them; none where that is
+    /// not arithmetic.
+    pub queue: Option<f64>,
+    /// Frames that a token bucket lets pass at once.
+    pub bucket: f64,
 }
 
 /// The loss that a goal allows.
@@ -44,6 +61,7 @@ impl Path {
         self.limit < REACH * self.line
             && self.limit * self.trial_s >= FEWEST
             && self.surely >= self.limit
+            && self.bucket <= self.limit * self.trial_s * BUCKET_REACH
     }
 
     fn at(&self, truth: Truth) -> Truth {
@@ -91,7 +109,30 @@ impl Path {
         }
         let rate =
             Truth::new(Metric::Received, Unit::FramesPerSecond, self.number(through, through));
-        vec![test(rate).reachable(self.reachable())]
+        let lost = 1.0 - through / self.sends;
+        let lost =
+            Truth::new(Metric::LossRatio, Unit::Ratio, Known::Number { low: lost, high: lost });
+        [rate, lost].map(|truth| test(truth).reachable(self.reachable())).to_vec()
+    }
+
+    /// The longest burst at the line's rate that the queue takes, and the time that it stands for.
+    /// `longest_s` is the longest that the study sends.
+    pub fn back_to_back(&self, longest_s: f64) -> Vec<Truth> {
+        let Some(queue) = self.queue.filter(|_| self.limit < self.line && self.random == 0.0)
+        else {
+            return Vec::new();
+        };
+        let frames = queue / (1.0 - self.limit / self.line);
+        let reachable = self.reachable() && frames < REACH * longest_s * self.line;
+        let of = |metric, unit, each: f64| {
+            let (low, high) = ((frames - BURST_EDGE) * each, (frames + BURST_EDGE) * each);
+            let truth = Truth::new(metric, unit, Known::Number { low, high });
+            let test = ForwardingTest::BackToBack.as_str();
+            self.at(truth).at(Key::Test, test).reachable(reachable)
+        };
+        let implied = of(Metric::BufferTime, Unit::Nanoseconds, 1e9 / self.line);
+        let implied = implied.at(Key::Estimate, Condition::from("implied"));
+        vec![of(Metric::BackToBack, Unit::Count, 1.0), implied]
     }
 
     /// What each load of the loss curve loses.
@@ -101,13 +142,16 @@ impl Path {
         }
         let known = Known::Loss { limit: self.limit, random: self.random };
         let truth = self.at(Truth::new(Metric::LossRatio, Unit::Ratio, known));
-        vec![truth.at(Key::Test, ForwardingTest::LossCurve.as_str()).reachable(self.reachable())]
+        let told =
+            self.limit * CURVE_S >= CURVE_FRAMES && self.bucket <= self.limit * CURVE_BUCKET_S;
+        let truth = truth.at(Key::Test, ForwardingTest::LossCurve.as_str());
+        vec![truth.reachable(self.reachable() && told)]
     }
 
-    /// How long a reset interrupts it.
-    pub fn reset(&self, took_ns: f64) -> Vec<Truth> {
+    /// How long a reset interrupts it: what is on the cables is lost besides.
+    pub fn reset(&self, took_ns: f64, on_cables_ns: f64) -> Vec<Truth> {
         let one = |estimate: &str| {
-            let known = Known::Number { low: took_ns, high: took_ns };
+            let known = Known::Number { low: took_ns, high: took_ns + on_cables_ns };
             self.at(Truth::new(Metric::ResetTime, Unit::Nanoseconds, known))
                 .at(Key::Estimate, Condition::from(estimate))
                 .reachable(self.limit * took_ns / 1e9 > FEWEST && self.random == 0.0)

@@ -9,7 +9,7 @@ use crate::cli::prove::chance::Chance;
 use crate::cli::prove::truths::Path;
 
 /// In turn.
-pub const KINDS: [Kind; 7] = [
+pub const KINDS: [Kind; 9] = [
     Kind::SlowWay,
     Kind::DeepQueue,
     Kind::PacketLimit,
@@ -17,12 +17,17 @@ pub const KINDS: [Kind; 7] = [
     Kind::LineRate,
     Kind::Stalls,
     Kind::MixedSpeeds,
+    Kind::LongPath,
+    Kind::Policed,
 ];
 
 const SIZES: [u32; 8] = [64, 128, 256, 512, 1024, 1280, 1518, 9018];
 const NS: f64 = 1e9;
 /// What the worst stalls leave of a short trial.
 const STALLED: f64 = 0.8;
+/// The longest burst of the study's profiles, in seconds: see `ForwardingSpec`.
+const QUICK_BURST: f64 = 0.3;
+const STRICT_BURST: f64 = 2.0;
 /// Two of the longest frames.
 const SMALLEST: f64 = 20_000.0;
 
@@ -34,6 +39,10 @@ struct Sheet {
     /// Of the way between them.
     way: Option<f64>,
     packets: Option<(f64, u64)>,
+    /// Frames a second, and how many at once.
+    policer: Option<(f64, u64)>,
+    /// Of each of the two cables.
+    delay_s: f64,
     buffer: f64,
     loss: f64,
     /// A second, and how long each.
@@ -54,6 +63,11 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
             ForwardingTest::Reset => rigor == Profile::Quick && chance.yes(0.2),
             _ => chance.yes(0.5),
         }));
+        let has_queue = sheet.way.is_some() || sheet.packets.is_some();
+        let often = if rigor == Profile::Quick { 0.4 } else { 0.1 };
+        if has_queue && sheet.stalls.is_none() && sheet.loss == 0.0 && chance.yes(often) {
+            tests.push(ForwardingTest::BackToBack);
+        }
     }
     let path = sheet.path(size, (world, rigor), &goals);
     let mut truths: Vec<_> = goals.iter().map(|goal| path.throughput(*goal)).collect();
@@ -61,7 +75,14 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         match test {
             ForwardingTest::Flood => truths.extend(path.flood()),
             ForwardingTest::LossCurve => truths.extend(path.loss_curve()),
-            ForwardingTest::Reset => truths.extend(path.reset(sim::RESET_TIME.0 as f64)),
+            ForwardingTest::BackToBack => {
+                let quick = rigor == Profile::Quick;
+                let longest = if quick { QUICK_BURST } else { STRICT_BURST };
+                truths.extend(path.back_to_back(longest));
+            }
+            ForwardingTest::Reset => {
+                truths.extend(path.reset(sim::RESET_TIME.0 as f64, 2.0 * sheet.delay_s * NS))
+            }
             _ => {}
         }
     }
@@ -111,6 +132,8 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
         ports: [port, port],
         way: None,
         packets: None,
+        policer: None,
+        delay_s: 0.0,
         buffer: (frame * chance.by_decades(4.0, 100.0)).max(SMALLEST),
         loss: 0.0,
         stalls: None,
@@ -135,7 +158,30 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
         Kind::PacketLimit => {
             let share = chance.by_decades(1e-4, 0.95);
             let limit = (line * share).round().max(1.0);
-            sheet.packets = Some((limit, chance.whole(16, 1024)));
+            let queue = if chance.yes(0.5) {
+                chance.whole(16, 1024)
+            } else {
+                (limit * chance.by_decades(0.1, 10.0)).ceil() as u64
+            };
+            sheet.packets = Some((limit, queue));
+        }
+        Kind::LongPath => {
+            sheet.delay_s = chance.between(0.05, 0.15);
+            if chance.yes(0.5) {
+                let limit = (line * chance.by_decades(3e-3, 0.95)).round().max(1.0);
+                sheet.packets = Some((limit, (limit * chance.by_decades(0.01, 3.0)).ceil() as u64));
+            } else {
+                let way = slow(chance);
+                sheet.way = Some(way);
+                sheet.buffer = (way / 8.0 * chance.by_decades(0.01, 3.0)).max(SMALLEST);
+            }
+        }
+        Kind::Policed => {
+            let limit = (line * chance.by_decades(1e-2, 0.8)).round().max(1.0);
+            // A bucket of a frame or two drops what a sender's own jitter brings together.
+            let burst = (limit * chance.by_decades(1e-3, 2.0)).ceil().max(4.0) as u64;
+            sheet.policer = Some((limit, burst));
+            sheet.delay_s = if chance.yes(0.2) { chance.between(0.05, 0.15) } else { 0.0 };
         }
         Kind::RandomLoss => {
             sheet.loss = chance.by_decades(1e-6, 1e-2);
@@ -162,7 +208,8 @@ impl Sheet {
         let line = self.ports[0].min(self.ports[1]) / wire;
         let way = self.way.map_or(f64::INFINITY, |rate| rate / wire);
         let packets = self.packets.map_or(f64::INFINITY, |(limit, _)| limit);
-        let limit = line.min(way).min(packets);
+        let policed = self.policer.map_or(f64::INFINITY, |(limit, _)| limit);
+        let limit = line.min(way).min(packets).min(policed);
         let surely = match self.stalls {
             // What comes while it stands still waits, or is lost, and two may come in a row; and
             // what a trial of some tenths of a second gets through is less by a whole one.
@@ -177,7 +224,14 @@ impl Sheet {
             (Profile::Strict, true) => 1.0,
             (Profile::Strict, false) => 60.0,
         };
-        Path { size, line, limit, surely, random: self.loss, trial_s }
+        let queue = match (self.packets, self.way) {
+            (Some((_, queue)), _) if packets < way.min(line) => Some(queue as f64 + 1.0),
+            (None, Some(_)) if way < line => Some((self.buffer / frame).floor()),
+            _ => None,
+        };
+        let bucket = self.policer.map_or(0.0, |(_, burst)| burst as f64);
+        let sends = self.ports[0] / wire;
+        Path { size, line, sends, limit, surely, random: self.loss, trial_s, queue, bucket }
     }
 
     /// As a file.
@@ -207,6 +261,12 @@ impl Sheet {
         }
         if let Some((limit, queue)) = self.packets {
             let _ = writeln!(out, "pps_limit = {limit:.0}\npps_queue = {queue}");
+        }
+        if let Some((limit, burst)) = self.policer {
+            let _ = writeln!(out, "policer = {{ pps = {limit:.0}, burst = {burst} }}");
+        }
+        if self.delay_s > 0.0 {
+            let _ = writeln!(out, "link_delay = \"{:.0}ns\"", self.delay_s * NS);
         }
         if self.loss > 0.0 {
             let _ = writeln!(out, "loss = {:.9}", self.loss);

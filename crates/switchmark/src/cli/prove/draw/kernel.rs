@@ -64,7 +64,17 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     }
     // A virtual cable has no rate of its own.
     let line = f64::INFINITY;
-    let path = Path { size, line, limit, surely: limit, random, trial_s: TRIAL_S };
+    let path = Path {
+        size,
+        line,
+        sends: line,
+        limit,
+        surely: limit,
+        random,
+        trial_s: TRIAL_S,
+        queue: None,
+        bucket: 0.0,
+    };
     let truth = path.throughput(goal);
     let reachable = truth.reachable && limit < SURELY;
     let question = Question::Forwarding {

@@ -13,8 +13,15 @@ use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 
 /// In turn.
-pub const KINDS: [Kind; 5] =
-    [Kind::SmallTable, Kind::SlowLearner, Kind::ShortUplinks, Kind::PacketLimit, Kind::RandomLoss];
+pub const KINDS: [Kind; 7] = [
+    Kind::SmallTable,
+    Kind::SlowLearner,
+    Kind::ShortUplinks,
+    Kind::PacketLimit,
+    Kind::RandomLoss,
+    Kind::DeepQueue,
+    Kind::Policed,
+];
 
 /// The most stations that the study tries, and at how many a second they speak first.
 const MOST: f64 = 65_536.0;
@@ -29,12 +36,25 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         Profile::Quick => chance.by_decades(2e7, 2e8).round(),
         Profile::Strict => chance.by_decades(1e6, 4e6).round(),
     };
+    // Of what an output carries, in seconds: more than a trial has.
+    let deep_s = chance.by_decades(1e-3, 3.0);
+    let buffer = match kind {
+        Kind::DeepQueue => (rate / 8.0 * deep_s).max(65_536.0),
+        _ => 65_536.0,
+    };
     let mut profile = format!(
-        "name = \"{}\"\nrate = \"{}\"\nbuffer = {{ per_port = \"64KiB\" }}\n",
+        "name = \"{}\"\nrate = \"{}\"\nbuffer = {{ per_port = \"{buffer:.0}B\" }}\n",
         kind.as_str().replace(' ', "-"),
         Rate(rate as u64),
     );
     let (tests, truths) = match kind {
+        Kind::DeepQueue => {
+            // Half of an output's rate is too much for it.
+            let trial_s = if rigor == Profile::Quick { 0.1 } else { 10.0 };
+            let fills = buffer < 0.8 * trial_s * rate / 16.0;
+            congestion(&mut profile, fills)
+        }
+        Kind::Policed => storm_control(chance, (rate, rigor), &mut profile),
         Kind::ShortUplinks | Kind::PacketLimit => patterns(chance, kind, rate, &mut profile),
         _ => tables(chance, kind, rate, &mut profile),
     };
@@ -64,8 +84,15 @@ fn tables(
         learns.unwrap_or(0.0)
     );
     let line = rate / (8.0 * 84.0);
+    // A device that forwards no more than so many frames learns from no more.
+    let packets = (kind == Kind::SlowLearner && chance.yes(0.3))
+        .then(|| (line * chance.by_decades(0.05, 0.9)).round());
+    if let Some(packets) = packets {
+        let _ = writeln!(profile, "pps_limit = {packets}\npps_queue = {}", chance.whole(16, 256));
+    }
+    let most = packets.unwrap_or(f64::INFINITY).min(line);
     // A slow learner has not learned all who spoke, whatever room it has.
-    let slow = learns.is_some_and(|rate| rate < SPEAK);
+    let slow = learns.is_some_and(|rate| rate < SPEAK) || most < 2.0 * SPEAK;
     let capacity = if entries < MOST {
         Known::Number { low: entries, high: entries }
     } else {
@@ -74,13 +101,60 @@ fn tables(
     let capacity =
         Truth::new(Metric::AddressCapacity, Unit::Count, capacity).reachable(!slow && loss < 1e-4);
     let number = |rate: f64| Known::Number { low: rate, high: rate };
-    let known = match learns.filter(|learns| *learns < line) {
+    let known = match learns.filter(|learns| *learns < most) {
         Some(learns) => number(learns),
-        None => Known::Unlimited { reach: line },
+        None => Known::Unlimited { reach: most },
     };
-    let rate = Truth::new(Metric::AddressLearningRate, Unit::FramesPerSecond, known)
-        .reachable(entries > FEW && loss == 0.0 && learns.is_some_and(|learns| learns < line));
+    let rate = Truth::new(Metric::AddressLearningRate, Unit::FramesPerSecond, known).reachable(
+        entries > FEW && loss == 0.0 && learns.is_some_and(|learns| learns < line.min(most / 2.0)),
+    );
     (vec![SwitchTest::AddressCaching, SwitchTest::AddressLearning], vec![capacity, rate])
+}
+
+/// What the two outputs of RFC 2889's groups of four lose, and whether one holds up the other: each
+/// queue has a buffer of its own, so none does. What no trial `fills` shows neither.
+fn congestion(profile: &mut String, fills: bool) -> (Vec<SwitchTest>, Vec<Truth>) {
+    let _ = writeln!(profile, "ports = 4");
+    let test = SwitchTest::Congestion;
+    let at = |truth: Truth| truth.at(Key::Test, Condition::from(test.as_str()));
+    let loss = |receiver: &str, lost: f64| {
+        let known = Known::Number { low: lost, high: lost };
+        at(Truth::new(Metric::LossRatio, Unit::Ratio, known))
+            .at(Key::Receiver, Condition::from(receiver))
+            .reachable(fills)
+    };
+    let flag = |metric, truth: bool| {
+        at(Truth::new(metric, Unit::Flag, Known::Flag(truth))).reachable(fills)
+    };
+    let truths = vec![
+        loss("uncongested", 0.0),
+        loss("congested", 1.0 / 3.0),
+        flag(Metric::HeadOfLineBlocking, false),
+    ];
+    (vec![test], truths)
+}
+
+/// So many broadcasts a second, and a bucket of up to a second of them.
+fn storm_control(
+    chance: &mut Chance,
+    (rate, rigor): (f64, Profile),
+    profile: &mut String,
+) -> (Vec<SwitchTest>, Vec<Truth>) {
+    let line = rate / f64::from(8 * (SIZE + 20));
+    let limit = (line * chance.by_decades(0.02, 0.7)).round();
+    let burst_s = chance.by_decades(1e-3, 1.0);
+    let burst = (limit * burst_s).ceil();
+    let _ = writeln!(
+        profile,
+        "ports = 4\npolicer = {{ pps = {limit}, burst = {burst}, only = \"broadcast\" }}"
+    );
+    let test = SwitchTest::Broadcast;
+    let known = Known::Number { low: limit, high: limit };
+    let trial_s = if rigor == Profile::Quick { 0.5 } else { 30.0 };
+    let truth = Truth::new(Metric::Throughput, Unit::FramesPerSecond, known)
+        .at(Key::Test, Condition::from(test.as_str()))
+        .reachable(burst_s < trial_s / 4.0 && limit * trial_s > 200.0);
+    (vec![test], vec![truth])
 }
 
 /// What all ports together get through, by who sends to whom.
