@@ -1,5 +1,5 @@
-//! Which processor the calling thread runs on, how soon it is let in there, and how much of them the
-//! program may take. Never moves another thread.
+//! Which processor the calling thread runs on, how soon it is let in there, and how much of them
+//! the program may take. Never moves another thread.
 
 use std::fs;
 use std::path::Path;

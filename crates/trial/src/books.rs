@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, TX_ERRORS};
-use crate::record::{Counts, DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
+use crate::record::{DatagramsRecord, FlowRecord, HostUsage, PortCounters, Side, TrialRecord};
 use crate::{Flow, FlowKind, PortRef, Trial};
 
 pub use held::{Held, held};
@@ -129,13 +129,22 @@ impl Books {
     }
 }
 
+/// What both ends and all ports counted: a record without its outcome.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts<'a> {
+    pub(crate) flows: &'a [FlowRecord],
+    pub(crate) ports: &'a [PortCounters],
+    pub(crate) hosts: &'a [HostUsage],
+}
+
 /// Balances a trial's datagrams; `None` where it has none, or no record of them.
 ///
 /// A frame that a veth's peer refuses is counted at both ends of the cable: it is put down to the
 /// end that refused it. A full receive queue of a lab's device is so the device's loss, and a full
 /// backlog of the receiving host the tester's. A device that tells of itself has no such peer.
 pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
-    balance_counts(trial, record.counts())
+    let TrialRecord { flows, ports, hosts, .. } = record;
+    balance_counts(trial, Counts { flows, ports, hosts })
 }
 
 /// The same of a trial that has not been judged yet.

@@ -2,7 +2,8 @@
 //! record says.
 //!
 //! Owns topology, flows, trials, records and their books, the gates that make a trial invalid, and
-//! the `Testbed` seam. Never does I/O, never reads a clock, and knows neither a study nor a testbed.
+//! the `Testbed` seam. Never does I/O, never reads a clock, and knows neither a study nor a
+//! testbed.
 
 mod alike;
 pub mod books;

@@ -49,17 +49,6 @@ pub struct TrialRecord {
     pub unanswered: bool,
 }
 
-/// What both ends and all ports counted: a record without its outcome.
-#[derive(Debug, Clone, Copy)]
-pub struct Counts<'a> {
-    /// As in the record.
-    pub flows: &'a [FlowRecord],
-    /// As in the record.
-    pub ports: &'a [PortCounters],
-    /// As in the record.
-    pub hosts: &'a [HostUsage],
-}
-
 /// The subject of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceRecord {
@@ -141,11 +130,6 @@ impl FlowRecord {
 }
 
 impl TrialRecord {
-    /// What was counted.
-    pub fn counts(&self) -> Counts<'_> {
-        Counts { flows: &self.flows, ports: &self.ports, hosts: &self.hosts }
-    }
-
     /// Of a trial that did not run to its end.
     pub fn failed(started_unix_ns: u64, reason: String) -> Self {
         Self {

@@ -7,6 +7,7 @@ mod lifted;
 
 use measure::{FrameRate, Nanos};
 
+use crate::books::Counts;
 pub use crate::counters::{
     EMULATOR_DELIVERED, EMULATOR_DISPLACED, EMULATOR_ENTERED, EMULATOR_LATE, EMULATOR_OVERFLOW,
     EMULATOR_REFUSED,
@@ -16,7 +17,7 @@ use crate::counters::{
 };
 use crate::other_traffic::{OtherTraffic, other_traffic};
 use crate::record::{
-    Counts, DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
+    DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
     PortCounters, ReceiptRecord, Side, Usage,
 };
 use crate::{Datagrams, Echo, Flow, FlowKind, Gate, Path, Role, Schedule, Trial};

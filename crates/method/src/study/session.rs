@@ -72,8 +72,8 @@ const SLOW_FRAMES: f64 = 4.0;
 /// So often a trial is run again because the device had not emptied.
 const MOST_WAITS: u32 = 7;
 
-/// Where the trial before was given up after all its tries, the next has so many at most: what keeps
-/// the tester from it has not gone yet.
+/// Where the trial before was given up after all its tries, the next has so many at most: what
+/// keeps the tester from it has not gone yet.
 const TRIES_AFTER: u32 = 3;
 
 /// So many times in a row a variant may fail before it is given up.

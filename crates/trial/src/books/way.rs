@@ -11,11 +11,11 @@ use crate::counters::{
     QDISC_DROPS, RX_CRC_ERRORS, RX_DROPPED, RX_ERRORS, RX_MISSED, RX_PACKETS, TX_DROPPED,
     TX_ERRORS, TX_PACKETS,
 };
-use crate::record::{Counts, DatagramsRecord, PortCounters, Side};
+use crate::record::{DatagramsRecord, PortCounters, Side};
 use crate::{FlowKind, PortRef, Trial};
 use measure::Nanos;
 
-use super::{Death, Place, Seen, death, device_ports, read};
+use super::{Counts, Death, Place, Seen, death, device_ports, read};
 
 /// Frames that came so shortly before a receiver closed were perhaps not the last.
 const NEARLY: Nanos = Nanos::from_millis(20);

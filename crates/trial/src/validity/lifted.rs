@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::{UNTIMELY_TOLERANCE, missed};
-use crate::books::{Place, balance_counts};
+use crate::books::{Counts, Place, balance_counts};
 use crate::counters::QDISC_DROPS;
-use crate::record::{Counts, DatagramsRecord, Defect, FlowRecord, Side};
+use crate::record::{DatagramsRecord, Defect, FlowRecord, Side};
 use crate::{Datagrams, FlowKind, Schedule, Trial};
 
 /// Between two arrivals further apart than so many mean gaps, a frame is missing.
