@@ -49,7 +49,7 @@ impl Estimate {
     #[must_use]
     pub fn with_flows(self, flows: u64) -> Self {
         let starting = FLOW_OVERHEAD * flows.saturating_sub(1) * self.trials;
-        Self { flows, starting, ..self }
+        Self { starting, flows, ..self }
     }
 
     /// The same where hosts are real: models start any number of flows at once.
