@@ -14,6 +14,8 @@ use trial::Result;
 const LARGEST: u32 = 2048;
 /// So often the range of a cell is halved.
 const BISECTIONS: u32 = 12;
+/// So often a size that did not halve it is tried again.
+const MOST_STUCK: u32 = 2;
 /// Shots at each size: a model's are all alike, unless the device stands still at times.
 const SHOTS: u32 = 3;
 const SHOTS_IN_VIRTUAL_TIME: u32 = 2;
@@ -44,6 +46,15 @@ impl Cells {
             _ => f64::from(size.octets()),
         }
     }
+
+    /// The least and the most that may be, by the range of the cell.
+    pub(super) fn may_take(&self, size: FrameSize) -> (f64, f64) {
+        let Counting::Cells(least, most) = self.counting else {
+            return (self.taken(size), self.taken(size));
+        };
+        let each = || (least..=most).map(|cell| whole_cells(size.octets(), cell));
+        (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max))
+    }
 }
 
 fn whole_cells(octets: u32, cell: u32) -> f64 {
@@ -60,6 +71,7 @@ pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
         points.extend(point(rig, first, size)?);
     }
     let mut counting = tell(&points);
+    let mut stuck = 0;
     for _ in 0..BISECTIONS {
         let Counting::Cells(least, most) = counting else { break };
         let Some(size) = splitting(least, most) else { break };
@@ -69,7 +81,11 @@ pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
         points.extend(point(rig, first, size)?);
         let told = tell(&points);
         if told == counting {
-            break;
+            // A burst during which the device stood still tells little; another one may more.
+            stuck += 1;
+            if stuck > MOST_STUCK {
+                break;
+            }
         }
         counting = told;
     }

@@ -105,6 +105,7 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
     let mut row = row.clone();
     let size = one.size;
     let taken = cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
+    let may_take = cells.map_or((taken, taken), |cells| cells.may_take(size));
     let octets = u64::from(size.octets());
     row.set(Key::FrameSize, octets);
     row.set(Key::TakenByAFrame, taken);
@@ -124,7 +125,7 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
     let estimates: Vec<Estimate> =
         [("one-shot", &one.one_shot), ("burst", &one.burst), ("delay", &one.delay)]
             .into_iter()
-            .filter_map(|(name, spans)| over_blocks(name, spans, taken))
+            .filter_map(|(name, spans)| over_blocks(name, spans, (taken, may_take)))
             .collect();
     if estimates.is_empty() {
         return without_estimate(one, &row, taken);
@@ -208,15 +209,19 @@ fn bits_per_second(one: &Filling) -> Option<f64> {
 }
 
 /// One value a block: the median's interval of the lower ends, and that of the upper ones.
-fn over_blocks(name: &'static str, spans: &[Span], taken: f64) -> Option<Estimate> {
+fn over_blocks(
+    name: &'static str,
+    spans: &[Span],
+    (taken, (least, most)): (f64, (f64, f64)),
+) -> Option<Estimate> {
     let each = |pick: fn(&Span) -> f64| -> Vec<f64> { spans.iter().map(pick).collect() };
     let value = median(&each(|span| span.value))?;
     let low = median_interval(&each(|span| span.low), CONFIDENCE)?;
     let high = median_interval(&each(|span| span.high), CONFIDENCE)?;
     // So many frames wait, and less than one more would: half a frame is what may be left over.
     let interval = Interval {
-        low: (low.low * taken).max(0.0),
-        high: (high.high + 1.0) * taken,
+        low: (low.low * least).max(0.0),
+        high: (high.high + 1.0) * most,
         confidence: low.confidence,
     };
     let value = ((value + 0.5) * taken).clamp(interval.low, interval.high);

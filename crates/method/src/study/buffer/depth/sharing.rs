@@ -56,6 +56,8 @@ struct Frames {
     size: FrameSize,
     /// What one takes of the buffer.
     taken: f64,
+    /// By what share that may be off, either way, of all frames alike.
+    unsure: f64,
     drain: Drain,
 }
 
@@ -87,7 +89,8 @@ pub(super) fn of(
         _ => rig.overload(&first.outlet, size)?.drain(),
     };
     let Some(drain) = drain else { return Ok(None) };
-    let frames = Frames { size, taken: taken(size), drain };
+    let (least, most) = cells.map_or((1.0, 1.0), |cells| cells.may_take(size));
+    let frames = Frames { size, taken: taken(size), unsure: 1.0 - least / most, drain };
     let one_sender = first
         .burst()
         .map_or(1.0, |burst| 1.0 / (burst.share() * first.outlet.senders.len() as f64));
@@ -106,7 +109,7 @@ pub(super) fn of(
 fn point(
     rig: &mut Rig<'_, '_>,
     outlets: &[Outlet],
-    Frames { size, taken, drain }: Frames,
+    Frames { size, taken, unsure, drain }: Frames,
     burst: Burst,
 ) -> Result<Option<Point>> {
     let all: Vec<&Outlet> = outlets.iter().collect();
@@ -127,6 +130,7 @@ fn point(
         high: mean(&spans, |span| span.high) + taken,
     };
     let doubt = (mean(&spans, |span| (span.high - span.low) / 2.0) - taken).max(0.0);
+    let doubt = doubt + unsure * held.value;
     let outputs = outlets.len() as u32;
     Ok((!spans.is_empty()).then_some(Point { outputs, held, repeats, doubt }))
 }
