@@ -220,7 +220,7 @@ impl Tried {
         let waited = |flow: &DatagramsRecord| {
             let missing = flow.received.lost(flow.sent);
             let gap = mean_gap(flow).filter(|_| missing > 0)?;
-            // Where nobody stamped the last arrival, the first is taken for one at the load's start.
+            // Where nobody stamped the last arrival, the first counts as one at the load's start.
             let quiet = flow.quiet.unwrap_or((load + residual).saturating_sub(flow.receiving));
             let until_closed = quiet.as_secs_f64() <= 2.0 * gap
                 || flow.quiet.is_some_and(|quiet| quiet < SILENCE.min(residual / SILENT_SHARE));
@@ -340,6 +340,12 @@ impl<'a> Session<'a> {
     pub(super) fn remember_rate(&mut self, way: Way, rate: FrameRate) {
         let slowest = self.found.entry(way).or_insert(rate);
         slowest.0 = slowest.0.min(rate.0);
+    }
+
+    /// For how long a way was seen to hold frames, as far as the RFC's two seconds.
+    pub(super) fn holds_for(&self, way: Way) -> Nanos {
+        let of = |full| self.emptying.get(&(way, full)).copied().unwrap_or(Nanos::ZERO);
+        of(false).max(of(true)).min(RFC_RESIDUAL)
     }
 
     /// Whether the testbed can reset the way's device.

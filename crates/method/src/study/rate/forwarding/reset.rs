@@ -108,7 +108,9 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
 
 /// A trial with a reset.
 fn trial(rig: &Rig<'_, '_>, cell: Cell, rate: FrameRate, block: u32) -> Offer {
+    // Frames come by then: a reset that comes before the first of them interrupts nothing.
     let at = Nanos::from_secs_f64(BEFORE / rate.0).max(rig.spec.duration);
+    let at = at + rig.session.holds_for(cell.way);
     let duration = rig.spec.reset_duration.max(Nanos(at.0 * TIMES_BEFORE));
     let events = vec![Event { at, deed: Deed::Reset }];
     Offer { block, events, ..Offer::new(TEST, cell, Schedule::Paced(rate), duration) }
