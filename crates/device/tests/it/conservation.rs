@@ -61,7 +61,8 @@ prop_compose! {
         device.mac_table = MacTable { entries, learn_rate, age: Nanos(age) };
         device.pps_limit = pps_limit.unwrap_or(0);
         device.pps_queue = 8;
-        device.policer = policer.map(|(pps, burst, only_groups)| Policer { pps, burst, only_groups });
+        let bucket = |(pps, burst, only_groups)| Policer { pps, burst, only_groups };
+        device.policer = policer.map(bucket);
         device.pause = pause;
         device.max_frame = 9100;
         device.loss = loss.unwrap_or(0.0);
