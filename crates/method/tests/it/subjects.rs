@@ -94,7 +94,10 @@ fn a_block_applies_each_variant_once_and_floods_everything() {
     let mut orders = Vec::new();
     for block in 0..6 {
         let trials: Vec<_> = model.asked.iter().filter(|t| t.block == block).collect();
-        assert_eq!(trials.len(), 8, "two sizes, three subjects and the cable");
+        let floods = trials.iter().filter(|t| t.label.starts_with("flood ")).count();
+        assert_eq!(floods, 8, "two sizes, three subjects and the cable");
+        // Of each size and subject a longer one, which looks for a token bucket.
+        assert_eq!(trials.len() - floods, if block == 0 { 6 } else { 0 });
         let mut order: Vec<Option<&Subject>> = trials.iter().map(|t| t.subject.as_ref()).collect();
         order.dedup();
         assert_eq!(order.len(), 4, "block {block}: {order:?}");
