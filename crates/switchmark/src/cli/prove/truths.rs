@@ -20,8 +20,9 @@ const BUCKET_REACH: f64 = 0.25;
 const CURVE_S: f64 = 10.0;
 const CURVE_FRAMES: f64 = 600.0;
 const CURVE_BUCKET_S: f64 = 0.03;
-/// A burst's search may end a frame or two beside the truth, whose edges a model rounds.
-const BURST_EDGE: f64 = 2.0;
+/// A queue may hold a frame more or less as a burst ends than arithmetic says, by which frame was
+/// just leaving.
+const QUEUE_EDGE: f64 = 1.0;
 
 /// What a path between two ports does with frames of one size.
 #[derive(Debug, Clone, Copy)]
@@ -122,10 +123,12 @@ impl Path {
         else {
             return Vec::new();
         };
-        let frames = queue / (1.0 - self.limit / self.line);
+        let burst = |queue: f64| queue / (1.0 - self.limit / self.line);
+        let frames = burst(queue);
         let reachable = self.reachable() && frames < REACH * longest_s * self.line;
         let of = |metric, unit, each: f64| {
-            let (low, high) = ((frames - BURST_EDGE) * each, (frames + BURST_EDGE) * each);
+            let low = (burst(queue - QUEUE_EDGE) - QUEUE_EDGE) * each;
+            let high = (burst(queue + QUEUE_EDGE) + QUEUE_EDGE) * each;
             let truth = Truth::new(metric, unit, Known::Number { low, high });
             let test = ForwardingTest::BackToBack.as_str();
             self.at(truth).at(Key::Test, test).reachable(reachable)

@@ -143,7 +143,8 @@ fn storm_control(
     let line = rate / f64::from(8 * (SIZE + 20));
     let limit = (line * chance.by_decades(0.02, 0.7)).round();
     let burst_s = chance.by_decades(1e-3, 1.0);
-    let burst = (limit * burst_s).ceil();
+    // A bucket of a frame or two drops what a sender's own jitter brings together.
+    let burst = (limit * burst_s).ceil().max(4.0);
     let _ = writeln!(
         profile,
         "ports = 4\npolicer = {{ pps = {limit}, burst = {burst}, only = \"broadcast\" }}"
