@@ -11,6 +11,8 @@ use trial::topology::{Pair, PortRef, Topology};
 
 /// MAC header.
 const MAC: u32 = 14;
+/// What a wire is silent for between two frames, in octets.
+const GAP: f64 = 12.0;
 /// FCS, preamble and gap: what a wire carries beside what the kernel counts.
 const ON_THE_WIRE: u32 = 4 + 20;
 
@@ -93,9 +95,16 @@ impl Capacity {
         per_second * (octets + segments * f64::from(self.around)) * 8.0 / self.rate
     }
 
-    /// And that acknowledgements of such messages take, coming back.
-    pub(super) fn share_of_answers(&self, octets: f64, per_second: f64) -> f64 {
-        let acknowledged = (octets / f64::from(self.mss) / 2.0).floor();
-        per_second * acknowledged * f64::from(self.around) * 8.0 / self.rate
+    /// Nanoseconds from the first bit of such a message on a wire to its last.
+    pub(super) fn wire_ns(&self, octets: f64) -> f64 {
+        (self.share(octets, 1.0) - GAP * 8.0 / self.rate).max(0.0) * 1e9
+    }
+
+    /// And that acknowledgements of such messages take, coming back: at least, and at most where
+    /// the last segment of each has one to itself.
+    pub(super) fn share_of_answers(&self, octets: f64, per_second: f64) -> [f64; 2] {
+        let pairs = octets / f64::from(self.mss) / 2.0;
+        let of = |count: f64| per_second * count * f64::from(self.around) * 8.0 / self.rate;
+        [of(pairs.floor()), of(pairs.ceil())]
     }
 }

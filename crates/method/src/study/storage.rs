@@ -54,6 +54,9 @@ pub struct StorageSpec {
     pub profile: Profile,
     /// How often one trial is tried before it is given up; at least 1.
     pub tries: u32,
+    /// Whether small round trips are measured before each job; runs of earlier versions have none.
+    #[serde(default)]
+    pub small_messages: bool,
 }
 
 impl StorageSpec {
@@ -70,6 +73,7 @@ impl StorageSpec {
             blocks: BLOCKS,
             profile: Profile::Quick,
             tries: 3,
+            small_messages: true,
         }
     }
 
@@ -139,7 +143,7 @@ impl StorageSpec {
             let alone = ask(
                 format!("{label}, round trips alone"),
                 rest,
-                at.round_trips(pair, self, beside[cell]),
+                at.alone(pair, self, beside[cell]),
             );
             let job = ask(label, self.duration, at.flows(pair, self, beside[cell]));
             session.residual = Nanos::ZERO;

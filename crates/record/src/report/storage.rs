@@ -75,7 +75,7 @@ const LEAD: &str = "fio did the reads and writes, or the model's client in a sim
     time is that of the messages, less what they waited for an operation where it waits for the others alone; what neither they nor the client, the server nor its disk account for is the rest.";
 
 const WHAT_IF: &str = "What if the network were otherwise: all of an operation's time but its round trips \
-    as measured, and round trips of the length below. Dashed: replicated writes, each of which waits \
+    as measured, the blocks' time on the wire as well, and small round trips, as ping shows them, of the length below. Dashed: replicated writes, each of which waits \
     for a copy on another node, one round trip more. A larger queue depth than was measured is an upper bound, since \
     a storage slows down at some depth; a smaller one is a lower bound, since operations may have waited for each other. \
     Nothing exceeds what the link carries.";

@@ -70,6 +70,12 @@ impl Storage {
         }
     }
 
+    /// What an operation without a block would carry: a round trip as ping's.
+    pub const fn small_messages() -> Messages {
+        let [request, answer] = Self::HEADS;
+        Messages { request: ByteCount(request), answer: ByteCount(answer) }
+    }
+
     /// What a write and its answer carry over the network.
     pub const fn write_messages(&self) -> Messages {
         let [request, answer] = Self::HEADS;

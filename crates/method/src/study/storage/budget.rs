@@ -1,52 +1,194 @@
 //! Where an operation's time goes: the client, the network, the storage node, its disk, and a rest
-//! that nothing here explains.
+//! that nothing here explains; and how long it would take with another network.
 //!
 //! Owns the sum: parts that could not be measured stay in the rest, and the rest says so by being
 //! there. What is measured beside an operation, the network's part, takes no more than what is
-//! measured of itself leaves. Pure.
+//! measured of itself leaves; on a full link it takes all of that. Pure.
 
 use super::StorageSpec;
-use super::cell::Kind;
+use super::cell::{CellData, Kind, Sample};
+use super::fill::Path;
 
 /// The parts in the order in which a request meets them; the rest is what is left.
 pub(super) const PARTS: [&str; 5] = ["client", "network", "storage node", "disk", "rest"];
 
-/// One kind's operations of one block: nanoseconds of each part of [`PARTS`]; none where it is not
-/// known.
-///
-/// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its own
-/// disk or a replica's, which is one round trip further away; here that round trip is the
-/// network's, and one disk's time counts.
-pub(super) fn parts(spec: &StorageSpec, kind: &Kind, is_remote: bool) -> [Option<f64>; 5] {
-    if !is_remote {
-        let rest = kind.latency - kind.client.unwrap_or(0.0);
-        return [kind.client, None, None, None, Some(rest)];
+/// Operations that take this many times what they take alone have waited for each other.
+const WAITED: f64 = 2.0;
+
+/// What a cell's operations cross.
+pub(super) struct Crossing<'a> {
+    spec: &'a StorageSpec,
+    /// None where a rate is not known.
+    pub(super) path: Option<Path>,
+    is_remote: bool,
+    /// Whether the operations fill a link of it.
+    pub(super) is_full: bool,
+}
+
+impl<'a> Crossing<'a> {
+    /// Of a cell's blocks, over this path.
+    pub(super) fn of(spec: &'a StorageSpec, data: &CellData, path: Option<Path>) -> Self {
+        let mut own = Self { spec, path, is_remote: data.is_remote(), is_full: false };
+        let full = |path: &Path| path.is_full(data, |sample| own.waited(sample));
+        own.is_full = own.is_remote && own.path.as_ref().is_some_and(full);
+        own
     }
-    let messages = spec.crossings(kind.write) * kind.rtt;
-    let asked = spec.job.server.map(|server| {
-        let delay = if kind.write { server.write } else { server.read };
-        delay.0 as f64
-    });
-    // A server made for the trial has no disk but its delay; what it took beyond that is its own
-    // doing.
-    let disk = kind.disk.or(asked);
-    let node = kind.served.zip(asked).map(|(served, asked)| (served - asked).max(0.0));
-    let left = kind.latency - [kind.client, node, disk].iter().flatten().sum::<f64>();
-    let network = messages.min(left.max(0.0));
-    [kind.client, Some(network), node, disk, Some(left - network)]
+
+    fn copies(&self) -> f64 {
+        self.spec.job.replicas.len() as f64
+    }
+
+    /// What copies beyond the first add to a write.
+    fn more_copies(&self, write: bool, copies: f64) -> f64 {
+        self.path.as_ref().filter(|_| write).map_or(0.0, |path| path.more_copies_ns(copies))
+    }
+
+    /// What the messages took that stand for an operation.
+    pub(super) fn messages(&self, kind: &Kind) -> f64 {
+        self.spec.crossings(kind.write) * kind.rtt + self.more_copies(kind.write, self.copies())
+    }
+
+    /// Client, storage node and disk, as far as they are known.
+    fn others(&self, kind: &Kind) -> [Option<f64>; 3] {
+        let asked = self.spec.job.server.map(|server| {
+            let delay = if kind.write { server.write } else { server.read };
+            delay.0 as f64
+        });
+        // A server made for the trial has no disk but its delay; what it took beyond that is its
+        // own doing.
+        let disk = kind.disk.or(asked);
+        let node = kind.served.zip(asked).map(|(served, asked)| (served - asked).max(0.0));
+        [kind.client, node, disk]
+    }
+
+    /// One kind's operations of one block: nanoseconds of each part of [`PARTS`]; none where it is
+    /// not known.
+    ///
+    /// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its
+    /// own disk or a replica's, which is one round trip further away; here that round trip is the
+    /// network's, and one disk's time counts.
+    pub(super) fn parts(&self, kind: &Kind) -> [Option<f64>; 5] {
+        if !self.is_remote {
+            let rest = kind.latency - kind.client.unwrap_or(0.0);
+            return [kind.client, None, None, None, Some(rest)];
+        }
+        let [client, node, disk] = self.others(kind);
+        let left = kind.latency - sum([client, node, disk]);
+        // Operations that wait for each other's octets do so in the hosts' buffers, too, where no
+        // message beside them waits.
+        let most = if self.is_full && disk.is_some() { left } else { self.messages(kind) };
+        let network = most.min(left.max(0.0));
+        [client, Some(network), node, disk, Some(left - network)]
+    }
+
+    /// The network's part of an operation that crosses it.
+    pub(super) fn network(&self, kind: &Kind) -> f64 {
+        self.parts(kind)[1].unwrap_or(0.0)
+    }
+
+    /// Whether that is only what the others leave, by more than a share that is nobody's business:
+    /// the messages were no likeness of the operations.
+    pub(super) fn is_bound(&self, kind: &Kind) -> bool {
+        const LITTLE: f64 = 0.05;
+        !self.is_full && self.messages(kind) * (1.0 - LITTLE) > self.network(kind)
+    }
+
+    /// Whether operations waited for each other, and not at the disk: they took far longer than all
+    /// that each takes alone.
+    fn waited(&self, sample: &Sample) -> bool {
+        let known = sample.kinds.iter().all(|kind| self.others(kind)[2].is_some());
+        let alone = sample.over_kinds(|kind| {
+            sum(self.others(kind))
+                + self.spec.crossings(kind.write) * kind.alone
+                + self.more_copies(kind.write, self.copies())
+        });
+        known && sample.latency > WAITED * alone
+    }
+
+    /// How many times as many operations the links have room for; where nobody knows, without end.
+    pub(super) fn room(&self, sample: &Sample) -> f64 {
+        if self.is_full { 1.0 } else { self.room_with(sample, self.copies()) }
+    }
+
+    /// The most of them that may have been counted.
+    pub(super) fn most(&self, sample: &Sample) -> f64 {
+        let room = self.room_with(sample, self.copies());
+        let counted = if self.is_full { sample.with_those_under_way() } else { f64::INFINITY };
+        sample.per_second * room.min(counted).max(1.0)
+    }
+
+    /// The room were writes copied, or not.
+    pub(super) fn room_for(&self, sample: &Sample, copied: bool) -> f64 {
+        let then = self.copies_if(copied);
+        if then == self.copies() { self.room(sample) } else { self.room_with(sample, then) }
+    }
+
+    fn room_with(&self, sample: &Sample, copies: f64) -> f64 {
+        self.path.as_ref().map_or(f64::INFINITY, |path| path.room(sample, copies))
+    }
+
+    fn copies_if(&self, copied: bool) -> f64 {
+        if copied { self.copies().max(1.0) } else { 0.0 }
+    }
+
+    /// All of an operation that can't be the network's: where a server was made for the trial all
+    /// others are known, and what is left may be.
+    fn without_network(&self, kind: &Kind) -> f64 {
+        if self.spec.job.server.is_some() {
+            return sum(self.others(kind));
+        }
+        kind.latency - self.network(kind)
+    }
+
+    /// At least what an operation takes over the same link without latency.
+    pub(super) fn without_latency(&self, sample: &Sample) -> f64 {
+        sample.over_kinds(|kind| {
+            let wire = |path: &Path| path.wire_ns(kind.write, self.copies());
+            let wire = self.path.as_ref().map_or(0.0, wire);
+            (self.without_network(kind) + wire).min(kind.latency)
+        })
+    }
+
+    /// At least what it takes over a faster link with the latency as it is; none where waiting for
+    /// the link can't be told from waiting for the storage.
+    pub(super) fn over_faster_link(&self, sample: &Sample) -> Option<f64> {
+        if self.is_full && self.spec.job.server.is_none() {
+            return None;
+        }
+        let small = self.path.as_ref().map_or(0.0, Path::small_ns);
+        let kept = sample.small.map_or(0.0, |seen| (seen.least - small).max(0.0));
+        Some(sample.over_kinds(|kind| {
+            let kept = self.spec.crossings(kind.write) * kept;
+            (self.without_network(kind) + kept).min(kind.latency)
+        }))
+    }
+
+    /// What an operation would take with small round trips of so long.
+    pub(super) fn with_round_trip(&self, sample: &Sample, rtt: f64, copied: bool) -> f64 {
+        sample.over_kinds(|kind| {
+            let wire = |path: &Path| path.wire_ns(kind.write, 0.0);
+            let guess = || kind.alone - self.path.as_ref().map_or(0.0, wire);
+            let base = sample.small.map_or_else(guess, |small| small.median).clamp(0.0, kind.alone);
+            let crossing = |crossings: f64, rtt: f64, copies: f64| {
+                crossings * (rtt + kind.alone - base) + self.more_copies(kind.write, copies)
+            };
+            let now = crossing(self.spec.crossings(kind.write), base, self.copies());
+            let crossings = if kind.write && copied { 2.0 } else { 1.0 };
+            let then = crossing(crossings, rtt, self.copies_if(copied));
+            let others = self.others(kind);
+            // On a full link they wait for its octets, however long a round trip is.
+            let rest = if self.is_full && others[2].is_some() {
+                sum(others)
+            } else {
+                kind.latency - now.min(self.network(kind))
+            };
+            rest + then
+        })
+    }
 }
 
-/// The network's part of an operation that crosses it.
-pub(super) fn network(spec: &StorageSpec, kind: &Kind) -> f64 {
-    parts(spec, kind, true)[1].unwrap_or(0.0)
-}
-
-/// Whether that is only what the others leave, by more than a share that is nobody's business: the
-/// messages were no likeness of the operations.
-pub(super) fn is_bound(spec: &StorageSpec, kind: &Kind) -> bool {
-    const LITTLE: f64 = 0.05;
-    let messages = spec.crossings(kind.write) * kind.rtt;
-    messages * (1.0 - LITTLE) > network(spec, kind)
+fn sum(parts: [Option<f64>; 3]) -> f64 {
+    parts.iter().flatten().sum()
 }
 
 #[cfg(test)]
@@ -92,7 +234,17 @@ mod tests {
             beside_per_second: 200.0,
             round_trips: 400,
             rtt_quantiles: [0.0; 5],
+            alone: 100_000.0,
         }
+    }
+
+    /// The parts of an operation over a path of unknown rate.
+    fn parts(spec: &StorageSpec, kind: &Kind, is_remote: bool) -> [Option<f64>; 5] {
+        Crossing { spec, path: None, is_remote, is_full: false }.parts(kind)
+    }
+
+    fn is_bound(spec: &StorageSpec, kind: &Kind) -> bool {
+        Crossing { spec, path: None, is_remote: true, is_full: false }.is_bound(kind)
     }
 
     #[test]

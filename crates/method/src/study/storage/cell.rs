@@ -21,6 +21,8 @@ use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Schedule, Storage
 /// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom
 /// leave at one moment and wait for each other.
 const WRITES_RARER: f64 = 0.854_101_966;
+/// The same of small messages.
+const SMALL_RARER: f64 = 0.618_033_989;
 
 /// Quantiles of operations and of round trips.
 pub(super) const QUANTILES: [f64; 5] = [0.0, 0.5, 0.99, 0.999, 1.0];
@@ -55,24 +57,20 @@ impl Cell {
         flows
     }
 
-    /// Round trips of its operations' sizes, so many a second, and nothing else.
-    pub(super) fn round_trips(
-        self,
-        pair: &Pair,
-        spec: &StorageSpec,
-        beside: FrameRate,
-    ) -> Vec<Flow> {
-        let probe = |messages: Messages, share: f64| {
-            FlowKind::Echo(Echo {
-                protocol: Protocol::Tcp,
-                frame_size: measure::FrameSize::STANDARD_MAX,
-                schedule: Schedule::Paced(FrameRate(beside.0 * share)),
-                messages: Some(messages),
-            })
-        };
+    /// Round trips of its operations' sizes, so many a second, and small ones, and nothing else.
+    pub(super) fn alone(self, pair: &Pair, spec: &StorageSpec, beside: FrameRate) -> Vec<Flow> {
+        let mut flows = self.round_trips(pair, spec, beside);
+        if spec.small_messages {
+            let rate = FrameRate(spec.probes.0 * SMALL_RARER);
+            flows.push(flow(SMALL, pair, echo_flow(Storage::small_messages(), rate)));
+        }
+        flows
+    }
+
+    fn round_trips(self, pair: &Pair, spec: &StorageSpec, beside: FrameRate) -> Vec<Flow> {
         let of = |(write, messages)| {
             let (id, share) = if write { (WRITES, WRITES_RARER) } else { (READS, 1.0) };
-            flow(id, pair, probe(messages, share))
+            flow(id, pair, echo_flow(messages, FrameRate(beside.0 * share)))
         };
         self.messages(spec).into_iter().map(of).collect()
     }
@@ -104,9 +102,19 @@ impl Cell {
     }
 }
 
-/// The numbers of the flows of a read's messages and of a write's.
+/// The numbers of the flows of a read's messages, of a write's, and of small ones.
 const READS: u16 = 2;
 const WRITES: u16 = 3;
+const SMALL: u16 = 4;
+
+fn echo_flow(messages: Messages, rate: FrameRate) -> FlowKind {
+    FlowKind::Echo(Echo {
+        protocol: Protocol::Tcp,
+        frame_size: measure::FrameSize::STANDARD_MAX,
+        schedule: Schedule::Paced(rate),
+        messages: Some(messages),
+    })
+}
 
 fn flow(id: u16, pair: &Pair, kind: FlowKind) -> Flow {
     Flow { id, ..Flow::measured(pair, kind) }
@@ -133,6 +141,15 @@ pub(super) struct Kind {
     /// Messages that the round trips' quantiles are of.
     pub(super) round_trips: u64,
     pub(super) rtt_quantiles: [f64; 5],
+    /// The median of messages without the job.
+    pub(super) alone: f64,
+}
+
+/// Small round trips of one block without the job, as ping shows them, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Small {
+    pub(super) least: f64,
+    pub(super) median: f64,
 }
 
 /// What one block gave.
@@ -143,6 +160,8 @@ pub(super) struct Sample {
     pub(super) per_second: f64,
     pub(super) latency: f64,
     pub(super) kinds: Vec<Kind>,
+    /// None in runs of earlier versions.
+    pub(super) small: Option<Small>,
     /// What the messages' TCP put into one segment.
     pub(super) segment: Option<Segment>,
     /// Whether the operations crossed the network.
@@ -154,9 +173,18 @@ impl Sample {
         self.kinds.iter().find(|kind| kind.write == write)
     }
 
+    pub(super) fn count(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.count).sum()
+    }
+
+    /// How many times as many operations there were with those that were under way at the end.
+    pub(super) fn with_those_under_way(&self) -> f64 {
+        1.0 + self.under_way / self.count().max(1) as f64
+    }
+
     /// A mean over all operations, each counted once.
     pub(super) fn over_kinds(&self, value: impl Fn(&Kind) -> f64) -> f64 {
-        let all: f64 = self.kinds.iter().map(|kind| kind.count as f64).sum();
+        let all = self.count() as f64;
         self.kinds.iter().map(|kind| value(kind) * kind.count as f64).sum::<f64>() / all
     }
 }
@@ -182,7 +210,7 @@ impl CellData {
             self.troubles.insert(Caveat::NoValidTrial);
             return;
         };
-        self.operations += sample.kinds.iter().map(|kind| kind.count).sum::<u64>();
+        self.operations += sample.count();
         self.samples.push(sample);
     }
 
@@ -232,6 +260,8 @@ fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
         per_second: storage.iops(),
         latency: storage.mean_latency()?,
         kinds,
+        small: echo(at_rest, SMALL)
+            .map(|echo| Small { least: at(&echo.rtt, 0.0), median: at(&echo.rtt, 0.5) }),
         segment: [READS, WRITES].into_iter().find_map(|id| echo(tried, id)?.segment),
         location: storage.location(job),
     })
@@ -267,6 +297,7 @@ fn kind(storage: &StorageRecord, write: bool, [beside, at_rest]: [&EchoRecord; 2
         beside_per_second: beside.sent as f64 / beside.elapsed.as_secs_f64(),
         round_trips: beside.rtt.count(),
         rtt_quantiles: QUANTILES.map(|q| at(&beside.rtt, q)),
+        alone: at(&at_rest.rtt, 0.5),
     })
 }
 

@@ -11,7 +11,7 @@ use measure::{Interval, comparison, quantile};
 
 use super::super::rows::{CONFIDENCE, Row, too_few};
 use super::super::ways::{Way, Ways};
-use super::budget::{self, PARTS};
+use super::budget::{Crossing, PARTS};
 use super::cell::{Cell, CellData, Kind, QUANTILES, Sample};
 use super::fill::Path;
 use super::{StorageSpec, what_if};
@@ -26,7 +26,8 @@ use trial::record::StorageLocation;
 const LITTLE: f64 = 0.02;
 /// Names of estimates, as `estimate` in the conditions has them.
 const FROM_LATENCY: &str = "under way / mean latency";
-const NO_NETWORK: &str = "at most, with a network without latency";
+const NO_LATENCY: &str = "at most, with the same link without latency";
+const FASTER_LINK: &str = "at most, with a faster link";
 const NO_DEVICE: &str = "at most, with a device without latency";
 const PREDICTED: &str = "predicted from the round trips";
 const REST: &str = "observed less predicted";
@@ -47,15 +48,15 @@ pub(super) fn all(
     let mut figures = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
         let side = |way| data.get(&(at, way)).unwrap_or(&empty);
-        let path = |way| {
+        let crossing = |way| {
             let path = || Path::of((spec, *cell), side(way), topology, ways.pair(way));
-            side(way).is_remote().then(path).flatten()
+            Crossing::of(spec, side(way), side(way).is_remote().then(path).flatten())
         };
         for way in spec.measured(ways) {
             let (own, bypass) = (side(way), ways.bypass_of(way).map_or(&empty, side));
-            let path = path(way);
-            let row = row(spec, *cell, (own, path.as_ref()), ways, way);
-            let of = Of { spec, cell: *cell, own, bypass, path, ways, way };
+            let crossing = crossing(way);
+            let row = row(spec, *cell, (own, &crossing), ways, way);
+            let of = Of { spec, cell: *cell, own, bypass, crossing, ways, way };
             figures.extend(of.done(&row));
             if of.own.is_remote() {
                 figures.extend(of.round_trips(&row));
@@ -64,14 +65,15 @@ pub(super) fn all(
             figures.extend(of.parts(&row));
         }
         for way in ways.subjects().into_iter().filter(|way| side(*way).is_remote()) {
-            let path = path(way);
-            let row = row(spec, *cell, (side(way), path.as_ref()), ways, way);
+            let crossing = crossing(way);
+            let row = row(spec, *cell, (side(way), &crossing), ways, way);
             if let Some(cable) = ways.bypass_of(way).filter(|_| spec.job.replicas.is_empty()) {
                 let setting = ways.setting(way);
                 let sides = (side(way), side(cable));
-                figures.extend(added(spec, &row, sides, path.as_ref(), setting, seed));
+                let crossing = (&crossing, cell.under_way(spec));
+                figures.extend(added(&row, sides, crossing, setting, seed));
             }
-            figures.extend(what_if::rows(spec, *cell, &row, (side(way), path.as_ref())));
+            figures.extend(what_if::rows(spec, *cell, &row, (side(way), &crossing)));
         }
     }
     figures
@@ -80,17 +82,19 @@ pub(super) fn all(
 fn row(
     spec: &StorageSpec,
     cell: Cell,
-    (data, path): (&CellData, Option<&Path>),
+    (data, crossing): (&CellData, &Crossing<'_>),
     ways: &Ways,
     way: Way,
 ) -> Row {
     let mut row = Row::of(ways, way, spec.profile);
-    row.caveats.extend(path.filter(|path| path.is_full(data)).map(|_| Caveat::PathFull));
+    row.caveats.extend(crossing.is_full.then_some(Caveat::PathFull));
     row.caveats.extend(&data.troubles);
     (row.n, row.verdict) = (data.operations, ways.judge(way, &Evidence::Nothing));
     row.conditions.extend(cell.conditions(spec));
     if !spec.job.replicas.is_empty() && ways.subject(way).is_some() {
-        row.caveats.insert(Caveat::NoBypass);
+        // There may be a cable, and it leads to no replica.
+        row.caveats.remove(&Caveat::NoBypass);
+        row.caveats.insert(Caveat::BypassWithoutReplicas);
     }
     row.caveats.extend(match data.location() {
         _ if data.samples.is_empty() => None,
@@ -98,7 +102,7 @@ fn row(
         StorageLocation::Local => Some(Caveat::LocalStorage),
         StorageLocation::Unknown => Some(Caveat::StorageLocationUnknown),
     });
-    let bounds = |sample: &Sample| sample.kinds.iter().any(|kind| budget::is_bound(spec, kind));
+    let bounds = |sample: &Sample| sample.kinds.iter().any(|kind| crossing.is_bound(kind));
     if data.is_remote() && data.most(bounds) {
         row.caveats.insert(Caveat::NetworkAtMost);
     }
@@ -116,7 +120,7 @@ struct Of<'a> {
     cell: Cell,
     own: &'a CellData,
     bypass: &'a CellData,
-    path: Option<Path>,
+    crossing: Crossing<'a>,
     ways: &'a Ways,
     way: Way,
 }
@@ -126,8 +130,8 @@ impl Of<'_> {
     /// nothing.
     fn rate(&self, row: &Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
         let pairs = self.in_blocks(&value);
-        let link = self.path.as_ref().filter(|path| path.is_link()).and_then(|path| {
-            let most = |sample: &Sample| Some(value(sample)? * path.room(sample));
+        let link = self.crossing.path.as_ref().filter(|path| path.is_link()).and_then(|_| {
+            let most = |sample: &Sample| Some(value(sample)? * self.crossing.room(sample));
             quantile::median(&self.own.values(most))
         });
         let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
@@ -219,9 +223,7 @@ impl Of<'_> {
         for write in kinds(self.own).into_iter().flatten() {
             let row = of_kind(row, Some(write));
             for (at, part) in PARTS.into_iter().enumerate() {
-                let is_remote = self.own.is_remote();
-                let value =
-                    |sample: &Sample| budget::parts(self.spec, sample.kind(write)?, is_remote)[at];
+                let value = |sample: &Sample| self.crossing.parts(sample.kind(write)?)[at];
                 if self.own.values(value).is_empty() {
                     continue;
                 }
@@ -232,34 +234,56 @@ impl Of<'_> {
         figures
     }
 
-    /// The network's share, and what there would be without its latency.
+    /// The network's share, and what there would be without its latency, or over a faster link.
     fn shares(&self, row: &Row) -> Vec<Figure> {
-        let spec = self.spec;
         let mut figures = Vec::new();
         for which in kinds(self.own) {
             let row = of_kind(row, which);
-            let values = self
-                .own
-                .values(|sample| Some(network(spec, sample, which)? / latency(sample, which)?));
+            let values = self.own.values(|sample| {
+                let network = over(sample, which, |kind| self.crossing.network(kind))?;
+                Some(network / latency(sample, which)?)
+            });
             figures.push(row.over_blocks(Metric::NetworkShare, Unit::Ratio, &values));
         }
-        let row = with(&of_kind(row, None), &[(Key::Estimate, NO_NETWORK.into())]);
-        figures.push(self.rate(&row, |sample| {
-            let without = sample.latency - network(spec, sample, None)?;
-            let gain = (without > 0.0).then(|| sample.latency / without)?;
-            Some(sample.per_second * gain.min(room(self.path.as_ref(), sample)))
-        }));
+        let row = of_kind(row, None);
+        let asked = self.cell.under_way(self.spec) * 1e9;
+        let same_link = |sample: &Sample| {
+            let then = self.crossing.without_latency(sample);
+            (then > 0.0).then(|| (asked / then).min(self.crossing.most(sample)))
+        };
+        let faster_link = |sample: &Sample| {
+            let then = self.crossing.over_faster_link(sample)?;
+            (then > 0.0).then(|| asked / then)
+        };
+        figures.extend(at_most(&row, NO_LATENCY, self.own, same_link));
+        figures.extend(at_most(&row, FASTER_LINK, self.own, faster_link));
         figures
     }
+}
+
+/// Operations a second that there would be at most, from what each block tells: the upper end of by
+/// how many times more. What blocks differ by themselves is no gain.
+fn at_most(
+    row: &Row,
+    estimate: &str,
+    data: &CellData,
+    most: impl Fn(&Sample) -> Option<f64>,
+) -> Option<Figure> {
+    let bound = [(Key::Estimate, estimate.into()), (Key::Bound, "at most".into())];
+    let times = data.values(|sample| Some(most(sample)? / sample.per_second));
+    let now = quantile::median(&data.values(|sample| Some(sample.per_second)))?;
+    let mut figure = with(row, &bound).over_blocks(Metric::Iops, Unit::OperationsPerSecond, &times);
+    figure.value = Some(figure.high.unwrap_or(figure.value?) * now);
+    figure.set_interval(None);
+    Some(figure)
 }
 
 /// What the device adds to an operation, as it was and as its round trips tell, and what is left
 /// between the two.
 fn added(
-    spec: &StorageSpec,
     row: &Row,
     (device, cable): (&CellData, &CellData),
-    path: Option<&Path>,
+    (crossing, under_way): (&Crossing<'_>, f64),
     setting: Setting,
     seed: u64,
 ) -> Vec<Figure> {
@@ -282,8 +306,12 @@ fn added(
             paired_shift(&both, CONFIDENCE, seed).map(|found| (found, verdict))
         };
         let observed = shift(&|sample| latency(sample, which));
-        let predicted = shift(&|sample| messages(spec, sample, which));
-        let rest = shift(&|sample| Some(latency(sample, which)? - messages(spec, sample, which)?));
+        let predicted = shift(&|sample| messages(crossing, sample, which));
+        let rest =
+            shift(&|sample| Some(latency(sample, which)? - messages(crossing, sample, which)?));
+        let beside: Vec<f64> = pairs.iter().filter_map(|(_, s)| latency(s, which)).collect();
+        let [seen, left] = [&observed, &rest].map(|shift| shift.as_ref().map(|found| found.0));
+        let agrees = agrees(seen, left, practical(&beside));
         let mut put = |estimate: Option<&str>, shift: Option<(BlockEstimate, Verdict)>| {
             let found = shift.map(|(found, _)| found);
             let mut row = row.clone();
@@ -291,10 +319,10 @@ fn added(
             row.verdict = shift.map_or(Verdict::Undetermined, |(_, verdict)| verdict);
             if estimate == Some(REST) {
                 row.verdict = Verdict::Undetermined;
-                let beside: Vec<f64> =
-                    pairs.iter().filter_map(|(_, s)| latency(s, which)).collect();
-                let agrees = agrees(observed.map(|(found, _)| found), found, practical(&beside));
                 row.set(Key::Agrees, agrees);
+            } else if estimate == Some(PREDICTED) && !holds(seen, left) {
+                row.verdict = Verdict::Undetermined;
+                row.caveats.insert(Caveat::NotResolved);
             } else if row.verdict != Verdict::DeviceLimited {
                 row.caveats.insert(Caveat::NotResolved);
             }
@@ -309,29 +337,32 @@ fn added(
     let predicted: Vec<f64> = pairs
         .iter()
         .filter_map(|(own, beside)| {
-            let longer = messages(spec, own, None)? - messages(spec, beside, None)?;
+            let longer = messages(crossing, own, None)? - messages(crossing, beside, None)?;
             (beside.latency + longer > 0.0)
                 .then(|| beside.per_second * beside.latency / (beside.latency + longer))
         })
         .collect();
-    let without: Vec<f64> = pairs
-        .iter()
-        .filter_map(|(own, beside)| {
-            let longer = (messages(spec, own, None)? - messages(spec, beside, None)?).max(0.0);
-            let gain = (own.latency > longer).then(|| own.latency / (own.latency - longer))?;
-            Some(own.per_second * gain.min(room(path, own)))
-        })
-        .collect();
-    for (estimate, values) in [(PREDICTED, predicted), (NO_DEVICE, without)] {
-        let row = with(&all, &[(Key::Estimate, estimate.into())]);
-        figures.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
-    }
+    let asked = under_way * 1e9;
+    // What the messages tell, or what was seen, whichever is more.
+    let without = |own: &Sample| {
+        let beside = cable.samples.iter().find(|other| other.block == own.block)?;
+        let told = messages(crossing, own, None)? - messages(crossing, beside, None)?;
+        let longer = told.max(own.latency - beside.latency).max(0.0);
+        (own.latency > longer).then(|| (asked / (own.latency - longer)).min(crossing.most(own)))
+    };
+    let row = with(&all, &[(Key::Estimate, PREDICTED.into())]);
+    figures.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &predicted));
+    figures.extend(at_most(&all, NO_DEVICE, device, without));
     figures
 }
 
-/// By how many times more operations a path has room for; where nobody knows, without end.
-fn room(path: Option<&Path>, sample: &Sample) -> f64 {
-    path.map_or(f64::INFINITY, |path| path.room(sample))
+/// Whether a prediction may stand as a figure of its own: what is left between observed and
+/// predicted is within a hundredth of what was observed, or can't be told from that.
+fn holds(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>) -> bool {
+    let (Some(observed), Some(rest)) = (observed, rest) else { return false };
+    let Interval { low, high, .. } = rest.interval;
+    let little = MARGIN * observed.value.abs();
+    low <= little && high >= -little && high - low <= 2.0 * observed.value.abs()
 }
 
 /// The largest difference that does not matter, in nanoseconds: [`MARGIN`] of what an operation
@@ -378,14 +409,9 @@ fn latency(sample: &Sample, which: Which) -> Option<f64> {
     }
 }
 
-/// The network's part of an operation.
-fn network(spec: &StorageSpec, sample: &Sample, which: Which) -> Option<f64> {
-    over(sample, which, |kind| budget::network(spec, kind))
-}
-
 /// What the messages took that stand for an operation.
-fn messages(spec: &StorageSpec, sample: &Sample, which: Which) -> Option<f64> {
-    over(sample, which, |kind| spec.crossings(kind.write) * kind.rtt)
+fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
+    over(sample, which, |kind| crossing.messages(kind))
 }
 
 fn over(sample: &Sample, which: Which, of: impl Fn(&Kind) -> f64) -> Option<f64> {

@@ -1,17 +1,17 @@
-//! How full a job's operations make the path between client and storage host, and how many messages
-//! may go beside them.
+//! How full a job's operations make the links of client, storage host and replicas, and how many
+//! messages may go beside them.
 //!
-//! Owns the sum of an operation's octets each way. On a full path operations wait for each other's
-//! octets, whatever its latency is. Pure.
+//! Owns the sum of an operation's octets at each port, each way. On a full link operations wait for
+//! each other's octets, whatever its latency is. Pure.
 
 use measure::FrameRate;
-use trial::topology::Pair;
+use trial::topology::{Pair, PortRef};
 use trial::{Messages, Topology};
 
 use super::StorageSpec;
 use super::cell::{Cell, CellData, Sample};
 use crate::study::capacity::{Capacity, Of, rate};
-use crate::verdict::LINE_RATE;
+use crate::verdict::{LINE_RATE, TESTER_SHARE};
 
 /// Messages beside a job take no more than this share of a path, else they would hold it up.
 const BESIDE: f64 = 0.02;
@@ -40,9 +40,13 @@ pub(super) struct Path {
     /// From the client to the storage host.
     there: Capacity,
     back: Capacity,
+    client: Capacity,
+    storage: Capacity,
+    /// The slowest of those that writes are copied to.
+    replica: Option<Capacity>,
     messages: Vec<(bool, Messages)>,
     /// Copies of a write that the storage host sends on, by the port at which it came.
-    copies: f64,
+    pub(super) copies: f64,
 }
 
 impl Path {
@@ -54,41 +58,87 @@ impl Path {
         pair: &Pair,
     ) -> Option<Self> {
         let segment = data.samples.iter().find_map(|sample| sample.segment)?;
-        let there = Capacity::of(topology, pair, segment)?;
-        let back = Capacity::of(topology, &pair.back(), segment)?;
-        let messages = cell.messages(spec);
-        Some(Self { there, back, messages, copies: spec.job.replicas.len() as f64 })
+        let over = |pair: &Pair| Capacity::of(topology, pair, segment);
+        let port = |port: &PortRef| over(&Pair { from: port.clone(), to: port.clone() });
+        let replicas = spec.job.replicas.iter().filter_map(port);
+        Some(Self {
+            there: over(pair)?,
+            back: over(&pair.back())?,
+            client: port(&pair.from)?,
+            storage: port(&pair.to)?,
+            replica: replicas.reduce(|a, b| if a.payload() <= b.payload() { a } else { b }),
+            messages: cell.messages(spec),
+            copies: spec.job.replicas.len() as f64,
+        })
     }
 
-    /// The share of the path's time, in the fuller direction, that operations and the messages
-    /// beside them took in a block.
-    fn used(&self, sample: &Sample) -> f64 {
-        let (mut there, mut back) = (0.0, 0.0);
+    /// The share of the fullest link's time, in the fuller direction, that operations, and so much
+    /// of the messages beside them, took in a block, each write copied so often: at least, and at
+    /// most. How many acknowledgements there are is known within one a message. Messages that a
+    /// kernel joins need fewer segments.
+    fn used(&self, sample: &Sample, copies: f64, (beside, joined): (f64, bool)) -> [f64; 2] {
+        let mut links = [[[0.0; 2]; 2]; 3];
+        let put = |link: &mut [[f64; 2]; 2], port: &Capacity, messages, per_second| {
+            put(link, (port, joined), messages, per_second);
+        };
         for (write, of) in &self.messages {
             let Some(kind) = sample.kind(*write) else { continue };
-            let per_second = kind.per_second + kind.beside_per_second;
+            let crossing = kind.per_second + beside * kind.beside_per_second;
             let [request, answer] = [of.request, of.answer].map(|octets| octets.0 as f64);
-            there += self.there.share(request, per_second)
-                + self.there.share_of_answers(answer, per_second);
-            back += self.back.share(answer, per_second)
-                + self.back.share_of_answers(request, per_second);
+            put(&mut links[0], &self.client, [request, answer], crossing);
+            put(&mut links[1], &self.storage, [request, answer], crossing);
             if *write {
-                back += self.copies * self.back.share(request, kind.per_second);
-                there += self.copies * self.there.share(answer, kind.per_second);
+                put(&mut links[1], &self.storage, [answer, request], copies * kind.per_second);
+                if let Some(replica) = self.replica.as_ref().filter(|_| copies > 0.0) {
+                    put(&mut links[2], replica, [request, answer], kind.per_second);
+                }
             }
         }
-        there.max(back)
+        let ways = || links.iter().flatten();
+        [0, 1].map(|end| ways().map(|way| way[end]).fold(0.0, f64::max))
     }
 
-    /// Whether a block filled it: its operations are counted, and one more may have been near.
-    fn filled(&self, sample: &Sample) -> bool {
-        let count: u64 = sample.kinds.iter().map(|kind| kind.count).sum();
-        self.used(sample) * (1.0 + 1.0 / count.max(1) as f64) >= LINE_RATE
+    /// What a path has to carry for an operation with no latency at all, in nanoseconds: its octets'
+    /// time on the client's link, and a copied write's on the storage host's.
+    pub(super) fn wire_ns(&self, write: bool, copies: f64) -> f64 {
+        let Some((_, of)) = self.messages.iter().find(|of| of.0 == write) else { return 0.0 };
+        let [request, answer] = [of.request, of.answer].map(|octets| octets.0 as f64);
+        let own = self.there.wire_ns(request) + self.back.wire_ns(answer);
+        if !write || copies < 1.0 {
+            return own;
+        }
+        own + copies * self.storage.wire_ns(request) + self.storage.wire_ns(answer)
+    }
+
+    /// What the storage host's link takes longer for copies beyond the first, in nanoseconds: they
+    /// leave one after the other.
+    pub(super) fn more_copies_ns(&self, copies: f64) -> f64 {
+        let Some((_, of)) = self.messages.iter().find(|of| of.0) else { return 0.0 };
+        (copies - 1.0).max(0.0) * self.storage.wire_ns(of.request.0 as f64)
+    }
+
+    /// What a switch that stores each frame adds to a small round trip, and the link itself takes of
+    /// it: a faster link takes it away.
+    pub(super) fn small_ns(&self) -> f64 {
+        let Messages { request, answer } = trial::Storage::small_messages();
+        2.0 * (self.there.wire_ns(request.0 as f64) + self.back.wire_ns(answer.0 as f64))
+    }
+
+    /// Whether a block filled it: its operations are counted, and one more may have been near. Where
+    /// they have waited, those that were under way at the end may have been near, and it is enough
+    /// that the acknowledgements may be so many.
+    fn filled(&self, sample: &Sample, waited: bool) -> bool {
+        let [least, most] = self.used(sample, self.copies, (1.0, false));
+        let one_more = 1.0 + 1.0 / sample.count().max(1) as f64;
+        least * one_more >= LINE_RATE
+            || (waited
+                && least >= TESTER_SHARE
+                && most * sample.with_those_under_way() >= LINE_RATE)
     }
 
     /// Whether most of the blocks did.
-    pub(super) fn is_full(&self, data: &CellData) -> bool {
-        data.most(|sample| self.filled(sample))
+    pub(super) fn is_full(&self, data: &CellData, waited: impl Fn(&Sample) -> bool) -> bool {
+        data.most(|sample| self.filled(sample, waited(sample)))
     }
 
     /// Whether it is the link that is held to its rate, and not a device's port.
@@ -96,8 +146,30 @@ impl Path {
         self.there.of == Of::Link
     }
 
-    /// How many times as many operations as in this block there can be at most.
-    pub(super) fn room(&self, sample: &Sample) -> f64 {
-        if self.filled(sample) { 1.0 } else { 1.0 / self.used(sample) }
+    /// How many times as many operations as in this block there can be at most, each write copied so
+    /// often.
+    pub(super) fn room(&self, sample: &Sample, copies: f64) -> f64 {
+        1.0 / self.used(sample, copies, (0.0, true))[0]
+    }
+}
+
+/// Messages that leave by a port and come back by it: both ways of its link, from the least to the
+/// most.
+fn put(
+    link: &mut [[f64; 2]; 2],
+    (port, joined): (&Capacity, bool),
+    [out, back]: [f64; 2],
+    per_second: f64,
+) {
+    for (way, (data, acknowledged)) in link.iter_mut().zip([(out, back), (back, out)]) {
+        let payload = if joined {
+            per_second * data * 8.0 / port.payload()
+        } else {
+            port.share(data, per_second)
+        };
+        let answers = port.share_of_answers(acknowledged, per_second);
+        for (end, answers) in way.iter_mut().zip(answers) {
+            *end += payload + answers;
+        }
     }
 }

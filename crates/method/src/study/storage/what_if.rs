@@ -1,15 +1,16 @@
 //! What if the network, the replicas or the depth were otherwise: operations a second from the
 //! latency that the study measured.
 //!
-//! Owns the model: latency = all but the network + crossings x round trip, both as measured in one
-//! block. Another depth than was measured is a bound: with more under way an operation takes no
-//! less, and with fewer no more. Nothing exceeds what the path carries. Pure.
+//! Owns the model: latency = all but the network + crossings x (small round trip + what the block
+//! takes beyond that), as measured in one block. Another depth than was measured is a bound: with
+//! more under way an operation takes no less, and with fewer no more. Nothing exceeds what the
+//! links carry. Pure.
 
 use std::cmp::Ordering;
 
-use super::cell::{Cell, CellData, Sample};
-use super::fill::Path;
-use super::{StorageSpec, budget};
+use super::StorageSpec;
+use super::budget::Crossing;
+use super::cell::{Cell, CellData};
 use crate::study::rows::Row;
 use page::{Figure, Key, Metric, Unit};
 
@@ -28,7 +29,7 @@ pub(super) fn rows(
     spec: &StorageSpec,
     cell: Cell,
     row: &Row,
-    (data, path): (&CellData, Option<&Path>),
+    (data, crossing): (&CellData, &Crossing<'_>),
 ) -> Vec<Figure> {
     let mut depths: Vec<u16> = DEPTHS.into_iter().chain([cell.depth]).collect();
     depths.sort_unstable();
@@ -43,10 +44,8 @@ pub(super) fn rows(
             for rtt in ROUND_TRIPS_NS {
                 let under_way = f64::from(spec.job.numjobs) * f64::from(*depth);
                 let values = data.values(|sample| {
-                    let latency = latency(spec, sample, rtt, copied);
-                    // Without the copies that were measured there is more room.
-                    let path = path.filter(|_| copied || spec.job.replicas.is_empty());
-                    let most = path.map_or(f64::MAX, |path| sample.per_second * path.room(sample));
+                    let latency = crossing.with_round_trip(sample, rtt, copied);
+                    let most = sample.per_second * crossing.room_for(sample, copied);
                     (latency > 0.0).then(|| (under_way * 1e9 / latency).min(most))
                 });
                 let mut row = row.clone();
@@ -69,17 +68,4 @@ pub(super) fn rows(
         }
     }
     all
-}
-
-/// The mean over reads and writes. What the network takes of an operation beyond the smallest round
-/// trip seen of either kind is its octets' time on the wire, which a shorter way does not take
-/// away.
-fn latency(spec: &StorageSpec, sample: &Sample, rtt: f64, copied: bool) -> f64 {
-    let least = sample.kinds.iter().map(|kind| kind.rtt_quantiles[0]).fold(f64::MAX, f64::min);
-    sample.over_kinds(|kind| {
-        let rest = kind.latency - budget::network(spec, kind);
-        let wire = (kind.rtt_quantiles[0] - least).max(0.0);
-        let crossings = if kind.write && copied { 2.0 } else { 1.0 };
-        rest + crossings * (rtt + wire)
-    })
 }

@@ -100,10 +100,15 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let gain = |name: &str| Some(words::percent((of_all(name)?.value? / rate - 1.0).max(0.0)));
     let who = Who::of_figure(share).in_words();
     let lead = format!("{}:", done(of_all("")?, &format!(" through {who}"))?);
+    let faster = gain("at most, with a faster link");
     if share.caveats.contains(&Caveat::PathFull) {
+        let faster = match faster {
+            Some(more) => format!("a faster link at most {more} more"),
+            None => "only a faster link".to_owned(),
+        };
         let text = format!(
             "{lead} they fill the link. Each {size} {operation} waits for it; less latency would \
-             give no more IOPS, only a faster link."
+             give no more IOPS, {faster}."
         );
         let answer = Answer::new(words::capitalised(text)).limited_by(of_all("")?.verdict);
         return Some(answer.asked("Where is the time spent?"));
@@ -119,17 +124,21 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
         "{lead} the network takes {at_most}{} of the time of each {size} {operation}.{bound}",
         words::percent(value),
     );
-    if let Some(most) = gain("at most, with a network without latency") {
+    if let Some(most) = gain("at most, with the same link without latency") {
+        let faster = faster.map_or_else(String::new, |more| format!(", a faster link {more}"));
         let device = match gain("at most, with a device without latency") {
-            Some(device) => format!("{who} without latency would give at most {device} more"),
+            Some(device) => format!(", {who} without latency {device}"),
+            None if share.caveats.contains(&Caveat::BypassWithoutReplicas) => {
+                "; with replicas nothing of that can be attributed to a device".into()
+            }
             None => {
-                "without a direct cable beside it nothing of that can be attributed to a device"
+                "; without a direct cable beside it nothing of that can be attributed to a device"
                     .into()
             }
         };
         let _ = write!(
             text,
-            " A network without latency would give at most {most} more IOPS; {device}."
+            " The same link without latency would give at most {most} more IOPS{faster}{device}."
         );
     }
     let bare = reading::text(share, Key::Device).as_deref() == Some("cable");
