@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Known, Says, Truth};
-use page::{Figure, Key, LEAST_CONFIDENCE, Unit};
+use page::{Figure, Key, LEAST_CONFIDENCE, Unit, Verdict};
 
 /// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of
 /// the whole.
@@ -41,6 +41,9 @@ pub struct Judged {
 /// Holds a claim against what is true of the same figure.
 pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
     let plain = |judgement| Judged { judgement, covered: None, bracketed: None };
+    if let Known::FillsLink(full) = truth.known {
+        return plain(limit(claim.figure.verdict, full));
+    }
     let Some(range) = Range::of(&truth.known, &claim.figure) else {
         return plain(other(&claim.says, &truth.known));
     };
@@ -72,6 +75,19 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
         Says::Nothing | Says::Flag(_) | Says::Groups(_) | Says::Compared { .. } => {
             plain(Judgement::Open)
         }
+    }
+}
+
+/// Whose limit a figure shows, where a link is full or is not.
+fn limit(said: Verdict, full: bool) -> Judgement {
+    match (said, full) {
+        (Verdict::LinkLimited, true) => Judgement::Right,
+        (Verdict::LinkLimited, false) => Judgement::Wrong("says link, which is not full".into()),
+        (Verdict::DeviceLimited, true) => {
+            Judgement::Wrong("says device, where the link is full".into())
+        }
+        (Verdict::DeviceLimited | Verdict::TesterLimited, false) => Judgement::Right,
+        (Verdict::TesterLimited | Verdict::Undetermined, _) => Judgement::Open,
     }
 }
 
@@ -158,6 +174,7 @@ impl Range {
                 Some(Self { low: lost, high: lost, slack: TOLERANCE })
             }
             Known::Unlimited { .. }
+            | Known::FillsLink(_)
             | Known::Flag(_)
             | Known::Groups(_)
             | Known::TimesAsMuch { .. } => None,
@@ -196,7 +213,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use page::{Metric, Verdict};
+    use page::Metric;
 
     fn claim(says: Says) -> Claim {
         let figure = Figure {
@@ -287,6 +304,20 @@ mod tests {
         check(compared("equivalent", 1.0), times(1.0), "right");
         check(compared("equivalent", 1.0), times(1.5), "wrong");
         check(compared("inconclusive", 1.0), times(1.5), "open");
+    }
+
+    #[test]
+    fn a_full_link_is_the_links() {
+        let said = |verdict, full| {
+            let mut claim = claim(value(1.0, 1.0, 1.0));
+            claim.figure.verdict = verdict;
+            let truth = Truth::new(Metric::Iops, Unit::OperationsPerSecond, Known::FillsLink(full));
+            judge(&claim, &truth).judgement
+        };
+        assert_eq!(said(Verdict::LinkLimited, true), Judgement::Right);
+        assert!(matches!(said(Verdict::LinkLimited, false), Judgement::Wrong(_)));
+        assert!(matches!(said(Verdict::DeviceLimited, true), Judgement::Wrong(_)));
+        assert_eq!(said(Verdict::Undetermined, true), Judgement::Open);
     }
 
     #[test]

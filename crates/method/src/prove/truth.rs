@@ -54,6 +54,8 @@ pub enum Known {
         /// The share that it loses at random.
         random: f64,
     },
+    /// Whether operations fill a link, so that it is what limits them.
+    FillsLink(bool),
     /// A yes or a no.
     Flag(bool),
     /// Which ports belong together, each named by its number from 1; those in no group are left

@@ -6,19 +6,19 @@
 use std::path::Path;
 
 use lab::{EmulatedSpec, LabDevice, LabSpec};
-use measure::{FrameMix, FrameRate, FrameSize, Nanos};
+use measure::{ByteCount, FrameMix, FrameRate, FrameSize, Nanos};
 use method::prove::Truth;
 use method::search::GoalName;
 use method::{ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
 use serde::{Deserialize, Serialize};
 use sim::HostModel;
-use trial::Protocol;
+use trial::{PortRef, Protocol};
 
 use crate::cli::Failure;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
 use crate::config::{ConfigError, testbed};
 use crate::request::given::Given;
-use crate::request::{Depth, Fabric, Forwarding, Latency, StudyRequest, Switching};
+use crate::request::{Depth, Fabric, Forwarding, Latency, Storage, StudyRequest, Switching};
 
 /// What stands for the device.
 #[derive(
@@ -83,17 +83,20 @@ pub enum Study {
     Latency,
     /// Which of two devices is slower
     Compare,
+    /// What a device does to reads and writes
+    Storage,
 }
 
 impl Study {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Forwarding,
         Self::Switching,
         Self::Fabric,
         Self::Buffer,
         Self::Latency,
         Self::Compare,
+        Self::Storage,
     ];
 
     /// As it is written.
@@ -105,6 +108,7 @@ impl Study {
             Self::Buffer => "buffer",
             Self::Latency => "latency",
             Self::Compare => "compare",
+            Self::Storage => "storage",
         }
     }
 }
@@ -149,6 +153,10 @@ pub enum Kind {
     LittleSlower,
     /// Two devices, one much slower.
     MuchSlower,
+    /// Reads and writes fill a link.
+    FullLink,
+    /// Writes are copied to other hosts.
+    Replicas,
     /// The kernel's token bucket, with a queue that drains at once.
     TokenBucket,
     /// The kernel's hierarchical token bucket.
@@ -179,6 +187,8 @@ impl Kind {
             Self::Alike => "alike",
             Self::LittleSlower => "a little slower",
             Self::MuchSlower => "much slower",
+            Self::FullLink => "full link",
+            Self::Replicas => "replicas",
             Self::TokenBucket => "token bucket",
             Self::Htb => "htb",
             Self::Policed => "policed",
@@ -233,6 +243,23 @@ pub enum Question {
         /// Frame sizes in octets.
         sizes: Vec<u32>,
     },
+    /// See [`Storage`].
+    Storage {
+        /// What the disk takes to read and to write.
+        disk: [Nanos; 2],
+        /// fio's pattern.
+        rw: String,
+        /// Octets of an operation.
+        bs: ByteCount,
+        /// Operations under way of each job.
+        iodepth: u16,
+        /// Jobs.
+        numjobs: u16,
+        /// Hosts that writes are copied to, from the third on.
+        replicas: u16,
+        /// Of each trial.
+        duration: Nanos,
+    },
 }
 
 /// A device, a question and the truth.
@@ -284,6 +311,7 @@ impl Case {
             Question::Buffer {} => Study::Buffer,
             Question::Latency { .. } => Study::Latency,
             Question::Compare { .. } => Study::Compare,
+            Question::Storage { .. } => Study::Storage,
         }
     }
 
@@ -354,6 +382,23 @@ impl Case {
             }
             // What a comparison is advised to have.
             Question::Compare { sizes, .. } => self.latency((sizes, None), Some(10), testbed),
+            Question::Storage { disk, rw, bs, iodepth, numjobs, replicas, duration } => {
+                let port =
+                    |host: u16| PortRef { host: format!("h{}", host + 3), port: "eth1".into() };
+                let request = Storage {
+                    profile,
+                    ramdisk: Some(Given::new((*disk).into())),
+                    rw: Some(Given::new(rw.clone())),
+                    bs: vec![Given::new(*bs)],
+                    iodepth: vec![Given::new(*iodepth)],
+                    numjobs: Some(Given::new(*numjobs)),
+                    replicas: (0..*replicas).map(|host| Given::new(port(host))).collect(),
+                    duration: Some(Given::new(*duration)),
+                    blocks: Some(Given::new(6)),
+                    ..Default::default()
+                };
+                asked(&request, testbed)
+            }
         }
     }
 

@@ -8,6 +8,7 @@ mod fabric;
 mod forwarding;
 mod kernel;
 mod latency;
+mod storage;
 mod switching;
 
 use method::Profile;
@@ -45,6 +46,7 @@ impl Draws {
             (_, Study::Buffer) => (&buffer::KINDS, buffer::draw),
             (_, Study::Latency) => (&latency::KINDS, latency::draw),
             (_, Study::Compare) => (&latency::PAIRS, latency::pair),
+            (_, Study::Storage) => (&storage::KINDS, storage::draw),
         };
         draw(&mut chance, world, turn(number, kinds).1, rigor)
     }

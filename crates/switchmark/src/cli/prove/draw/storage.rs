@@ -1,0 +1,258 @@
+//! Reads and writes behind a device, and what another network would give.
+//!
+//! Owns whose network that is: the same model without latency, over a faster link, or over its
+//! cable, with the same job and nothing beside it. Never asks a study.
+
+use measure::{ByteCount, Nanos, Rate};
+use method::prove::{Known, Truth};
+use method::{Profile, StudySpec};
+use page::{Key, Metric, Unit};
+use sim::{HostModel, VirtualTestbed};
+use trial::record::{FlowRecord, StorageRecord};
+use trial::{Flow, FlowKind, Gate, Role, Testbed as _, Trial};
+
+use crate::cli::prove::case::{Case, Kind, Question, World};
+use crate::cli::prove::chance::Chance;
+
+/// In turn.
+pub const KINDS: [Kind; 6] =
+    [Kind::LineRate, Kind::FullLink, Kind::Replicas, Kind::SlowWay, Kind::Stalls, Kind::RandomLoss];
+
+/// A link that is faster by so much takes next to no time.
+const FASTER: f64 = 100.0;
+/// A model runs so many times as long as a trial: what is under way at its end is not counted.
+const LONGER: u64 = 4;
+/// A model is run so often where chance decides what it does.
+const SEEDS: u64 = 5;
+/// A histogram's buckets are so wide; of a difference of two means that is a little of either.
+const BUCKET: f64 = 0.005;
+const OF_TWO_BUCKETS: f64 = 0.001;
+/// More or fewer operations than this share is another number of them.
+const SAME: f64 = 0.005;
+const OTHER: f64 = 0.05;
+
+/// A device, its cables and what is peculiar about them.
+#[derive(Debug, Clone)]
+struct Sheet {
+    ports: u16,
+    rate: f64,
+    latency_ns: f64,
+    link_delay_ns: f64,
+    cut_through: bool,
+    more: String,
+}
+
+impl Sheet {
+    fn drawn(chance: &mut Chance, ports: u16) -> Self {
+        Self {
+            ports,
+            rate: chance.one(&[1e8, 1e9, 1e9, 1e10]),
+            latency_ns: chance.by_decades(300.0, 3e5).round(),
+            link_delay_ns: chance.by_decades(50.0, 2e5).round(),
+            cut_through: chance.yes(0.4),
+            more: String::new(),
+        }
+    }
+
+    fn profile(&self) -> String {
+        let mode = if self.cut_through { "cut-through" } else { "store-and-forward" };
+        format!(
+            "name = \"d\"\nports = {}\nrate = \"{}\"\nbuffer = {{ per_port = \"1MiB\" }}\n\
+             forwarding = {{ mode = \"{mode}\", latency = \"{:.0}ns\" }}\nlink_delay = \"{:.0}ns\"\n{}",
+            self.ports,
+            Rate(self.rate as u64),
+            self.latency_ns,
+            self.link_delay_ns,
+            self.more
+        )
+    }
+
+    fn without_latency(&self) -> Self {
+        let [latency_ns, link_delay_ns] = [0.0; 2];
+        Self { latency_ns, link_delay_ns, cut_through: true, more: String::new(), ..self.clone() }
+    }
+
+    fn with_faster_link(&self) -> Self {
+        Self { rate: self.rate * FASTER, ..self.clone() }
+    }
+}
+
+/// One device of that kind.
+pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
+    let replicas = if kind == Kind::Replicas { chance.whole(1, 3) as u16 } else { 0 };
+    let mut sheet = Sheet::drawn(chance, 2 + replicas);
+    match kind {
+        Kind::SlowWay => {
+            let way = Rate((sheet.rate * chance.between(0.05, 0.9)) as u64);
+            sheet.more = format!(
+                "groups = [{{ ports = \"1\", uplink = \"{way}\" }}, \
+                 {{ ports = \"2\", uplink = \"{way}\" }}]\n"
+            );
+        }
+        Kind::Stalls => {
+            let (often, length) = (chance.by_decades(0.1, 20.0), chance.by_decades(1e5, 1e7));
+            sheet.more =
+                format!("stalls = {{ per_second = {often:.6}, length = \"{length:.0}ns\" }}\n");
+        }
+        Kind::RandomLoss => sheet.more = format!("loss = {:.8}\n", chance.by_decades(1e-6, 1e-2)),
+        _ => {}
+    }
+    let fast = sheet.rate > 5e9;
+    let largest = if sheet.rate < 5e8 { 4 } else { 5 };
+    let sizes = [512, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
+    let question = if kind == Kind::FullLink || (replicas > 0 && chance.yes(0.5)) {
+        let under_way = [chance.one(&[16, 64]), 4];
+        question(chance, (&sizes[1..largest], fast), under_way, replicas)
+    } else {
+        let under_way = [chance.one(&[1, 1, 4, 16]), chance.one(&[1, 1, 4])];
+        question(chance, (&sizes[..largest], fast), under_way, replicas)
+    };
+    let truths = Vec::new();
+    let profile = sheet.profile();
+    let case =
+        Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths };
+    let truths = truths_of(&case, &sheet).unwrap_or_default();
+    Case { truths, ..case }
+}
+
+fn question(
+    chance: &mut Chance,
+    (sizes, fast): (&[u64], bool),
+    [iodepth, numjobs]: [u16; 2],
+    replicas: u16,
+) -> Question {
+    let slowest = if fast { 5e5 } else { 3e6 };
+    let patterns: &[&str] =
+        if replicas > 0 { &["randwrite", "randrw"] } else { &["randread", "randwrite", "randrw"] };
+    // Alike for reads and writes: else chance's mix of the two would be in every mean.
+    let disk = Nanos(chance.by_decades(1e4, slowest) as u64);
+    Question::Storage {
+        disk: [disk; 2],
+        rw: chance.one(patterns).to_owned(),
+        bs: ByteCount(chance.one(sizes)),
+        iodepth,
+        numjobs,
+        replicas,
+        duration: Nanos::from_millis(if fast { 100 } else { 500 }),
+    }
+}
+
+/// A job on the models of other networks.
+struct Models<'a> {
+    case: &'a Case,
+    job: trial::Storage,
+    duration: Nanos,
+}
+
+impl Models<'_> {
+    /// What so many times as many operations at once do, through the device or over its cable.
+    fn run(&self, sheet: &Sheet, port: &str, deeper: u16, seed: u64) -> Option<StorageRecord> {
+        let nothing = |name: &str| Err(format!("there is no `{name}` here"));
+        let profile = device::Profile::parse(&sheet.profile(), &nothing).ok()?;
+        let hosts = HostModel { mtu: self.case.mtu, ..HostModel::ideal(profile.edges()) };
+        let mut testbed = VirtualTestbed::new("truth", profile, hosts, self.case.seed + seed);
+        let end = |host: &str| format!("{host}/{port}").parse().ok();
+        let iodepth = self.job.iodepth * deeper;
+        let kind = FlowKind::Storage(trial::Storage { iodepth, ..self.job.clone() });
+        let flow = Flow { id: 1, from: end("h1")?, to: end("h2")?, role: Role::Measured, kind };
+        let trial = Trial::quick("truth", vec![flow], self.duration, Gate::Uneven);
+        match testbed.run(&trial).ok()?.flows.pop()? {
+            FlowRecord::Storage(record) => Some(record),
+            _ => None,
+        }
+    }
+
+    fn iops(&self, sheet: &Sheet, port: &str, deeper: u16) -> Option<f64> {
+        Some(self.run(sheet, port, deeper, 0)?.iops())
+    }
+
+    /// What a read or a write takes longer through the device than over its cable, and by how much
+    /// histograms may be off there.
+    fn added(&self, sheet: &Sheet, write: bool, seed: u64) -> Option<[f64; 2]> {
+        let latency = |port: &str| {
+            let record = self.run(sheet, port, 1, seed)?;
+            if write { record.writes.mean_latency() } else { record.reads.mean_latency() }
+        };
+        let (device, cable) = (latency("eth1")?, latency("direct")?);
+        Some([device - cable, BUCKET * (device - cable).abs() + OF_TWO_BUCKETS * device])
+    }
+}
+
+fn truths_of(case: &Case, sheet: &Sheet) -> Option<Vec<Truth>> {
+    let StudySpec::Storage(spec) = case.spec(&case.testbed().ok()?).ok()? else { return None };
+    let job = trial::Storage {
+        bs: *spec.sizes.first()?,
+        iodepth: *spec.depths.first()?,
+        ..spec.job.clone()
+    };
+    let models = Models { case, job, duration: spec.duration * LONGER };
+    let mut truths = Vec::new();
+    let iops = |known| Truth::new(Metric::Iops, Unit::OperationsPerSecond, known);
+    // A count of so many as are under way is known within these.
+    let under_way = f64::from(models.job.iodepth) * f64::from(models.job.numjobs);
+    let ends = under_way / models.duration.as_secs_f64();
+    let mut bound = |estimate: &str, iops_then: f64| {
+        let truth = iops(Known::Number { low: iops_then - ends, high: iops_then });
+        truths.push(truth.at(Key::Estimate, estimate).at(Key::Path, "device").reachable(false));
+    };
+    let without = sheet.without_latency();
+    let faster = sheet.with_faster_link();
+    bound("at most, with the same link without latency", models.iops(&without, "eth1", 1)?);
+    bound("at most, with a faster link", models.iops(&faster, "eth1", 1)?);
+    if models.job.replicas.is_empty() {
+        bound("at most, with a device without latency", models.iops(sheet, "direct", 1)?);
+        let done = [(false, models.job.rwmixread > 0), (true, models.job.rwmixread < 100)];
+        for (write, _) in done.into_iter().filter(|(_, done)| *done) {
+            truths.push(predicted(case, &models, sheet, write)?);
+        }
+    }
+    if case.kind != Kind::RandomLoss
+        && let Some(full) = fills_link(&models, sheet)
+    {
+        let own = iops(Known::FillsLink(full)).at(Key::Path, "device");
+        let operation = if models.job.rwmixread < 100 { "write" } else { "read" };
+        truths.push(own.at(Key::Operation, operation).reachable(full));
+    }
+    Some(truths)
+}
+
+/// What the round trips should say.
+fn predicted(case: &Case, models: &Models<'_>, sheet: &Sheet, write: bool) -> Option<Truth> {
+    let by_chance = matches!(case.kind, Kind::Stalls | Kind::RandomLoss);
+    let seeds = if by_chance { SEEDS } else { 1 };
+    let mut ends = [f64::MAX, f64::MIN];
+    for seed in 0..seeds {
+        let [added, slack] = models.added(sheet, write, seed)?;
+        ends = [ends[0].min(added - slack), ends[1].max(added + slack)];
+    }
+    let one_at_a_time = models.job.iodepth == 1 && models.job.numjobs == 1;
+    let known = Known::Number { low: ends[0], high: ends[1] };
+    let truth = Truth::new(Metric::IoLatencyAdded, Unit::Nanoseconds, known);
+    let reachable = one_at_a_time && case.kind == Kind::LineRate;
+    Some(
+        truth
+            .at(Key::Estimate, "predicted from the round trips")
+            .at(Key::Operation, if write { "write" } else { "read" })
+            .reachable(reachable),
+    )
+}
+
+/// Whether operations fill a link: more of them at once are no more a second, and a faster link
+/// would give more. None where it is nearly full, or where what is under way at the end is too much
+/// of what is counted.
+fn fills_link(models: &Models<'_>, sheet: &Sheet) -> Option<bool> {
+    const DEEPER: u16 = 4;
+    let now = models.iops(sheet, "eth1", 1)?;
+    let under_way = f64::from(models.job.iodepth) * f64::from(models.job.numjobs);
+    let counted = now * models.duration.as_secs_f64();
+    if f64::from(DEEPER) * under_way > OTHER * counted {
+        return None;
+    }
+    let deeper = models.iops(sheet, "eth1", DEEPER)? / now - 1.0;
+    let faster = models.iops(&sheet.with_faster_link(), "eth1", 1)? / now - 1.0;
+    if deeper.abs() < SAME && faster > OTHER {
+        Some(true)
+    } else {
+        (deeper > OTHER || faster < SAME).then_some(false)
+    }
+}
