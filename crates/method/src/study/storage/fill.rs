@@ -162,12 +162,12 @@ fn put(
     per_second: f64,
 ) {
     for (way, (data, acknowledged)) in link.iter_mut().zip([(out, back), (back, out)]) {
-        let payload = if joined {
-            per_second * data * 8.0 / port.payload()
+        // Joined, acknowledgements may all go along with payload.
+        let (payload, answers) = if joined {
+            (per_second * data * 8.0 / port.payload(), [0.0; 2])
         } else {
-            port.share(data, per_second)
+            (port.share(data, per_second), port.share_of_answers(acknowledged, per_second))
         };
-        let answers = port.share_of_answers(acknowledged, per_second);
         for (end, answers) in way.iter_mut().zip(answers) {
             *end += payload + answers;
         }
