@@ -17,8 +17,9 @@ pub(super) const REPEATS: usize = 6;
 /// How often the floods that were wanting are run.
 const BATCHES: usize = 2;
 
-/// Floods that filled one and the same limit agree within this share. A device that pauses hosts
-/// for the sake of one queue may leave another short of what its uplink carries.
+/// Where hosts are told to pause, floods that filled one and the same limit agree within this
+/// share: a device that pauses them for one queue may leave another short of what its uplink
+/// carries.
 const AGREE: f64 = 0.05;
 
 /// Standard deviations by which what one round carried may be too high.
