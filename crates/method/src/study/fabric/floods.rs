@@ -43,8 +43,8 @@ const PATTERN: std::ops::RangeInclusive<usize> = 40..=64;
 /// A full queue takes small frames sooner than large ones, and frames are what is counted: where an
 /// uplink's rate is told, all are about as large. There senders keep out of step by their pace, a
 /// little below their ports' rates and each another.
-const SIZES_OF_ROUND: std::ops::RangeInclusive<u32> = 1_486..=1_518;
-const PACES_OF_ROUND: std::ops::RangeInclusive<f64> = 0.99..=1.0;
+const SIZES_OF_ROUND: std::ops::RangeInclusive<u32> = 1_422..=1_518;
+const PACES_OF_ROUND: std::ops::RangeInclusive<f64> = 0.98..=1.0;
 
 /// A flow to a slower port is paced at that port's rate, as RFC 8239 §2 does: no more than 99.98 %
 /// of it, as two clocks differ.
