@@ -293,7 +293,7 @@ pub struct DatagramsRecord {
     /// Where no host counts what comes, but the device before it what leaves: what it counted.
     /// Nothing is then known of duplicates, of the order, or of when frames came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_device: Option<DeviceCount>,
+    pub at_device: Option<Box<DeviceCount>>,
     /// What came of each conversation, where they are told apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversations: Vec<Conversation>,

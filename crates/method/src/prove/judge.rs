@@ -81,12 +81,13 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
 /// Whose limit a figure shows, where a link is full or is not.
 fn limit(said: Verdict, full: bool) -> Judgement {
     match (said, full) {
-        (Verdict::LinkLimited, true) => Judgement::Right,
+        (Verdict::LinkLimited, true) | (Verdict::DeviceLimited | Verdict::TesterLimited, false) => {
+            Judgement::Right
+        }
         (Verdict::LinkLimited, false) => Judgement::Wrong("says link, which is not full".into()),
         (Verdict::DeviceLimited, true) => {
             Judgement::Wrong("says device, where the link is full".into())
         }
-        (Verdict::DeviceLimited | Verdict::TesterLimited, false) => Judgement::Right,
         (Verdict::TesterLimited | Verdict::Undetermined, _) => Judgement::Open,
     }
 }

@@ -320,7 +320,7 @@ fn each_pair_has_its_own_wire() {
     let worst = (Key::Statistic, "worst-round");
     let nodes = |nodes| [(Key::Nodes, nodes), (Key::Arrangement, "neighbours")];
     for (wanted, expected) in [
-        ([&nodes("2")[..], &[mean.clone()]].concat(), 10.0),
+        ([&nodes("2")[..], std::slice::from_ref(&mean)].concat(), 10.0),
         ([&nodes("4")[..], &[mean]].concat(), 5.5),
         ([&nodes("4")[..], &[least]].concat(), 1.0),
         (vec![worst], 5.5),

@@ -44,7 +44,12 @@ fn counts_of_devices() {
     let counted = |told: Option<u64>, others: u64| {
         let count = DeviceCount { port: "sw1/2".to_owned(), frames: told, others };
         let received = SequenceCounts { unique: count.left(10_000), ..SequenceCounts::default() };
-        DatagramsRecord { received, receiving: Nanos::ZERO, at_device: Some(count), ..frames() }
+        DatagramsRecord {
+            received,
+            receiving: Nanos::ZERO,
+            at_device: Some(Box::new(count)),
+            ..frames()
+        }
     };
     let place = || "sw1/2".to_owned();
     check(case("frame for frame", counted(Some(10_000), 0)));

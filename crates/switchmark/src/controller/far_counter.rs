@@ -113,7 +113,7 @@ pub fn fill_in(
         {
             let count = counter.count(ports, readings);
             seen.received.unique = count.left(seen.sent);
-            seen.at_device = Some(count);
+            seen.at_device = Some(Box::new(count));
         }
     }
 }

@@ -119,8 +119,8 @@ impl<'a> Crossing<'a> {
 
     /// The room were writes copied, or not.
     pub(super) fn room_for(&self, sample: &Sample, copied: bool) -> f64 {
-        let then = self.copies_if(copied);
-        if then == self.copies() { self.room(sample) } else { self.room_with(sample, then) }
+        let as_measured = copied != self.spec.job.replicas.is_empty();
+        if as_measured { self.room(sample) } else { self.room_with(sample, self.copies_if(copied)) }
     }
 
     fn room_with(&self, sample: &Sample, copies: f64) -> f64 {

@@ -77,6 +77,15 @@ fn is_same_cell(a: &Figure, b: &Figure) -> bool {
     names.into_iter().all(|key| reading::text(a, &key) == reading::text(b, &key))
 }
 
+/// `4 KiB`, `513 octet`
+fn block_in_words(octets: u64) -> String {
+    if octets.is_multiple_of(1024) {
+        format!("{}\u{a0}KiB", octets / 1024)
+    } else {
+        format!("{octets}\u{a0}octet")
+    }
+}
+
 fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let of_all = |name: &str| {
         own.iter().find(|f| {
@@ -90,12 +99,7 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
         Some("write") => "write",
         _ => "read",
     };
-    let size: u64 = share.number(Key::BlockSize).unwrap_or(0.0) as u64;
-    let size = if size.is_multiple_of(1024) {
-        format!("{}\u{a0}KiB", size / 1024)
-    } else {
-        format!("{size}\u{a0}octet")
-    };
+    let size = block_in_words(share.number(Key::BlockSize).unwrap_or(0.0) as u64);
     let rate = of_all("")?.value?;
     let gain = |name: &str| Some(words::percent((of_all(name)?.value? / rate - 1.0).max(0.0)));
     let who = Who::of_figure(share).in_words();

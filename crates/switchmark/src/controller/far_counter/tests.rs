@@ -93,7 +93,7 @@ fn nothing_is_known_but_how_many_left() {
     let FlowRecord::Datagrams(seen) = &records[0] else { panic!("datagrams") };
     assert_eq!((seen.received.unique, seen.received.lost(1_000), seen.open()), (1_000, 0, 4));
     let count = DeviceCount { port: "core/2".into(), frames: Some(1_003), others: 4 };
-    assert_eq!(seen.at_device, Some(count));
+    assert_eq!(seen.at_device, Some(Box::new(count)));
 }
 
 #[test]

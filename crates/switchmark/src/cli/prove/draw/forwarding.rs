@@ -81,7 +81,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
                 truths.extend(path.back_to_back(longest));
             }
             ForwardingTest::Reset => {
-                truths.extend(path.reset(sim::RESET_TIME.0 as f64, 2.0 * sheet.delay_s * NS))
+                truths.extend(path.reset(sim::RESET_TIME.0 as f64, 2.0 * sheet.delay_s * NS));
             }
             _ => {}
         }
@@ -140,18 +140,10 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
         cut_through: chance.yes(0.3),
         latency_ns: chance.by_decades(100.0, 100_000.0),
     };
-    let slow = |chance: &mut Chance| {
-        let share = if chance.yes(0.7) {
-            chance.by_decades(1e-2, 0.95)
-        } else {
-            chance.by_decades(1e-5, 1e-2)
-        };
-        (port * share).round().max(1000.0)
-    };
     match kind {
-        Kind::SlowWay => sheet.way = Some(slow(chance)),
+        Kind::SlowWay => sheet.way = Some(slow(chance, port)),
         Kind::DeepQueue => {
-            let way = slow(chance);
+            let way = slow(chance, port);
             sheet.way = Some(way);
             sheet.buffer = (way / 8.0 * chance.by_decades(0.05, 5.0)).max(SMALLEST);
         }
@@ -165,31 +157,15 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
             };
             sheet.packets = Some((limit, queue));
         }
-        Kind::LongPath => {
-            sheet.delay_s = chance.between(0.05, 0.15);
-            if chance.yes(0.5) {
-                let limit = (line * chance.by_decades(3e-3, 0.95)).round().max(1.0);
-                sheet.packets = Some((limit, (limit * chance.by_decades(0.01, 3.0)).ceil() as u64));
-            } else {
-                let way = slow(chance);
-                sheet.way = Some(way);
-                sheet.buffer = (way / 8.0 * chance.by_decades(0.01, 3.0)).max(SMALLEST);
-            }
-        }
-        Kind::Policed => {
-            let limit = (line * chance.by_decades(1e-2, 0.8)).round().max(1.0);
-            // A bucket of a frame or two drops what a sender's own jitter brings together.
-            let burst = (limit * chance.by_decades(1e-3, 2.0)).ceil().max(4.0) as u64;
-            sheet.policer = Some((limit, burst));
-            sheet.delay_s = if chance.yes(0.2) { chance.between(0.05, 0.15) } else { 0.0 };
-        }
+        Kind::LongPath => sheet.on_a_long_path(chance, line),
+        Kind::Policed => sheet.policed(chance, line),
         Kind::RandomLoss => {
             sheet.loss = chance.by_decades(1e-6, 1e-2);
-            sheet.way = chance.yes(0.4).then(|| slow(chance));
+            sheet.way = chance.yes(0.4).then(|| slow(chance, port));
         }
         Kind::Stalls => {
             sheet.stalls = Some((chance.by_decades(0.01, 2.0), chance.by_decades(1e-3, 20e-3)));
-            sheet.way = chance.yes(0.5).then(|| slow(chance));
+            sheet.way = chance.yes(0.5).then(|| slow(chance, port));
         }
         Kind::MixedSpeeds => {
             let other = chance.one(&[0.1, 0.25, 0.4]);
@@ -201,7 +177,34 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
     sheet
 }
 
+/// Of a way between ports of that rate, bits a second.
+fn slow(chance: &mut Chance, port: f64) -> f64 {
+    let share =
+        if chance.yes(0.7) { chance.by_decades(1e-2, 0.95) } else { chance.by_decades(1e-5, 1e-2) };
+    (port * share).round().max(1000.0)
+}
+
 impl Sheet {
+    fn on_a_long_path(&mut self, chance: &mut Chance, line: f64) {
+        self.delay_s = chance.between(0.05, 0.15);
+        if chance.yes(0.5) {
+            let limit = (line * chance.by_decades(3e-3, 0.95)).round().max(1.0);
+            self.packets = Some((limit, (limit * chance.by_decades(0.01, 3.0)).ceil() as u64));
+        } else {
+            let way = slow(chance, self.ports[0]);
+            self.way = Some(way);
+            self.buffer = (way / 8.0 * chance.by_decades(0.01, 3.0)).max(SMALLEST);
+        }
+    }
+
+    fn policed(&mut self, chance: &mut Chance, line: f64) {
+        let limit = (line * chance.by_decades(1e-2, 0.8)).round().max(1.0);
+        // A bucket of a frame or two drops what a sender's own jitter brings together.
+        let burst = (limit * chance.by_decades(1e-3, 2.0)).ceil().max(4.0) as u64;
+        self.policer = Some((limit, burst));
+        self.delay_s = if chance.yes(0.2) { chance.between(0.05, 0.15) } else { 0.0 };
+    }
+
     fn path(&self, size: u32, (world, rigor): (World, Profile), goals: &[GoalName]) -> Path {
         let frame = f64::from(size);
         let wire = f64::from(8 * (size + 20));
