@@ -289,8 +289,8 @@ impl Topology {
         self.hosts.iter().any(|host| host.reach == "lab")
     }
 
-    /// Whether hosts and what is between them share a machine's processors: what a device does slows
-    /// the hosts.
+    /// Whether hosts and what is between them share a machine's processors: what a device does
+    /// slows the hosts.
     pub fn shares_processors(&self) -> bool {
         self.shared_machine || self.is_lab()
     }

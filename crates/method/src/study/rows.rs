@@ -71,8 +71,8 @@ impl Row {
         figure
     }
 
-    /// A figure from one procedure, with no interval yet. A yes or a no that lacks its direct cable,
-    /// and has no other control, is none; that PAUSE frames came needs none.
+    /// A figure from one procedure, with no interval yet. A yes or a no that lacks its direct
+    /// cable, and has no other control, is none; that PAUSE frames came needs none.
     pub(super) fn single(&self, metric: Metric, unit: Unit, value: Option<f64>) -> Figure {
         let alone = self.verdict == Verdict::Undetermined
             && self.caveats.contains(&Caveat::NoBypass)

@@ -361,8 +361,8 @@ fn copies_fill_the_storage_hosts_link() {
     assert!(plain.caveats.contains(&Caveat::PathFull));
 }
 
-/// Short blocks, too, where acknowledgements take a part of the link that nobody counts exactly; and
-/// what operations wait for each other's copies is the network's time.
+/// Short blocks, too, where acknowledgements take a part of the link that nobody counts exactly;
+/// and what operations wait for each other's copies is the network's time.
 #[test]
 fn copies_of_short_blocks_fill_it_as_well() {
     for replicas in [&["h3/eth1"][..], &["h3/eth1", "h4/eth1"]] {

@@ -38,8 +38,8 @@ pub struct Storage {
     /// model's or the lab's own job]
     #[arg(long, value_name = "FILE")]
     pub fio: Option<Given<File>>,
-    /// Have the storage host serve memory by nbdkit, behind a delay that stands for a disk: TIME, or
-    /// READ/WRITE [default: the testbed's storage]
+    /// Have the storage host serve memory by nbdkit, behind a delay that stands for a disk: TIME,
+    /// or READ/WRITE [default: the testbed's storage]
     #[arg(long, value_name = "TIME")]
     #[serde(alias = "serve")]
     pub ramdisk: Option<Given<Ramdisk>>,

@@ -5,6 +5,7 @@
 //! what came through; none asks the device anything. Never adds what the hosts held to what the
 //! device did.
 
+mod burst;
 mod cells;
 mod enough;
 mod figures;

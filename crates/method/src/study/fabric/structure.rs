@@ -126,8 +126,8 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, ways: &Ways, row: Row) ->
     }
 }
 
-/// Traffic of as many hosts at once that stays inside its groups is the control, and no direct cable
-/// says more; but for hosts that do the device's work too.
+/// Traffic of as many hosts at once that stays inside its groups is the control, and no direct
+/// cable says more; but for hosts that do the device's work too.
 fn setting(ways: &Ways, scene: &Scene) -> Setting {
     let own = ways.setting(scene.way);
     if own.shared_processors { own } else { Setting { standing: Standing::Beside, ..own } }

@@ -98,8 +98,8 @@ impl Path {
         [0, 1].map(|end| ways().map(|way| way[end]).fold(0.0, f64::max))
     }
 
-    /// What a path has to carry for an operation with no latency at all, in nanoseconds: its octets'
-    /// time on the client's link, and a copied write's on the storage host's.
+    /// What a path has to carry for an operation with no latency at all, in nanoseconds: its
+    /// octets' time on the client's link, and a copied write's on the storage host's.
     pub(super) fn wire_ns(&self, write: bool, copies: f64) -> f64 {
         let Some((_, of)) = self.messages.iter().find(|of| of.0 == write) else { return 0.0 };
         let [request, answer] = [of.request, of.answer].map(|octets| octets.0 as f64);
@@ -117,16 +117,16 @@ impl Path {
         (copies - 1.0).max(0.0) * self.storage.wire_ns(of.request.0 as f64)
     }
 
-    /// What a switch that stores each frame adds to a small round trip, and the link itself takes of
-    /// it: a faster link takes it away.
+    /// What a switch that stores each frame adds to a small round trip, and the link itself takes
+    /// of it: a faster link takes it away.
     pub(super) fn small_ns(&self) -> f64 {
         let Messages { request, answer } = trial::Storage::small_messages();
         2.0 * (self.there.wire_ns(request.0 as f64) + self.back.wire_ns(answer.0 as f64))
     }
 
-    /// Whether a block filled it: its operations are counted, and one more may have been near. Where
-    /// they have waited, those that were under way at the end may have been near, and it is enough
-    /// that the acknowledgements may be so many.
+    /// Whether a block filled it: its operations are counted, and one more may have been near.
+    /// Where they have waited, those that were under way at the end may have been near, and it is
+    /// enough that the acknowledgements may be so many.
     fn filled(&self, sample: &Sample, waited: bool) -> bool {
         let [least, most] = self.used(sample, self.copies, (1.0, false));
         let one_more = 1.0 + 1.0 / sample.count().max(1) as f64;
@@ -146,8 +146,8 @@ impl Path {
         self.there.of == Of::Link
     }
 
-    /// How many times as many operations as in this block there can be at most, each write copied so
-    /// often.
+    /// How many times as many operations as in this block there can be at most, each write copied
+    /// so often.
     pub(super) fn room(&self, sample: &Sample, copies: f64) -> f64 {
         1.0 / self.used(sample, copies, (0.0, true))[0]
     }

@@ -5,7 +5,8 @@
 
 use measure::FrameSize;
 
-use super::filling::{Burst, Filling};
+use super::burst::Burst;
+use super::filling::Filling;
 use super::rig::Rig;
 use super::shot::{Drain, Span};
 use trial::Result;

@@ -4,6 +4,7 @@
 
 use measure::FrameSize;
 
+use super::burst::Burst;
 use super::outlets::Outlet;
 use super::rig::{Load, OVERFILLED, Overload, Rig, Seen};
 use super::shot::{Drain, Shot, Span, between};
@@ -12,10 +13,6 @@ use trial::{Result, TestbedError};
 
 /// The first burst.
 const FIRST: u64 = 64;
-/// The longest burst against the one that just fills: for most of it the queue is full.
-const BEYOND: f64 = 2.5;
-/// The same where many outputs or many sizes are gone through.
-const WELL_BEYOND: f64 = 1.6;
 /// A burst that lost this share of the most it could lose was full for long enough.
 const FULL: f64 = 0.4;
 /// Fewer frames lost than that may be anybody's.
@@ -24,46 +21,6 @@ const LEAST_LOST: u64 = 4;
 const MOST_DOUBLINGS: u32 = 3;
 /// How narrow the search of a burst becomes, or one frame.
 const WIDTH: f64 = 0.002;
-
-/// An overflowing burst.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Burst {
-    pub(super) frames: u64,
-    /// Until the last of it has come through.
-    pub(super) seconds: f64,
-    share: f64,
-}
-
-impl Burst {
-    /// Of `frames` against an output of `rate`.
-    pub(super) fn new(frames: u64, rate: f64, share: f64) -> Self {
-        Self { frames, seconds: frames as f64 / rate.max(1.0), share }
-    }
-
-    /// One that is full for long, where `waiting` frames can wait.
-    fn beyond(waiting: f64, rate: f64, share: f64) -> Self {
-        Self::longer(BEYOND, waiting, rate, share)
-    }
-
-    /// A shorter one, for where there are many to send.
-    pub(super) fn well_beyond(waiting: f64, rate: f64, share: f64) -> Self {
-        Self::longer(WELL_BEYOND, waiting, rate, share)
-    }
-
-    fn longer(times: f64, waiting: f64, rate: f64, share: f64) -> Self {
-        let frames = (times * waiting.max(8.0) / (1.0 - share)).ceil() as u64;
-        Self::new(frames, rate, share)
-    }
-
-    /// The output's rate against what comes in.
-    pub(super) const fn share(self) -> f64 {
-        self.share
-    }
-
-    pub(super) const fn load(self) -> Load {
-        Load::Burst(self.frames, self.seconds)
-    }
-}
 
 /// How far it came.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -148,7 +105,7 @@ pub(super) fn of(
             if shot.as_ref().is_none_or(|shot| shot.lost() >= LEAST_LOST) {
                 break;
             }
-            burst = Burst::new(burst.frames * 2, drain.rate, burst.share);
+            burst = Burst::new(burst.frames * 2, drain.rate, burst.share());
             found.reach = Reach::Filled(burst);
             shot = alone(rig, &found, (burst, drain), block)?;
         }
@@ -223,7 +180,7 @@ fn search(
     (middle, burst, drain): (f64, Burst, Drain),
     block: u32,
 ) -> Result<Option<Span>> {
-    let expected = middle / (1.0 - burst.share);
+    let expected = middle / (1.0 - burst.share());
     let around = |factor: f64| (expected * factor) as u64;
     let most = burst.frames;
     let first = around(0.95).min(most.saturating_sub(1)).max(1);
@@ -231,7 +188,7 @@ fn search(
     let within = Within { second, width: WIDTH, ..Within::exactly(first, most) };
     let (mut passed, mut failed): (Option<Shot>, Option<Shot>) = (None, None);
     let searched = largest(within, |frames| {
-        let burst = Burst::new(frames, drain.rate, burst.share);
+        let burst = Burst::new(frames, drain.rate, burst.share());
         let Some(shot) = alone(rig, found, (burst, drain), block)? else {
             return Ok::<_, TestbedError>(Answer::Unknown);
         };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use measure::{FrameRate, FrameSize, Nanos};
 
 use super::DepthSpec;
-use super::filling::Burst;
+use super::burst::Burst;
 use super::outlets::Outlet;
 use super::shot::{Drain, Shot};
 use crate::study::{Ask, Session, Tried, Way, Ways, burst};
@@ -125,6 +125,12 @@ pub(super) enum Load {
     Greedy(Nanos),
 }
 
+impl From<Burst> for Load {
+    fn from(burst: Burst) -> Self {
+        Self::Burst(burst.frames, burst.seconds)
+    }
+}
+
 impl<'s, 't> Rig<'s, 't> {
     pub(super) fn new(
         spec: &'s DepthSpec,
@@ -229,7 +235,7 @@ impl<'s, 't> Rig<'s, 't> {
         };
         let mut best: Option<Vec<Shot>> = None;
         for _ in 0..tries {
-            let Seen::Shots(shots) = self.shoot(outlets, size, burst.load(), block)? else {
+            let Seen::Shots(shots) = self.shoot(outlets, size, Load::from(burst), block)? else {
                 break;
             };
             if best.as_ref().is_none_or(|known| missing(&shots) < missing(known)) {

@@ -5,8 +5,9 @@
 
 use measure::{FrameSize, fisher};
 
+use super::burst::Burst;
 use super::cells::Cells;
-use super::filling::{Burst, Filling};
+use super::filling::Filling;
 use super::outlets::Outlet;
 use super::rig::Rig;
 use super::shot::{Drain, Span};
