@@ -90,8 +90,10 @@ impl Inference<'_> {
                 let bound = if short { Bound::OneOfTwo } else { Bound::Ports };
                 return Uplink::AtLeast(low, bound);
             }
-            let agrees =
-                |rate: &BlockEstimate| rate.interval.high - rate.interval.low < AGREE * rate.value;
+            let agrees = |rate: &BlockEstimate| {
+                let apart = rate.interval.high - rate.interval.low;
+                !self.floods.paused() || apart < AGREE * rate.value
+            };
             let rate = self.rate(belief, group).filter(|rate| short && agrees(rate));
             let held_up = low < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds);
             let bound = if held_up { Bound::OtherUplinks } else { Bound::Ports };
