@@ -88,6 +88,9 @@ pub(super) struct Session<'a> {
     tries: u32,
     /// The trial before was given up after all its tries.
     given_up: bool,
+    /// Records tell when the last frame came. Those of earlier versions don't: their trials are asked
+    /// for as they were then.
+    tells_quiet: bool,
     /// For how long receivers stay open, where what waits takes longer to come out than the
     /// profile's.
     pub(super) residual: Nanos,
@@ -326,6 +329,7 @@ impl<'a> Session<'a> {
             profile,
             tries,
             given_up: false,
+            tells_quiet: false,
             residual,
             emptying,
             found,
@@ -342,8 +346,21 @@ impl<'a> Session<'a> {
         slowest.0 = slowest.0.min(rate.0);
     }
 
+    /// Whether a trial fills whatever buffers there are; none where it is not remembered how long
+    /// they take to empty.
+    fn filled(&self, trial: &Trial) -> Option<bool> {
+        if self.tells_quiet {
+            Some(fills(trial))
+        } else {
+            (trial.gate == Gate::Flood).then_some(true)
+        }
+    }
+
     /// For how long a way was seen to hold frames, as far as the RFC's two seconds.
     pub(super) fn holds_for(&self, way: Way) -> Nanos {
+        if !self.tells_quiet {
+            return Nanos::ZERO;
+        }
         let of = |full| self.emptying.get(&(way, full)).copied().unwrap_or(Nanos::ZERO);
         of(false).max(of(true)).min(RFC_RESIDUAL)
     }
@@ -412,7 +429,7 @@ impl<'a> Session<'a> {
         let way = ask.way;
         let mut phases = self.profile.phases(ask.duration);
         phases.residual = phases.residual.max(self.residual);
-        let found = self.found.get(&way).copied();
+        let found = self.found.get(&way).copied().filter(|_| self.tells_quiet);
         phases.learned = phases.learned.max(for_learning(&ask.flows, found));
         let mut trial = Trial {
             label: ask.label,
@@ -431,8 +448,10 @@ impl<'a> Session<'a> {
                 joined: self.ways.joined(way),
             },
         };
-        let emptying = self.emptying.get(&(way, fills(&trial))).copied().unwrap_or(Nanos::ZERO);
-        trial.phases.residual = trial.phases.residual.max(emptying);
+        if let Some(filled) = self.filled(&trial) {
+            let emptying = self.emptying.get(&(way, filled)).copied().unwrap_or(Nanos::ZERO);
+            trial.phases.residual = trial.phases.residual.max(emptying);
+        }
         let varied = trial.subject.as_ref().is_some_and(|subject| subject.variant.is_some());
         let failures = self.failures.get(&way).copied().unwrap_or(0);
         if varied && failures >= MOST_FAILURES {
@@ -448,19 +467,22 @@ impl<'a> Session<'a> {
     fn try_often(&mut self, way: Way, mut trial: Trial) -> Result<Tried> {
         let mut failed: Vec<Tried> = Vec::new();
         let mut waits = 0;
-        let most = if self.given_up { self.tries.min(TRIES_AFTER) } else { self.tries };
+        let fewer = self.given_up && self.tells_quiet;
+        let most = if fewer { self.tries.min(TRIES_AFTER) } else { self.tries };
         loop {
             let record = self.testbed.run(&trial)?;
             let tries = trial.attempt + 1 - waits;
             let tried = Tried { trial: trial.clone(), record, tries };
+            self.tells_quiet |= tried.measured().any(|flow| flow.quiet.is_some());
             if waits < MOST_WAITS
                 && let Some(longer) =
                     tried.emptied_after(waits > 0 || self.emptying.contains_key(&(way, true)))
             {
                 trial.phases.residual = longer;
-                let full = fills(&trial);
-                let next = if full { longer } else { longer.min(RFC_RESIDUAL) };
-                self.emptying.insert((way, full), next);
+                if let Some(full) = self.filled(&trial) {
+                    let next = if full { longer } else { longer.min(RFC_RESIDUAL) };
+                    self.emptying.insert((way, full), next);
+                }
                 waits += 1;
                 trial.attempt += 1;
                 continue;

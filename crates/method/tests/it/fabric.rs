@@ -7,7 +7,7 @@
 #![allow(clippy::type_complexity, reason = "tables of cases say what their columns are")]
 
 use measure::{ByteCount, Histogram, Nanos, Rate};
-use method::{Arrangement, Estimate, FabricSpec, Nodes, StudySpec};
+use method::{Arrangement, Estimate, FabricSpec, Nodes, StudySpec, trial_overhead};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use scripted::{Script, Scripted, judged, one_way};
@@ -180,11 +180,20 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
         return figures;
     }
     let trials = testbed.asked.len() as u64;
-    let each = spec.profile.phases(spec.duration).total() + Nanos::from_millis(60);
-    let flows = testbed.asked.iter().map(|trial| trial.flows.len() as u64).max().unwrap_or(0);
-    let estimated = study.estimate(testbed.topology());
-    let expected = Estimate { trials, time: each * trials, flows, searching: false, ..estimated };
-    assert_eq!(estimated, expected, "every trial was counted");
+    let most = |path: Path| {
+        let of = testbed.asked.iter().filter(|trial| trial.path == path);
+        let flows = of.clone().map(|trial| trial.flows.len() as u64).max().unwrap_or(0);
+        (of.count() as u64, flows)
+    };
+    let sides = [most(Path::Device), most(Path::Bypass)];
+    let each = |(trials, flows): (u64, u64)| {
+        (spec.profile.phases(spec.duration).total() + trial_overhead(flows)) * trials
+    };
+    let time = each(sides[0]) + each(sides[1]);
+    let flows = sides[0].1.max(sides[1].1);
+    let starting = Nanos::ZERO;
+    let expected = Estimate { trials, time, starting, flows, searching: false };
+    assert_eq!(study.estimate(testbed.topology()), expected, "every trial was counted");
     figures
 }
 

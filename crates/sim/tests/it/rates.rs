@@ -311,18 +311,32 @@ const DEVICES: [&str; 4] = [
 
 const ASKED: [[(u64, u64, u64); 4]; 2] = [
     [
-        (178, 0xbe43_0972_0db8_1600, 0x73ae_4d16_8b01_e42d),
-        (85, 0x3670_6ae7_f6d8_5c40, 0x6fb6_b8b3_2e2b_9cdf),
-        (263, 0x04eb_e378_c8b4_9001, 0x209a_e6d7_994e_13f6),
-        (211, 0x9720_adcf_b7a4_4d07, 0x875b_a9b8_859b_727d),
+        (178, 0xbe43_0972_0db8_1600, 0xdec4_ee60_882a_cefd),
+        (85, 0x3670_6ae7_f6d8_5c40, 0x32ee_cf43_4562_a016),
+        (263, 0x04eb_e378_c8b4_9001, 0xaf23_2389_4d2e_f392),
+        (211, 0x9720_adcf_b7a4_4d07, 0x331b_7b50_d31c_6d8c),
     ],
     [
-        (107, 0x7d89_85bf_7317_0bc9, 0x2bf5_fa44_5734_cd82),
+        (107, 0x7d89_85bf_7317_0bc9, 0x339f_5fb6_2071_08ca),
         (44, 0xc449_a051_3c44_9298, 0xcbd4_e26f_4464_7840),
-        (144, 0x2c58_c4c3_adbe_2017, 0x07a0_498c_3b7c_fc2a),
-        (62, 0xdfae_2566_6ac2_73d5, 0xb11b_9333_ba6d_d0b0),
+        (144, 0x2c58_c4c3_adbe_2017, 0x2677_9da6_5f02_9d34),
+        (62, 0xdfae_2566_6ac2_73d5, 0x51dd_0f23_0185_93e8),
     ],
 ];
+
+/// A testbed whose records say no more than those of before this version: not when the last frame
+/// came.
+fn as_recorded_before(mut bed: VirtualTestbed) -> impl Testbed {
+    Scripted::new(bed.topology().clone(), move |_: usize, trial: &Trial| {
+        let mut record = bed.run(trial)?;
+        for flow in &mut record.flows {
+            if let FlowRecord::Datagrams(seen) = flow {
+                seen.quiet = None;
+            }
+        }
+        Ok(record)
+    })
+}
 
 #[test]
 fn what_a_journal_holds_is_asked_for_again() {
@@ -331,9 +345,10 @@ fn what_a_journal_holds_is_asked_for_again() {
         let study: StudySpec = serde_json::from_str(json).expect("a recorded request");
         for (device, expected) in DEVICES.iter().zip(expected) {
             let text = format!("name = \"sw\"\nports = 4\nrate = \"100Mbit\"\n{device}");
-            let mut testbed = trials::testbed(profile(&text));
+            let testbed = trials::testbed(profile(&text));
             study.check(testbed.topology()).expect("it can be asked for");
             let (mut trials, mut digest) = (0, EMPTY);
+            let mut testbed = as_recorded_before(testbed);
             let mut noting = Observed::new(&mut testbed, |trial, _| {
                 (trials, digest) = (trials + 1, fnv(digest, &asked(trial)));
             });

@@ -18,7 +18,7 @@ fn asked(verb: &str) -> Option<Vec<&str>> {
             BED.to_vec()
         }
         "buffer" => [&BED[..], &["--estimate"]].concat(),
-        "storage" => [&BED[..], &["--serve", "1ms"]].concat(),
+        "storage" => [&BED[..], &["--ramdisk", "1ms"]].concat(),
         "accept" => [&BED[..], &["--claims", "sheet.toml", "--junit", "junit.xml"]].concat(),
         "run" => vec!["plan.toml"],
         "sim" => vec!["trident2,hosts=2", "plan.toml"],

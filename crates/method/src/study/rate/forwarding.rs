@@ -27,7 +27,7 @@ use trial::{Backend, Headers, Reception, Result, Subject, Testbed};
 use super::suite;
 
 pub use super::suite::ForwardingTest;
-pub use super::throughput::SearchKind;
+pub use super::throughput::{SearchKind, SearchRules};
 
 use rig::{Cell, Rig};
 
@@ -44,6 +44,9 @@ pub struct ForwardingSpec {
     pub search: SearchKind,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
+    /// The rules of floods and searches.
+    #[serde(default = "SearchRules::common")]
+    pub rules: SearchRules,
     /// Between which two ports; open: the first hosts'.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
@@ -103,6 +106,7 @@ impl ForwardingSpec {
             ],
             goals: vec![GoalName::Rfc2544],
             search: SearchKind::Mlr,
+            rules: SearchRules::Buckets,
             subjects: Vec::new(),
             between: Between::default(),
             bidirectional: false,

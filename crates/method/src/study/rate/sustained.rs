@@ -308,6 +308,8 @@ impl Deliveries {
         let given = |one: &&Delivery| one.came - rate * one.span;
         let most = near.iter().map(given).fold(frames, f64::max);
         let shortest = near.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
+        // When senders start sets it to a frame.
+        let most = if most > frames + 1.0 { most } else { frames };
         let is_notable = frames > NOTED_BUCKET * shortest;
         Some(Bucket { rate, frames: if is_notable { most } else { frames }, is_notable })
     }

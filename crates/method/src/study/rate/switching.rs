@@ -90,7 +90,7 @@ impl SwitchingSpec {
             learn_rate: 4_000,
             profile: Profile::Quick,
             tries: 3,
-            rules: SearchRules::Common,
+            rules: SearchRules::Buckets,
         }
     }
 

@@ -49,8 +49,18 @@ pub enum SearchRules {
     /// floods that were held back.
     #[default]
     OfPatterns,
-    /// The same for every pattern: the direct cables are searched too.
+    /// Of runs recorded before token buckets were looked for: the same for every pattern, and the
+    /// direct cables are searched too.
     Common,
+    /// The same, and whatever a token bucket may have given is told from the rate.
+    Buckets,
+}
+
+impl SearchRules {
+    /// Of requests that say nothing of it, of studies whose first rules were these.
+    pub(super) const fn common() -> Self {
+        Self::Common
+    }
 }
 
 /// How a throughput is searched.
@@ -127,7 +137,7 @@ impl Terms {
     }
 
     const fn common(&self) -> bool {
-        matches!(self.rules, SearchRules::Common)
+        !matches!(self.rules, SearchRules::OfPatterns)
     }
 
     /// A loss ratio is seen only in trials of enough frames, and a rate in a few; within bounds,
@@ -442,7 +452,8 @@ fn tell_rate_from_bucket(
         return attempt_load(offer, terms, (Attempt { rate, duration }, 0.0), searched).map(drop);
     }
     // At the tester's highest rate a paced load is hardest to keep.
-    let most = floods.most().is_some_and(|most| rate.0 >= most.0);
+    let most =
+        terms.rules == SearchRules::Buckets && floods.most().is_some_and(|most| rate.0 >= most.0);
     let schedule = if most { Schedule::Greedy } else { Schedule::Paced(rate) };
     let tried = offer(saturation(schedule, duration))?;
     searched.deliveries.extend(delivery(&tried, duration, terms).into_iter().collect());

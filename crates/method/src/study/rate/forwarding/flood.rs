@@ -11,8 +11,8 @@ use measure::Nanos;
 
 use super::super::counts::{lost, lost_on_path, paused, seen, sent};
 use super::super::sustained::{backlog, longer};
-use super::ForwardingTest;
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
+use super::{ForwardingTest, SearchRules};
 use crate::study::{Row, Tried};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit};
@@ -152,7 +152,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
                 length.usual = longer;
                 tried = flood(rig, TEST.as_str(), (cell, block), longer)?;
             }
-            let device = rig.session.ways.subjects().contains(&cell.way);
+            let device = rig.spec.rules == SearchRules::Buckets
+                && rig.session.ways.subjects().contains(&cell.way);
             if !lengths.contains_key(&cell) && device {
                 length = look_for_bucket(rig, cell, (&mut tried, length.usual), side)?;
             }

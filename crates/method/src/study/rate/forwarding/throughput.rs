@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 
 use measure::FrameRate;
 
-use super::super::throughput::{
-    BYPASS_HEADROOM, Load, Purpose, SearchRules, Searched, Terms, search,
-};
+use super::super::throughput::{BYPASS_HEADROOM, Load, Purpose, Searched, Terms, search};
 use super::rig::{Bucket, Cell, Direction, Found, Notes, Offer, Rig, set_direction};
 use super::{ForwardingSpec, ForwardingTest};
 use crate::search::{Goal, GoalName};
@@ -28,7 +26,7 @@ impl From<&ForwardingSpec> for Terms {
         Self {
             names: spec.goals.clone(),
             kind: spec.search,
-            rules: SearchRules::Common,
+            rules: spec.rules,
             profile: spec.profile,
             duration: spec.duration,
             final_duration: spec.final_duration,

@@ -9,8 +9,8 @@ use measure::{FrameRate, FrameSize, Histogram};
 use super::super::counts::{arrived, seen, slowest_sender};
 use super::super::sustained::{Deliveries, Delivery};
 use super::super::throughput::{Searched, Terms};
-use super::SwitchTest;
 use super::rig::{Offer, Rig};
+use super::{SearchRules, SwitchTest};
 use crate::search::{Attempt, Goal, LoadRange, Seen, begin, carry_out};
 use crate::study::session::Tried;
 use page::{Caveat, Figure, Key, Metric, Unit};
@@ -63,7 +63,8 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
         let beyond = || Seen::BeyondTester { lossless: tried.lossless_load() };
         Ok::<_, TestbedError>(tried.beyond_tester().then(beyond))
     })?;
-    if let Some((rate, duration)) = deliveries.another_length() {
+    let again = deliveries.another_length().filter(|_| rig.spec.rules == SearchRules::Buckets);
+    if let Some((rate, duration)) = again {
         let attempt = Attempt { rate: FrameRate(rate.min(most.0)), duration };
         let tried = offer(rig, size, attempt)?;
         deliveries
@@ -76,6 +77,9 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
 fn highest(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Option<FrameRate>> {
     if let Some(known) = rig.highest(size) {
         return Ok(Some(known));
+    }
+    if rig.spec.rules != SearchRules::Buckets {
+        return Ok(None);
     }
     let tried = rig.offer(Offer {
         label: format!("{} {size} flood", TEST.as_str()),

@@ -6,8 +6,8 @@
 use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::super::counts::{astray, tester_dropped};
-use super::super::SwitchTest;
 use super::super::rig::{Offer, Rig};
+use super::super::{SearchRules, SwitchTest};
 use trial::{Destination, Gate, Result, Role, Schedule};
 
 /// The learning, the test and the monitoring port, by their places.
@@ -133,6 +133,11 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
             }
             self.rate = FrameRate(slower);
         }
+    }
+
+    /// Whether the request is of a version that asks for [`Self::lost_of_known`].
+    pub(super) fn has_control(&self) -> bool {
+        self.rig.spec.rules == SearchRules::Buckets
     }
 
     /// Frames lost of so many at a rate from one known address; none where no trial could be used.
