@@ -45,7 +45,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let mut finished = replay(&store, &args.run)?;
     let said = said_of(&store, &finished.meta.id)?;
     finished.meta.notes.splice(0..0, said);
-    let outcome = output::show(&finished, &args.data)?;
+    let mut outcome = output::show(&finished, &args.data)?;
+    // One that broke off before its first trial says so: that is all there is to report.
+    if finished.figures.is_empty() {
+        outcome = Exit::Done;
+    }
     output::write_report(&args.data, &[finished], args.out.as_deref())?;
     Ok(outcome)
 }

@@ -286,6 +286,18 @@ fn an_agents_counters_tell_the_same() {
 
 /// As its user runs it, without a direct cable: the switch's own counters say whose the limit is,
 /// and what it is asked with is told to nobody.
+/// Whether the books say where every lost frame died. In floods of a second and more the hosts'
+/// kernels send a few frames of their own, which are told apart.
+fn all_accounted_for(said: &str) -> bool {
+    const MOST: u64 = 8;
+    let others = said.split("; counters moved by ").nth(1).and_then(|rest| {
+        let (count, rest) = rest.split_once(' ')?;
+        rest.starts_with("for frames of others").then(|| count.parse::<u64>().ok())?
+    });
+    said.contains("were lost, and each is accounted for")
+        || others.is_some_and(|count| count <= MOST)
+}
+
 #[test]
 fn the_program_says_where_frames_died_and_keeps_its_secret() {
     const TEST: &str = "the_program_says_where_frames_died_and_keeps_its_secret";
@@ -308,8 +320,7 @@ fn the_program_says_where_frames_died_and_keeps_its_secret() {
     let [said, errors] = [&told.stdout, &told.stderr].map(|out| String::from_utf8_lossy(out));
     assert!(told.status.success(), "{said}{errors}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = "were lost, and each is accounted for";
-    assert!(said.contains(sentence) && said.contains("at sw1/2, egress"), "{said}");
+    assert!(all_accounted_for(&said) && said.contains("at sw1/2, egress"), "{said}");
     assert!(said.contains("device Forwarding rate?"), "{said}");
     let page = std::fs::read_to_string(scratch.path("page.html")).expect("a page");
     assert!(page.contains("Where lost frames died") && page.contains("sysDescr"));
