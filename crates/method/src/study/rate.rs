@@ -6,6 +6,7 @@
 pub(super) mod counts;
 pub mod forwarding;
 mod pacing;
+mod rules;
 pub mod suite;
 mod sustained;
 pub mod switching;

@@ -3,6 +3,8 @@
 //! Owns the repetition and the order's randomness. Never decides what a record means, and never
 //! repeats a trial because its figure displeases: only one that is invalid or failed.
 
+mod waits;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -15,32 +17,13 @@ use measure::{FrameRate, Nanos};
 use trial::other_traffic::other_traffic;
 use trial::record::{DatagramsRecord, Defect, FlowRecord};
 use trial::{
-    ByHand, Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Outcome, Path, Phases, Result,
-    Role, Schedule, Testbed, Topology, Trial, TrialRecord,
+    ByHand, Cable, Event, Flow, FlowKind, Gate, Offloads, Outcome, Path, Phases, Result, Role,
+    Testbed, Topology, Trial, TrialRecord,
 };
 
 use super::ways::{Way, Ways};
 use super::{Profile, SpecProblem};
-
-/// Before a load: six frames of each flow, both ends', so that a device no faster than the load has
-/// none of them left.
-const LEARNING_FRAMES: f64 = 6.0;
-/// A device that needs longer loses some of a load to them.
-const LONGEST_LEARNING: Nanos = Nanos::from_secs(10);
-
-/// How long a device as slow as a paced load works on the learning frames; before a burst, one of
-/// the rate that was found.
-fn for_learning(flows: &[Flow], found: Option<FrameRate>) -> Nanos {
-    let paced = flows.iter().filter_map(|flow| match &flow.kind {
-        FlowKind::Datagrams(Datagrams { schedule: Schedule::Paced(rate), .. }) => Some(rate.0),
-        FlowKind::Datagrams(Datagrams { schedule: Schedule::Burst(_), .. }) => {
-            found.map(|rate| rate.0)
-        }
-        _ => None,
-    });
-    let slowest = paced.fold(f64::INFINITY, f64::min);
-    Nanos::from_secs_f64(LEARNING_FRAMES / slowest).min(LONGEST_LEARNING)
-}
+use waits::{fills, for_learning, mean_gap};
 
 /// A tester that falls short by more than this, twice in a row and by about the same, is not
 /// unlucky but unable: no use asking again. Once may be a stall, however long.
@@ -88,8 +71,8 @@ pub(super) struct Session<'a> {
     tries: u32,
     /// The trial before was given up after all its tries.
     given_up: bool,
-    /// Records tell when the last frame came. Those of earlier versions don't: their trials are asked
-    /// for as they were then.
+    /// Records tell when the last frame came. Those of earlier versions don't: their trials are
+    /// asked for as they were then.
     tells_quiet: bool,
     /// For how long receivers stay open, where what waits takes longer to come out than the
     /// profile's.
@@ -274,25 +257,6 @@ impl Tried {
     fn rank(&self) -> (f64, f64) {
         let passed = self.lossless_load().map_or(0.0, |rate| rate.0);
         (passed, self.shortfall().map_or(f64::NEG_INFINITY, |short| -short))
-    }
-}
-
-/// Whether a trial fills whatever buffers there are: a flood or a burst.
-fn fills(trial: &Trial) -> bool {
-    let burst = |flow: &Flow| {
-        let FlowKind::Datagrams(asked) = &flow.kind else { return false };
-        flow.role == Role::Measured && matches!(asked.schedule, Schedule::Burst(_))
-    };
-    trial.gate == Gate::Flood || trial.flows.iter().any(burst)
-}
-
-/// Seconds between two arrivals; of a single one what has passed since. None where none came, or
-/// nobody stamped them.
-fn mean_gap(flow: &DatagramsRecord) -> Option<f64> {
-    match flow.received.unique {
-        0 => None,
-        1 => flow.quiet.map(Nanos::as_secs_f64),
-        frames => Some(flow.receiving.as_secs_f64() / (frames - 1) as f64),
     }
 }
 

@@ -26,8 +26,9 @@ use trial::{Backend, Headers, Reception, Result, Subject, Testbed};
 
 use super::suite;
 
+pub use super::rules::SearchRules;
 pub use super::suite::ForwardingTest;
-pub use super::throughput::{SearchKind, SearchRules};
+pub use super::throughput::SearchKind;
 
 use rig::{Cell, Rig};
 

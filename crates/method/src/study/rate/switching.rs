@@ -24,8 +24,8 @@ use trial::{Backend, Result, Subject, Testbed};
 
 use super::suite;
 
+pub use super::rules::SearchRules;
 pub use super::suite::{NoSuchTest, SwitchTest};
-pub use super::throughput::SearchRules;
 pub use crate::study::pattern::Pattern;
 
 use rig::Rig;

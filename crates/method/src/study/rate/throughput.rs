@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::{Count, lossless_load, lost, lost_on_path, paused, seen, sent, slowest_sender};
 use super::pacing::Pacing;
+use super::rules::SearchRules;
 use super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN};
 use crate::search::{
     self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Goal, GoalName, GoalResult, LoadRange,
@@ -39,29 +40,6 @@ const LOST_AT_THE_GOAL: f64 = 10.0;
 
 /// No trial is made longer than this for its number of frames.
 const LONGEST_FOR_ITS_FRAMES: Nanos = Nanos::from_secs(5);
-
-/// The rules that a search keeps to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SearchRules {
-    /// A pattern's, of runs recorded before both studies had the same: beside one flood of the
-    /// cables, from the mean of the senders' floods on, and without care for few frames or for
-    /// floods that were held back.
-    #[default]
-    OfPatterns,
-    /// Of runs recorded before token buckets were looked for: the same for every pattern, and the
-    /// direct cables are searched too.
-    Common,
-    /// The same, and whatever a token bucket may have given is told from the rate.
-    Buckets,
-}
-
-impl SearchRules {
-    /// Of requests that say nothing of it, of studies whose first rules were these.
-    pub(super) const fn common() -> Self {
-        Self::Common
-    }
-}
 
 /// How a throughput is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -9,10 +9,10 @@ use measure::{FrameRate, FrameSize};
 
 use super::super::counts::{Count, flooded};
 use super::super::throughput::{
-    BYPASS_HEADROOM, Floods, Load, Purpose, SearchKind, SearchRules, Searched, Terms, search,
+    BYPASS_HEADROOM, Floods, Load, Purpose, SearchKind, Searched, Terms, search,
 };
 use super::rig::{Offer, Rig};
-use super::{Pattern, SwitchTest, SwitchingSpec};
+use super::{Pattern, SearchRules, SwitchTest, SwitchingSpec};
 use crate::search::{Goal, GoalName};
 use crate::study::{Row, Tried};
 use crate::verdict::{self, Driven};

@@ -86,13 +86,13 @@ pub(super) fn find(
         }));
     };
     // The control: as many frames as fast, of one address that is known.
-    let by_forwarding = match trials.has_control() {
-        false => false,
-        true => match trials.lost_of_known(stations, fails)? {
-            None => return Ok(Err(Caveat::NoValidTrial)),
-            Some(lost) => lost as f64 > allowed.min(MOST_OF_KNOWN * all),
-        },
-    };
+    let mut by_forwarding = false;
+    if trials.has_control() {
+        let Some(lost) = trials.lost_of_known(stations, fails)? else {
+            return Ok(Err(Caveat::NoValidTrial));
+        };
+        by_forwarding = lost as f64 > allowed.min(MOST_OF_KNOWN * all);
+    }
     let Some((queue, error)) = queue(trials, stations, (2 * fails).min(most.max(fails)))? else {
         return Ok(Err(Caveat::NoValidTrial));
     };
