@@ -18,7 +18,8 @@ use crate::shared_state::{Lane, SharedState, Window};
 use crate::stations::Stations;
 use crate::turns::Turns;
 
-/// A frame that leaves this long after its time is late, as live testers count it.
+/// A frame that leaves this long after its time is late, as live testers count it: beyond the time
+/// that the frame before it may take of the line, having been handed over a little after its own.
 const LATE: Picos = Picos(500_000_000);
 
 /// When frames leave.
@@ -253,7 +254,7 @@ impl Load {
         let following = turns.due(*next);
         load.behind = if following <= now { load.behind + 1 } else { 0 };
         load.longest_burst = load.longest_burst.max(load.behind + 1);
-        load.late += u64::from(overdue > LATE);
+        load.late += u64::from(overdue > LATE + turns.most);
         (Some(load.leave(ground)), following)
     }
 
