@@ -9,7 +9,7 @@ mod claim;
 mod judge;
 mod truth;
 
-pub use certificate::{Certificate, Place, Row, Skipped, Tally, WrongClaim};
+pub use certificate::{Certificate, Noted, Place, Row, Skipped, Tally, WrongClaim};
 pub use claim::{Claim, Says};
 pub use judge::{Judged, Judgement, TOLERANCE, judge};
 pub use truth::{Known, Truth};

@@ -115,6 +115,23 @@ pub struct WrongClaim {
     pub truth: Truth,
 }
 
+/// A figure that is worth a look though it claims nothing wrong: it leaves open what a tester could
+/// tell, or its interval misses the truth by less than the tolerance.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Noted {
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Which device, in the order they were drawn.
+    pub device: u64,
+    /// What makes the same device again, and asks the same.
+    pub again: String,
+    /// What it says.
+    pub claim: Claim,
+    /// The truth.
+    pub truth: Truth,
+}
+
 /// Something this host can't tell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Skipped {
@@ -129,6 +146,8 @@ pub struct Skipped {
 pub struct Certificate {
     rows: BTreeMap<Place, Tally>,
     wrong: Vec<WrongClaim>,
+    left_open: Vec<Noted>,
+    missed: Vec<Noted>,
     skipped: BTreeMap<String, String>,
 }
 
@@ -154,10 +173,17 @@ impl Certificate {
             let claim = Claim::of(figure);
             let judged = judge(&claim, truth);
             tally.count(&judged, truth.reachable);
-            if let Judgement::Wrong(why) = judged.judgement {
-                let (place, again) = (place.clone(), again.to_owned());
-                let truth = truth.clone();
-                self.wrong.push(WrongClaim { place, device, why, again, claim, truth });
+            let missed = [judged.covered, judged.bracketed].contains(&Some(false));
+            let (place, again, truth) = (place.clone(), again.to_owned(), truth.clone());
+            match judged.judgement {
+                Judgement::Wrong(why) => {
+                    self.wrong.push(WrongClaim { place, device, why, again, claim, truth });
+                }
+                Judgement::Bound | Judgement::Open if truth.reachable => {
+                    self.left_open.push(Noted { place, device, again, claim, truth });
+                }
+                _ if missed => self.missed.push(Noted { place, device, again, claim, truth }),
+                _ => {}
             }
         }
         self.rows.entry(place.clone()).or_default().add(&tally);
@@ -185,6 +211,16 @@ impl Certificate {
     /// Claims that are not so.
     pub fn wrong(&self) -> &[WrongClaim] {
         &self.wrong
+    }
+
+    /// Figures that a tester could tell, and that say nothing or only bound it.
+    pub fn left_open(&self) -> &[Noted] {
+        &self.left_open
+    }
+
+    /// Figures that are right within the tolerance, and whose interval or bracket misses the truth.
+    pub fn missed(&self) -> &[Noted] {
+        &self.missed
     }
 
     /// What this host can't tell.

@@ -68,6 +68,10 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
         Says::AtLeast(value) => {
             plain(Judgement::Wrong(format!("says at least {value:.6}, true is {range}")))
         }
+        // Nothing is below none: a share of at most 0 is a share of 0.
+        Says::AtMost(value) if range.is_about_at_most(value) && is_none(claim, value) => {
+            plain(Judgement::Right)
+        }
         Says::AtMost(value) if range.is_about_at_most(value) => plain(Judgement::Bound),
         Says::AtMost(value) => {
             plain(Judgement::Wrong(format!("says at most {value:.6}, true is {range}")))
@@ -76,6 +80,10 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
             plain(Judgement::Open)
         }
     }
+}
+
+fn is_none(claim: &Claim, value: f64) -> bool {
+    value == 0.0 && claim.figure.unit == Unit::Ratio
 }
 
 /// Whose limit a figure shows, where a link is full or is not.
@@ -283,6 +291,18 @@ mod tests {
         let loss = || Known::Loss { limit: 100.0, random: 0.0 };
         check(value(0.5, 0.5, 0.5), loss(), "right");
         check(value(0.33, 0.33, 0.33), loss(), "wrong");
+    }
+
+    #[test]
+    fn a_share_of_at_most_none_is_one_of_none() {
+        let of = |says| {
+            let mut claim = claim(says);
+            claim.figure.unit = Unit::Ratio;
+            let none = Known::Number { low: 0.0, high: 0.0 };
+            judge(&claim, &Truth::new(Metric::LossRatio, Unit::Ratio, none)).judgement
+        };
+        assert_eq!(of(Says::AtMost(0.0)), Judgement::Right);
+        assert_eq!(of(Says::AtMost(0.001)), Judgement::Bound);
     }
 
     #[test]

@@ -57,6 +57,8 @@ fn in_json(proof: &Proof) -> serde_json::Value {
         "wrong_share": total.wrong_share(),
         "coverage": total.coverage(),
         "wrong": certificate.wrong(),
+        "left_open": certificate.left_open(),
+        "missed": certificate.missed(),
         "skipped": certificate.skipped(),
     })
 }
