@@ -28,6 +28,19 @@ const TWO_LENGTHS: f64 = 2.0;
 /// beyond its limit a device may forward at another rate.
 const NEAR: f64 = 1.6;
 
+/// A trial that lost this share or more was saturated, and did not only lose frames by chance.
+const SURELY_SATURATED: f64 = 0.01;
+
+/// By this share of its frames and a few a saturated trial may fall short of the rate that the
+/// others tell; surely saturated ones by what the bucket gives, too, which is not as full each time.
+const UNEXPLAINED: f64 = 0.001;
+const UNEXPLAINED_FRAMES: f64 = 3.0;
+
+/// A load that passed for so long without loss was hardly a bucket's doing: so many times the usual
+/// trial, and no longer than this.
+const LASTING_TRIALS: u64 = 30;
+const LASTING: Nanos = Nanos::from_secs(8);
+
 /// Of a load's frames, what a bucket may give.
 const BUCKET_SHARE: f64 = 0.005;
 
@@ -270,6 +283,11 @@ impl Deliveries {
         self.bucket().filter(|bucket| bucket.is_notable).map(|bucket| bucket.frames)
     }
 
+    /// Frames a second without what such a bucket gives.
+    pub(super) fn rate_of_bucket(&self) -> Option<f64> {
+        self.bucket().filter(|bucket| bucket.is_notable).map(|bucket| bucket.rate)
+    }
+
     /// For how long a load has to last so that what a bucket gives is a small share of it.
     pub(super) fn long_enough_for_a_rate(&self) -> Nanos {
         let seconds = self.bucket().map_or(0.0, |one| one.frames / one.rate / BUCKET_SHARE);
@@ -281,7 +299,7 @@ impl Deliveries {
     pub(super) fn another_length(&self) -> Option<(f64, Nanos)> {
         let saturated = || self.0.iter().filter(|one| one.saturated() && !one.held_back);
         let lowest = saturated().map(|one| one.offered).min_by(f64::total_cmp)?;
-        if self.bucket().is_some() {
+        if self.of_two_lengths() {
             return None;
         }
         let out = saturated().map(|one| one.out).max_by(f64::total_cmp)?;
@@ -289,34 +307,65 @@ impl Deliveries {
         Some(((lowest * 1.5).min(out * 2.0), longer(longest)))
     }
 
+    /// The highest load that passed, where no trial at about it lasted so long; none where a trial
+    /// was saturated, so that a limit shows.
+    pub(super) fn passed_briefly(&self, lasting: Nanos) -> Option<f64> {
+        if self.0.iter().any(Delivery::saturated) {
+            return None;
+        }
+        let highest = self.0.iter().max_by(|a, b| a.offered.total_cmp(&b.offered))?;
+        let lasted = |one: &Delivery| {
+            one.duration >= lasting && one.offered >= highest.offered * (1.0 - PACING_MARGIN)
+        };
+        (!self.0.iter().any(lasted)).then_some(highest.offered)
+    }
+
     /// The length of a further flood, where nothing but floods whose sender was held back tells of
     /// the path, and all of these were of a length.
     pub(super) fn another_flood(&self) -> Option<Nanos> {
         let lossless = self.0.iter().all(|one| one.held_back || !one.saturated());
         let longest = self.0.iter().filter(|one| one.held_back).map(|one| one.duration).max()?;
-        (lossless && self.bucket().is_none()).then(|| longer(longest))
+        (lossless && !self.of_two_lengths()).then(|| longer(longest))
     }
 
-    /// Rate and bucket of the saturated path. One that is worth a word is taken for as large as any
-    /// trial found it: it is fuller after a lesser load, or a longer rest.
+    /// Whether saturated trials are of two lengths, so that no other tells more of a bucket.
+    fn of_two_lengths(&self) -> bool {
+        let saturated: Vec<&Delivery> = self.0.iter().filter(|one| one.saturated()).collect();
+        two_lengths(&saturated).is_some()
+    }
+
+    /// Rate and bucket of the saturated path, of trials that are surely saturated where there are
+    /// such of two lengths.
     fn bucket(&self) -> Option<Bucket> {
         let saturated: Vec<&Delivery> = self.0.iter().filter(|one| one.saturated()).collect();
         let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
-        let near: Vec<&Delivery> =
-            saturated.iter().copied().filter(|one| one.offered <= NEAR * lowest).collect();
-        let (rate, frames) = two_lengths(&near).or_else(|| two_lengths(&saturated))?;
-        let given = |one: &&Delivery| one.came - rate * one.span;
-        let most = near.iter().map(given).fold(frames, f64::max);
-        let shortest = near.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
-        // When senders start sets it to a frame.
-        let most = if most > frames + 1.0 { most } else { frames };
-        let is_notable = frames > NOTED_BUCKET * shortest;
-        Some(Bucket { rate, frames: if is_notable { most } else { frames }, is_notable })
+        let of = |is_sure: bool, most: f64| {
+            let least = if is_sure { SURELY_SATURATED } else { 0.0 };
+            let surely = |one: &Delivery| one.held_back || one.short_ratio() >= least;
+            let these = |one: &&Delivery| one.offered <= most && surely(one);
+            bucket_of(&saturated.iter().copied().filter(these).collect::<Vec<_>>(), is_sure)
+        };
+        // What any trial brought is within what the bucket gives, twice at most.
+        let holds = |bucket: &Bucket| {
+            let most = |one: &Delivery| {
+                bucket.rate * one.span * (1.0 + NOTED_BUCKET) + 2.0 * bucket.frames
+            };
+            self.0.iter().all(|one| one.came <= most(one) + UNEXPLAINED_FRAMES)
+        };
+        let (near, any) = (NEAR * lowest, f64::INFINITY);
+        [(true, near), (true, any), (false, near), (false, any)]
+            .into_iter()
+            .find_map(|(is_sure, most)| of(is_sure, most).filter(holds))
     }
 
-    /// A trial's forwarding rate less what a bucket gave.
+    /// A trial's forwarding rate less what a bucket gave: where that is much, no more than the rate
+    /// that longer trials tell, for a bucket is not as full each time.
     fn without_bucket(&self, one: &Delivery) -> f64 {
-        let frames = self.bucket().map_or(0.0, |bucket| bucket.frames);
+        let bucket = self.bucket();
+        if let Some(bucket) = bucket.filter(|bucket| bucket.is_notable) {
+            return one.out.min(bucket.rate);
+        }
+        let frames = bucket.map_or(0.0, |bucket| bucket.frames);
         (one.out - frames / one.span.max(one.duration.as_secs_f64())).max(0.0)
     }
 
@@ -432,6 +481,33 @@ fn poisson_at_most(events: u64, mean: f64) -> f64 {
 /// Of another length than the longest so far.
 pub(super) fn longer(longest: Nanos) -> Nanos {
     (longest * 4).min(longest.max(LONGEST_AGAIN) * 2)
+}
+
+/// How long a load has to pass that is no bucket's doing, beside trials of that length.
+pub(super) fn lasting(duration: Nanos) -> Nanos {
+    LASTING.min(duration * LASTING_TRIALS)
+}
+
+/// Rate and bucket that explain these trials; none where they are no saturated path's. A bucket
+/// that is worth a word is taken for as large as any trial found it: it is fuller after a lesser
+/// load, or a longer rest.
+fn bucket_of(saturated: &[&Delivery], is_sure: bool) -> Option<Bucket> {
+    let (rate, frames) = two_lengths(saturated)?;
+    let emptier = if is_sure { frames } else { 0.0 };
+    // What brought less than the rate was not saturated: it lost by chance, at a load of its own.
+    let explained = |one: &&Delivery| {
+        one.came >= rate * one.span * (1.0 - UNEXPLAINED) - emptier - UNEXPLAINED_FRAMES
+    };
+    if !saturated.iter().all(explained) {
+        return None;
+    }
+    let given = |one: &&Delivery| one.came - rate * one.span;
+    let most = saturated.iter().map(given).fold(frames, f64::max);
+    let shortest = saturated.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
+    // When senders start sets it to a frame.
+    let most = if most > frames + 1.0 { most } else { frames };
+    let is_notable = frames > NOTED_BUCKET * shortest;
+    Some(Bucket { rate, frames: if is_notable { most } else { frames }, is_notable })
 }
 
 /// Rate and bucket from the means of the shorter and of the longer trials.

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::counts::{Count, lossless_load, lost, lost_on_path, paused, seen, sent, slowest_sender};
 use super::pacing::Pacing;
 use super::rules::SearchRules;
-use super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN};
+use super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN, lasting};
 use crate::search::{
-    self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Goal, GoalName, GoalResult, LoadRange,
-    Search, Step, begin, carry_out,
+    self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Failure, Goal, GoalName, GoalResult,
+    LoadRange, Search, Step, begin, carry_out,
 };
 use crate::study::{Profile, Row, Tried};
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
@@ -165,6 +165,8 @@ pub(super) struct Floods {
     overload: Option<search::Seen>,
     /// What came of those that the path and not the tester limited.
     limited: Vec<Delivery>,
+    /// And of the others that lost nothing but on the path.
+    others: Vec<Delivery>,
 }
 
 impl Floods {
@@ -186,6 +188,8 @@ impl Floods {
         let refused = wanted.saturating_sub(sent(&flows)) as f64;
         if refused > OFFERED_LOAD_TOLERANCE * wanted as f64 && lost(&flows) == 0 {
             self.limited.push(delivery.of_held_back());
+        } else if on_path == lost(&flows) {
+            self.others.push(delivery);
         }
     }
 
@@ -247,6 +251,23 @@ impl Searched {
             self.paced.push((delivery.offered, tried.trial.phases.load, pacing));
         }
         self.deliveries.push(delivery);
+    }
+
+    /// The highest load that passed was offered for long. Where a bucket had let it pass, it is one
+    /// that does not.
+    fn did_not_last(&mut self, long: &Delivery, terms: &Terms) {
+        let Some(rate) = self.deliveries.rate_of_bucket() else { return };
+        if rate >= long.offered * (1.0 - PACING_MARGIN) {
+            return;
+        }
+        let failure = Failure { rate: FrameRate(long.offered), by: FailedBy::Loss };
+        for goal in terms.goals() {
+            let fails = long.short_ratio() > goal.loss_ratio;
+            let result = self.results.iter_mut().find(|result| result.goal == goal.name);
+            if let Some(result) = result.filter(|_| fails) {
+                result.relevant_upper = Some(failure);
+            }
+        }
     }
 
     /// How even the longest of the loads nearest to `rate` was.
@@ -354,24 +375,37 @@ impl Searched {
     }
 }
 
-/// Searches a path for the terms' goals, up to the most that the tester offers in even gaps, and
-/// `ceiling`: what the link carries, or enough for a verdict.
+/// How far a path is searched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reach {
+    /// What the link carries, or enough for a verdict, frames a second.
+    pub(super) ceiling: f64,
+    /// Whether the highest load that passes has to pass for long, too: a device's may be a token
+    /// bucket's doing, a cable has none.
+    pub(super) lasting: bool,
+}
+
+/// Searches a path for the terms' goals, up to the most that the tester offers in even gaps.
 pub(super) fn search(
     offer: &mut Offering<'_>,
     mut floods: Floods,
     terms: &Terms,
-    ceiling: f64,
+    reach: Reach,
 ) -> Result<Searched> {
     let mut searched = Searched::default();
     let Some(most) = floods.most() else {
         searched.broken = true;
         return Ok(searched);
     };
-    let mut max = FrameRate(most.0.min(ceiling));
+    let mut max = FrameRate(most.0.min(reach.ceiling));
     // Nothing is learnt from a paced trial there that the flood has not told.
     let overload = floods.overload.filter(|_| max.0 >= most.0);
     let overloaded = floods.overload.is_some();
     searched.deliveries.extend(std::mem::take(&mut floods.limited));
+    let buckets = terms.rules == SearchRules::Buckets;
+    if buckets {
+        searched.deliveries.extend(std::mem::take(&mut floods.others));
+    }
     if terms.common()
         && let Some(duration) = searched.deliveries.another_flood()
     {
@@ -398,7 +432,20 @@ pub(super) fn search(
         };
         searched.results.extend(results);
     }
+    let duration = lasting(terms.duration);
+    let brief = searched.deliveries.passed_briefly(duration).filter(|_| buckets && reach.lasting);
+    let lasting = match brief {
+        Some(rate) => {
+            let tried = offer(saturation(Schedule::Paced(FrameRate(rate)), duration))?;
+            delivery(&tried, duration, terms)
+        }
+        None => None,
+    };
+    searched.deliveries.extend(lasting.into_iter().collect());
     tell_rate_from_bucket(offer, &floods, terms, &mut searched)?;
+    if let Some(lasting) = lasting {
+        searched.did_not_last(&lasting, terms);
+    }
     Ok(searched)
 }
 

@@ -6,7 +6,7 @@
 
 use measure::{FrameRate, Rate};
 
-use super::super::sustained::{PACING_MARGIN, longer};
+use super::super::sustained::{PACING_MARGIN, lasting, longer};
 use super::super::throughput::Terms;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
@@ -105,12 +105,21 @@ impl ForwardingSpec {
         let wanted = tests.into_iter().filter(|(test, _)| self.wants(*test));
         let mut each = wanted.map(|(_, estimate)| estimate).sum::<Estimate>();
         let searches = self.wants(ForwardingTest::Throughput);
+        // What passes in a lab, for long too.
+        let passes = if ways.lab && ways.limit.is_none() { ways.subjects } else { 0 };
+        let outlasting = self.profile.trial(lasting(self.duration)) * passes;
         if self.wants(ForwardingTest::Flood) {
             each += self.profile.trial(self.duration) * (u64::from(self.blocks) * ways.all);
             // Looking for a bucket.
             each += self.profile.trial(longer(self.duration)) * ways.subjects;
+            if longer(self.duration) < lasting(self.duration) {
+                each += outlasting;
+            }
         } else if searches {
             each += self.profile.trial(self.duration) * ways.all;
+            if self.final_duration < lasting(self.duration) {
+                each += outlasting;
+            }
         } else if self.wants(ForwardingTest::LossCurve) && self.link_rate.is_none() {
             each += self.profile.trial(self.duration) * ways.subjects;
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 
 use super::super::counts::{lost, lost_on_path, paused, seen, sent};
-use super::super::sustained::{backlog, longer};
+use super::super::sustained::{FAR_OVER, backlog, lasting, longer};
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use super::{ForwardingTest, SearchRules};
 use crate::study::{Row, Tried};
@@ -54,6 +54,8 @@ struct Side {
     buckets: Vec<f64>,
     /// What a bucket too small to be told from the rate may have given, as a share of it.
     unseen: f64,
+    /// Whether a device's counter stands for a receiver.
+    is_counted: bool,
     notes: Notes,
 }
 
@@ -83,11 +85,17 @@ type Value = fn(&Sample) -> f64;
 impl Sample {
     /// The sums over the flows; of all their frames the share that the path did not bring through
     /// in the time of the load. `width` is what a backlog has to exceed.
-    fn of(block: u32, flows: &[&DatagramsRecord], width: f64) -> Self {
+    fn of(block: u32, flows: &[&DatagramsRecord], width: f64, is_counted: bool) -> Self {
         let none = Self { block, ..Self::default() };
         let mut all = flows.iter().fold(none, |sum, flow| sum.plus(flow));
         let (lost, queued) = (lost(flows) as f64, backlog(flows, width));
-        all.loss_ratio = ((lost + queued) / sent(flows).max(1) as f64).min(1.0);
+        let by_count = ((lost + queued) / sent(flows).max(1) as f64).min(1.0);
+        all.loss_ratio = by_count;
+        // Of a path that gives way, what comes out a second of what goes in: of few frames the
+        // first and the last are much of a count. A device's counter has seen all of them.
+        if !is_counted && (queued > 0.0 || by_count > FAR_OVER) {
+            all.loss_ratio = (1.0 - all.received / all.sent.max(f64::MIN_POSITIVE)).max(0.0);
+        }
         if lost + queued > 0.0 {
             all.lost = all.loss_ratio * all.sent;
         }
@@ -143,6 +151,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
                 .copied()
                 .unwrap_or(Length { usual: rig.spec.duration, bucket: false });
             let side = sides.entry(cell).or_default();
+            side.is_counted = rig.session.ways.is_counted_by_device(cell.way);
             if length.bucket {
                 both_lengths(rig, (cell, block), length.usual, side)?;
                 continue;
@@ -189,7 +198,7 @@ fn flood(
 /// Floods once more and for longer: where what came in between is less a second than what came at
 /// first, a bucket gave the difference, if it does so again. One that let the first flood pass
 /// whole may let a longer one pass too, so that the lengths grow until the second is more than it
-/// has.
+/// has, or has lasted.
 fn look_for_bucket(
     rig: &mut Rig<'_, '_>,
     cell: Cell,
@@ -198,13 +207,18 @@ fn look_for_bucket(
 ) -> Result<Length> {
     let mut held_whole = false;
     for turn in 0..MOST_LONGER {
-        let second = flood(rig, SATURATION, (cell, turn), longer(usual))?;
+        let mut length = longer(usual);
+        let mut second = flood(rig, SATURATION, (cell, turn), length)?;
+        if is_driven(&second) == Some(false) && length < lasting(rig.spec.duration) {
+            length = lasting(rig.spec.duration);
+            second = flood(rig, SATURATION, (cell, turn), length)?;
+        }
         let Some((short, long)) = seen(first).zip(seen(&second)) else { break };
         if driven(&second, &long) == Driven::No {
             break;
         }
         if driven(first, &short) == Driven::No {
-            (usual, held_whole) = (longer(usual), true);
+            (usual, held_whole) = (length, true);
             *first = second;
             continue;
         }
@@ -247,7 +261,7 @@ impl Side {
         self.hear(tried);
         let Some(flows) = seen(tried) else { return };
         for (direction, flows) in directions(&flows) {
-            let sample = Sample::of(tried.trial.block, &flows, width);
+            let sample = Sample::of(tried.trial.block, &flows, width, self.is_counted);
             self.samples.entry(direction).or_default().push(sample);
         }
     }
@@ -259,7 +273,8 @@ impl Side {
         let block = longer.trial.block;
         for ((direction, short), (_, long)) in directions(&short).into_iter().zip(directions(&long))
         {
-            let [short, long] = [short, long].map(|flows| Sample::of(block, &flows, width));
+            let of = |flows: &[&DatagramsRecord]| Sample::of(block, flows, width, self.is_counted);
+            let [short, long] = [of(&short), of(&long)];
             if let Some((sample, bucket)) = long.beyond(&short) {
                 self.samples.entry(direction).or_default().push(sample);
                 let notable = bucket > NOTED_BUCKET * short.came;
@@ -270,7 +285,7 @@ impl Side {
 
     /// Of a shorter flood the share that a bucket gave at first, as a longer one tells.
     fn given(&mut self, short: &[&DatagramsRecord], long: &[&DatagramsRecord], width: f64) -> f64 {
-        let [short, long] = [short, long].map(|flows| Sample::of(0, flows, width));
+        let [short, long] = [short, long].map(|flows| Sample::of(0, flows, width, self.is_counted));
         let share = long.beyond(&short).map_or(0.0, |(_, bucket)| bucket / short.came.max(1.0));
         self.unseen = self.unseen.max(share);
         share
@@ -334,6 +349,11 @@ fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> Driven {
     }
 }
 
+/// The same, yes or no, of a valid trial.
+fn is_driven(tried: &Tried) -> Option<bool> {
+    seen(tried).map(|flows| driven(tried, &flows) != Driven::No)
+}
+
 /// Frames that came back and that the tester itself dropped, as a share of those that it counted.
 fn own_drops(tried: &Tried, flows: &[&DatagramsRecord]) -> f64 {
     let lost = lost(flows);
@@ -383,6 +403,15 @@ fn widen(received: &mut Figure, frame: &[f64], unseen: f64) {
     received.high = received.high.map(|high| high + frame);
 }
 
+/// The same of a share lost, by what a frame and a bucket are of all that was sent.
+fn widen_loss(ratio: &mut Figure, frame: &[f64], unseen: f64) {
+    let Some(frame) = measure::quantile::median(frame) else { return };
+    if ratio.value.is_some_and(|value| value > 0.0) {
+        ratio.low = ratio.low.map(|low| (low - frame).max(0.0));
+        ratio.high = ratio.high.map(|high| (high + (1.0 - high) * unseen + frame).min(1.0));
+    }
+}
+
 /// So many frames a second that count as received may be others', and as many more be lost.
 fn leave_open(figures: &mut [Figure], open: f64) {
     for figure in figures {
@@ -429,6 +458,9 @@ fn of_samples(
     let mut ratio = row.over_blocks(Metric::LossRatio, Unit::Ratio, &values(|s| s.loss_ratio));
     let open = values(|s| s.open / s.sent.max(f64::MIN_POSITIVE)).into_iter().fold(0.0, f64::max);
     ratio.high = ratio.high.map(|high| (high + open).min(1.0));
+    if !rig.session.ways.is_counted_by_device(cell.way) {
+        widen_loss(&mut ratio, &values(|s| s.frame / s.sent.max(f64::MIN_POSITIVE)), unseen);
+    }
     figures.push(ratio);
     figures
 }

@@ -37,7 +37,7 @@ const FRAMES_FOR_A_SHARE: f64 = 600.0;
 const LONGEST: Nanos = Nanos::from_secs(10);
 
 /// A bucket that gives a larger share of a load leaves open what the load loses.
-const SWALLOWED: f64 = 0.01;
+const SWALLOWED: f64 = 0.005;
 
 /// RFC 2544 §26.3: no coarser than 10 % of the maximum rate.
 const STEP_PERCENT: u32 = 10;

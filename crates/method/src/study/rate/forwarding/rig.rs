@@ -11,7 +11,7 @@ use measure::{FrameRate, Nanos, Rate};
 use super::super::counts::{Seen, seen};
 use super::super::throughput::Floods;
 use super::frames::Frames;
-use super::{ForwardingSpec, ForwardingTest};
+use super::{ForwardingSpec, ForwardingTest, SearchRules};
 pub(super) use crate::study::rows::{Direction, set_direction};
 use crate::study::{Ask, Row, Session, Tried, Way, burst};
 use crate::verdict::Evidence;
@@ -72,6 +72,9 @@ pub(super) struct Offer {
     pub(super) events: Vec<Event>,
 }
 
+/// Loads of so many frames a second and more are told apart by whole ones.
+const TELLS_BY_FRAMES: f64 = 100.0;
+
 impl Offer {
     /// In block 0, with nothing done to the device meanwhile.
     pub(super) const fn new(
@@ -99,9 +102,13 @@ impl Offer {
         }
     }
 
-    fn load(&self) -> String {
+    fn load(&self, rules: SearchRules) -> String {
         match self.schedule {
             Schedule::Greedy => "flood".to_owned(),
+            // A name tells loads apart, and few frames a second differ by parts of one.
+            Schedule::Paced(rate) if rate.0 < TELLS_BY_FRAMES && rules == SearchRules::Buckets => {
+                format!("{:.2}/s", rate.0)
+            }
             Schedule::Paced(rate) => format!("{:.0}/s", rate.0),
             Schedule::Falling { from, to, .. } => format!("{:.0}/s to {:.0}/s", from.0, to.0),
             Schedule::Burst(frames) => format!("burst of {frames}"),
@@ -159,7 +166,8 @@ impl<'s, 't> Rig<'s, 't> {
         let back = self.spec.bidirectional.then(|| pair.back());
         let flows = Flow::each_measured(std::iter::once(pair).chain(&back), &kind);
         let of_way = self.session.ways.label(way);
-        let label = format!("{} {} {}{of_way}", offer.test, frames.sent, offer.load());
+        let label =
+            format!("{} {} {}{of_way}", offer.test, frames.sent, offer.load(self.spec.rules));
         let tried = self.session.run(Ask {
             label,
             way,

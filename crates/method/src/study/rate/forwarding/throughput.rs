@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use measure::FrameRate;
 
-use super::super::throughput::{BYPASS_HEADROOM, Load, Purpose, Searched, Terms, search};
+use super::super::throughput::{BYPASS_HEADROOM, Load, Purpose, Reach, Searched, Terms, search};
 use super::rig::{Bucket, Cell, Direction, Found, Notes, Offer, Rig, set_direction};
 use super::{ForwardingSpec, ForwardingTest};
 use crate::search::{Goal, GoalName};
@@ -108,6 +108,8 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
     let mut notes = Notes::default();
     let floods = rig.floods(cell)?;
+    let lasting = rig.session.ways.subjects().contains(&cell.way);
+    let reach = Reach { ceiling: line.min(enough), lasting };
     let mut offer = |load: Load| {
         let test = match load.purpose {
             Purpose::Pacing => "pacing",
@@ -121,7 +123,7 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
         }
         Ok(tried)
     };
-    let searched = search(&mut offer, floods, terms, line.min(enough))?;
+    let searched = search(&mut offer, floods, terms, reach)?;
     if searched.broken {
         notes.caveats.push(Caveat::NoValidTrial);
     }

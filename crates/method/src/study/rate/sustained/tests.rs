@@ -100,6 +100,39 @@ fn the_bracket_holds_the_rate_behind_a_bucket() {
     assert!(bracket.buffered.is_some_and(|frames| (195.0..=205.0).contains(&frames)));
 }
 
+/// Some of 10,000 frames are lost whatever the load: what came of each trial is its own load's.
+#[test]
+fn trials_that_lose_by_chance_tell_no_bucket() {
+    let at = |offered: f64, seconds: f64, lost: u64| {
+        let all = through((1e6, 0.0, 0.0), offered, seconds);
+        Delivery { lost, came: all.came - lost as f64, ..all }
+    };
+    let trials =
+        vec![at(106.0, 10.0, 1), at(104.0, 60.0, 4), at(102.0, 60.0, 1), at(101.0, 60.0, 1)];
+    assert!(Deliveries(trials).bucket().is_none());
+}
+
+/// A bucket that lets short trials of any load pass.
+#[test]
+fn what_passed_only_briefly_is_asked_for_again() {
+    let path = (1_000.0, 900.0, 0.0);
+    let brief = vec![through(path, 1_400.0, 0.3), through(path, 1_400.0, 2.0)];
+    assert_eq!(Deliveries(brief.clone()).passed_briefly(LASTING), Some(1_400.0));
+    let lasting = Delivery { duration: LASTING, ..brief[1] };
+    assert_eq!(Deliveries([brief.clone(), vec![lasting]].concat()).passed_briefly(LASTING), None);
+    let lost = [brief, vec![through(path, 1_400.0, 8.0), through(path, 1_400.0, 16.0)]].concat();
+    let told = Deliveries(lost);
+    assert_eq!(told.passed_briefly(LASTING), None, "it is driven to its limit");
+    let rate = told.rate_of_bucket().expect("a bucket");
+    assert!((rate / 1_000.0 - 1.0).abs() < 0.001, "{rate}");
+    let result = GoalResult { relevant_upper: None, ..result(Some(1_400.0), 0.0) };
+    assert_eq!(
+        told.bracket(&result, &goal()).low,
+        Some(rate),
+        "the short trial says nothing of it"
+    );
+}
+
 #[test]
 fn nothing_passed_is_no_value_but_an_upper_end() {
     let bracket = Deliveries::default().bracket(&result(None, 13.0), &goal());

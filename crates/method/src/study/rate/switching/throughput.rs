@@ -9,7 +9,7 @@ use measure::{FrameRate, FrameSize};
 
 use super::super::counts::{Count, flooded};
 use super::super::throughput::{
-    BYPASS_HEADROOM, Floods, Load, Purpose, SearchKind, Searched, Terms, search,
+    BYPASS_HEADROOM, Floods, Load, Purpose, Reach, SearchKind, Searched, Terms, search,
 };
 use super::rig::{Offer, Rig};
 use super::{Pattern, SearchRules, SwitchTest, SwitchingSpec};
@@ -104,7 +104,8 @@ fn search_case(
             floods = floods.of_patterns(count.offered / case.senders as f64);
         }
     }
-    let searched = search(&mut offer, floods, terms, ceiling)?;
+    let reach = Reach { ceiling, lasting: cables.is_none() };
+    let searched = search(&mut offer, floods, terms, reach)?;
     let counts = mol.map(|(count, _)| count).into_iter().chain(searched.highest);
     let highest = counts.reduce(|a, b| if b.received > a.received { b } else { a });
     Ok(Found { searched, mol, highest })
