@@ -18,6 +18,9 @@ use crate::cli::prove::chance::Chance;
 pub const KINDS: [Kind; 6] =
     [Kind::LineRate, Kind::FullLink, Kind::Replicas, Kind::SlowWay, Kind::Stalls, Kind::RandomLoss];
 
+/// The hosts' ports at the device, and at each other.
+const DEVICE: &str = "eth1";
+const CABLE: &str = "direct";
 /// A link that is faster by so much takes next to no time.
 const FASTER: f64 = 100.0;
 /// A model runs so many times as long as a trial: what is under way at its end is not counted.
@@ -162,19 +165,22 @@ impl Models<'_> {
         }
     }
 
-    fn iops(&self, sheet: &Sheet, port: &str, deeper: u16) -> Option<f64> {
-        Some(self.run(sheet, port, deeper, 0)?.iops())
+    fn iops(&self, sheet: &Sheet, port: &str, deeper: u16, seed: u64) -> Option<f64> {
+        Some(self.run(sheet, port, deeper, seed)?.iops())
     }
 
-    /// What a read or a write takes longer through the device than over its cable, and by how much
-    /// histograms may be off there.
-    fn added(&self, sheet: &Sheet, write: bool, seed: u64) -> Option<[f64; 2]> {
-        let latency = |port: &str| {
-            let record = self.run(sheet, port, 1, seed)?;
-            if write { record.writes.mean_latency() } else { record.reads.mean_latency() }
-        };
-        let (device, cable) = (latency("eth1")?, latency("direct")?);
-        Some([device - cable, BUCKET * (device - cable).abs() + OF_TWO_BUCKETS * device])
+    /// What a read and a write take in the mean, as far as there are any.
+    fn latencies(&self, sheet: &Sheet, port: &str, seed: u64) -> Option<[Option<f64>; 2]> {
+        let record = self.run(sheet, port, 1, seed)?;
+        Some([record.reads.mean_latency(), record.writes.mean_latency()])
+    }
+
+    /// How often a model is run: chance draws what a device loses and when it stands still, and the
+    /// order of reads and writes where there are both.
+    fn seeds(&self, sheet: &Sheet, port: &str) -> u64 {
+        let mixed = !matches!(self.job.rwmixread, 0 | 100);
+        let peculiar = matches!(self.case.kind, Kind::Stalls | Kind::RandomLoss);
+        if mixed || (peculiar && port != CABLE && !sheet.more.is_empty()) { SEEDS } else { 1 }
     }
 }
 
@@ -186,55 +192,74 @@ fn truths_of(case: &Case, sheet: &Sheet) -> Option<Vec<Truth>> {
         ..spec.job.clone()
     };
     let models = Models { case, job, duration: spec.duration * LONGER };
-    let mut truths = Vec::new();
-    let iops = |known| Truth::new(Metric::Iops, Unit::OperationsPerSecond, known);
-    // A count of so many as are under way is known within these.
-    let under_way = f64::from(models.job.iodepth) * f64::from(models.job.numjobs);
-    let ends = under_way / models.duration.as_secs_f64();
-    let mut bound = |estimate: &str, iops_then: f64| {
-        let truth = iops(Known::Number { low: iops_then - ends, high: iops_then });
-        truths.push(truth.at(Key::Estimate, estimate).at(Key::Path, "device").reachable(false));
-    };
-    let without = sheet.without_latency();
-    let faster = sheet.with_faster_link();
-    bound("at most, with the same link without latency", models.iops(&without, "eth1", 1)?);
-    bound("at most, with a faster link", models.iops(&faster, "eth1", 1)?);
+    let mut truths = bounds(&models, sheet)?;
     if models.job.replicas.is_empty() {
-        bound("at most, with a device without latency", models.iops(sheet, "direct", 1)?);
-        let done = [(false, models.job.rwmixread > 0), (true, models.job.rwmixread < 100)];
-        for (write, _) in done.into_iter().filter(|(_, done)| *done) {
-            truths.push(predicted(case, &models, sheet, write)?);
-        }
+        truths.extend(predicted(&models, sheet)?);
     }
     if case.kind != Kind::RandomLoss
         && let Some(full) = fills_link(&models, sheet)
     {
-        let own = iops(Known::FillsLink(full)).at(Key::Path, "device");
+        let own = Truth::new(Metric::Iops, Unit::OperationsPerSecond, Known::FillsLink(full));
         let operation = if models.job.rwmixread < 100 { "write" } else { "read" };
-        truths.push(own.at(Key::Operation, operation).reachable(full));
+        let own = own.at(Key::Path, "device").at(Key::Operation, operation);
+        truths.push(own.reachable(full));
     }
     Some(truths)
 }
 
-/// What the round trips should say.
-fn predicted(case: &Case, models: &Models<'_>, sheet: &Sheet, write: bool) -> Option<Truth> {
-    let by_chance = matches!(case.kind, Kind::Stalls | Kind::RandomLoss);
-    let seeds = if by_chance { SEEDS } else { 1 };
-    let mut ends = [f64::MAX, f64::MIN];
-    for seed in 0..seeds {
-        let [added, slack] = models.added(sheet, write, seed)?;
-        ends = [ends[0].min(added - slack), ends[1].max(added + slack)];
+/// Operations a second that other networks would give: of a model that chance decides from the
+/// fewest of its runs to the most.
+fn bounds(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
+    // A count of so many as are under way is known within these.
+    let under_way = f64::from(models.job.iodepth) * f64::from(models.job.numjobs);
+    let ends = under_way / models.duration.as_secs_f64();
+    let without = sheet.without_latency();
+    let faster = sheet.with_faster_link();
+    let mut networks = vec![
+        ("at most, with the same link without latency", &without, DEVICE),
+        ("at most, with a faster link", &faster, DEVICE),
+    ];
+    if models.job.replicas.is_empty() {
+        networks.push(("at most, with a device without latency", sheet, CABLE));
+    }
+    let of = |(estimate, other, port): (&str, &Sheet, &str)| {
+        let (mut low, mut high) = (f64::MAX, f64::MIN);
+        for seed in 0..models.seeds(other, port) {
+            let iops = models.iops(other, port, 1, seed)?;
+            (low, high) = (low.min(iops), high.max(iops));
+        }
+        let known = Known::Number { low: low - ends, high };
+        let truth = Truth::new(Metric::Iops, Unit::OperationsPerSecond, known);
+        Some(truth.at(Key::Estimate, estimate).at(Key::Path, "device").reachable(false))
+    };
+    networks.into_iter().map(of).collect()
+}
+
+/// What the round trips should say of a read and of a write: what it takes longer through the
+/// device than over its cable, within what histograms may be off there.
+fn predicted(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
+    let mut ends = [[f64::MAX, f64::MIN]; 2];
+    for seed in 0..models.seeds(sheet, DEVICE) {
+        let [device, cable] = [DEVICE, CABLE].map(|port| models.latencies(sheet, port, seed));
+        for (ends, (device, cable)) in ends.iter_mut().zip(device?.into_iter().zip(cable?)) {
+            let (Some(device), Some(cable)) = (device, cable) else { continue };
+            let added = device - cable;
+            let slack = BUCKET * added.abs() + OF_TWO_BUCKETS * device;
+            *ends = [ends[0].min(added - slack), ends[1].max(added + slack)];
+        }
     }
     let one_at_a_time = models.job.iodepth == 1 && models.job.numjobs == 1;
-    let known = Known::Number { low: ends[0], high: ends[1] };
-    let truth = Truth::new(Metric::IoLatencyAdded, Unit::Nanoseconds, known);
-    let reachable = one_at_a_time && case.kind == Kind::LineRate;
-    Some(
+    let reachable = one_at_a_time && models.case.kind == Kind::LineRate;
+    let of = |(operation, [low, high]): (&str, [f64; 2])| {
+        let truth =
+            Truth::new(Metric::IoLatencyAdded, Unit::Nanoseconds, Known::Number { low, high });
         truth
             .at(Key::Estimate, "predicted from the round trips")
-            .at(Key::Operation, if write { "write" } else { "read" })
-            .reachable(reachable),
-    )
+            .at(Key::Operation, operation)
+            .reachable(reachable)
+    };
+    let done = ["read", "write"].into_iter().zip(ends).filter(|(_, ends)| ends[0] <= ends[1]);
+    Some(done.map(of).collect())
 }
 
 /// Whether operations fill a link: more of them at once are no more a second, and a faster link
@@ -242,14 +267,14 @@ fn predicted(case: &Case, models: &Models<'_>, sheet: &Sheet, write: bool) -> Op
 /// of what is counted.
 fn fills_link(models: &Models<'_>, sheet: &Sheet) -> Option<bool> {
     const DEEPER: u16 = 4;
-    let now = models.iops(sheet, "eth1", 1)?;
+    let now = models.iops(sheet, DEVICE, 1, 0)?;
     let under_way = f64::from(models.job.iodepth) * f64::from(models.job.numjobs);
     let counted = now * models.duration.as_secs_f64();
     if f64::from(DEEPER) * under_way > OTHER * counted {
         return None;
     }
-    let deeper = models.iops(sheet, "eth1", DEEPER)? / now - 1.0;
-    let faster = models.iops(&sheet.with_faster_link(), "eth1", 1)? / now - 1.0;
+    let deeper = models.iops(sheet, DEVICE, DEEPER, 0)? / now - 1.0;
+    let faster = models.iops(&sheet.with_faster_link(), DEVICE, 1, 0)? / now - 1.0;
     if deeper.abs() < SAME && faster > OTHER {
         Some(true)
     } else {
