@@ -5,6 +5,7 @@
 //! and then beside a job of fio's. What the records mean is in `figures`; never claims a device's
 //! share without a direct cable beside it.
 
+mod added;
 mod budget;
 mod cell;
 mod figures;

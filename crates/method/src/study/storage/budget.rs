@@ -23,15 +23,24 @@ pub(super) struct Crossing<'a> {
     is_remote: bool,
     /// Whether the operations fill a link of it.
     pub(super) is_full: bool,
+    /// Whether they may, which short messages leave open.
+    pub(super) may_be_full: bool,
 }
 
 impl<'a> Crossing<'a> {
     /// Of a cell's blocks, over this path.
     pub(super) fn of(spec: &'a StorageSpec, data: &CellData, path: Option<Path>) -> Self {
-        let mut own = Self { spec, path, is_remote: data.is_remote(), is_full: false };
-        let full = |path: &Path| path.is_full(data, |sample| own.waited(sample));
-        own.is_full = own.is_remote && own.path.as_ref().is_some_and(full);
-        own
+        let is_remote = data.is_remote();
+        let own = Self { spec, path, is_remote, is_full: false, may_be_full: false };
+        let Some(path) = own.path.as_ref().filter(|_| is_remote) else { return own };
+        let may_be_full = path.may_be_full(data, |sample| own.waited(sample));
+        let is_full = path.is_full(data, |sample| own.waited(sample));
+        Self { is_full, may_be_full, ..own }
+    }
+
+    /// The share of reads that the job asks for.
+    pub(super) fn reads(&self) -> f64 {
+        f64::from(self.spec.job.rwmixread) / 100.0
     }
 
     fn copies(&self) -> f64 {
@@ -110,11 +119,53 @@ impl<'a> Crossing<'a> {
         if self.is_full { 1.0 } else { self.room_with(sample, self.copies()) }
     }
 
-    /// The most of them that may have been counted.
+    /// The most of them that there can be with nothing beside them.
     pub(super) fn most(&self, sample: &Sample) -> f64 {
-        let room = self.room_with(sample, self.copies());
-        let counted = if self.is_full { sample.with_those_under_way() } else { f64::INFINITY };
-        sample.per_second * room.min(counted).max(1.0)
+        sample.per_second * self.room_with(sample, self.copies()).max(1.0)
+    }
+
+    /// How long a message alone holds up the path, at most: as long as it takes more than a small
+    /// one, and its octets at the links' rate. A way inside the device may be slower than its links.
+    fn held(&self, sample: &Sample, kind: &Kind) -> f64 {
+        let longer = kind.alone - sample.small.map_or(0.0, |small| small.least);
+        let held = self.path.as_ref().map_or(longer, |path| path.held_ns(kind.write, longer));
+        held.clamp(0.0, kind.alone)
+    }
+
+    /// How long an operation waits for the messages beside it, at most: for those that are on the
+    /// path as it comes and those that come while it is there, each as long as it holds up the path.
+    pub(super) fn disturbance(&self, sample: &Sample, kind: &Kind) -> f64 {
+        let on_path = (kind.latency - sum(self.others(kind))).max(0.0);
+        let of = |message: &Kind| {
+            let held = self.held(sample, message);
+            let stays = (on_path.max(message.beside) + held).min(kind.latency);
+            message.beside_per_second * held / 1e9 * stays
+        };
+        sample.kinds.iter().map(of).sum::<f64>().min(kind.latency)
+    }
+
+    /// The least that an operation takes with no messages beside it.
+    pub(super) fn undisturbed(&self, sample: &Sample, kind: &Kind) -> f64 {
+        kind.latency - self.disturbance(sample, kind)
+    }
+
+    /// The least that it takes with other operations beside it that it never waits for. Where they
+    /// wait on the path, for how long is a matter of their order, which is another one behind
+    /// another network (Denning and Buzen 1978: no more than n / what each takes alone).
+    pub(super) fn never_waiting(&self, sample: &Sample, kind: &Kind) -> f64 {
+        let least = self.undisturbed(sample, kind);
+        if sample.asked <= 1.0 {
+            return least;
+        }
+        let alone = self.spec.crossings(kind.write) * kind.alone
+            + self.more_copies(kind.write, self.copies());
+        let others = self.others(kind);
+        let without_waiting = if others[2].is_some() {
+            sum(others) + alone
+        } else {
+            least - (self.messages(kind) - alone).max(0.0)
+        };
+        least.min(without_waiting)
     }
 
     /// The room were writes copied, or not.
@@ -133,11 +184,11 @@ impl<'a> Crossing<'a> {
 
     /// All of an operation that can't be the network's: where a server was made for the trial all
     /// others are known, and what is left may be.
-    fn without_network(&self, kind: &Kind) -> f64 {
+    fn without_network(&self, sample: &Sample, kind: &Kind) -> f64 {
         if self.spec.job.server.is_some() {
             return sum(self.others(kind));
         }
-        kind.latency - self.network(kind)
+        self.undisturbed(sample, kind) - self.network(kind)
     }
 
     /// At least what an operation takes over the same link without latency.
@@ -145,7 +196,7 @@ impl<'a> Crossing<'a> {
         sample.over_kinds(|kind| {
             let wire = |path: &Path| path.wire_ns(kind.write, self.copies());
             let wire = self.path.as_ref().map_or(0.0, wire);
-            (self.without_network(kind) + wire).min(kind.latency)
+            (self.without_network(sample, kind) + wire).min(self.undisturbed(sample, kind))
         })
     }
 
@@ -159,7 +210,7 @@ impl<'a> Crossing<'a> {
         let kept = sample.small.map_or(0.0, |seen| (seen.least - small).max(0.0));
         Some(sample.over_kinds(|kind| {
             let kept = self.spec.crossings(kind.write) * kept;
-            (self.without_network(kind) + kept).min(kind.latency)
+            (self.without_network(sample, kind) + kept).min(self.undisturbed(sample, kind))
         }))
     }
 
@@ -197,7 +248,9 @@ mod tests {
 
     use measure::{ByteCount, Nanos};
 
+    use super::super::cell::Small;
     use super::*;
+    use trial::record::StorageLocation;
     use trial::{Pattern, ServedMemory, Storage};
 
     fn spec(replicas: usize, server: bool) -> StorageSpec {
@@ -240,11 +293,12 @@ mod tests {
 
     /// The parts of an operation over a path of unknown rate.
     fn parts(spec: &StorageSpec, kind: &Kind, is_remote: bool) -> [Option<f64>; 5] {
-        Crossing { spec, path: None, is_remote, is_full: false }.parts(kind)
+        Crossing { spec, path: None, is_remote, is_full: false, may_be_full: false }.parts(kind)
     }
 
     fn is_bound(spec: &StorageSpec, kind: &Kind) -> bool {
-        Crossing { spec, path: None, is_remote: true, is_full: false }.is_bound(kind)
+        Crossing { spec, path: None, is_remote: true, is_full: false, may_be_full: false }
+            .is_bound(kind)
     }
 
     #[test]
@@ -275,5 +329,55 @@ mod tests {
         let two = spec(2, true);
         assert_eq!(parts(&two, &kind(true), true)[1], Some(200_000.0));
         assert_eq!(parts(&two, &kind(false), true)[1], Some(100_000.0));
+    }
+
+    fn sample(kinds: Vec<Kind>, asked: f64) -> Sample {
+        let per_second = kinds.iter().map(|kind| kind.per_second).sum();
+        let latency =
+            kinds.iter().map(|kind| kind.latency * kind.per_second).sum::<f64>() / per_second;
+        Sample {
+            block: 0,
+            asked,
+            under_way: asked,
+            per_second,
+            latency,
+            kinds,
+            small: Some(Small { least: 60_000.0, median: 60_000.0 }),
+            segment: None,
+            location: StorageLocation::Remote,
+        }
+    }
+
+    #[test]
+    fn messages_hold_up_an_operation_while_it_is_on_the_path() {
+        let spec = spec(0, true);
+        let crossing = Crossing {
+            spec: &spec,
+            path: None,
+            is_remote: true,
+            is_full: false,
+            may_be_full: false,
+        };
+        // 420 us of it are not the server's or the client's, and 200 messages of 40 us a second.
+        let one = sample(vec![kind(true)], 1.0);
+        let waits = crossing.disturbance(&one, &one.kinds[0]);
+        assert!((waits - 200.0 * 40e-6 * (420_000.0 + 40_000.0)).abs() < 1e-3, "{waits}");
+        // One at a time waits for no other; of several, none may.
+        let undisturbed = crossing.undisturbed(&one, &one.kinds[0]);
+        assert!((crossing.never_waiting(&one, &one.kinds[0]) - undisturbed).abs() < 1e-6);
+        let four = sample(vec![kind(true)], 4.0);
+        let alone = 20_000.0 + 60_000.0 + 2_000_000.0 + 100_000.0;
+        assert!((crossing.never_waiting(&four, &four.kinds[0]) - alone).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_share_of_reads_is_the_jobs_and_not_chances() {
+        let fast = Kind { latency: 500_000.0, per_second: 3.0, ..kind(false) };
+        let slow = Kind { latency: 1_500_000.0, ..kind(true) };
+        let asked = sample(vec![fast.clone(), slow], 1.0).with_reads(0.5).expect("both are there");
+        assert!((asked.latency - 1_000_000.0).abs() < 1e-6, "{}", asked.latency);
+        assert!((asked.per_second - 3.0).abs() < 1e-9, "{}", asked.per_second);
+        assert!((asked.kinds[0].per_second - 1.5).abs() < 1e-9);
+        assert!(sample(vec![fast], 1.0).with_reads(0.5).is_none());
     }
 }

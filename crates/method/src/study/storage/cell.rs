@@ -24,6 +24,9 @@ const WRITES_RARER: f64 = 0.854_101_966;
 /// The same of small messages.
 const SMALL_RARER: f64 = 0.618_033_989;
 
+/// By more than this, operations a second and their latency must not contradict each other.
+const LITTLE: f64 = 0.02;
+
 /// Quantiles of operations and of round trips.
 pub(super) const QUANTILES: [f64; 5] = [0.0, 0.5, 0.99, 0.999, 1.0];
 
@@ -156,6 +159,8 @@ pub(super) struct Small {
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
+    /// Operations that the jobs keep under way, and those that there were, by Little's law.
+    pub(super) asked: f64,
     pub(super) under_way: f64,
     pub(super) per_second: f64,
     pub(super) latency: f64,
@@ -182,10 +187,37 @@ impl Sample {
         1.0 + self.under_way / self.count().max(1) as f64
     }
 
+    /// Whether operations a second and their latency contradict each other.
+    pub(super) fn is_inconsistent(&self) -> bool {
+        (self.under_way / self.asked - 1.0).abs() > LITTLE
+    }
+
     /// A mean over all operations, each counted once.
     pub(super) fn over_kinds(&self, value: impl Fn(&Kind) -> f64) -> f64 {
-        let all = self.count() as f64;
-        self.kinds.iter().map(|kind| value(kind) * kind.count as f64).sum::<f64>() / all
+        let all: f64 = self.kinds.iter().map(|kind| kind.per_second).sum();
+        self.kinds.iter().map(|kind| value(kind) * kind.per_second).sum::<f64>() / all
+    }
+
+    /// The same with so large a share of reads, where chance had drawn another one; none where there
+    /// was no operation of a kind that has a share.
+    pub(super) fn with_reads(&self, reads: f64) -> Option<Self> {
+        let mut own = self.clone();
+        let share = |write: bool| if write { 1.0 - reads } else { reads };
+        let missing = |write: &bool| share(*write) > 0.0 && self.kind(*write).is_none();
+        if [false, true].iter().any(missing) {
+            return None;
+        }
+        for kind in &mut own.kinds {
+            kind.per_second = share(kind.write) * self.per_second;
+        }
+        own.latency = own.over_kinds(|kind| kind.latency);
+        // As many are under way.
+        let times = self.latency / own.latency;
+        own.per_second *= times;
+        for kind in &mut own.kinds {
+            kind.per_second *= times;
+        }
+        Some(own)
     }
 }
 
@@ -236,6 +268,11 @@ impl CellData {
         self.location() == StorageLocation::Remote
     }
 
+    /// Whether in any block operations a second and their latency contradict each other.
+    pub(super) fn is_inconsistent(&self) -> bool {
+        self.samples.iter().any(Sample::is_inconsistent)
+    }
+
     /// Whether there were such operations.
     pub(super) fn has(&self, write: bool) -> bool {
         self.samples.iter().any(|sample| sample.kind(write).is_some())
@@ -256,6 +293,7 @@ fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
     }
     Some(Sample {
         block,
+        asked: f64::from(storage.numjobs) * f64::from(storage.iodepth),
         under_way: storage.under_way()?,
         per_second: storage.iops(),
         latency: storage.mean_latency()?,

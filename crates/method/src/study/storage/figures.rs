@@ -1,29 +1,26 @@
 //! From blocks to the storage study's figures: what was done, where its time went, what a device
 //! adds and what that is worth.
 //!
-//! Owns when figures contradict each other, when a prediction holds, and that nothing is said of a
-//! network that the operations do not cross. Pure.
+//! Owns when figures contradict each other, and that nothing is said of a network that the
+//! operations do not cross. Pure.
 
 use std::collections::BTreeMap;
 
-use measure::blocks::{BlockEstimate, paired_shift};
-use measure::{Interval, comparison, quantile};
+use measure::quantile;
 
-use super::super::rows::{CONFIDENCE, Row, too_few};
+use super::super::rows::{Row, too_few};
 use super::super::ways::{Way, Ways};
+use super::added::{Added, agrees, practical};
 use super::budget::{Crossing, PARTS};
 use super::cell::{Cell, CellData, Kind, QUANTILES, Sample};
 use super::fill::Path;
 use super::{StorageSpec, what_if};
-use crate::comparison::MARGIN;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Topology;
 use trial::record::StorageLocation;
 
-/// By more than this, operations a second and their latency must not contradict each other.
-const LITTLE: f64 = 0.02;
 /// Names of estimates, as `estimate` in the conditions has them.
 const FROM_LATENCY: &str = "under way / mean latency";
 const NO_LATENCY: &str = "at most, with the same link without latency";
@@ -34,7 +31,7 @@ const REST: &str = "observed less predicted";
 
 type Data = BTreeMap<(usize, Way), CellData>;
 /// `None` is reads and writes together.
-type Which = Option<bool>;
+pub(super) type Which = Option<bool>;
 
 /// Every figure of the study, cell by cell.
 pub(super) fn all(
@@ -106,9 +103,7 @@ fn row(
     if data.is_remote() && data.most(bounds) {
         row.caveats.insert(Caveat::NetworkAtMost);
     }
-    let asked = cell.under_way(spec);
-    let off = |sample: &Sample| (sample.under_way / asked - 1.0).abs() > LITTLE;
-    if data.samples.iter().any(off) {
+    if data.is_inconsistent() {
         row.caveats.insert(Caveat::Inconsistent);
     }
     row
@@ -136,6 +131,10 @@ impl Of<'_> {
         });
         let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
         let verdict = self.ways.judge(self.way, &Evidence::Rate(RateEvidence { link, ..plain }));
+        // Whether a link is full decides whose limit it is.
+        let is_open =
+            self.crossing.may_be_full && !self.crossing.is_full && verdict != Verdict::LinkLimited;
+        let verdict = if is_open { Verdict::Undetermined } else { verdict };
         let row = Row { verdict, ..row.clone() };
         row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &self.own.values(&value))
     }
@@ -255,24 +254,33 @@ impl Of<'_> {
             let then = self.crossing.over_faster_link(sample)?;
             (then > 0.0).then(|| asked / then)
         };
-        figures.extend(at_most(&row, NO_LATENCY, self.own, same_link));
-        figures.extend(at_most(&row, FASTER_LINK, self.own, faster_link));
+        let data = (self.own, self.crossing.reads());
+        figures.extend(at_most(&row, NO_LATENCY, data, same_link));
+        figures.extend(at_most(&row, FASTER_LINK, data, faster_link));
         figures
     }
 }
 
 /// Operations a second that there would be at most, from what each block tells: the upper end of by
-/// how many times more. What blocks differ by themselves is no gain.
+/// how many times more. What blocks differ by themselves is no gain, and the share of reads that
+/// chance drew is not the job's.
 fn at_most(
     row: &Row,
     estimate: &str,
-    data: &CellData,
+    (data, reads): (&CellData, f64),
     most: impl Fn(&Sample) -> Option<f64>,
 ) -> Option<Figure> {
     let bound = [(Key::Estimate, estimate.into()), (Key::Bound, "at most".into())];
-    let times = data.values(|sample| Some(most(sample)? / sample.per_second));
-    let now = quantile::median(&data.values(|sample| Some(sample.per_second)))?;
-    let mut figure = with(row, &bound).over_blocks(Metric::Iops, Unit::OperationsPerSecond, &times);
+    // A block that allows for any number allows for any number.
+    let samples: Option<Vec<Sample>> =
+        data.samples.iter().map(|sample| sample.with_reads(reads)).collect();
+    let samples = samples?;
+    let times: Option<Vec<f64>> =
+        samples.iter().map(|sample| Some(most(sample)? / sample.per_second)).collect();
+    let per_second: Vec<f64> = samples.iter().map(|sample| sample.per_second).collect();
+    let now = quantile::median(&per_second)?;
+    let row = with(row, &bound);
+    let mut figure = row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &times?);
     figure.value = Some(figure.high.unwrap_or(figure.value?) * now);
     figure.set_interval(None);
     Some(figure)
@@ -297,40 +305,25 @@ fn added(
         .iter()
         .filter_map(|own| Some((own, cable.samples.iter().find(|s| s.block == own.block)?)))
         .collect();
+    let unsteady = device.is_inconsistent() || cable.is_inconsistent();
     for which in kinds(device) {
         let row = with(&of_kind(row, which), &[(Key::Statistic, "mean".into())]);
-        let shift = |value: &dyn Fn(&Sample) -> Option<f64>| {
-            let both = pairs.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?)));
-            let both: Vec<(f64, f64)> = both.collect();
-            let verdict = Evidence::Delay(Delays::paired(&both)).verdict(setting);
-            paired_shift(&both, CONFIDENCE, seed).map(|found| (found, verdict))
-        };
-        let observed = shift(&|sample| latency(sample, which));
-        let predicted = shift(&|sample| messages(crossing, sample, which));
-        let rest =
-            shift(&|sample| Some(latency(sample, which)? - messages(crossing, sample, which)?));
+        let found = Added::of((&pairs, crossing), which, seed);
+        let verdicts = if unsteady { [Verdict::Undetermined; 3] } else { found.verdicts(setting) };
         let beside: Vec<f64> = pairs.iter().filter_map(|(_, s)| latency(s, which)).collect();
-        let [seen, left] = [&observed, &rest].map(|shift| shift.as_ref().map(|found| found.0));
-        let agrees = agrees(seen, left, practical(&beside));
-        let mut put = |estimate: Option<&str>, shift: Option<(BlockEstimate, Verdict)>| {
-            let found = shift.map(|(found, _)| found);
-            let mut row = row.clone();
+        let agrees = agrees(found.observed, found.rest, practical(&beside));
+        let estimates = [None, Some(PREDICTED), Some(REST)];
+        let shifts = [found.observed, found.predicted, found.rest];
+        for ((estimate, shift), verdict) in estimates.into_iter().zip(shifts).zip(verdicts) {
+            let mut row = Row { verdict, ..row.clone() };
             row.conditions.extend(estimate.map(|name| (Key::Estimate, name.into())));
-            row.verdict = shift.map_or(Verdict::Undetermined, |(_, verdict)| verdict);
             if estimate == Some(REST) {
-                row.verdict = Verdict::Undetermined;
                 row.set(Key::Agrees, agrees);
-            } else if estimate == Some(PREDICTED) && !holds(seen, left) {
-                row.verdict = Verdict::Undetermined;
-                row.caveats.insert(Caveat::NotResolved);
-            } else if row.verdict != Verdict::DeviceLimited {
+            } else if verdict != Verdict::DeviceLimited {
                 row.caveats.insert(Caveat::NotResolved);
             }
-            figures.push(row.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, found));
-        };
-        put(None, observed);
-        put(Some(PREDICTED), predicted);
-        put(Some(REST), rest);
+            figures.push(row.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, shift));
+        }
     }
     let all = of_kind(row, None);
     // The cable's operations with the round trips' difference added: what the device should do.
@@ -342,51 +335,21 @@ fn added(
                 .then(|| beside.per_second * beside.latency / (beside.latency + longer))
         })
         .collect();
-    let asked = under_way * 1e9;
-    // What the messages tell, or what was seen, whichever is more.
+    let (asked, reads) = (under_way * 1e9, crossing.reads());
+    // What the messages tell, or what was seen, whichever is more; and no messages beside it.
     let without = |own: &Sample| {
         let beside = cable.samples.iter().find(|other| other.block == own.block)?;
+        let beside = &beside.with_reads(reads)?;
         let told = messages(crossing, own, None)? - messages(crossing, beside, None)?;
-        let longer = told.max(own.latency - beside.latency).max(0.0);
-        (own.latency > longer).then(|| (asked / (own.latency - longer)).min(crossing.most(own)))
+        let over = beside.over_kinds(|kind| crossing.never_waiting(beside, kind));
+        let through = own.over_kinds(|kind| crossing.undisturbed(own, kind));
+        let then = over.min(through - told.max(0.0));
+        (then > 0.0).then(|| (asked / then).min(crossing.most(own)))
     };
     let row = with(&all, &[(Key::Estimate, PREDICTED.into())]);
     figures.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &predicted));
-    figures.extend(at_most(&all, NO_DEVICE, device, without));
+    figures.extend(at_most(&all, NO_DEVICE, (device, reads), without));
     figures
-}
-
-/// Whether a prediction may stand as a figure of its own: what is left between observed and
-/// predicted is within a hundredth of what was observed, or can't be told from that.
-fn holds(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>) -> bool {
-    let (Some(observed), Some(rest)) = (observed, rest) else { return false };
-    let Interval { low, high, .. } = rest.interval;
-    let little = MARGIN * observed.value.abs();
-    low <= little && high >= -little && high - low <= 2.0 * observed.value.abs()
-}
-
-/// The largest difference that does not matter, in nanoseconds: [`MARGIN`] of what an operation
-/// takes over the direct cable, or as much as that repeats worse.
-fn practical(cable: &[f64]) -> f64 {
-    let repeats = comparison::repeatability(cable).unwrap_or(0.0);
-    quantile::median(cable).unwrap_or(0.0) * MARGIN.max(repeats)
-}
-
-/// Whether what is left between observed and predicted is nothing that matters. An interval as
-/// wide as the change itself would hold zero whatever was predicted, and shows nothing.
-fn agrees(
-    observed: Option<BlockEstimate>,
-    rest: Option<BlockEstimate>,
-    practical: f64,
-) -> &'static str {
-    let (Some(observed), Some(rest)) = (observed, rest) else { return "not shown" };
-    let Interval { low, high, .. } = rest.interval;
-    match () {
-        () if low > practical || high < -practical => "no",
-        () if low >= -practical && high <= practical => "yes",
-        () if low <= 0.0 && high >= 0.0 && high - low <= 2.0 * observed.value.abs() => "yes",
-        () => "not shown",
-    }
 }
 
 /// All together, then each kind that there was.
@@ -402,7 +365,7 @@ fn per_second(sample: &Sample, which: Which) -> Option<f64> {
     }
 }
 
-fn latency(sample: &Sample, which: Which) -> Option<f64> {
+pub(super) fn latency(sample: &Sample, which: Which) -> Option<f64> {
     match which {
         None => Some(sample.latency),
         Some(write) => Some(sample.kind(write)?.latency),
@@ -410,11 +373,11 @@ fn latency(sample: &Sample, which: Which) -> Option<f64> {
 }
 
 /// What the messages took that stand for an operation.
-fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
+pub(super) fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
     over(sample, which, |kind| crossing.messages(kind))
 }
 
-fn over(sample: &Sample, which: Which, of: impl Fn(&Kind) -> f64) -> Option<f64> {
+pub(super) fn over(sample: &Sample, which: Which, of: impl Fn(&Kind) -> f64) -> Option<f64> {
     match which {
         None => Some(sample.over_kinds(of)),
         Some(write) => sample.kind(write).map(of),

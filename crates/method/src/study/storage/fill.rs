@@ -45,6 +45,9 @@ pub(super) struct Path {
     /// The slowest of those that writes are copied to.
     replica: Option<Capacity>,
     messages: Vec<(bool, Messages)>,
+    /// Whether a connection has several of them to send at a time, so that one segment may take
+    /// more than one.
+    is_joined: bool,
     /// Copies of a write that the storage host sends on, by the port at which it came.
     pub(super) copies: f64,
 }
@@ -68,6 +71,7 @@ impl Path {
             storage: port(&pair.to)?,
             replica: replicas.reduce(|a, b| if a.payload() <= b.payload() { a } else { b }),
             messages: cell.messages(spec),
+            is_joined: cell.depth > 1 || (!spec.job.replicas.is_empty() && spec.job.numjobs > 1),
             copies: spec.job.replicas.len() as f64,
         })
     }
@@ -124,6 +128,14 @@ impl Path {
         2.0 * (self.there.wire_ns(request.0 as f64) + self.back.wire_ns(answer.0 as f64))
     }
 
+    /// How long a message can hold it up that takes so much longer than a small one: what is longer
+    /// is its octets' time less a small one's, at whatever rate.
+    pub(super) fn held_ns(&self, write: bool, longer: f64) -> f64 {
+        let own = self.wire_ns(write, 0.0);
+        let more = own - self.small_ns() / 2.0;
+        if more > 0.0 { own.max(longer * own / more) } else { own.max(longer) }
+    }
+
     /// Whether a block filled it: its operations are counted, and one more may have been near.
     /// Where they have waited, those that were under way at the end may have been near, and it is
     /// enough that the acknowledgements may be so many.
@@ -136,9 +148,15 @@ impl Path {
                 && most * sample.with_those_under_way() >= LINE_RATE)
     }
 
-    /// Whether most of the blocks did.
-    pub(super) fn is_full(&self, data: &CellData, waited: impl Fn(&Sample) -> bool) -> bool {
+    /// Whether most of the blocks did, as far as segments can be counted.
+    pub(super) fn may_be_full(&self, data: &CellData, waited: impl Fn(&Sample) -> bool) -> bool {
         data.most(|sample| self.filled(sample, waited(sample)))
+    }
+
+    /// Whether they did though TCP may have put several messages into one segment.
+    pub(super) fn is_full(&self, data: &CellData, waited: impl Fn(&Sample) -> bool) -> bool {
+        let least = |sample: &Sample| self.used(sample, self.copies, (1.0, self.is_joined))[0];
+        self.may_be_full(data, waited) && data.most(|sample| least(sample) >= TESTER_SHARE)
     }
 
     /// Whether it is the link that is held to its rate, and not a device's port.
