@@ -150,11 +150,8 @@ impl Delivery {
         self.lost == 0 && self.queued > 0.0
     }
 
-    /// The share of its load that a trial can't tell from none: its edges' worth of time, and one
-    /// frame.
     fn unresolved(&self) -> f64 {
-        let edge = EDGE.as_secs_f64() / self.duration.as_secs_f64();
-        edge.max(1.0 / self.sent.max(1) as f64).min(1.0)
+        unresolved(self.duration, self.sent as f64)
     }
 
     /// The share that was not brought through.
@@ -165,6 +162,13 @@ impl Delivery {
     fn saturated(&self) -> bool {
         (self.short() > 0 || self.held_back) && self.span > 0.0 && self.came > 0.0
     }
+}
+
+/// The share of its load that a trial of so many frames can't tell from none: its edges' worth of
+/// time, and one frame.
+fn unresolved(duration: Nanos, frames: f64) -> f64 {
+    let edge = EDGE.as_secs_f64() / duration.as_secs_f64();
+    edge.max(1.0 / frames.max(1.0)).min(1.0)
 }
 
 /// How much longer the flows took to come than to go, in the mean: sending over receiving time.
@@ -218,9 +222,25 @@ struct Bucket {
     is_notable: bool,
 }
 
-/// All valid trials of one way and frame size.
+/// A load that came through whole in a trial that was invalid only because the tester fell short.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Carried {
+    offered: f64,
+    duration: Nanos,
+}
+
+impl Carried {
+    fn frames(&self) -> f64 {
+        self.offered * self.duration.as_secs_f64()
+    }
+}
+
+/// All valid trials of one way and frame size, and the loads that others carried whole.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Deliveries(Vec<Delivery>);
+pub(super) struct Deliveries {
+    trials: Vec<Delivery>,
+    carried: Vec<Carried>,
+}
 
 /// A limit found, as it may be published.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -266,16 +286,22 @@ impl Bracket {
 
 impl Deliveries {
     pub(super) fn extend(&mut self, deliveries: Vec<Delivery>) {
-        self.0.extend(deliveries);
+        self.trials.extend(deliveries);
     }
 
     pub(super) fn push(&mut self, delivery: Delivery) {
-        self.0.push(delivery);
+        self.trials.push(delivery);
+    }
+
+    /// A load without loss in a trial in which the tester fell short of what was asked. It bounds a
+    /// rate from below, less what a bucket gave, but a search does not count it as a trial.
+    pub(super) fn push_carried(&mut self, offered: FrameRate, duration: Nanos) {
+        self.carried.push(Carried { offered: offered.0, duration });
     }
 
     /// The highest rate at which frames came out, over whole trials and without what a bucket gave.
     pub(super) fn highest(&self) -> Option<f64> {
-        self.0.iter().map(|one| self.without_bucket(one)).max_by(f64::total_cmp)
+        self.trials.iter().map(|one| self.without_bucket(one)).max_by(f64::total_cmp)
     }
 
     /// Frames that a bucket gave at first, where they are a share of a rate: of one sending port.
@@ -297,7 +323,7 @@ impl Deliveries {
     /// The load and length of a further trial, where those that saturated the path are all of a
     /// length and so can't tell a rate from a bucket.
     pub(super) fn another_length(&self) -> Option<(f64, Nanos)> {
-        let saturated = || self.0.iter().filter(|one| one.saturated() && !one.held_back);
+        let saturated = || self.trials.iter().filter(|one| one.saturated() && !one.held_back);
         let lowest = saturated().map(|one| one.offered).min_by(f64::total_cmp)?;
         if self.of_two_lengths() {
             return None;
@@ -310,34 +336,35 @@ impl Deliveries {
     /// The highest load that passed, where no trial at about it lasted so long; none where a trial
     /// was saturated, so that a limit shows.
     pub(super) fn passed_briefly(&self, lasting: Nanos) -> Option<f64> {
-        if self.0.iter().any(Delivery::saturated) {
+        if self.trials.iter().any(Delivery::saturated) {
             return None;
         }
-        let highest = self.0.iter().max_by(|a, b| a.offered.total_cmp(&b.offered))?;
+        let highest = self.trials.iter().max_by(|a, b| a.offered.total_cmp(&b.offered))?;
         let lasted = |one: &Delivery| {
             one.duration >= lasting && one.offered >= highest.offered * (1.0 - PACING_MARGIN)
         };
-        (!self.0.iter().any(lasted)).then_some(highest.offered)
+        (!self.trials.iter().any(lasted)).then_some(highest.offered)
     }
 
     /// The length of a further flood, where nothing but floods whose sender was held back tells of
     /// the path, and all of these were of a length.
     pub(super) fn another_flood(&self) -> Option<Nanos> {
-        let lossless = self.0.iter().all(|one| one.held_back || !one.saturated());
-        let longest = self.0.iter().filter(|one| one.held_back).map(|one| one.duration).max()?;
+        let lossless = self.trials.iter().all(|one| one.held_back || !one.saturated());
+        let longest =
+            self.trials.iter().filter(|one| one.held_back).map(|one| one.duration).max()?;
         (lossless && !self.of_two_lengths()).then(|| longer(longest))
     }
 
     /// Whether saturated trials are of two lengths, so that no other tells more of a bucket.
     fn of_two_lengths(&self) -> bool {
-        let saturated: Vec<&Delivery> = self.0.iter().filter(|one| one.saturated()).collect();
+        let saturated: Vec<&Delivery> = self.trials.iter().filter(|one| one.saturated()).collect();
         two_lengths(&saturated).is_some()
     }
 
     /// Rate and bucket of the saturated path, of trials that are surely saturated where there are
     /// such of two lengths.
     fn bucket(&self) -> Option<Bucket> {
-        let saturated: Vec<&Delivery> = self.0.iter().filter(|one| one.saturated()).collect();
+        let saturated: Vec<&Delivery> = self.trials.iter().filter(|one| one.saturated()).collect();
         let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
         let of = |is_sure: bool, most: f64| {
             let least = if is_sure { SURELY_SATURATED } else { 0.0 };
@@ -350,7 +377,7 @@ impl Deliveries {
             let most = |one: &Delivery| {
                 bucket.rate * one.span * (1.0 + NOTED_BUCKET) + 2.0 * bucket.frames
             };
-            self.0.iter().all(|one| one.came <= most(one) + UNEXPLAINED_FRAMES)
+            self.trials.iter().all(|one| one.came <= most(one) + UNEXPLAINED_FRAMES)
         };
         let (near, any) = (NEAR * lowest, f64::INFINITY);
         [(true, near), (true, any), (false, near), (false, any)]
@@ -358,21 +385,25 @@ impl Deliveries {
             .find_map(|(is_sure, most)| of(is_sure, most).filter(holds))
     }
 
-    /// A trial's forwarding rate less what a bucket gave: where that is much, no more than the rate
-    /// that longer trials tell, for a bucket is not as full each time.
+    /// A trial's forwarding rate less what a bucket gave.
     fn without_bucket(&self, one: &Delivery) -> f64 {
-        let bucket = self.bucket();
-        if let Some(bucket) = bucket.filter(|bucket| bucket.is_notable) {
-            return one.out.min(bucket.rate);
+        self.less_bucket(one.out, one.span.max(one.duration.as_secs_f64()))
+    }
+
+    /// A rate over so many seconds less what a bucket gave: where that is much, no more than the
+    /// rate that longer trials tell, for a bucket is not as full each time.
+    fn less_bucket(&self, rate: f64, seconds: f64) -> f64 {
+        match self.bucket() {
+            Some(bucket) if bucket.is_notable => rate.min(bucket.rate),
+            Some(bucket) => (rate - bucket.frames / seconds).max(0.0),
+            None => rate,
         }
-        let frames = bucket.map_or(0.0, |bucket| bucket.frames);
-        (one.out - frames / one.span.max(one.duration.as_secs_f64())).max(0.0)
     }
 
     /// The most frames that waited when a sender stopped, of trials that lost some: the queue was
     /// full.
     fn queue(&self) -> f64 {
-        self.0.iter().map(|one| one.queued).fold(0.0, f64::max)
+        self.trials.iter().map(|one| one.queued).fold(0.0, f64::max)
     }
 
     /// What a search's result comes to beside all trials.
@@ -387,12 +418,14 @@ impl Deliveries {
             };
         };
         let passed = self.passed_at(lower, goal);
-        let low = passed.map_or(lower, |one| {
+        let carried = self.carried_at(lower).filter(|_| passed.is_none());
+        let low = match (passed, carried) {
             // What came out is all that is known to be forwarded; the goal allows a share of it to
             // be lost.
-            let forwarded = self.without_bucket(one) / (1.0 - goal.loss_ratio);
-            forwarded.min(lower)
-        });
+            (Some(one), _) => (self.without_bucket(one) / (1.0 - goal.loss_ratio)).min(lower),
+            (None, Some(one)) => self.less_bucket(one.offered, one.duration.as_secs_f64()),
+            (None, None) => lower,
+        };
         let swallowed = self.queue() + self.bucket().map_or(0.0, |bucket| bucket.frames);
         let notable = passed.is_some_and(|one| swallowed > goal.width * one.sent as f64);
         let by_loss = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
@@ -401,7 +434,11 @@ impl Deliveries {
             high: high.map(|high| high.max(low)),
             loss: if by_loss { self.loss_not_by_load(Some(lower), high, goal) } else { None },
             buffered: (notable && by_loss).then_some(swallowed),
-            unresolved: passed.map_or(0.0, Delivery::unresolved),
+            unresolved: match (passed, carried) {
+                (Some(one), _) => one.unresolved(),
+                (None, Some(one)) => unresolved(one.duration, one.frames()),
+                (None, None) => 0.0,
+            },
         }
     }
 
@@ -409,7 +446,7 @@ impl Deliveries {
     /// rate may be where the trial's edges cost a frame.
     fn one_frame(&self, load: f64) -> f64 {
         let at = |one: &&Delivery| (one.offered / load - 1.0).abs() < 1e-9 && one.short() > 0;
-        let most = self.0.iter().filter(at).map(|one| one.sent).max();
+        let most = self.trials.iter().filter(at).map(|one| one.sent).max();
         most.map_or(0.0, |sent| 1.0 / sent.max(1) as f64)
     }
 
@@ -417,7 +454,13 @@ impl Deliveries {
     fn passed_at(&self, load: f64, goal: &Goal) -> Option<&Delivery> {
         let at = |one: &&Delivery| (one.offered / load - 1.0).abs() < 1e-9;
         let passed = |one: &&Delivery| one.short_ratio() <= goal.loss_ratio;
-        self.0.iter().filter(at).filter(passed).max_by_key(|one| one.duration)
+        self.trials.iter().filter(at).filter(passed).max_by_key(|one| one.duration)
+    }
+
+    /// The longest trial without loss in which the tester fell short, where that load was its own.
+    fn carried_at(&self, load: f64) -> Option<&Carried> {
+        let at = |one: &&Carried| (one.offered / load - 1.0).abs() < 1e-9;
+        self.carried.iter().filter(at).max_by_key(|one| one.duration)
     }
 
     /// A limit that another trial contradicts, because more came through at a higher load, stands
@@ -431,7 +474,7 @@ impl Deliveries {
     ) -> Option<(f64, f64)> {
         let high = high?;
         let out = |one: &Delivery| self.without_bucket(one) / (1.0 - goal.loss_ratio);
-        let best = self.0.iter().max_by(|a, b| out(a).total_cmp(&out(b)))?;
+        let best = self.trials.iter().max_by(|a, b| out(a).total_cmp(&out(b)))?;
         if out(best) <= high * (1.0 + CONTRADICTION) {
             return None;
         }
@@ -440,14 +483,14 @@ impl Deliveries {
             low.is_none_or(|low| one.offered > low)
                 && one.offered <= out(best) * (1.0 + CONTRADICTION)
         };
-        let carried = || self.0.iter().filter(above);
+        let carried = || self.trials.iter().filter(above);
         let highest = carried().max_by(|a, b| a.offered.total_cmp(&b.offered)).unwrap_or(best);
         let ratio = share(carried());
         // All trials up to it, and not only those without loss: the search stopped where it had
         // luck.
         let below = |one: &&Delivery| low.is_some_and(|low| one.offered <= low * (1.0 + 1e-9));
         let (mut sent, mut short) = (0, 0);
-        for one in self.0.iter().filter(below) {
+        for one in self.trials.iter().filter(below) {
             sent += one.sent;
             short += one.short();
         }

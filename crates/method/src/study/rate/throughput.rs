@@ -442,7 +442,7 @@ pub(super) fn search(
         None => None,
     };
     searched.deliveries.extend(lasting.into_iter().collect());
-    tell_rate_from_bucket(offer, &floods, terms, &mut searched)?;
+    tell_rate_from_bucket(offer, floods, terms, &mut searched)?;
     if let Some(lasting) = lasting {
         searched.did_not_last(&lasting, terms);
     }
@@ -464,10 +464,11 @@ fn most_paced(offer: &mut Offering<'_>, terms: &Terms, wanted: FrameRate) -> Res
     Ok(if short { most } else { wanted })
 }
 
-/// Where trials of one length alone saturated the path, one of another length.
+/// Where trials of one length alone saturated the path, one of another length. Where a busy tester
+/// spoils that one, a flood, which is valid however late its frames are.
 fn tell_rate_from_bucket(
     offer: &mut Offering<'_>,
-    floods: &Floods,
+    mut floods: Floods,
     terms: &Terms,
     searched: &mut Searched,
 ) -> Result<()> {
@@ -481,7 +482,12 @@ fn tell_rate_from_bucket(
         terms.rules == SearchRules::Buckets && floods.most().is_some_and(|most| rate.0 >= most.0);
     let schedule = if most { Schedule::Greedy } else { Schedule::Paced(rate) };
     let tried = offer(saturation(schedule, duration))?;
-    searched.deliveries.extend(delivery(&tried, duration, terms).into_iter().collect());
+    let told = delivery(&tried, duration, terms);
+    if told.is_none() && terms.rules == SearchRules::Buckets && schedule != Schedule::Greedy {
+        floods.take(&offer(saturation(Schedule::Greedy, duration))?, terms.precision);
+        searched.deliveries.extend(std::mem::take(&mut floods.limited));
+    }
+    searched.deliveries.extend(told.into_iter().collect());
     Ok(())
 }
 
@@ -516,7 +522,12 @@ fn attempt_load(
         if paused(&tried) {
             searched.held_back.push(rate.0);
         }
-        return Ok(Some(search::Seen::BeyondTester { lossless: lossless_load(&tried) }));
+        let lossless = lossless_load(&tried);
+        // A search takes it as it was, or as no more than was asked.
+        for load in lossless.into_iter().flat_map(|load| [load, FrameRate(load.0.min(rate.0))]) {
+            searched.deliveries.push_carried(load, duration);
+        }
+        return Ok(Some(search::Seen::BeyondTester { lossless }));
     }
 }
 
