@@ -2,6 +2,7 @@
 //! read, so all run beside each other.
 
 mod buffer;
+mod busy_sender;
 mod fabric;
 mod fabric_structure;
 mod failover;

@@ -1,18 +1,46 @@
 //! How even a paced load was, at the sender and at the receiver.
 //!
-//! Owns which gaps count as a burst. Never judges a trial: the gates do.
+//! Owns which gaps count as a burst, and which as a pause. Never judges a trial: the gates do.
 
 use measure::{FrameRate, Histogram, Nanos};
 
 use crate::study::rows::Row;
 use page::{Figure, Key, Metric, Unit, Verdict};
 use trial::record::DatagramsRecord;
+use trial::validity::EDGE;
 
 /// Where the gaps are read off.
 const QUANTILES: [f64; 4] = [0.01, 0.5, 0.99, 0.999];
 
 /// Of the nominal gap: a frame that follows more closely than this is part of a burst.
 const CLOSE: f64 = 0.5;
+
+/// Of the usual gap between arrivals: a path that gave nothing out for longer than this many was
+/// empty.
+const EMPTY_GAPS: u64 = 3;
+
+/// The share of a greedy flow's time in which its sender paused and the path had run empty. So much
+/// more a path may forward that is flooded without a pause. Programs that share the sender's
+/// processor cause such pauses.
+pub(super) fn starved(seen: &DatagramsRecord) -> f64 {
+    both_pause(&seen.departures, &seen.arrivals)
+}
+
+fn both_pause(departures: &Histogram, arrivals: &Histogram) -> f64 {
+    let empty = Nanos(arrivals.quantile(0.5).0 * EMPTY_GAPS).max(EDGE);
+    share_of_gaps(departures, EDGE).min(share_of_gaps(arrivals, empty))
+}
+
+/// The share of the gaps' time in gaps of at least so long. Gaps of several threads are counted
+/// each, so that it is the mean of their shares.
+fn share_of_gaps(gaps: &Histogram, least: Nanos) -> f64 {
+    let time = |least: Nanos| {
+        let long = gaps.buckets().filter(|(gap, _)| *gap >= least);
+        long.map(|(gap, count)| gap.0 as f64 * count as f64).sum::<f64>()
+    };
+    let all = time(Nanos::ZERO);
+    if all > 0.0 { time(least) / all } else { 0.0 }
+}
 
 /// The gaps of one trial.
 #[derive(Debug, Clone)]
@@ -71,5 +99,36 @@ impl Pacing {
             figures.push(row.single(Metric::BurstFraction, Unit::Ratio, Some(self.burst_fraction)));
         }
         figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gaps of so many microseconds, so many times.
+    type Runs = &'static [(u64, u64)];
+
+    fn gaps(of: Runs) -> Histogram {
+        let mut all = Histogram::growing();
+        for (micros, times) in of {
+            all.record_many(Nanos::from_micros(*micros), *times);
+        }
+        all
+    }
+
+    /// 1,000 frames/s come out of a path that a sender floods for 300 ms.
+    #[test]
+    fn a_path_is_starved_where_its_sender_paused_and_nothing_came() {
+        let cases: [(&str, Runs, Runs, f64); 4] = [
+            ("without a pause", &[(1, 300_000)], &[(1_000, 300)], 0.0),
+            ("pauses that a queue outlasts", &[(1, 150_000), (15_000, 10)], &[(1_000, 300)], 0.0),
+            ("it stands still itself", &[(1, 300_000)], &[(1_000, 150), (15_000, 10)], 0.0),
+            ("both", &[(1, 150_000), (15_000, 10)], &[(1_000, 150), (15_000, 10)], 0.5),
+        ];
+        for (case, departures, arrivals, share) in cases {
+            let own = both_pause(&gaps(departures), &gaps(arrivals));
+            assert!((own - share).abs() < 0.01, "{case}: {own}");
+        }
     }
 }

@@ -370,7 +370,8 @@ impl Deliveries {
             let least = if is_sure { SURELY_SATURATED } else { 0.0 };
             let surely = |one: &Delivery| one.held_back || one.short_ratio() >= least;
             let these = |one: &&Delivery| one.offered <= most && surely(one);
-            bucket_of(&saturated.iter().copied().filter(these).collect::<Vec<_>>(), is_sure)
+            let these: Vec<&Delivery> = saturated.iter().copied().filter(these).collect();
+            bucket_of(&these, is_sure, NEAR * lowest)
         };
         // What any trial brought is within what the bucket gives, twice at most.
         let holds = |bucket: &Bucket| {
@@ -380,7 +381,7 @@ impl Deliveries {
             self.trials.iter().all(|one| one.came <= most(one) + UNEXPLAINED_FRAMES)
         };
         let (near, any) = (NEAR * lowest, f64::INFINITY);
-        [(true, near), (true, any), (false, near), (false, any)]
+        [(true, near), (false, near), (true, any), (false, any)]
             .into_iter()
             .find_map(|(is_sure, most)| of(is_sure, most).filter(holds))
     }
@@ -532,9 +533,9 @@ pub(super) fn lasting(duration: Nanos) -> Nanos {
 }
 
 /// Rate and bucket that explain these trials; none where they are no saturated path's. A bucket
-/// that is worth a word is taken for as large as any trial found it: it is fuller after a lesser
-/// load, or a longer rest.
-fn bucket_of(saturated: &[&Delivery], is_sure: bool) -> Option<Bucket> {
+/// that is worth a word is taken for as large as any trial near the limit found it: it is fuller
+/// after a lesser load, or a longer rest.
+fn bucket_of(saturated: &[&Delivery], is_sure: bool, near: f64) -> Option<Bucket> {
     let (rate, frames) = two_lengths(saturated)?;
     let emptier = if is_sure { frames } else { 0.0 };
     // What brought less than the rate was not saturated: it lost by chance, at a load of its own.
@@ -545,8 +546,9 @@ fn bucket_of(saturated: &[&Delivery], is_sure: bool) -> Option<Bucket> {
         return None;
     }
     let given = |one: &&Delivery| one.came - rate * one.span;
-    let most = saturated.iter().map(given).fold(frames, f64::max);
-    let shortest = saturated.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
+    let near = || saturated.iter().filter(|one| one.offered <= near);
+    let most = near().map(given).fold(frames, f64::max);
+    let shortest = near().map(|one| one.came).fold(f64::INFINITY, f64::min);
     // When senders start sets it to a frame.
     let most = if most > frames + 1.0 { most } else { frames };
     let is_notable = frames > NOTED_BUCKET * shortest;

@@ -5,17 +5,20 @@
 //! first, and where that is notable every block has both. Never invalid for the tester's own loss,
 //! which is the point of a flood; it is a caveat.
 
+mod sample;
+
 use std::collections::BTreeMap;
 
 use measure::Nanos;
 
 use super::super::counts::{lost, lost_on_path, paused, seen, sent};
-use super::super::sustained::{FAR_OVER, backlog, lasting, longer};
+use super::super::sustained::{lasting, longer};
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use super::{ForwardingTest, SearchRules};
 use crate::study::{Row, Tried};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use sample::Sample;
 use trial::record::DatagramsRecord;
 use trial::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use trial::{Result, Schedule};
@@ -38,6 +41,12 @@ const SATURATION: &str = "saturation";
 /// So often a flood that a bucket let pass whole is made longer.
 const MOST_LONGER: u32 = 3;
 
+/// So often a block's flood may give cause to look for a bucket again.
+const MOST_SUSPECTED: u32 = 3;
+
+/// No more of a flood's time than this counts as starved.
+const MOST_STARVED: f64 = 0.99;
+
 /// No flood is made longer than this for its number of frames.
 const LONGEST_FLOOD: Nanos = Nanos::from_secs(5);
 
@@ -52,6 +61,10 @@ struct Side {
     frames: u64,
     /// Frames that a bucket gave at first, of each block where it is told from the rate.
     buckets: Vec<f64>,
+    /// The longer flood that a bucket was looked for with, by direction.
+    longer: Vec<Sample>,
+    /// How often a block spoke for a bucket that the look before it had not found.
+    suspected: u32,
     /// What a bucket too small to be told from the rate may have given, as a share of it.
     unseen: f64,
     /// Whether a device's counter stands for a receiver.
@@ -59,89 +72,14 @@ struct Side {
     notes: Notes,
 }
 
-/// One block's rates, frames a second.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sample {
-    block: u32,
-    offered: f64,
-    sent: f64,
-    received: f64,
-    /// What one frame of each flow adds to `received`.
-    frame: f64,
-    /// Frames after each flow's first that came, and the longest time in which, in seconds.
-    came: f64,
-    span: f64,
-    /// What may be others' of it, in whose place the load's were lost.
-    open: f64,
-    lost: f64,
-    duplicated: f64,
-    reordered: f64,
-    loss_ratio: f64,
-}
-
 /// One of a sample's numbers.
 type Value = fn(&Sample) -> f64;
-
-impl Sample {
-    /// The sums over the flows; of all their frames the share that the path did not bring through
-    /// in the time of the load. `width` is what a backlog has to exceed.
-    fn of(block: u32, flows: &[&DatagramsRecord], width: f64, is_counted: bool) -> Self {
-        let none = Self { block, ..Self::default() };
-        let mut all = flows.iter().fold(none, |sum, flow| sum.plus(flow));
-        let (lost, queued) = (lost(flows) as f64, backlog(flows, width));
-        let by_count = ((lost + queued) / sent(flows).max(1) as f64).min(1.0);
-        all.loss_ratio = by_count;
-        // Of a path that gives way, what comes out a second of what goes in: of few frames the
-        // first and the last are much of a count. A device's counter has seen all of them.
-        if !is_counted && (queued > 0.0 || by_count > FAR_OVER) {
-            all.loss_ratio = (1.0 - all.received / all.sent.max(f64::MIN_POSITIVE)).max(0.0);
-        }
-        if lost + queued > 0.0 {
-            all.lost = all.loss_ratio * all.sent;
-        }
-        all
-    }
-
-    /// Of a longer flood beside a shorter one: what came in between, without what a bucket gave to
-    /// either. The bucket's frames too.
-    fn beyond(self, shorter: &Self) -> Option<(Self, f64)> {
-        let rate = (self.came - shorter.came) / (self.span - shorter.span);
-        if self.span < LONGER * shorter.span || rate <= 0.0 {
-            return None;
-        }
-        let received = rate.min(self.sent);
-        let loss_ratio = 1.0 - received / self.sent.max(f64::MIN_POSITIVE);
-        let bucket = (shorter.came - rate * shorter.span).max(0.0);
-        Some((Self { received, loss_ratio, lost: self.sent - received, ..self }, bucket))
-    }
-
-    /// Counts over the sending time; what was received over the longer of sending and receiving.
-    fn plus(self, seen: &DatagramsRecord) -> Self {
-        let over = |count: u64, time: Nanos| match time {
-            Nanos::ZERO => 0.0,
-            time => count as f64 / time.as_secs_f64(),
-        };
-        let per_second = |count: u64| over(count, seen.sending);
-        Self {
-            offered: self.offered + per_second(seen.offered.saturating_sub(1)),
-            sent: self.sent + seen.sending_rate().0,
-            received: self.received + seen.receiving_rate().0,
-            frame: self.frame + over(1, seen.receiving.max(seen.sending)),
-            came: self.came + seen.received.unique.saturating_sub(1) as f64,
-            span: self.span.max(seen.counted_over().as_secs_f64()),
-            open: self.open + per_second(seen.open()),
-            duplicated: self.duplicated + per_second(seen.received.duplicated),
-            reordered: self.reordered + per_second(seen.received.reordered),
-            loss_ratio: 0.0,
-            ..self
-        }
-    }
-}
 
 /// Every cell in every block, then the figures.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
     let mut lengths: BTreeMap<Cell, Length> = BTreeMap::new();
+    let mut late: Vec<(Cell, u32)> = Vec::new();
     for block in 0..rig.spec.blocks {
         let mut order = rig.cells();
         rig.session.shuffle_block(&mut order, |cell| cell.way);
@@ -166,12 +104,23 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
             if !lengths.contains_key(&cell) && device {
                 length = look_for_bucket(rig, cell, (&mut tried, length.usual), side)?;
             }
+            if !length.bucket {
+                side.take(&tried, rig.spec.precision);
+                length.bucket =
+                    device && found_late(rig, (cell, block), (&tried, length.usual), side)?;
+                late.extend(length.bucket.then_some((cell, block)));
+            }
             lengths.insert(cell, length);
             if length.bucket {
                 both_lengths(rig, (cell, block), length.usual, side)?;
-            } else {
-                side.take(&tried, rig.spec.precision);
             }
+        }
+    }
+    // The blocks before a bucket was found.
+    for (cell, found) in late {
+        let (usual, side) = (lengths[&cell].usual, sides.entry(cell).or_default());
+        for block in 0..found {
+            both_lengths(rig, (cell, block), usual, side)?;
         }
     }
     Ok(rig.cells().into_iter().flat_map(|cell| figures(rig, cell, &sides)).collect())
@@ -222,6 +171,7 @@ fn look_for_bucket(
             *first = second;
             continue;
         }
+        side.longer = each_way(&long, rig.spec.precision);
         let mut given = side.given(&short, &long, rig.spec.precision);
         if given > NOTED_BUCKET {
             let again = flood(rig, "again", (cell, turn), usual)?;
@@ -231,6 +181,29 @@ fn look_for_bucket(
         return Ok(Length { usual, bucket: given > NOTED_BUCKET || held_whole });
     }
     Ok(Length { usual, bucket: held_whole })
+}
+
+/// Looks for a bucket again where a block's flood brought more than the longer one of the first
+/// look accounts for: a sender that pauses spoils a look, and hides a bucket from it. What the
+/// blocks so far showed is forgotten where there is one.
+fn found_late(
+    rig: &mut Rig<'_, '_>,
+    (cell, block): (Cell, u32),
+    (tried, usual): (&Tried, Nanos),
+    side: &mut Side,
+) -> Result<bool> {
+    if !side.suspects(tried, rig.spec.precision) {
+        return Ok(false);
+    }
+    let again = flood(rig, "again", (cell, block), usual)?;
+    let second = flood(rig, SATURATION, (cell, block), longer(usual))?;
+    let Some((short, long)) = seen(&again).zip(seen(&second)) else { return Ok(false) };
+    let found = side.given(&short, &long, rig.spec.precision) > NOTED_BUCKET;
+    if found {
+        let (notes, is_counted) = (std::mem::take(&mut side.notes), side.is_counted);
+        *side = Side { notes, is_counted, ..Side::default() };
+    }
+    Ok(found)
 }
 
 /// A block where a bucket is told from the rate: floods of both lengths, after one that leaves the
@@ -246,6 +219,20 @@ fn both_lengths(
     let longer = flood(rig, SATURATION, (cell, block), longer(length))?;
     side.take_both(&shorter, &longer, rig.spec.precision);
     Ok(())
+}
+
+/// What a flood came to in each direction.
+fn each_way(flows: &[&DatagramsRecord], width: f64) -> Vec<Sample> {
+    directions(flows).iter().map(|(_, flows)| Sample::of(0, flows, width, false)).collect()
+}
+
+/// Of a shorter flood the largest share that a bucket gave in any direction: a device has one for
+/// each port, and the sum of all hides a small port's.
+fn bucket_share(short: &[Sample], long: &[Sample]) -> f64 {
+    let share = |(short, long): (&Sample, &Sample)| {
+        long.beyond(short).map_or(0.0, |(_, bucket)| bucket / short.came.max(1.0))
+    };
+    short.iter().zip(long).map(share).fold(0.0, f64::max)
 }
 
 /// How long a flood has to last to bring some frames through, where it did not; within bounds.
@@ -285,10 +272,19 @@ impl Side {
 
     /// Of a shorter flood the share that a bucket gave at first, as a longer one tells.
     fn given(&mut self, short: &[&DatagramsRecord], long: &[&DatagramsRecord], width: f64) -> f64 {
-        let [short, long] = [short, long].map(|flows| Sample::of(0, flows, width, self.is_counted));
-        let share = long.beyond(&short).map_or(0.0, |(_, bucket)| bucket / short.came.max(1.0));
+        let share = bucket_share(&each_way(short, width), &each_way(long, width));
         self.unseen = self.unseen.max(share);
         share
+    }
+
+    /// Whether a flood brought so much more a second than the longer one of the look for a bucket
+    /// that there may be one after all.
+    fn suspects(&mut self, tried: &Tried, width: f64) -> bool {
+        let Some(short) = seen(tried) else { return false };
+        let given = bucket_share(&each_way(&short, width), &self.longer);
+        let suspects = given > NOTED_BUCKET && self.suspected < MOST_SUSPECTED;
+        self.suspected += u32::from(suspects);
+        suspects
     }
 
     /// All but the samples.
@@ -443,6 +439,12 @@ fn of_samples(
         .map(|(metric, of)| row.over_blocks(metric, Unit::FramesPerSecond, &values(of)))
         .collect();
     widen(&mut figures[2], &values(|s| s.frame), unseen);
+    if row.verdict == Verdict::DeviceLimited {
+        // Flooded without a pause it would have brought up to so much.
+        let fed = values(|s| s.received / (1.0 - s.starved.min(MOST_STARVED)));
+        let most = row.over_blocks(Metric::Received, Unit::FramesPerSecond, &fed).high;
+        figures[2].high = figures[2].high.zip(most).map(|(high, most)| high.max(most));
+    }
     if rig.session.ways.is_counted_by_device(cell.way) {
         // Frames that nobody told apart have no order and no copies.
         figures.retain(|f| !matches!(f.metric, Metric::Duplicated | Metric::Reordered));

@@ -24,7 +24,7 @@ const MOST_QUEUED: f64 = 0.25;
 /// A queue of so many would not show where no rate was too high.
 const UNSEEN_QUEUE: f64 = 64.0;
 
-/// Of the control's frames more than this share are not lost by chance.
+/// Of the control's frames more than this share are not lost or late by chance.
 const MOST_OF_KNOWN: f64 = 0.002;
 
 /// What was found.
@@ -88,10 +88,10 @@ pub(super) fn find(
     // The control: as many frames as fast, of one address that is known.
     let mut by_forwarding = false;
     if trials.has_control() {
-        let Some(lost) = trials.lost_of_known(stations, fails)? else {
+        let Some(short) = trials.short_of_known(stations, fails)? else {
             return Ok(Err(Caveat::NoValidTrial));
         };
-        by_forwarding = lost as f64 > allowed.min(MOST_OF_KNOWN * all);
+        by_forwarding = short > allowed.min(MOST_OF_KNOWN * all);
     }
     let Some((queue, error)) = queue(trials, stations, (2 * fails).min(most.max(fails)))? else {
         return Ok(Err(Caveat::NoValidTrial));

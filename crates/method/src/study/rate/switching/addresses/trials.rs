@@ -5,7 +5,7 @@
 
 use measure::{FrameRate, FrameSize, Nanos};
 
-use super::super::super::counts::{astray, tester_dropped};
+use super::super::super::counts::{Count, astray, tester_dropped};
 use super::super::rig::{Offer, Rig};
 use super::super::{SearchRules, SwitchTest};
 use trial::{Destination, Gate, Result, Role, Schedule};
@@ -135,13 +135,14 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         }
     }
 
-    /// Whether the request is of a version that asks for [`Self::lost_of_known`].
+    /// Whether the request is of a version that asks for [`Self::short_of_known`].
     pub(super) fn has_control(&self) -> bool {
         self.rig.spec.rules == SearchRules::Buckets
     }
 
-    /// Frames lost of so many at a rate from one known address; none where no trial could be used.
-    pub(super) fn lost_of_known(&mut self, frames: u64, rate: u64) -> Result<Option<u64>> {
+    /// Frames that were not brought through in time, lost or queued, of so many at a rate from one
+    /// known address; none where no trial could be used.
+    pub(super) fn short_of_known(&mut self, frames: u64, rate: u64) -> Result<Option<f64>> {
         let schedule = Schedule::Paced(FrameRate(rate as f64));
         let flow = self.rig.stream((LEARNS, TESTS), FrameSize::MIN, schedule);
         self.made += 1;
@@ -151,8 +152,8 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
             duration: Nanos::from_secs_f64(frames as f64 / rate as f64),
             gate: Gate::Strict,
         })?;
-        let lost = tried.measured().map(|flow| flow.received.lost(flow.sent)).next();
-        Ok(lost.filter(|_| tried.valid().is_some()))
+        let count = Count::of(tried.measured());
+        Ok(tried.valid().map(|_| count.lost as f64 + count.queued))
     }
 
     fn once(&mut self, stations: u32, speech: Speech) -> Result<Shown> {
