@@ -381,7 +381,7 @@ impl Deliveries {
             self.trials.iter().all(|one| one.came <= most(one) + UNEXPLAINED_FRAMES)
         };
         let (near, any) = (NEAR * lowest, f64::INFINITY);
-        [(true, near), (false, near), (true, any), (false, any)]
+        [(true, near), (true, any), (false, near), (false, any)]
             .into_iter()
             .find_map(|(is_sure, most)| of(is_sure, most).filter(holds))
     }
@@ -546,9 +546,9 @@ fn bucket_of(saturated: &[&Delivery], is_sure: bool, near: f64) -> Option<Bucket
         return None;
     }
     let given = |one: &&Delivery| one.came - rate * one.span;
-    let near = || saturated.iter().filter(|one| one.offered <= near);
-    let most = near().map(given).fold(frames, f64::max);
-    let shortest = near().map(|one| one.came).fold(f64::INFINITY, f64::min);
+    let near = saturated.iter().filter(|one| one.offered <= near);
+    let most = near.map(given).fold(frames, f64::max);
+    let shortest = saturated.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
     // When senders start sets it to a frame.
     let most = if most > frames + 1.0 { most } else { frames };
     let is_notable = frames > NOTED_BUCKET * shortest;
