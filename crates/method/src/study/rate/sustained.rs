@@ -8,9 +8,12 @@
 //! the first to the last. Two trials of different lengths tell r from b; the queue is what comes
 //! after the sender has stopped.
 
+mod bucket;
+
 use measure::{FrameRate, Nanos};
 
 use crate::search::{FailedBy, Goal, GoalResult, Seen};
+use bucket::{Bucket, two_lengths};
 use page::Caveat;
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
@@ -21,21 +24,6 @@ pub(super) const FAR_OVER: f64 = 0.2;
 /// How far below its best a paced sender is surely able to keep a load.
 pub(super) const PACING_MARGIN: f64 = 0.02;
 
-/// Of two lengths of trial the longer is at least so many times the other.
-const TWO_LENGTHS: f64 = 2.0;
-
-/// Saturated trials up to this many times the lowest such load are compared with each other: far
-/// beyond its limit a device may forward at another rate.
-const NEAR: f64 = 1.6;
-
-/// A trial that lost this share or more was saturated, and did not only lose frames by chance.
-const SURELY_SATURATED: f64 = 0.01;
-
-/// By this share of its frames and a few a saturated trial may fall short of the rate that the
-/// others tell; surely saturated ones by what the bucket gives, too, which is not as full each time.
-const UNEXPLAINED: f64 = 0.001;
-const UNEXPLAINED_FRAMES: f64 = 3.0;
-
 /// A load that passed for so long without loss was hardly a bucket's doing: so many times the usual
 /// trial, and no longer than this.
 const LASTING_TRIALS: u64 = 30;
@@ -43,9 +31,6 @@ const LASTING: Nanos = Nanos::from_secs(8);
 
 /// Of a load's frames, what a bucket may give.
 const BUCKET_SHARE: f64 = 0.005;
-
-/// And what makes it worth a word.
-const NOTED_BUCKET: f64 = 0.01;
 
 /// A trial for the sake of its length is no longer than twice this, or twice the others.
 const LONGEST_AGAIN: Nanos = Nanos::from_secs(4);
@@ -211,17 +196,6 @@ fn late_frames(flow: &DatagramsRecord) -> f64 {
     if receiving > 0.0 { flow.received.unique as f64 * (1.0 - sending / receiving) } else { 0.0 }
 }
 
-/// What a saturated path's token bucket is, of one sending port.
-#[derive(Debug, Clone, Copy)]
-struct Bucket {
-    /// Frames a second without it.
-    rate: f64,
-    /// Frames that it gives at first.
-    frames: f64,
-    /// Whether that is more than trials differ by.
-    is_notable: bool,
-}
-
 /// A load that came through whole in a trial that was invalid only because the tester fell short.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Carried {
@@ -361,29 +335,8 @@ impl Deliveries {
         two_lengths(&saturated).is_some()
     }
 
-    /// Rate and bucket of the saturated path, of trials that are surely saturated where there are
-    /// such of two lengths.
     fn bucket(&self) -> Option<Bucket> {
-        let saturated: Vec<&Delivery> = self.trials.iter().filter(|one| one.saturated()).collect();
-        let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
-        let of = |is_sure: bool, most: f64| {
-            let least = if is_sure { SURELY_SATURATED } else { 0.0 };
-            let surely = |one: &Delivery| one.held_back || one.short_ratio() >= least;
-            let these = |one: &&Delivery| one.offered <= most && surely(one);
-            let these: Vec<&Delivery> = saturated.iter().copied().filter(these).collect();
-            bucket_of(&these, is_sure, NEAR * lowest)
-        };
-        // What any trial brought is within what the bucket gives, twice at most.
-        let holds = |bucket: &Bucket| {
-            let most = |one: &Delivery| {
-                bucket.rate * one.span * (1.0 + NOTED_BUCKET) + 2.0 * bucket.frames
-            };
-            self.trials.iter().all(|one| one.came <= most(one) + UNEXPLAINED_FRAMES)
-        };
-        let (near, any) = (NEAR * lowest, f64::INFINITY);
-        [(true, near), (true, any), (false, near), (false, any)]
-            .into_iter()
-            .find_map(|(is_sure, most)| of(is_sure, most).filter(holds))
+        Bucket::of(&self.trials)
     }
 
     /// A trial's forwarding rate less what a bucket gave.
@@ -530,48 +483,6 @@ pub(super) fn longer(longest: Nanos) -> Nanos {
 /// How long a load has to pass that is no bucket's doing, beside trials of that length.
 pub(super) fn lasting(duration: Nanos) -> Nanos {
     LASTING.min(duration * LASTING_TRIALS)
-}
-
-/// Rate and bucket that explain these trials; none where they are no saturated path's. A bucket
-/// that is worth a word is taken for as large as any trial near the limit found it: it is fuller
-/// after a lesser load, or a longer rest.
-fn bucket_of(saturated: &[&Delivery], is_sure: bool, near: f64) -> Option<Bucket> {
-    let (rate, frames) = two_lengths(saturated)?;
-    let emptier = if is_sure { frames } else { 0.0 };
-    // What brought less than the rate was not saturated: it lost by chance, at a load of its own.
-    let explained = |one: &&Delivery| {
-        one.came >= rate * one.span * (1.0 - UNEXPLAINED) - emptier - UNEXPLAINED_FRAMES
-    };
-    if !saturated.iter().all(explained) {
-        return None;
-    }
-    let given = |one: &&Delivery| one.came - rate * one.span;
-    let near = saturated.iter().filter(|one| one.offered <= near);
-    let most = near.map(given).fold(frames, f64::max);
-    let shortest = saturated.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
-    // When senders start sets it to a frame.
-    let most = if most > frames + 1.0 { most } else { frames };
-    let is_notable = frames > NOTED_BUCKET * shortest;
-    Some(Bucket { rate, frames: if is_notable { most } else { frames }, is_notable })
-}
-
-/// Rate and bucket from the means of the shorter and of the longer trials.
-fn two_lengths(saturated: &[&Delivery]) -> Option<(f64, f64)> {
-    let spans = || saturated.iter().map(|one| one.span);
-    let (least, most) = (spans().min_by(f64::total_cmp)?, spans().max_by(f64::total_cmp)?);
-    if most < TWO_LENGTHS * least {
-        return None;
-    }
-    let between = (least * most).sqrt();
-    let mean = |longer: bool| {
-        let group = || saturated.iter().filter(move |one| (one.span > between) == longer);
-        let count = group().count() as f64;
-        let sum = |of: fn(&Delivery) -> f64| group().map(|one| of(one)).sum::<f64>() / count;
-        (sum(|one| one.came), sum(|one| one.span))
-    };
-    let ((few, short), (many, long)) = (mean(false), mean(true));
-    let rate = (many - few) / (long - short);
-    (rate > 0.0).then(|| (rate, (few - rate * short).max(0.0)))
 }
 
 #[cfg(test)]

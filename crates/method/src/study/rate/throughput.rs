@@ -7,16 +7,17 @@
 //! search. A load passes only if as much comes out as goes in: what a buffer swallows is no rate
 //! (`sustained`). Never builds a flow.
 
+mod floods;
+
 use std::collections::BTreeMap;
 
-use measure::quantile::median;
 use measure::{FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::counts::{Count, lossless_load, lost, lost_on_path, paused, seen, sent, slowest_sender};
+use super::counts::{Count, lossless_load, paused, seen, slowest_sender};
 use super::pacing::Pacing;
 use super::rules::SearchRules;
-use super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN, lasting};
+use super::sustained::{Bracket, Deliveries, Delivery, PACING_MARGIN, lasting};
 use crate::search::{
     self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Failure, Goal, GoalName, GoalResult,
     LoadRange, Search, Step, begin, carry_out,
@@ -24,8 +25,9 @@ use crate::search::{
 use crate::study::{Profile, Row, Tried};
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit};
-use trial::validity::OFFERED_LOAD_TOLERANCE;
 use trial::{Result, Schedule};
+
+pub(super) use floods::Floods;
 
 /// How far above a device's throughput its bypass is searched. The verdict asks only whether the
 /// tester does clearly more without the device; what the tester can do at most is the flood's
@@ -154,63 +156,6 @@ pub(super) enum Purpose {
 
 /// Offers a load on the path that is searched: some ports that send to others, frames of one kind.
 pub(super) type Offering<'a> = dyn FnMut(Load) -> Result<Tried> + 'a;
-
-/// What floods of one path told.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Floods {
-    /// Frames a second that each sending port got out, trial by trial: the slowest of them.
-    rates: Vec<f64>,
-    /// The last one that the path could not carry by far: what a search would see at the tester's
-    /// highest rate, where a paced load is hardest to keep.
-    overload: Option<search::Seen>,
-    /// What came of those that the path and not the tester limited.
-    limited: Vec<Delivery>,
-    /// And of the others that lost nothing but on the path.
-    others: Vec<Delivery>,
-}
-
-impl Floods {
-    /// Of a flood, if it is valid.
-    pub(super) fn take(&mut self, tried: &Tried, precision: f64) {
-        let Some(flows) = seen(tried) else { return };
-        let rate = slowest_sender(tried);
-        self.rates.push(rate.0);
-        let on_path = lost_on_path(tried);
-        let far_over = on_path as f64 > FAR_OVER * sent(&flows) as f64;
-        let delivery = Delivery::of(&flows, (rate, tried.trial.phases.load), precision);
-        if far_over && on_path == lost(&flows) {
-            self.overload = Some(delivery.seen());
-            self.limited.push(delivery);
-            return;
-        }
-        self.overload = None;
-        let wanted: u64 = flows.iter().map(|flow| flow.offered).sum();
-        let refused = wanted.saturating_sub(sent(&flows)) as f64;
-        if refused > OFFERED_LOAD_TOLERANCE * wanted as f64 && lost(&flows) == 0 {
-            self.limited.push(delivery.of_held_back());
-        } else if on_path == lost(&flows) {
-            self.others.push(delivery);
-        }
-    }
-
-    /// The most that each sending port can offer; `None` without a valid flood.
-    pub(super) fn most(&self) -> Option<FrameRate> {
-        median(&self.rates).filter(|rate| *rate > 0.0).map(FrameRate)
-    }
-
-    /// Whether there was one that tells of the tester.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.rates.is_empty()
-    }
-
-    /// As a run of its own rules knew one flood: by the mean of the senders, and nothing of one
-    /// that was held back.
-    pub(super) fn of_patterns(mut self, mean: f64) -> Self {
-        self.rates = vec![mean];
-        self.limited.retain(|_| self.overload.is_some());
-        self
-    }
-}
 
 /// A path's searches, over.
 #[derive(Debug, Clone, Default)]

@@ -9,11 +9,13 @@ use measure::{Interval, comparison, quantile};
 
 use super::super::rows::CONFIDENCE;
 use super::budget::Crossing;
-use super::cell::Sample;
-use super::figures::{Which, latency, messages, over};
+use super::cell::{Kind, Sample};
 use crate::comparison::MARGIN;
 use crate::verdict::{Delays, Evidence, Setting};
 use page::Verdict;
+
+/// `None` is reads and writes together.
+pub(super) type Which = Option<bool>;
 
 /// By how much operations take longer through the device than over the cable: as they did, as their
 /// round trips tell, and what is left between the two.
@@ -116,5 +118,24 @@ pub(super) fn agrees(
         () if low >= -practical && high <= practical => "yes",
         () if low <= 0.0 && high >= 0.0 && high - low <= 2.0 * observed.value.abs() => "yes",
         () => "not shown",
+    }
+}
+
+pub(super) fn latency(sample: &Sample, which: Which) -> Option<f64> {
+    match which {
+        None => Some(sample.latency),
+        Some(write) => Some(sample.kind(write)?.latency),
+    }
+}
+
+/// What the messages took that stand for an operation.
+pub(super) fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
+    over(sample, which, |kind| crossing.messages(kind))
+}
+
+pub(super) fn over(sample: &Sample, which: Which, of: impl Fn(&Kind) -> f64) -> Option<f64> {
+    match which {
+        None => Some(sample.over_kinds(of)),
+        Some(write) => sample.kind(write).map(of),
     }
 }

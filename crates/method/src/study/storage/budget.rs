@@ -125,7 +125,7 @@ impl<'a> Crossing<'a> {
     }
 
     /// How long a message alone holds up the path, at most: as long as it takes more than a small
-    /// one, and its octets at the links' rate. A way inside the device may be slower than its links.
+    /// one, and its octets at the links' rate. A way inside a device may be slower than its links.
     fn held(&self, sample: &Sample, kind: &Kind) -> f64 {
         let longer = kind.alone - sample.small.map_or(0.0, |small| small.least);
         let held = self.path.as_ref().map_or(longer, |path| path.held_ns(kind.write, longer));
@@ -133,7 +133,7 @@ impl<'a> Crossing<'a> {
     }
 
     /// How long an operation waits for the messages beside it, at most: for those that are on the
-    /// path as it comes and those that come while it is there, each as long as it holds up the path.
+    /// path as it comes and those that come while it is there, each as long as it holds it up.
     pub(super) fn disturbance(&self, sample: &Sample, kind: &Kind) -> f64 {
         let on_path = (kind.latency - sum(self.others(kind))).max(0.0);
         let of = |message: &Kind| {

@@ -198,7 +198,7 @@ impl Sample {
         self.kinds.iter().map(|kind| value(kind) * kind.per_second).sum::<f64>() / all
     }
 
-    /// The same with so large a share of reads, where chance had drawn another one; none where there
+    /// The same with so large a share of reads, where chance had drawn another; none where there
     /// was no operation of a kind that has a share.
     pub(super) fn with_reads(&self, reads: f64) -> Option<Self> {
         let mut own = self.clone();

@@ -10,7 +10,7 @@ use measure::quantile;
 
 use super::super::rows::{Row, too_few};
 use super::super::ways::{Way, Ways};
-use super::added::{Added, agrees, practical};
+use super::added::{Added, Which, agrees, latency, messages, over, practical};
 use super::budget::{Crossing, PARTS};
 use super::cell::{Cell, CellData, Kind, QUANTILES, Sample};
 use super::fill::Path;
@@ -30,9 +30,6 @@ const PREDICTED: &str = "predicted from the round trips";
 const REST: &str = "observed less predicted";
 
 type Data = BTreeMap<(usize, Way), CellData>;
-/// `None` is reads and writes together.
-pub(super) type Which = Option<bool>;
-
 /// Every figure of the study, cell by cell.
 pub(super) fn all(
     spec: &StorageSpec,
@@ -362,25 +359,6 @@ fn per_second(sample: &Sample, which: Which) -> Option<f64> {
     match which {
         None => Some(sample.per_second),
         Some(write) => Some(sample.kind(write)?.per_second),
-    }
-}
-
-pub(super) fn latency(sample: &Sample, which: Which) -> Option<f64> {
-    match which {
-        None => Some(sample.latency),
-        Some(write) => Some(sample.kind(write)?.latency),
-    }
-}
-
-/// What the messages took that stand for an operation.
-pub(super) fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
-    over(sample, which, |kind| crossing.messages(kind))
-}
-
-pub(super) fn over(sample: &Sample, which: Which, of: impl Fn(&Kind) -> f64) -> Option<f64> {
-    match which {
-        None => Some(sample.over_kinds(of)),
-        Some(write) => sample.kind(write).map(of),
     }
 }
 

@@ -201,7 +201,7 @@ fn found_late(
     let found = side.given(&short, &long, rig.spec.precision) > NOTED_BUCKET;
     if found {
         let (notes, is_counted) = (std::mem::take(&mut side.notes), side.is_counted);
-        *side = Side { notes, is_counted, ..Side::default() };
+        *side = Side { is_counted, notes, ..Side::default() };
     }
     Ok(found)
 }
