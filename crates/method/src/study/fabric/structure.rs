@@ -234,10 +234,11 @@ fn uplink(
                 Bound::Ports => "its ports",
                 Bound::OtherUplinks => "the other groups' uplinks",
                 Bound::OneOfTwo => "the narrower of the two groups' uplinks",
+                Bound::Pauses => "the device, which had its senders pause",
             };
             row.verdict = judge(match bound {
                 Bound::Ports => &Evidence::Bound,
-                Bound::OtherUplinks | Bound::OneOfTwo => &Evidence::Nothing,
+                Bound::OtherUplinks | Bound::OneOfTwo | Bound::Pauses => &Evidence::Nothing,
             });
             row.set(Key::Bound, "at least");
             row.set(Key::BoundedBy, by);

@@ -17,11 +17,6 @@ pub(super) const REPEATS: usize = 6;
 /// How often the floods that were wanting are run.
 const BATCHES: usize = 2;
 
-/// Where hosts are told to pause, floods that filled one and the same limit agree within this
-/// share: a device that pauses them for one queue may leave another short of what its uplink
-/// carries.
-const AGREE: f64 = 0.05;
-
 /// Standard deviations by which what one round carried may be too high.
 const DEVIATIONS: f64 = 3.0;
 
@@ -43,6 +38,9 @@ pub(in super::super) enum Bound {
     OtherUplinks,
     /// Of two groups either's uplink, the narrower one.
     OneOfTwo,
+    /// The device, which had its senders pause: it may pause them for one queue and leave another
+    /// short of what its uplink carries, alike each time.
+    Pauses,
 }
 
 impl Inference<'_> {
@@ -90,13 +88,14 @@ impl Inference<'_> {
                 let bound = if short { Bound::OneOfTwo } else { Bound::Ports };
                 return Uplink::AtLeast(low, bound);
             }
-            let agrees = |rate: &BlockEstimate| {
-                let apart = rate.interval.high - rate.interval.low;
-                !self.floods.paused() || apart < AGREE * rate.value
-            };
-            let rate = self.rate(belief, group).filter(|rate| short && agrees(rate));
+            let paused = self.floods.paused();
+            let rate = self.rate(belief, group).filter(|_| short && !paused);
             let held_up = low < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds);
-            let bound = if held_up { Bound::OtherUplinks } else { Bound::Ports };
+            let bound = match held_up {
+                true if paused => Bound::Pauses,
+                true => Bound::OtherUplinks,
+                false => Bound::Ports,
+            };
             rate.map_or(Uplink::AtLeast(low, bound), Uplink::Rate)
         };
         (0..belief.uplinks.len()).map(of).collect()
