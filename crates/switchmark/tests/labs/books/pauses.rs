@@ -67,8 +67,15 @@ fn the_program_says_which_port_was_held_back() {
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let share = words.split("sw1/1 made h1/eth1 wait: 12,310 PAUSE frames, ").nth(1);
     let share = share.and_then(|rest| rest.split_once(" % of the load.")?.0.parse::<f64>().ok());
-    // How many longer floods follow, of 1.2 s and of 4.8 s, the first of them decides.
-    let seconds = [0.3 + 1.2, 0.3 + 1.2 + 1.2, 0.3 + 1.2 + 4.8, 0.3 + 1.2 + 4.8 + 4.8];
+    // How many longer floods follow, of 1.2 s, 4.8 s and 8 s, those before decide.
+    let seconds = [
+        0.3 + 1.2,
+        0.3 + 1.2 + 1.2,
+        0.3 + 1.2 + 4.8,
+        0.3 + 1.2 + 4.8 + 4.8,
+        0.3 + 1.2 + 8.0,
+        0.3 + 1.2 + 8.0 + 16.0,
+    ];
     let expected = seconds.map(|all| (65.1e-3 / all * 1000.0_f64).round() / 10.0);
     assert!(share.is_some_and(|share| expected.contains(&share)), "{share:?} {said}");
 }
