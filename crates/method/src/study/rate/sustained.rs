@@ -135,6 +135,7 @@ impl Delivery {
         self.lost == 0 && self.queued > 0.0
     }
 
+    /// The share of its load that it can't tell from none.
     fn unresolved(&self) -> f64 {
         unresolved(self.duration, self.sent as f64)
     }

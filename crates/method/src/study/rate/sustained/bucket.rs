@@ -19,7 +19,7 @@ const SURELY_SATURATED: f64 = 0.01;
 const UNEXPLAINED: f64 = 0.001;
 const UNEXPLAINED_FRAMES: f64 = 3.0;
 
-/// And what makes it worth a word.
+/// A bucket that gives more than this share of the shortest trial's frames is worth a word.
 const NOTED_BUCKET: f64 = 0.01;
 
 /// What a saturated path's token bucket is, of one sending port.
