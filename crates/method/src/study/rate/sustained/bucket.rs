@@ -34,7 +34,8 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// Of a path's trials: of those that are surely saturated where there are such of two lengths.
+    /// Of a path's trials: of those that are surely saturated where there are such of two lengths,
+    /// else of those at loads near each other.
     pub(super) fn of(trials: &[Delivery]) -> Option<Self> {
         let saturated: Vec<&Delivery> = trials.iter().filter(|one| one.saturated()).collect();
         let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
@@ -46,7 +47,7 @@ impl Bucket {
             let these: Vec<&Delivery> = saturated.iter().copied().filter(these).collect();
             Self::that_explains(&these, is_sure, near)
         };
-        [(true, near), (true, f64::INFINITY), (false, near), (false, f64::INFINITY)]
+        [(true, near), (true, f64::INFINITY), (false, near)]
             .into_iter()
             .find_map(|(is_sure, most)| of(is_sure, most).filter(|bucket| bucket.holds(trials)))
     }
