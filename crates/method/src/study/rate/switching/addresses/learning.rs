@@ -10,13 +10,13 @@ use page::Caveat;
 use trial::{Result, TestbedError};
 
 /// RFC 2889 §5.8: as many stations as are known for sure, of these the most that are.
-const STATIONS: [u64; 4] = [4_096, 2_048, 1_024, 512];
+pub(super) const STATIONS: [u64; 4] = [4_096, 2_048, 1_024, 512];
 /// How often each of them speaks to see whether the table holds them all.
-const ROUNDS: u32 = 3;
+pub(super) const ROUNDS: u32 = 3;
 /// The first rate.
-const FIRST_RATE: u64 = 1_000;
+pub(super) const FIRST_RATE: u64 = 1_000;
 /// How often stations speak at the slowest rate, to see for how many a frame is lost.
-const CONTROLS: u32 = 3;
+pub(super) const CONTROLS: u32 = 3;
 /// Standard deviations that make a difference.
 const FAR: f64 = 4.0;
 /// A queue that takes in more than this share of the stations leaves nothing to tell a rate by.
@@ -86,13 +86,10 @@ pub(super) fn find(
         }));
     };
     // The control: as many frames as fast, of one address that is known.
-    let mut by_forwarding = false;
-    if trials.has_control() {
-        let Some(short) = trials.short_of_known(stations, fails)? else {
-            return Ok(Err(Caveat::NoValidTrial));
-        };
-        by_forwarding = short > allowed.min(MOST_OF_KNOWN * all);
-    }
+    let controlled = trials.has_control();
+    let short = if controlled { trials.short_of_known(stations, fails)? } else { Some(0.0) };
+    let Some(short) = short else { return Ok(Err(Caveat::NoValidTrial)) };
+    let by_forwarding = short > allowed.min(MOST_OF_KNOWN * all);
     let Some((queue, error)) = queue(trials, stations, (2 * fails).min(most.max(fails)))? else {
         return Ok(Err(Caveat::NoValidTrial));
     };
@@ -101,8 +98,13 @@ pub(super) fn find(
     }
     let less = |queue: f64| holds as f64 * (1.0 - queue.max(0.0) / all);
     let (least, queued) = (less(queue + error + allowed), queue.max(0.0));
-    let rate =
-        if by_forwarding { (least, least, None) } else { (less(queue), least, Some(fails as f64)) };
+    let rate = if by_forwarding {
+        // A queue that the overload did not fill hides in what was learned, not in the control.
+        let least = least.min(fails as f64 * (1.0 - short / all));
+        (least, least, None)
+    } else {
+        (less(queue), least, Some(fails as f64))
+    };
     Ok(Ok(LearningRate { stations, rate, queue: Some(queued), by_forwarding }))
 }
 
