@@ -32,6 +32,9 @@ use rig::Rig;
 /// those that narrow a cell.
 const USUAL: (u64, u64, u64) = (6, 10, 8);
 
+/// What fills a buffer of a few hundred kilobytes, and empties it.
+const USUAL_BURST: Nanos = Nanos::from_millis(20);
+
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DepthSpec {
@@ -97,7 +100,7 @@ impl DepthSpec {
         let sharing = u64::from(self.congested.saturating_sub(1)) * blocks;
         let cells = if self.sizes.is_empty() { 0 } else { self.sizes.len() as u64 + bisections };
         let trials = outlets * (first + blocks) + blocks * search + sharing + cells;
-        (self.profile.trial(Nanos::from_millis(100)) * trials).searching()
+        (self.profile.trial(USUAL_BURST) * trials).searching()
     }
 
     /// See [`crate::StudySpec::check`].

@@ -8,6 +8,7 @@
 //! answer.
 
 mod capacity;
+pub(super) mod estimate;
 mod learning;
 mod trials;
 

@@ -6,6 +6,7 @@
 
 use measure::{Nanos, Rate};
 
+use super::addresses::estimate as addresses;
 use super::{Pattern, SwitchTest, SwitchingSpec};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
@@ -14,10 +15,6 @@ use trial::topology::{PortRef, Topology};
 
 /// Trials of a search over loads, or of numbers, on the average.
 const SEARCH_TRIALS: u64 = 12;
-/// Those of a search over numbers of stations; in the mean each sends to half of the most.
-const CACHING_TRIALS: u64 = 14;
-/// How many stations a second it sends to.
-const STATIONS_A_SECOND: f64 = 10_000.0;
 /// Those of a search over cables that pass all that it looks for.
 const CABLE_TRIALS: u64 = 4;
 
@@ -62,16 +59,13 @@ impl SwitchingSpec {
         let ports = self.ports_of(device, topology).len() as u64;
         let cables = subjects.first().is_some_and(|way| ways.bypass_of(*way).is_some());
         let cables = if cables { CABLE_TRIALS } else { 0 };
-        let one = |test: &SwitchTest| {
-            let load = if *test == SwitchTest::AddressCaching {
-                Nanos::from_secs_f64(f64::from(self.stations) / 2.0 / STATIONS_A_SECOND)
-            } else {
-                self.duration
-            };
-            // A real device can't be told to forget.
-            let impossible = *test == SwitchTest::AddressLearning && !topology.is_simulated();
-            let trials = if impossible { 0 } else { self.trials(*test, (ports, cables)) };
-            self.profile.trial(load).with_flows(flows(*test, ports)) * trials
+        let one = |test: &SwitchTest| match test {
+            SwitchTest::AddressCaching => addresses::of_caching(self, topology),
+            SwitchTest::AddressLearning => addresses::of_learning(self, topology),
+            _ => {
+                let trials = self.trials(*test, (ports, cables));
+                self.profile.trial(self.duration).with_flows(flows(*test, ports)) * trials
+            }
         };
         let all = self.tests.iter().map(one).sum::<Estimate>() * subjects.len() as u64;
         if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
@@ -103,8 +97,6 @@ impl SwitchingSpec {
             _ if test.pattern().is_some() => sizes * (1 + SEARCH_TRIALS + cables),
             SwitchTest::Congestion => sizes,
             SwitchTest::HeadOfLine => sizes * ports,
-            SwitchTest::AddressCaching => CACHING_TRIALS,
-            SwitchTest::AddressLearning => 2 * SEARCH_TRIALS,
             SwitchTest::Broadcast => sizes * (SEARCH_TRIALS + ports),
             SwitchTest::LineRate => 2 * sizes,
             SwitchTest::Microburst => sizes * SEARCH_TRIALS * ports.div_ceil(2).max(1),

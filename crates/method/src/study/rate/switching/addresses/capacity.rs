@@ -13,11 +13,11 @@ use trial::{Result, TestbedError};
 /// unknown.
 const ROUNDS: u32 = 3;
 /// The first number of stations to try.
-const FEW: u64 = 64;
+pub(super) const FEW: u64 = 64;
 /// At least so many fill whatever queue stands before a table that learns slowly.
 const MANY: u64 = 1_024;
 /// By how much more slowly stations speak to tell a full table from a slow learner.
-const SLOWER: u64 = 8;
+pub(super) const SLOWER: u64 = 8;
 /// Less than this is no difference that a slow learner would have to show.
 const AT_LEAST_SLOWER: u64 = 2;
 /// Of the stations beyond what a table holds at least this share is flooded for.
@@ -94,7 +94,7 @@ pub(super) fn find(trials: &mut Trials<'_, '_, '_>, most: u64) -> Result<Capacit
     done(known, Limit::Untold(Caveat::LearningConfounded), learn_rate)
 }
 
-fn at(rate: u64, stations: u64) -> Speech {
+pub(super) fn at(rate: u64, stations: u64) -> Speech {
     Speech { rate, rounds: ROUNDS }.in_time(stations)
 }
 

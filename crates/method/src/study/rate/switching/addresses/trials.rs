@@ -16,11 +16,11 @@ const TESTS: usize = 1;
 const MONITORS: usize = 2;
 
 /// Two frames to each, so that a sender that was held up still has one for everybody.
-const FRAMES_TO_EACH: u64 = 2;
+pub(super) const FRAMES_TO_EACH: u64 = 2;
 
 /// Frames a second to stations: far below what any port carries, so that none is lost for want of
 /// room.
-const TEST_RATE: f64 = 20_000.0;
+pub(super) const TEST_RATE: f64 = 20_000.0;
 /// Where frames are lost at that, slower; no slower than this.
 const SLOWEST_TEST_RATE: f64 = 300.0;
 const SLOWER: f64 = 4.0;
@@ -33,7 +33,7 @@ const MOST_LOST: f64 = 0.01;
 const SHORTEST: Nanos = Nanos::from_millis(100);
 
 /// So many silent stations show whether floods can be seen.
-const SILENT: u32 = 64;
+pub(super) const SILENT: u32 = 64;
 
 /// Half of IEEE 802.1Q's recommended ageing time (table 8-6): stations that speak for longer may be
 /// forgotten before their frames come.
