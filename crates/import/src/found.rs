@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use page::Condition;
-use page::{Caveat, Conditions, Figure, Key, Metric, Unit, Verdict};
+use page::{CaseId, Caveat, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 use crate::series::Series;
 
@@ -142,6 +142,7 @@ impl Found {
             self.tools.push(row.tool);
         }
         self.figures.push(Figure {
+            case: CaseId::default(),
             metric,
             quantile,
             unit,

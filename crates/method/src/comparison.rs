@@ -25,7 +25,7 @@ use measure::Interval;
 use measure::comparison::{self, Blocks, Comparison, Decision, Scale};
 use serde::Serialize;
 
-use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
+use page::{CaseId, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
 pub use attribution::Attribution;
@@ -166,6 +166,7 @@ impl Row {
         }
         let blocks = compared.blocks.0.min(compared.blocks.1);
         let mut figure = Figure {
+            case: CaseId::default(),
             metric,
             quantile: None,
             unit,

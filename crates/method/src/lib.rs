@@ -20,5 +20,5 @@ pub use study::{
     Arrangement, Background, Between, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, Estimate,
     FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load,
     Nodes, Profile, Recabling, SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudySpec,
-    SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec, trial_overhead,
+    SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec, numbered, trial_overhead,
 };

@@ -31,12 +31,14 @@ mod varied;
 mod ways;
 pub mod xray;
 
+use std::num::NonZeroU16;
+
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use page::{Figure, Key};
 use trial::{Observed, Testbed, TestbedError, Topology};
-use trial::{Offloads, Phases, Subject};
+use trial::{Offloads, Phases, Subject, Trial, TrialRecord};
 
 use rows::Row;
 use session::{Ask, Session, Tried};
@@ -170,6 +172,20 @@ impl StudySpec {
         Ok(figures)
     }
 
+    /// The same as one of its run's studies: its trials and its figures say so.
+    pub fn run_as(
+        &self,
+        number: NonZeroU16,
+        testbed: &mut dyn Testbed,
+        seed: u64,
+    ) -> Result<Vec<Figure>, TestbedError> {
+        let mut figures = self.run(&mut Numbered { testbed, number }, seed)?;
+        for figure in &mut figures {
+            figure.case.study = number;
+        }
+        Ok(figures)
+    }
+
     /// Whether it has a frame size to vary.
     pub fn has_size(&self) -> bool {
         self.clone().varied().set_size(FrameSize::MIN)
@@ -182,6 +198,27 @@ impl StudySpec {
         let blocks = own.keep_repeated().then(|| own.blocks())??;
         let count = std::mem::replace(blocks, 1);
         Some((alone, count))
+    }
+}
+
+/// A run's studies in the plan's order, each with its number.
+pub fn numbered(studies: &[StudySpec]) -> impl Iterator<Item = (NonZeroU16, &StudySpec)> {
+    (1..=u16::MAX).filter_map(NonZeroU16::new).zip(studies)
+}
+
+/// A testbed that one of a run's studies asks.
+struct Numbered<'a> {
+    testbed: &'a mut dyn Testbed,
+    number: NonZeroU16,
+}
+
+impl Testbed for Numbered<'_> {
+    fn topology(&self) -> &Topology {
+        self.testbed.topology()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        self.testbed.run(&Trial { study: Some(self.number), ..trial.clone() })
     }
 }
 

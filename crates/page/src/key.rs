@@ -160,7 +160,8 @@ keys! {
     RateBits "rate_bits_per_second" "The rate that the rule is applied to.";
     Suite "suite" "Of a switching test: `rfc2889` or `rfc8239`.";
     Clause "clause" "The clause that defines the test.";
-    Senders "senders" "How many ports send, or senders a port has.";
+    Senders "senders" "How many ports send.";
+    SendersAPort "senders_a_port" "How many threads send from each port, where they are more than one.";
     Receivers "receivers" "How many ports receive.";
     PatternRate "pattern_frames_per_s" "The rate of that pattern that the links carry.";
     RateName "rate" "Of a pattern: `frmol` (at the maximum offered load) or `mfr` (the highest forwarding rate).";

@@ -21,7 +21,7 @@ pub use caveat::Caveat;
 pub use key::{Key, Numbered};
 pub use metric::Metric;
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
-pub use row::{CABLE, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE};
+pub use row::{CABLE, CaseId, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE};
 pub use section::{Block, Image, Page, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
 pub use unit::Unit;

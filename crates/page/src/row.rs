@@ -5,15 +5,33 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU16;
 
 use measure::Interval;
 use serde::{Deserialize, Serialize};
 
 use crate::{Caveat, Key, Metric, Unit, Verdict};
 
+/// Where in its run a figure belongs: rows of two studies never stand for each other, whatever
+/// their conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CaseId {
+    /// Which of the run's studies found it, from 1 in the plan's order.
+    pub study: NonZeroU16,
+}
+
+impl Default for CaseId {
+    fn default() -> Self {
+        Self { study: NonZeroU16::MIN }
+    }
+}
+
 /// One measured value and everything that must stand beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
+    /// Where in its run it belongs.
+    #[serde(default)]
+    pub case: CaseId,
     /// What was measured.
     pub metric: Metric,
     /// For a point of a distribution: 0…1, with 0 the minimum and 1 the maximum.

@@ -349,11 +349,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::Metric;
+    use crate::{CaseId, Metric};
 
     #[test]
     fn a_doubt_names_its_quantiles_where_not_all_share_it() {
         let figure = |quantile, caveats: &[Caveat], verdict| Figure {
+            case: CaseId::default(),
             metric: Metric::Rtt,
             quantile: Some(quantile),
             unit: Unit::Nanoseconds,

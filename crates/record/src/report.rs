@@ -29,6 +29,7 @@ mod reading;
 mod stated;
 mod storage;
 mod streams;
+mod studies;
 mod subject;
 pub mod sweep;
 mod switching;
@@ -121,13 +122,13 @@ fn among_others(meta: &RunMeta) -> String {
 /// footnotes. Empty where there is no figure.
 pub fn text(run: &ReportInput<'_>, screen: Screen) -> String {
     let mut answers = claims(run).map(|held| acceptance::answers(&held)).unwrap_or_default();
-    answers.extend(answers::answers(run.figures));
+    answers.extend(studies::answered(run));
     let sections = if let Some(told) = campaign::told("", run) {
         answers.extend(told.answers);
         told.sections
     } else {
         // Trials make pictures, and text has none.
-        of_studies("", &ReportInput { trials: &TrialTotals::default(), ..*run })
+        studies::sections("", &ReportInput { trials: &TrialTotals::default(), ..*run })
     };
     // Of a lab's own devices the page has it.
     let books = books::told("", &run.trials.books).filter(|(said, _)| !said.is_empty());
@@ -157,7 +158,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         answers.extend(acceptance::answers(&held));
         sections.push(acceptance::section(&anchor, &held));
     }
-    answers.extend(answers::answers(run.figures));
+    answers.extend(studies::answered(run));
     answers.extend(imported::answer(run.figures));
     if run.figures.is_empty() {
         answers.push(Answer::new(NO_FIGURE));
@@ -166,7 +167,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         answers.extend(told.answers);
         sections.extend(told.sections);
     } else {
-        sections.extend(of_studies(&anchor, run));
+        sections.extend(studies::sections(&anchor, run));
         sections.extend(conformance::sections(&anchor, run));
     }
     if let Some((said, section)) = books::told(&anchor, &run.trials.books) {
@@ -202,33 +203,4 @@ const NO_FIGURE: &str =
 fn left_out(account: &TrialAccount) -> Option<String> {
     let many = account.failed > 0 || account.valid < account.invalid;
     account.in_words().filter(|_| many)
-}
-
-/// Those that share no metric with others: the switching study's are of many ports at once, the
-/// storage study's of a job, the tcp study's round trips are its own connections', the failover
-/// study's are of what was done.
-fn alone(figures: &[Figure]) -> Vec<Figure> {
-    let shares = |f: &Figure| {
-        ["switching", "storage", "tcp", "failover"].into_iter().any(|study| f.is_of(study))
-    };
-    figures.iter().filter(|f| !shares(f)).cloned().collect()
-}
-
-/// What each study's figures and records show.
-fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let figures = alone(&reading::of_studies(run.figures));
-    let (trials, others) = (run.trials, ReportInput { figures: &figures, ..*run });
-    sections.extend(latency::section(anchor, &figures, &trials.latency));
-    sections.extend(forwarding::section(anchor, &others));
-    sections.extend(buffer::section(anchor, &figures, trials.buffer.trials()));
-    sections.extend(buffer::depth::section(anchor, &figures));
-    sections.extend(fabric::section(anchor, &figures));
-    sections.extend(tcp::section(anchor, run.figures, trials.tcp.trials()));
-    sections.extend(failover::section(anchor, run.figures, trials.failover.trials()));
-    sections.extend(switching::section(anchor, run.figures));
-    sections.extend(storage::section(anchor, run.figures));
-    sections.extend(streams::section(anchor, &figures, &trials.streams));
-    sections.extend(imported::section(anchor, run.figures));
-    sections
 }

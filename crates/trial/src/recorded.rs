@@ -81,8 +81,9 @@ fn hash(trial: &Trial) -> u64 {
         }
     }
     let mut hashed = Hashed(DefaultHasher::new());
+    let asked = Trial { study: None, ..trial.clone() };
     // A hasher takes anything.
-    let _ = write!(hashed, "{trial:?}");
+    let _ = write!(hashed, "{asked:?}");
     hashed.0.finish()
 }
 
@@ -172,21 +173,21 @@ impl<'a> Recorded<'a> {
             Order::AsTheyRan(next) if *next >= self.records.count() => Ok(None),
             Order::AsTheyRan(next) => {
                 let recorded = self.records.trial(*next)?;
-                if *recorded != *trial {
+                if !trial.is_answered_by(&recorded) {
                     let (recorded, asked) = (recorded.label.clone(), trial.label.clone());
                     let ordinal = *next as u64;
                     return Err(PlanChanged { ordinal, recorded, asked }.into());
                 }
                 let record = self.records.record(*next)?.into_owned();
                 if let Some(hear) = &mut self.hear {
-                    hear(&recorded, &record);
+                    hear(trial, &record);
                 }
                 *next += 1;
                 Ok(Some(record))
             }
             Order::WithinBlock(index, block) => {
                 for at in index.candidates(*block, trial) {
-                    if in_first_block(&*self.records.trial(at)?) == *trial {
+                    if trial.is_answered_by(&in_first_block(&*self.records.trial(at)?)) {
                         return Ok(Some(self.records.record(at)?.into_owned()));
                     }
                 }

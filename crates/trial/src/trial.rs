@@ -4,6 +4,7 @@
 mod by_hand;
 
 use std::fmt;
+use std::num::NonZeroU16;
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,10 @@ pub struct Trial {
     /// What a person has to have seen to.
     #[serde(flatten)]
     pub by_hand: ByHand,
+    /// Which of its run's studies asks for it, from 1 in the plan's order. Journals of 0.2 and
+    /// before don't have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<NonZeroU16>,
 }
 
 impl Trial {
@@ -60,7 +65,44 @@ impl Trial {
             gate,
             events: Vec::new(),
             by_hand: ByHand::default(),
+            study: None,
         }
+    }
+
+    /// Whether both ask for the same, whichever studies do.
+    fn asks_the_same(&self, other: &Self) -> bool {
+        let Self {
+            label,
+            path,
+            subject,
+            block,
+            attempt,
+            flows,
+            phases,
+            offloads,
+            gate,
+            events,
+            by_hand,
+            study: _,
+        } = self;
+        *label == other.label
+            && *path == other.path
+            && *subject == other.subject
+            && *block == other.block
+            && *attempt == other.attempt
+            && *flows == other.flows
+            && *phases == other.phases
+            && *offloads == other.offloads
+            && *gate == other.gate
+            && *events == other.events
+            && *by_hand == other.by_hand
+    }
+
+    /// Whether the recorded trial answers this one: what it asks is the same, and so is the study
+    /// where both tell it.
+    pub fn is_answered_by(&self, recorded: &Self) -> bool {
+        let known = self.study.zip(recorded.study);
+        known.is_none_or(|(own, other)| own == other) && self.asks_the_same(recorded)
     }
 }
 

@@ -17,6 +17,7 @@ fn claim(about: About, keeps: Keeps) -> SheetClaim {
 /// A throughput from `low` to `high`, by a search, beside a line rate of 1000.
 fn throughput(low: f64, high: Option<f64>, verdict: Verdict) -> Figure {
     Figure {
+        case: page::CaseId::default(),
         metric: Metric::Throughput,
         quantile: None,
         unit: Unit::FramesPerSecond,

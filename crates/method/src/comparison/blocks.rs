@@ -4,8 +4,10 @@
 //! Never runs a trial, never holds more than one record, and never splits what one block can't
 //! answer: a search has no blocks.
 
-use crate::study::StudySpec;
-use page::{Figure, Key};
+use std::num::NonZeroU16;
+
+use crate::study::{StudySpec, numbered};
+use page::{CaseId, Figure, Key};
 use trial::{BlockIndex, Recorded, Records, TestbedError, Topology};
 
 use super::Comparable;
@@ -20,18 +22,18 @@ pub fn per_block(
 ) -> Result<Comparable, TestbedError> {
     let mut comparable = Comparable::of_figures(figures);
     let mut index = None;
-    for study in studies {
+    for (number, study) in numbered(studies) {
         if let StudySpec::Campaign(spec) = study {
             let first = comparable.count();
             let mut again = Recorded::in_order(topology, records);
             spec.per_block(&mut again, seed, &mut |block, figures| {
-                comparable.add(first + block, figures);
+                comparable.add(first + block, &of_study(number, figures));
             })?;
             continue;
         }
         if let StudySpec::Imported(spec) = study {
             let mut blocks = vec![Vec::new(); comparable.count()];
-            spread(&mut blocks, &spec.figures);
+            spread(&mut blocks, &of_study(number, &spec.figures));
             for (block, figures) in blocks.iter().enumerate() {
                 comparable.add(block, figures);
             }
@@ -49,10 +51,15 @@ pub fn per_block(
         };
         for block in 0..count {
             let mut recorded = Recorded::within_block(topology, records, index, block);
-            comparable.add(block as usize, &alone.run(&mut recorded, seed)?);
+            comparable.add(block as usize, &alone.run_as(number, &mut recorded, seed)?);
         }
     }
     Ok(comparable)
+}
+
+fn of_study(number: NonZeroU16, figures: &[Figure]) -> Vec<Figure> {
+    let case = CaseId { study: number };
+    figures.iter().map(|figure| Figure { case, ..figure.clone() }).collect()
 }
 
 /// What other tools measured: each output that tells the same thing again is another block of it.

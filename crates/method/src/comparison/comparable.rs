@@ -225,8 +225,9 @@ fn matched(conditions: &Conditions) -> impl Iterator<Item = (&Key, &Condition)> 
 }
 
 fn is_of_kind(kind: &Figure, figure: &Figure) -> bool {
-    let told = |figure: &Figure| -> (_, Option<u64>, Unit, Verdict) {
-        (figure.metric, figure.quantile.map(f64::to_bits), figure.unit, figure.verdict)
+    let told = |figure: &Figure| -> (_, _, Option<u64>, Unit, Verdict) {
+        let Figure { case, metric, quantile, unit, verdict, .. } = figure;
+        (*case, *metric, quantile.map(f64::to_bits), *unit, *verdict)
     };
     told(kind) == told(figure) && kind.conditions.iter().eq(matched(&figure.conditions))
 }
@@ -234,6 +235,7 @@ fn is_of_kind(kind: &Figure, figure: &Figure) -> bool {
 fn without_numbers(figure: &Figure) -> Figure {
     let conditions = matched(&figure.conditions);
     Figure {
+        case: figure.case,
         metric: figure.metric,
         quantile: figure.quantile,
         unit: figure.unit,

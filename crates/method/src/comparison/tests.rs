@@ -15,6 +15,7 @@ fn rtt(device: &str, path: &str, value: f64) -> Figure {
     conditions.insert(Key::From, format!("h1/{device}").into());
     conditions.insert(Key::BypassRepeatability, Condition::Number(value));
     Figure {
+        case: page::CaseId::default(),
         metric: Metric::Rtt,
         quantile: Some(0.5),
         unit: Unit::Nanoseconds,

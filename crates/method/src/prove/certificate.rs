@@ -275,6 +275,7 @@ mod tests {
 
     fn figure(value: f64) -> Figure {
         Figure {
+            case: page::CaseId::default(),
             metric: Metric::Throughput,
             quantile: None,
             unit: Unit::FramesPerSecond,

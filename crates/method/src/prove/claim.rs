@@ -144,6 +144,7 @@ mod tests {
 
     fn figure(value: Option<f64>, verdict: Verdict) -> Figure {
         Figure {
+            case: page::CaseId::default(),
             metric: Metric::Throughput,
             quantile: None,
             unit: Unit::FramesPerSecond,

@@ -226,6 +226,7 @@ mod tests {
 
     fn claim(says: Says) -> Claim {
         let figure = Figure {
+            case: page::CaseId::default(),
             metric: Metric::Throughput,
             quantile: None,
             unit: Unit::FramesPerSecond,

@@ -166,6 +166,7 @@ mod tests {
         conditions.insert(Key::FrameSize, 64.into());
         conditions.insert(Key::FinalDuration, Nanos::from_secs(2).0.into());
         Figure {
+            case: page::CaseId::default(),
             metric: Metric::Throughput,
             quantile: None,
             unit: Unit::FramesPerSecond,

@@ -234,6 +234,7 @@ mod tests {
         let conditions =
             BTreeMap::from([(Key::Device, device.into()), (Key::FrameSize, size.into())]);
         Figure {
+            case: page::CaseId::default(),
             metric: Metric::Received,
             quantile: None,
             unit: Unit::FramesPerSecond,

@@ -51,6 +51,7 @@ mod tests {
     fn a_rate_is_a_share_of_all_its_lines() {
         let check = |conditions: &[(Key, &str)], numbers: &[(Key, f64)], expect: Option<f64>| {
             let mut figure = Figure {
+                case: page::CaseId::default(),
                 metric: Metric::Throughput,
                 quantile: None,
                 unit: Unit::FramesPerSecond,

@@ -411,6 +411,7 @@ impl<'a> Session<'a> {
                 settings: Vec::new(),
                 joined: self.ways.joined(way),
             },
+            study: None,
         };
         if let Some(filled) = self.filled(&trial) {
             let emptying = self.emptying.get(&(way, filled)).copied().unwrap_or(Nanos::ZERO);

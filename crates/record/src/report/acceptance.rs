@@ -161,7 +161,9 @@ pub fn measured(one: &Decided) -> String {
     let Some(figure) = &one.measured else { return "–".to_owned() };
     let ports = figure.integer(Key::Nodes).or_else(|| figure.integer(Key::Senders));
     let ports = ports.map_or_else(String::new, |ports| format!(", {ports} ports"));
-    value(figure) + &ports
+    let senders = figure.integer(Key::SendersAPort);
+    let senders = senders.map_or_else(String::new, |count| format!(", {count} senders a port"));
+    value(figure) + &ports + &senders
 }
 
 /// Its value with the interval, or with the word of a bound.

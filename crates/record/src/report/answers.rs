@@ -16,29 +16,33 @@ use crate::words;
 
 pub(super) use forwarding::bound;
 
-/// All answers for a run's figures, in the order of a reader's questions: is it non-blocking, does
-/// it do line rate, has it enough buffer, what does it add; then RFC 2544's others and storage.
-pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
+/// All answers for a study's figures, each with its topic's place in the order of a reader's
+/// questions: is it non-blocking, does it do line rate, has it enough buffer, what does it add;
+/// then RFC 2544's others and storage.
+pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
     // Another tool's figures are no study's: nothing says which of them answer what.
     let figures = &reading::of_studies(figures)[..];
     let switching = super::switching::answers(figures);
     let storage = super::storage::answers(figures);
     let tcp = super::tcp::answers(figures);
     let failover = super::failover::answers(figures);
-    let figures = &super::alone(figures)[..];
-    let mut all = fabric::nonblocking(figures);
-    all.extend(fabric::groups(figures));
-    all.extend(forwarding::throughput(figures));
-    all.extend(forwarding::flood(figures));
-    all.extend(tcp);
-    all.extend(failover);
-    all.extend(switching);
-    all.extend(super::buffer::answers(figures));
-    all.extend(super::buffer::depth::answers(figures));
-    all.extend(latency(figures));
-    all.extend(forwarding::others(figures));
-    all.extend(storage);
-    all
+    let figures = &reading::without_own_pages(figures)[..];
+    let topics = [
+        fabric::nonblocking(figures),
+        fabric::groups(figures),
+        forwarding::throughput(figures),
+        forwarding::flood(figures),
+        tcp,
+        failover,
+        switching,
+        super::buffer::answers(figures),
+        super::buffer::depth::answers(figures),
+        latency(figures),
+        forwarding::others(figures),
+        storage,
+    ];
+    let placed = |(place, topic): (usize, Vec<Answer>)| topic.into_iter().map(move |a| (place, a));
+    topics.into_iter().enumerate().flat_map(placed).collect()
 }
 
 /// One for each device, way, protocol and load, at the smallest frame.

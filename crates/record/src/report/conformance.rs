@@ -2,10 +2,12 @@
 //! The lists themselves are the method's; never weighs a clause.
 
 use method::conformance::{Clause, conformance};
+use method::numbered;
 use method::study::{ForwardingTest, StudySpec};
 use page::{Block, Cell, Section, Style, Table};
 
 use super::ReportInput;
+use super::studies::of_number;
 
 /// The sections; none where no test of an RFC was made.
 pub(super) fn sections(prefix: &str, run: &ReportInput<'_>) -> Vec<Section> {
@@ -13,13 +15,14 @@ pub(super) fn sections(prefix: &str, run: &ReportInput<'_>) -> Vec<Section> {
 }
 
 fn switching(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
-    let specs = run.meta.studies.iter().filter_map(|study| match study {
-        StudySpec::Switching(spec) => Some(spec),
+    let specs = numbered(&run.meta.studies).filter_map(|(number, study)| match study {
+        StudySpec::Switching(spec) => Some((number, spec)),
         _ => None,
     });
     let mut blocks = Vec::new();
-    for spec in specs {
-        let clauses = method::conformance::switching(spec, &run.meta.topology, run.figures);
+    for (number, spec) in specs {
+        let figures = of_number(run.figures, number);
+        let clauses = method::conformance::switching(spec, &run.meta.topology, &figures);
         blocks.push(Block::Paragraph(counted(&clauses, "RFC 2889 or RFC 8239")));
         blocks.push(Block::Table(table(clauses)));
     }
@@ -32,17 +35,18 @@ fn switching(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
 
 fn forwarding(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
-    let specs = run.meta.studies.iter().filter_map(|study| match study {
-        StudySpec::Forwarding(spec) => Some(spec),
+    let specs = numbered(&run.meta.studies).filter_map(|(number, study)| match study {
+        StudySpec::Forwarding(spec) => Some((number, spec)),
         _ => None,
     });
     let made: Vec<_> =
-        specs.filter(|s| ForwardingTest::RFC2544.iter().any(|test| s.wants(*test))).collect();
-    for (at, spec) in made.iter().enumerate() {
+        specs.filter(|(_, s)| ForwardingTest::RFC2544.iter().any(|test| s.wants(*test))).collect();
+    for (number, spec) in &made {
         if made.len() > 1 {
-            blocks.push(Block::Subheading(format!("Forwarding study {}", at + 1)));
+            blocks.push(Block::Subheading(format!("Forwarding, study {number}")));
         }
-        let clauses = conformance(spec, &run.meta.topology, run.figures);
+        let figures = of_number(run.figures, *number);
+        let clauses = conformance(spec, &run.meta.topology, &figures);
         blocks.push(Block::Paragraph(counted(&clauses, "RFC 2544")));
         blocks.push(Block::Table(table(clauses)));
     }

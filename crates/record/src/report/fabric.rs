@@ -174,6 +174,7 @@ mod tests {
             (Key::Statistic, statistic.into()),
         ];
         Figure {
+            case: page::CaseId::default(),
             metric: Metric::PairGoodput,
             quantile: None,
             unit: Unit::BitsPerSecond,

@@ -18,26 +18,31 @@ use measure::Rate;
 use method::study::StudySpec;
 use page::{Block, Figure, Section};
 
-use super::ReportInput;
 use super::reading;
 use super::subject::Who;
 
 /// The section; `None` where nothing of the kind was measured: other studies' floods and losses are
 /// theirs to show.
-pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
-    let studies = &run.meta.studies;
-    let ours = |study| matches!(study, &StudySpec::Forwarding(_) | &StudySpec::Latency(_));
-    if !studies.is_empty() && !studies.iter().any(ours) {
+pub(super) fn section(
+    prefix: &str,
+    spec: Option<&StudySpec>,
+    link: Option<Rate>,
+    figures: &[Figure],
+    curves: &loss::Curves,
+    pacing: &pacing::Pacing,
+) -> Option<Section> {
+    let ours = |spec| matches!(spec, &StudySpec::Forwarding(_) | &StudySpec::Latency(_));
+    if !spec.is_none_or(ours) {
         return None;
     }
     let parts: [(&str, Vec<Block>); 7] = [
-        ("Throughput", throughput::blocks(run, link_rate(run))),
-        ("Figures that are only bounds", bounds::blocks(run.figures)),
-        ("Latency at the throughput", delay::blocks(run.figures)),
-        ("Frame loss by load", loss::blocks(run.figures, &run.trials.loss)),
-        ("Bursts", bursts::blocks(run.figures)),
-        ("Recovery and reset", outages::blocks(run.figures)),
-        ("How the load was made", pacing::blocks(run.figures, &run.trials.pacing)),
+        ("Throughput", throughput::blocks(figures, link)),
+        ("Figures that are only bounds", bounds::blocks(figures)),
+        ("Latency at the throughput", delay::blocks(figures)),
+        ("Frame loss by load", loss::blocks(figures, curves)),
+        ("Bursts", bursts::blocks(figures)),
+        ("Recovery and reset", outages::blocks(figures)),
+        ("How the load was made", pacing::blocks(figures, pacing)),
     ];
     let blocks: Vec<Block> = parts
         .into_iter()
@@ -50,14 +55,6 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
         id: format!("{prefix}-forwarding"),
         heading: "Forwarding".to_owned(),
         blocks,
-    })
-}
-
-/// What the links of the ports that took part carry, where it is known.
-fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
-    run.meta.studies.iter().find_map(|s| match s {
-        StudySpec::Forwarding(spec) => spec.link(&run.meta.topology),
-        _ => None,
     })
 }
 

@@ -78,6 +78,16 @@ pub(super) fn of_studies(figures: &[Figure]) -> Vec<Figure> {
     figures.iter().filter(own).cloned().collect()
 }
 
+/// Those of studies that share metrics: the switching study's are of many ports at once, the
+/// storage study's of a job, the tcp study's round trips are its own connections', the failover
+/// study's are of what was done.
+pub(super) fn without_own_pages(figures: &[Figure]) -> Vec<Figure> {
+    let shares = |f: &Figure| {
+        ["switching", "storage", "tcp", "failover"].into_iter().any(|study| f.is_of(study))
+    };
+    figures.iter().filter(|f| !shares(f)).cloned().collect()
+}
+
 /// Those that have these conditions in common, together; in order of appearance.
 pub(super) fn alike<'a>(
     figures: impl Iterator<Item = &'a Figure>,

@@ -1,8 +1,11 @@
-//! What a run's trials come to on its page, gathered one trial at a time: sums, merged
-//! distributions, and the few single trials that are shown.
+//! What a run's trials come to on its page, gathered one trial at a time: sums over all of them,
+//! and for each study merged distributions and the few single trials that are shown.
 //!
 //! Owns which trial goes to which section. What it holds grows with what differs among trials,
 //! never with their number: 100,000 alike take no more than a hundred.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 
 use method::StudySpec;
 use trial::{Trial, TrialRecord};
@@ -28,6 +31,15 @@ pub struct TrialTotals {
     pub(super) ran: conditions::Ran,
     pub(super) devices: devices::Devices,
     pub(super) books: books::Books,
+    by_study: BTreeMap<NonZeroU16, StudyTotals>,
+    /// Of trials that don't tell their study, as those of 0.2's journals, and of studies without a
+    /// trial.
+    of_any: StudyTotals,
+}
+
+/// What one study's trials come to.
+#[derive(Debug)]
+pub(super) struct StudyTotals {
     pub(super) latency: latency::Merged,
     pub(super) loss: loss::Curves,
     pub(super) pacing: pacing::Pacing,
@@ -35,6 +47,20 @@ pub struct TrialTotals {
     pub(super) buffer: FirstOfEach<(String, Who)>,
     pub(super) tcp: FirstOfEach<(String, Who)>,
     pub(super) failover: FirstOfEach<(String, Who)>,
+}
+
+impl Default for StudyTotals {
+    fn default() -> Self {
+        Self {
+            latency: latency::Merged::default(),
+            loss: loss::Curves::default(),
+            pacing: pacing::Pacing::default(),
+            streams: streams::Firsts::default(),
+            buffer: FirstOfEach::new(over_time::MOST_TRIALS),
+            tcp: FirstOfEach::new(tcp::MOST_TRIALS),
+            failover: FirstOfEach::new(flows::MOST_TRIALS),
+        }
+    }
 }
 
 impl Default for TrialTotals {
@@ -54,13 +80,8 @@ impl TrialTotals {
             ran: conditions::Ran::default(),
             devices: devices::Devices::default(),
             books: books::Books::default(),
-            latency: latency::Merged::default(),
-            loss: loss::Curves::default(),
-            pacing: pacing::Pacing::default(),
-            streams: streams::Firsts::default(),
-            buffer: FirstOfEach::new(over_time::MOST_TRIALS),
-            tcp: FirstOfEach::new(tcp::MOST_TRIALS),
-            failover: FirstOfEach::new(flows::MOST_TRIALS),
+            by_study: BTreeMap::new(),
+            of_any: StudyTotals::default(),
         }
     }
 
@@ -84,25 +105,35 @@ impl TrialTotals {
         self.devices.take(trial, record);
         self.books.take(trial, record);
         let is_valid = record.outcome.is_valid();
+        let is_of_another = self.is_of_another_study(trial);
+        let study = match trial.study {
+            Some(number) => self.by_study.entry(number).or_default(),
+            None => &mut self.of_any,
+        };
         if is_valid && tcp::is_own(trial) {
-            self.tcp.take(|| tcp::case(trial), trial, record);
+            study.tcp.take(|| tcp::case(trial), trial, record);
         }
         if is_valid && failover::is_own(trial) {
-            self.failover.take(|| case(trial), trial, record);
+            study.failover.take(|| case(trial), trial, record);
         }
-        if self.is_of_another_study(trial) {
+        if is_of_another {
             return;
         }
-        self.pacing.take(trial, record);
+        study.pacing.take(trial, record);
         if !is_valid {
             return;
         }
-        self.latency.take(trial, record);
-        self.loss.take(trial, record);
-        self.streams.take(trial, record);
+        study.latency.take(trial, record);
+        study.loss.take(trial, record);
+        study.streams.take(trial, record);
         if over_time::measured(trial, record).is_some() {
-            self.buffer.take(|| case(trial), trial, record);
+            study.buffer.take(|| case(trial), trial, record);
         }
+    }
+
+    /// What a study's trials come to.
+    pub(super) fn of_study(&self, number: NonZeroU16) -> &StudyTotals {
+        self.by_study.get(&number).unwrap_or(&self.of_any)
     }
 
     /// Whether it belongs to a study that shows its trials itself.

@@ -161,6 +161,7 @@ mod tests {
 
     fn figure(metric: Metric, value: Option<f64>, text: &str) -> Figure {
         let mut figure = Figure {
+            case: page::CaseId::default(),
             metric,
             quantile: Some(0.5),
             unit: Unit::Nanoseconds,

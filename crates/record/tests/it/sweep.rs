@@ -9,6 +9,7 @@ use record::{RunMeta, RunStatus, SweepPoint, SweptValue};
 
 fn figure(metric: Metric, quantile: Option<f64>, path: &str, size: u64, value: f64) -> Figure {
     let mut figure = Figure {
+        case: page::CaseId::default(),
         metric,
         quantile,
         unit: if metric == Metric::Rtt { Unit::Nanoseconds } else { Unit::FramesPerSecond },

@@ -391,6 +391,7 @@ pub fn figure(metric: Metric, unit: Unit, value: Option<f64>, path: Path) -> Fig
         conditions.insert(Key::Device, "bridge".into());
     }
     Figure {
+        case: page::CaseId::default(),
         metric,
         quantile: None,
         unit,

@@ -35,6 +35,7 @@ fn render(figures: &[Figure], columns: usize) -> String {
 
 fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64, path: &str) -> Figure {
     Figure {
+        case: page::CaseId::default(),
         metric,
         quantile,
         unit,

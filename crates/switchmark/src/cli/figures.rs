@@ -3,8 +3,8 @@
 //! Owns which of the two it is, and what becomes of the figures of a run that broke off. Never
 //! measures: the run's studies are asked over its records.
 
-use method::StudySpec;
 use method::comparison::{Comparable, per_block};
+use method::{StudySpec, numbered};
 use page::{Caveat, Figure};
 use record::exposition::RoundTrips;
 use record::store::KeptFigures;
@@ -92,8 +92,8 @@ pub fn compute(
     let records = store.stored_records(&meta.id)?;
     let mut recorded = Recorded::in_order(&meta.topology, &records).hearing(&mut count);
     let mut figures = Vec::new();
-    for study in &meta.studies {
-        figures.extend(study.run(&mut recorded, meta.seed)?);
+    for (number, study) in numbered(&meta.studies) {
+        figures.extend(study.run_as(number, &mut recorded, meta.seed)?);
     }
     recorded.hear_rest().map_err(|cause| TestbedError::NotReplayed {
         label: "behind the last that was asked for".to_owned(),

@@ -13,6 +13,7 @@ use method::comparison::Comparable;
 use method::conformance::conformance;
 use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
+    numbered,
 };
 use page::{Caveat, Figure, Key};
 use record::{Preface, ReportError, ReportInput, RunMeta, TrialTotals};
@@ -157,8 +158,9 @@ pub fn text(run: &Finished) -> String {
     }
     out.push('\n');
     out.push_str(&record::report::text(&run.input(), screen()));
-    for study in &meta.studies {
-        out.push_str(&deviations(study, run));
+    for (number, study) in numbered(&meta.studies) {
+        let own = run.figures.iter().filter(|figure| figure.case.study == number);
+        out.push_str(&deviations(study, &meta.topology, &own.cloned().collect::<Vec<_>>()));
     }
     let account = run.trials.account();
     if let Some(said) = account.in_words() {
@@ -172,19 +174,19 @@ pub fn text(run: &Finished) -> String {
 }
 
 /// Where the whole of an RFC was asked for: what was not done as it asks.
-fn deviations(study: &StudySpec, run: &Finished) -> String {
+fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> String {
     let clauses = match study {
         StudySpec::Forwarding(spec)
             if ForwardingTest::RFC2544.iter().all(|test| spec.tests.contains(test)) =>
         {
-            conformance(spec, &run.meta.topology, &run.figures)
+            conformance(spec, topology, figures)
         }
         StudySpec::Switching(spec)
             if [&SwitchTest::RFC2889[..], &SwitchTest::RFC8239]
                 .iter()
                 .any(|suite| suite.iter().all(|test| spec.tests.contains(test))) =>
         {
-            method::conformance::switching(spec, &run.meta.topology, &run.figures)
+            method::conformance::switching(spec, topology, figures)
         }
         _ => return String::new(),
     };
@@ -301,6 +303,7 @@ mod tests {
 
     fn figure(value: Option<f64>, caveat: Caveat) -> Figure {
         Figure {
+            case: page::CaseId::default(),
             metric: Metric::Throughput,
             quantile: None,
             unit: Unit::FramesPerSecond,

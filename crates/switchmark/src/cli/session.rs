@@ -9,7 +9,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use measure::Nanos;
 use method::acceptance::SheetClaim;
-use method::{Estimate, StudySpec};
+use method::{Estimate, StudySpec, numbered};
 use page::Figure;
 use record::exposition::RoundTrips;
 use record::{Journal, RunMeta, RunStatus, Store, SweepPoint, TrialTotals};
@@ -359,12 +359,12 @@ fn studies(
     let estimate = estimate(&meta.studies, &meta.topology);
     let mut watched = Watched::new(testbed, estimate, data.quiet);
     let mut figures = Vec::new();
-    for study in &meta.studies {
+    for (number, study) in numbered(&meta.studies) {
         watched.print_seconds(match study {
             StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
             _ => None,
         });
-        figures.extend(study.run(&mut watched, meta.seed)?);
+        figures.extend(study.run_as(number, &mut watched, meta.seed)?);
     }
     Ok(figures)
 }

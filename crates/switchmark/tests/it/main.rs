@@ -30,5 +30,6 @@ mod sim;
 mod site;
 mod terminal;
 mod trend;
+mod two_of_a_kind;
 mod walks;
 mod watch;

@@ -17,6 +17,7 @@ fn rtt(size: u64, path: &str, value: f64) -> Figure {
     let mut conditions: Conditions = named.map(|(name, value)| (name, value.into())).into();
     conditions.insert(Key::FrameSize, Condition::Integer(size));
     Figure {
+        case: page::CaseId::default(),
         metric: Metric::Rtt,
         quantile: Some(0.5),
         unit: Unit::Nanoseconds,

@@ -133,6 +133,7 @@ mod tests {
 
     fn added(value: f64, low: f64) -> Figure {
         Figure {
+            case: page::CaseId::default(),
             metric: Metric::RttAdded,
             quantile: Some(0.5),
             unit: Unit::Nanoseconds,

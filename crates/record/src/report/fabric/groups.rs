@@ -105,6 +105,7 @@ mod tests {
     fn figure(metric: Metric, value: f64, conditions: &[(Key, Condition)]) -> Figure {
         let conditions = conditions.iter().map(|(key, value)| (key.clone(), value.clone()));
         Figure {
+            case: page::CaseId::default(),
             metric,
             quantile: None,
             unit: Unit::Count,

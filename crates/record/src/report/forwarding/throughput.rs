@@ -9,7 +9,7 @@ use page::{Axis, Block, Figure, Image, Key, Metric, Picture, Plot, Point, Scale,
 
 use super::super::frames::Frames;
 use super::super::subject::Who;
-use super::super::{ReportInput, among, reading};
+use super::super::{among, reading};
 use super::goal::{self, Kind};
 use super::{Lane, lane, lane_name, rates};
 use crate::words;
@@ -17,9 +17,8 @@ use crate::words;
 /// A longer table of the same rates in bits is folded.
 const MOST_OPEN: usize = 12;
 
-pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
-    let mut rates: Vec<&Figure> = run
-        .figures
+pub(super) fn blocks(figures: &[Figure], link: Option<Rate>) -> Vec<Block> {
+    let mut rates: Vec<&Figure> = figures
         .iter()
         .filter(|f| matches!(f.metric, Metric::Throughput | Metric::Received))
         .filter(|f| f.unit == Unit::FramesPerSecond)
@@ -34,10 +33,10 @@ pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
         blocks.push(Block::Pictures(pictures));
     }
     if !rates.is_empty() {
-        blocks.push(Block::Table(rates::table(&rates, run.figures)));
+        blocks.push(Block::Table(rates::table(&rates, figures)));
         blocks.extend(goal::meant(&rates));
         blocks.extend(rates::searches(&rates));
-        let table = rates::conventions(&rates, run.figures);
+        let table = rates::conventions(&rates, figures);
         let summary = "The same rates in bits a second".to_owned();
         blocks.push(if table.rows.len() > MOST_OPEN {
             Block::Folded { summary, table }
@@ -46,7 +45,7 @@ pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
         });
     }
     blocks.extend(rates::explained(&rates, link));
-    blocks.extend(rates::counts(run.figures).map(Block::Table));
+    blocks.extend(rates::counts(figures).map(Block::Table));
     blocks
 }
 

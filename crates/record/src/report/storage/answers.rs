@@ -224,6 +224,7 @@ mod tests {
 
     fn figure(metric: Metric, estimate: &str, value: f64, ends: [f64; 2]) -> Figure {
         let mut figure = Figure {
+            case: page::CaseId::default(),
             metric,
             quantile: None,
             unit: if metric == Metric::NetworkShare { Unit::Ratio } else { Unit::Nanoseconds },

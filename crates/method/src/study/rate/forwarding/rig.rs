@@ -241,7 +241,7 @@ impl<'s, 't> Rig<'s, 't> {
         conditions.extend(frames.conditions(self.link(cell.way)));
         conditions.insert(Key::Test, test.as_str().into());
         if self.spec.senders > 1 {
-            conditions.insert(Key::Senders, u64::from(self.spec.senders).into());
+            conditions.insert(Key::SendersAPort, u64::from(self.spec.senders).into());
         }
         if let Some(backend) = &notes.backend {
             conditions.insert(Key::Backend, backend.clone().into());
