@@ -35,7 +35,8 @@ pub(super) struct Bucket {
 
 impl Bucket {
     /// Of a path's trials: of those that are surely saturated where there are such of two lengths,
-    /// else of those at loads near each other.
+    /// else of those at loads near each other; or at any, where the highest was far beyond the
+    /// limit: it lost much then, and not only by chance.
     pub(super) fn of(trials: &[Delivery]) -> Option<Self> {
         let saturated: Vec<&Delivery> = trials.iter().filter(|one| one.saturated()).collect();
         let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
@@ -47,8 +48,12 @@ impl Bucket {
             let these: Vec<&Delivery> = saturated.iter().copied().filter(these).collect();
             Self::that_explains(&these, is_sure, near)
         };
+        let highest = saturated.iter().max_by(|a, b| a.offered.total_cmp(&b.offered))?;
+        let is_far_beyond = highest.held_back || highest.short_ratio() >= SURELY_SATURATED;
+        let far = is_far_beyond.then_some((false, f64::INFINITY));
         [(true, near), (true, f64::INFINITY), (false, near)]
             .into_iter()
+            .chain(far)
             .find_map(|(is_sure, most)| of(is_sure, most).filter(|bucket| bucket.holds(trials)))
     }
 
