@@ -6,7 +6,13 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use nix::sys::socket::{setsockopt, sockopt};
+
+use super::Pace;
 use crate::socket::set;
+
+/// Octets that the frames of a paced load may be charged to their sender while they wait.
+const ROOM: usize = 256 << 20;
 
 /// The MTU of the route that a connected socket takes, in octets of IP packet.
 pub(crate) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
@@ -40,6 +46,21 @@ pub(super) fn tell_of_local_drops(socket: impl AsFd, ipv6: bool) -> io::Result<(
 /// Sends past the queueing discipline, straight to the driver.
 pub(super) fn bypass_qdisc(socket: impl AsFd) -> io::Result<()> {
     set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)
+}
+
+/// Has frames of a paced load wait anywhere on their way without holding the next ones back.
+///
+/// Over a virtual cable a frame stays charged to its sender until the far end has it: a device in
+/// the same kernel that queues a few hundred would set the pace of a load that was to overload it.
+/// A flood has no pace to keep; there the charge keeps the kernel's own queues from overflowing.
+pub(super) fn let_queue(socket: &impl AsFd, pace: Pace) {
+    if pace == Pace::Greedy {
+        return;
+    }
+    if setsockopt(socket, sockopt::SndBufForce, &ROOM).is_err() {
+        // Within the limit then: a load that is held back is told by its record.
+        let _ = setsockopt(socket, sockopt::SndBuf, &ROOM);
+    }
 }
 
 /// How many messages this socket dropped since it was made (its buffer was full, or a checksum or

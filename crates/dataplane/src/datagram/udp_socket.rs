@@ -38,6 +38,7 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), Fl
         .and_then(|()| socket::tell_of_local_drops(&udp, ipv6))
         .and_then(|()| bound_waits(&udp, TICK))
         .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
+    socket::let_queue(&udp, spec.flow.pace);
     let mtu = socket::route_mtu(&udp, ipv6)
         .map_err(|e| FlowError::kernel("read the mtu of the route to", spec.remote, e))?;
     if self::mtu(layout(ipv6, spec.flow.vlan), spec.flow.frames.largest()) > mtu {
