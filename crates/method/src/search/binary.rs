@@ -46,7 +46,7 @@ pub struct BinarySearch {
     /// The lowest load that lost too much.
     hard: Option<High>,
     /// Loads above `low` that the tester could not offer.
-    soft: Vec<f64>,
+    soft: Vec<Soft>,
     /// What came through of the last load that lost too much.
     forwarded: Option<f64>,
     guesses: u32,
@@ -72,6 +72,13 @@ struct Passed {
     /// The share of its frames that it lost, within the goal.
     loss_ratio: f64,
     confirmed: bool,
+}
+
+/// What the tester could not offer, and what it carried without a loss instead.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Soft {
+    asked: f64,
+    carried: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,7 +122,8 @@ impl BinarySearch {
 
     /// The bracket's upper end, hard or soft.
     fn high(&self) -> Option<High> {
-        let soft = self.soft.iter().copied().min_by(f64::total_cmp).map(|asked| High {
+        let lowest = self.soft.iter().map(|soft| soft.asked).min_by(f64::total_cmp);
+        let soft = lowest.map(|asked| High {
             asked,
             failure: Failure { rate: FrameRate(asked), by: FailedBy::Tester },
         });
@@ -132,7 +140,7 @@ impl BinarySearch {
         let lower = most(low.map(|low| low.offered.0));
         // What passed at length disproves the soft ends below it here too.
         let mut above = self.clone();
-        above.soft.retain(|end| lower.is_none_or(|low| *end > low));
+        above.soft.retain(|end| lower.is_none_or(|low| end.asked > low));
         // A loss not far above says more of the device than where the tester was disturbed.
         let near = |hard: &High| lower.is_some_and(|low| low >= NEAR * hard.asked);
         let upper = self.hard.filter(near).or_else(|| above.high());
@@ -163,7 +171,10 @@ impl BinarySearch {
             return self.done(None);
         }
         let lower = (1.0 - self.goal.width).powi(self.short_finals as i32);
-        self.attempt(low.asked * lower, true)
+        // At its very limit the tester does not keep a load up for long.
+        let tester = self.high().filter(|high| high.failure.by == FailedBy::Tester);
+        let eased = tester.map_or(1.0, |high| 1.0 - self.eased(high.asked));
+        self.attempt(low.asked * lower * eased, true)
     }
 
     /// With nothing lossless known below `high`: step down, faster each time.
@@ -191,35 +202,59 @@ impl BinarySearch {
         [1.0 - below, 1.0 + width / 2.0].map(|share| forwarded * share).into_iter().find(inside)
     }
 
-    /// The next load between two ends.
+    /// The next load between two ends. Above what the tester carried in the place of a far higher
+    /// load there is little left: from there in steps that double.
     fn between(&self, low: f64, high: f64) -> f64 {
-        self.guess(low, high).unwrap_or_else(|| f64::midpoint(low, high))
+        let middle = f64::midpoint(low, high);
+        let carried = self.soft.iter().filter_map(|end| end.carried).max_by(f64::total_cmp);
+        let above = carried.filter(|_| self.eased(high) > 0.0).map(|carried| {
+            let step = (low - carried).max(0.0).max(0.4 * self.goal.tester_width * low);
+            low + 2.0 * step
+        });
+        let near = above.filter(|above| *above < middle);
+        self.guess(low, high).or(near).unwrap_or(middle)
+    }
+
+    /// How far apart the bracket's ends may be. Where the device lost something not far above, its
+    /// limit is what is looked for, through whatever disturbs the tester.
+    fn width(&self, high: f64) -> f64 {
+        let Goal { width, tester_width, .. } = self.goal;
+        let near = |hard: High| hard.asked * (1.0 - 2.0 * tester_width) <= high;
+        if self.hard.is_some_and(near) { width } else { tester_width }
+    }
+
+    /// By what share less than the tester's limit is enough, under an end that is its own.
+    fn eased(&self, high: f64) -> f64 {
+        (self.width(high) - self.goal.width).max(0.0) / 2.0
     }
 
     /// A load above a soft end under which the bracket has closed, where there is room for one: the
     /// tester may have been disturbed there rather than unable.
-    fn challenge(&self, high: High) -> Option<f64> {
+    fn challenge(&self, low: f64, high: High) -> Option<f64> {
         if self.rebuffs >= MOST_REBUFFS || self.challenges >= MOST_CHALLENGES {
             return None;
         }
         if high.failure.by != FailedBy::Tester || self.short_finals > 0 {
             return None;
         }
-        let hard = self.hard.map(|hard| hard.asked);
-        let below = |end: &f64| hard.is_none_or(|hard| *end < hard);
-        let mut ends: Vec<f64> = self.soft.iter().copied().filter(below).chain(hard).collect();
-        ends.sort_by(f64::total_cmp);
+        let hard = self.hard.map(|hard| Soft { asked: hard.asked, carried: None });
+        let below = |end: &Soft| hard.is_none_or(|hard| end.asked < hard.asked);
+        let mut ends: Vec<Soft> = self.soft.iter().copied().filter(below).chain(hard).collect();
+        ends.sort_by(|one, other| one.asked.total_cmp(&other.asked));
         // Several disturbances in a row leave soft ends side by side: the first gap counts.
-        let room = |two: &&[f64]| two[1] - two[0] > 2.0 * self.goal.width * two[1];
+        let (width, most) = (self.width(high.asked), low * (1.0 + self.goal.tester_width));
+        let room = |two: &&[Soft]| two[1].asked - two[0].asked > 2.0 * width * two[1].asked;
         let gap = ends.windows(2).find(room)?;
-        Some(f64::midpoint(gap[0], gap[1]))
+        // No disturbance where as much came of a far higher load.
+        let unable = width > self.goal.width && gap[1].carried.is_some_and(|rate| rate <= most);
+        (!unable).then(|| f64::midpoint(gap[0].asked, gap[1].asked))
     }
 
     /// A load passed: whatever the tester could not do below it was a disturbance.
     fn passed(&mut self, low: Passed) {
         if self.low.is_none_or(|known| low.asked >= known.asked) {
             self.low = Some(low);
-            self.soft.retain(|end| *end > low.asked);
+            self.soft.retain(|end| end.asked > low.asked);
         }
     }
 
@@ -247,7 +282,7 @@ impl BinarySearch {
                 return;
             }
         }
-        self.soft.push(asked);
+        self.soft.push(Soft { asked, carried: lossless.map(|rate| rate.0) });
         if let Some(rate) = lossless.filter(|_| !is_final) {
             let rate = FrameRate(rate.0.min(asked));
             let asked = rate.0;
@@ -279,9 +314,12 @@ impl Search for BinarySearch {
             return self.attempt(self.range.max.0, goal.initial_duration >= goal.final_duration);
         };
         let Some(low) = self.low else { return self.descend(high.asked) };
-        let closed = high.asked - low.asked <= self.goal.width * high.asked;
+        // A final trial was that much below the end that had closed the bracket.
+        let eased = if low.confirmed { self.eased(high.asked) } else { 0.0 };
+        let width = self.width(high.asked) + eased;
+        let closed = high.asked - low.asked <= width * high.asked;
         if closed || self.short_finals > 0 {
-            return match self.challenge(high) {
+            return match self.challenge(low.asked, high) {
                 Some(above) => self.attempt(above, self.long_failures > 0),
                 None => self.confirm(low),
             };
@@ -313,8 +351,9 @@ impl Search for BinarySearch {
                 self.bad_guesses = 0;
                 let loss_ratio = loss_ratio(sent, lost);
                 let low = Passed { asked, offered, loss_ratio, confirmed: long };
-                if self.short_finals > 0 {
-                    self.low = Some(low); // the final trial, repeated a little lower
+                let is_final = long && self.low.is_some_and(|known| known.asked > asked);
+                if self.short_finals > 0 || is_final {
+                    self.low = Some(low); // the final trial, a little lower
                 } else {
                     self.passed(low);
                 }

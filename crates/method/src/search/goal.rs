@@ -76,6 +76,9 @@ pub struct Goal {
     pub initial_duration: Nanos,
     /// How far apart the bounds may be, relative to the upper one; above 0 and below 1.
     pub width: f64,
+    /// The same where the upper bound is what the tester could not offer: it bounds nobody, and is
+    /// looked for no closer. At least the width; the width itself in runs of earlier versions.
+    pub tester_width: f64,
     /// Coarser goals to reach first: each with twice the width and a shorter duration sum.
     pub preceding_targets: u32,
     /// A bound that is looked for in vain is looked for so many times as far away next; at least 2.
@@ -117,6 +120,7 @@ impl Goal {
             duration_sum: Nanos::from_secs(60),
             initial_duration: Nanos::from_secs(10),
             width: 0.005,
+            tester_width: 0.005,
             preceding_targets: 2,
             expansion: 2,
         }

@@ -15,7 +15,7 @@ use rand_pcg::Pcg64;
 use measure::{FrameRate, Nanos};
 
 use trial::other_traffic::other_traffic;
-use trial::record::{DatagramsRecord, Defect, FlowRecord};
+use trial::record::{DatagramsRecord, Defect, FlowRecord, HostUsage};
 use trial::{
     ByHand, Cable, Event, Flow, FlowKind, Gate, Offloads, Outcome, Path, Phases, Result, Role,
     Testbed, Topology, Trial, TrialRecord,
@@ -25,9 +25,13 @@ use super::ways::{Way, Ways};
 use super::{Profile, SpecProblem};
 use waits::{fills, for_learning, mean_gap};
 
-/// A tester that falls short by more than this, twice in a row and by about the same, is not
-/// unlucky but unable: no use asking again. Once may be a stall, however long.
+/// A tester that falls short by more than this, twice in a row and by about the same, or once with
+/// its processors to itself, is not unlucky but unable: no use asking again. Once beside others may
+/// be a stall, however long.
 const UNABLE_SHORTFALL: f64 = 0.02;
+
+/// A host has its processors to itself where others take less of them than this share.
+const TO_ITSELF: f64 = 0.05;
 
 /// How far apart two shortfalls may be to be about the same, relative to the larger.
 const ALIKE: f64 = 0.25;
@@ -245,6 +249,14 @@ impl Tried {
         self.beyond_tester().then(|| reasons.iter().map(short).fold(0.0, f64::max))
     }
 
+    /// Whether this try was far short of its load, and nobody else can have kept its hosts from it.
+    fn unable_alone(&self) -> bool {
+        let to_itself = |host: &HostUsage| host.usage.foreign + host.usage.stolen < TO_ITSELF;
+        self.only_short_of_load()
+            && self.shortfall().is_some_and(|short| short > UNABLE_SHORTFALL)
+            && self.record.hosts.iter().all(to_itself)
+    }
+
     /// Whether this try and the one before failed far short and alike.
     fn unable(&self, before: Option<&Self>) -> bool {
         let before = before.and_then(Self::shortfall);
@@ -457,7 +469,8 @@ impl<'a> Session<'a> {
                 return Ok(tried);
             }
             self.given_up = tries >= most;
-            let over = self.given_up || tried.unable(failed.last());
+            let unable = self.tells_quiet && tried.unable_alone();
+            let over = self.given_up || unable || tried.unable(failed.last());
             failed.push(tried);
             if over {
                 let best = failed

@@ -12,6 +12,7 @@ const RANGE: LoadRange = LoadRange { min: FrameRate(2.0), max: MAX };
 fn goal(width: f64) -> Goal {
     Goal {
         width,
+        tester_width: width,
         initial_duration: Nanos::from_millis(100),
         final_duration: Nanos::from_secs(1),
         duration_sum: Nanos::from_secs(1),
@@ -113,25 +114,35 @@ fn one_disturbance_moves_nothing_for_good() {
     // At each trial in turn the tester falls short, by a little or by far, losing nothing or
     // losing some of it.
     let capacity = 400_000.0;
-    for at in 0..14 {
-        for share in [None, Some(0.999), Some(0.9), Some(0.3)] {
-            let mut trial = 0;
-            let result = run(goal(0.005), |a| {
-                trial += 1;
-                if trial == at + 1 {
-                    let came = share.map(|share| FrameRate(a.rate.0 * share));
-                    let lossless = came.filter(|rate| rate.0 <= capacity);
-                    return Seen::BeyondTester { lossless };
-                }
-                counted(a, a.rate.0 > capacity)
-            });
-            let found = result.relevant_lower.expect("something passes").0;
-            assert!(
-                found <= capacity && found > capacity * 0.985,
-                "at {at} by {share:?}: {result:?}"
-            );
-        }
+    let shares = [None, Some(0.999), Some(0.9), Some(0.3)];
+    let each = |at| shares.map(|share| [0.005, 0.05].map(|width| (at, share, width)));
+    for (at, share, tester_width) in (0..14).flat_map(each).flatten() {
+        let mut trial = 0;
+        let result = run(Goal { tester_width, ..goal(0.005) }, |a| {
+            trial += 1;
+            if trial == at + 1 {
+                let came = share.map(|share| FrameRate(a.rate.0 * share));
+                let lossless = came.filter(|rate| rate.0 <= capacity);
+                return Seen::BeyondTester { lossless };
+            }
+            counted(a, a.rate.0 > capacity)
+        });
+        let found = result.relevant_lower.expect("something passes").0;
+        assert!(found <= capacity && found > capacity * 0.985, "at {at} by {share:?}: {result:?}");
     }
+}
+
+#[test]
+fn what_only_the_tester_cannot_do_is_not_looked_for_closely() {
+    let unable = |a: Attempt| match a.rate.0 {
+        rate if rate > 700_000.0 => Seen::BeyondTester { lossless: Some(FrameRate(640_000.0)) },
+        _ => counted(a, false),
+    };
+    let [close, wide] =
+        [0.005, 0.05].map(|tester_width| run(Goal { tester_width, ..goal(0.005) }, unable));
+    let [found, at_most] = [&wide, &close].map(|result| result.relevant_lower.expect("found").0);
+    assert!(found > 0.93 * at_most && found <= 700_000.0, "{wide:?}");
+    assert!(wide.trials <= 6 && close.trials > 8, "{wide:?}, {close:?}");
 }
 
 #[test]

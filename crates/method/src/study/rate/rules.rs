@@ -21,6 +21,16 @@ pub enum SearchRules {
 }
 
 impl SearchRules {
+    /// How closely the tester's own limit is looked for, where the device's is to that precision.
+    /// What is *at least* so much is no better known by more trials that the tester can't carry
+    /// out.
+    pub(super) fn tester_width(self, precision: f64) -> f64 {
+        match self {
+            Self::Buckets => precision.max(0.05),
+            Self::OfPatterns | Self::Common => precision,
+        }
+    }
+
     /// Of requests that say nothing of it, of studies whose first rules were these.
     pub(super) const fn common() -> Self {
         Self::Common

@@ -86,8 +86,14 @@ impl Terms {
                     (short, short)
                 }
             };
-            let duration_sum = final_duration * trials;
-            Goal { width: self.precision, initial_duration, final_duration, duration_sum, ..named }
+            Goal {
+                width: self.precision,
+                tester_width: self.rules.tester_width(self.precision),
+                initial_duration,
+                final_duration,
+                duration_sum: final_duration * trials,
+                ..named
+            }
         };
         self.names.iter().copied().map(of).collect()
     }
@@ -325,9 +331,10 @@ impl Searched {
 pub(super) struct Reach {
     /// What the link carries, or enough for a verdict, frames a second.
     pub(super) ceiling: f64,
-    /// Whether the highest load that passes has to pass for long, too: a device's may be a token
-    /// bucket's doing, a cable has none.
-    pub(super) lasting: bool,
+    /// Whether a device is in it. Then the highest load that passes has to pass for long, too: it
+    /// may be a token bucket's doing, and a cable has none. And the tester's limit is looked for no
+    /// closer than it bounds: over a cable it is what devices are held against.
+    pub(super) device: bool,
 }
 
 /// Searches a path for the terms' goals, up to the most that the tester offers in even gaps.
@@ -361,7 +368,10 @@ pub(super) fn search(
         max = most_paced(offer, terms, max)?;
     }
     let range = LoadRange::below(max, terms.final_duration);
-    for goals in terms.rounds() {
+    for mut goals in terms.rounds() {
+        for goal in goals.iter_mut().filter(|_| !reach.device) {
+            goal.tester_width = goal.width;
+        }
         let mut search = terms.search(&goals, range);
         for seen in overload.into_iter().cycle().take(WARM_UP_AND_FIRST) {
             match search.next() {
@@ -378,7 +388,7 @@ pub(super) fn search(
         searched.results.extend(results);
     }
     let duration = lasting(terms.duration);
-    let brief = searched.deliveries.passed_briefly(duration).filter(|_| buckets && reach.lasting);
+    let brief = searched.deliveries.passed_briefly(duration).filter(|_| buckets && reach.device);
     let lasting = match brief {
         Some(rate) => {
             let tried = offer(saturation(Schedule::Paced(FrameRate(rate)), duration))?;

@@ -4,7 +4,7 @@
 //! cable that carries all; in a lab what its ports are limited to or, without limits, a tester that
 //! falls short first. Never a limit.
 
-use measure::{FrameRate, Rate};
+use measure::{FrameRate, Nanos, Rate};
 
 use super::super::sustained::{PACING_MARGIN, lasting, longer};
 use super::super::throughput::Terms;
@@ -26,6 +26,10 @@ const RAGGED: [f64; 7] = [0.33, 0.38, 0.31, 0.40, 0.36, 0.41, 0.34];
 
 /// A highest load of this share or more is disproved by the next trial, and is no usual one.
 const LUCKY: f64 = 0.39;
+
+/// A limit of a lab's is a token bucket of some 7 ms: a load is that much longer, so that what the
+/// bucket gives is no share of it.
+const LONG_ENOUGH: Nanos = Nanos::from_millis(1_440);
 
 /// What a search usually meets.
 #[derive(Debug, Clone, Copy)]
@@ -180,7 +184,8 @@ impl ForwardingSpec {
     fn curves(&self, ways: Counts) -> Estimate {
         let cables = ways.paired * loss_curve::USUAL_BYPASS_STEPS;
         let steps = loss_curve::USUAL_STEPS * ways.subjects + cables;
-        (self.profile.trial(self.duration) * steps).searching()
+        let bucket = if ways.limit.is_some() { LONG_ENOUGH } else { Nanos::ZERO };
+        (self.profile.trial(self.duration.max(bucket)) * steps).searching()
     }
 
     /// Half of a bisection's bursts fail, and are verified.

@@ -108,8 +108,8 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
     let mut notes = Notes::default();
     let floods = rig.floods(cell)?;
-    let lasting = rig.session.ways.subjects().contains(&cell.way);
-    let reach = Reach { ceiling: line.min(enough), lasting };
+    let device = rig.session.ways.subjects().contains(&cell.way);
+    let reach = Reach { ceiling: line.min(enough), device };
     let mut offer = |load: Load| {
         let test = match load.purpose {
             Purpose::Pacing => "pacing",

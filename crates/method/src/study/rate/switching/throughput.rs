@@ -104,7 +104,7 @@ fn search_case(
             floods = floods.of_patterns(count.offered / case.senders as f64);
         }
     }
-    let reach = Reach { ceiling, lasting: cables.is_none() };
+    let reach = Reach { ceiling, device: cables.is_none() };
     let searched = search(&mut offer, floods, terms, reach)?;
     let counts = mol.map(|(count, _)| count).into_iter().chain(searched.highest);
     let highest = counts.reduce(|a, b| if b.received > a.received { b } else { a });
