@@ -175,13 +175,18 @@ impl StudySpec {
     /// The same as one of its run's studies: its trials and its figures say so.
     pub fn run_as(
         &self,
-        number: NonZeroU16,
+        place: StudyPlace,
         testbed: &mut dyn Testbed,
         seed: u64,
     ) -> Result<Vec<Figure>, TestbedError> {
+        if matches!(self, Self::Campaign(_)) {
+            // Its studies' places are theirs: a plan has no other beside it.
+            return self.run(testbed, seed);
+        }
+        let number = place.number;
         let mut figures = self.run(&mut Numbered { testbed, number }, seed)?;
         for figure in &mut figures {
-            figure.case.study = number;
+            place.mark(figure);
         }
         Ok(figures)
     }
@@ -201,9 +206,33 @@ impl StudySpec {
     }
 }
 
-/// A run's studies in the plan's order, each with its number.
-pub fn numbered(studies: &[StudySpec]) -> impl Iterator<Item = (NonZeroU16, &StudySpec)> {
-    (1..=u16::MAX).filter_map(NonZeroU16::new).zip(studies)
+/// Where in its run a study stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StudyPlace {
+    /// Among all, from 1 in the plan's order.
+    pub number: NonZeroU16,
+    /// Among those of its kind, from 1.
+    nth: u16,
+}
+
+impl StudyPlace {
+    /// Says so in a figure. Only a second study of a kind has to be told from another, so that
+    /// figures of one are the same whatever else its plan asks.
+    pub(crate) fn mark(self, figure: &mut Figure) {
+        figure.case.study = self.number;
+        if self.nth > 1 {
+            figure.set(Key::Nth, u64::from(self.nth));
+        }
+    }
+}
+
+/// A run's studies in the plan's order, each with its place.
+pub fn numbered(studies: &[StudySpec]) -> impl Iterator<Item = (StudyPlace, &StudySpec)> {
+    let places = (1..=u16::MAX).filter_map(NonZeroU16::new).enumerate();
+    places.zip(studies).map(|((before, number), study)| {
+        let kind = studies[..=before].iter().filter(|other| other.name() == study.name());
+        (StudyPlace { number, nth: kind.count() as u16 }, study)
+    })
 }
 
 /// A testbed that one of a run's studies asks.

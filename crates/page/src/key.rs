@@ -11,9 +11,23 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One row a condition: its name in rows, and what it is.
+/// What a condition is for its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Rows that differ in it are of two things: runs are compared where it is the same.
+    Identifies,
+    /// Where it was had: on which ports, through what, of which file.
+    Place,
+    /// How it came about, or what else came out: it differs from run to run.
+    Explains,
+}
+
+/// One row a condition: its name in rows, what it is for them, and what it is.
 macro_rules! keys {
-    ($($variant:ident $name:literal $meaning:literal;)+) => {
+    (@identifies) => { Role::Identifies };
+    (@place) => { Role::Place };
+    (@explains) => { Role::Explains };
+    ($($variant:ident $name:literal $role:ident $meaning:literal;)+) => {
         /// Names of conditions; docs/reference says what each means, and an old one keeps its
         /// meaning.
         #[derive(Debug, Clone)]
@@ -34,204 +48,217 @@ macro_rules! keys {
                 match name { $($name => Self::$variant,)+ other => Self::Named(other.into()) }
             }
 
+            /// What it is for a row; what a user chose identifies it.
+            pub fn role(&self) -> Role {
+                match self {
+                    $(Self::$variant => keys!(@$role),)+
+                    Self::Named(_) if Numbered::ALL.iter().any(|of| of.number(self).is_some()) => {
+                        Role::Explains
+                    }
+                    Self::Named(_) => Role::Identifies,
+                }
+            }
+
             #[cfg(test)]
-            const NAMES: &[&str] = &[$($name,)+];
+            const TABLE: &[(&str, Role)] = &[$(($name, keys!(@$role)),)+];
         }
     };
 }
 
 keys! {
-    From "from" "The port that sends, or that asks.";
-    To "to" "The port that receives, or that answers.";
-    Device "device" "The device under test; `cable` of the direct cable's own figures.";
-    Variant "variant" "The device's variant.";
-    Path "path" "`device`, or `bypass` for the direct cable.";
-    BesideDevice "beside_device" "Of a direct cable's figure: the device at whose load it was measured.";
-    BesideVariant "beside_variant" "Of a direct cable's figure: the variant at whose load it was measured.";
-    Direction "direction" "With both directions at once: `forward`, `reverse`, or `total`; of another tool that sent from its server alone, `reverse`.";
-    Protocol "protocol" "`icmp`, `udp`, `tcp`.";
-    FrameSize "frame_size" "Octets with FCS, as asked for, or a mix by its name.";
-    FrameSizeSent "frame_size_sent" "The octets sent, where they are more than those asked for.";
-    IpLength "ip_length" "The size of the frame sent, as the length of its IP packet.";
-    UdpPayload "udp_payload" "The size of the frame sent, as the octets of its UDP payload.";
-    MeanFrameOctets "mean_frame_octets" "Of a mix: octets of a frame in the mean.";
-    IpVersion "ip_version" "`ipv6`, where it was asked for.";
-    Vlan "vlan" "The VLAN tag, where one was asked for.";
-    SourcePorts "source_ports" "Through how many source ports the frames rotate.";
-    DestinationPorts "destination_ports" "Through how many destination ports the frames rotate.";
-    Addresses "addresses" "Through how many addresses the frames rotate.";
-    Load "load" "The other load on the path: `idle`, or in words.";
-    Schedule "schedule" "`closed loop`, or `open loop` with its rate.";
-    Stamped "stamped" "Where departure and arrival were stamped.";
-    BypassRepeatability "bypass_repeatability_ns" "Half the width of the bypass's own interval.";
-    BypassRounds "bypass_rounds" "At how many other times the direct cable was measured, where it does not stand beside the device.";
-    Study "study" "Which study found it, as plans name it.";
-    Test "test" "Which of a study's tests.";
-    Goal "goal" "Of a search: its goal's name.";
-    Search "search" "How it was found: `binary`, `mlr`.";
-    TrafficTime "traffic_time_ns" "The sum of the durations of a search's loads.";
-    LossRatioAllowed "loss_ratio_allowed" "Of a goal that allows loss: how much.";
-    ConditionalThroughput "conditional_throughput_frames_per_s" "The rate received at the value (RFC 9971).";
-    Interval "interval" "What `low` and `high` are, where they are no confidence interval.";
-    Bound "bound" "`at least` or `at most`: the value is only known on one side.";
-    StandardDeviation "standard_deviation" "Over searches, in the row's unit.";
-    Estimate "estimate" "By which formula or from what a value was worked out.";
-    MediaRate "media_frames_per_s" "The rate of back-to-back frames in a buffer time's formula.";
-    ThroughputRate "throughput_frames_per_s" "The throughput in a buffer time's formula.";
-    LoadRate "load_frames_per_s" "The load each way.";
-    OverloadRate "overload_frames_per_s" "The rate of the overload.";
-    OverloadPercent "overload_percent" "The overload in percent of the throughput.";
-    OverloadDuration "overload_duration_ns" "How long the overload took.";
-    NominalGap "nominal_gap_ns" "1 / rate.";
-    ClockUncertainty "clock_uncertainty_ns" "By how much the two hosts' clocks may be apart.";
-    FinalDuration "final_duration_ns" "The duration of a search's final trial.";
-    LoadPercent "load_percent" "A load in percent of the `load_reference`.";
-    LoadReference "load_reference" "The rate that is 100 %.";
-    OfferedRate "offered_frames_per_s" "The load really offered.";
-    LineRate "line_rate_frames_per_s" "Line rate at that frame size.";
-    OfLineRate "of_line_rate" "The rate as a share of what the links carry.";
-    Backend "backend" "What sent the frames.";
-    ObservationPoint "observation_point" "`device` where the device's own counter stands for the receiver; absent where a host counted.";
-    OthersCounted "others_counted" "Of a device's count: so many frames of a trial may be others', at most.";
-    Receiver "receiver" "What counted them; of a congestion test, which receiver is meant.";
-    Arrangement "arrangement" "Of an exchange: which ports exchanged.";
-    Round "round" "In which round of an arrangement.";
-    Nodes "nodes" "How many ports were active at once.";
-    NodesIdle "nodes_idle" "How many of those had no partner.";
-    Ports "ports" "How many ports there are.";
-    Message "message" "Octets of payload of each message.";
-    Carrier "carrier" "What messages travel by: `tcp`, or datagrams with their credits.";
-    Statistic "statistic" "Of which pairs, ports or samples the value is, and how.";
-    PairsOfAPort "pairs_of_a_port" "In how many pairs a port is, at most.";
-    WireLimit "wire_limit_bits_per_s" "Payload that the link carries in full frames, one way.";
-    WorstArrangement "worst_arrangement" "Of `nonblocking`: the worst arrangement.";
-    ShareOfOnePair "share_of_one_pair" "Its share of what one pair alone gets.";
-    ShareLow "share_low" "The lower end of that share's interval.";
-    ShareHigh "share_high" "The upper end of that share's interval.";
-    MessageError "message_error" "One message as a share of what a pair got.";
-    TesterShare "tester_share" "The share that the direct cables kept with as many pairs.";
-    Margin "margin" "The largest difference that does not matter.";
-    Arrangements "arrangements" "How many arrangements were compared.";
-    ArrangementsMissing "arrangements_missing" "Of `nonblocking`: rounds that were asked for and had too few valid trials; then never yes.";
-    Hosts "hosts" "How many hosts there were for the ports.";
-    Cablings "cablings" "How many cabling rounds there were.";
-    CablesMoved "cables_moved" "How many cables were moved.";
-    MovesToEachPort "moves_to_each_port" "The fewest moves that use each port once.";
-    MovesToEveryTwoPorts "moves_to_every_two_ports" "The fewest moves that bring every two ports together.";
-    Groups "groups" "Each group's ports.";
-    GroupOfPorts "group_of_ports" "The number of each port's group, in the ports' order.";
-    GroupsConfidence "groups_confidence" "How sure the grouping is, 0…1.";
-    GroupsUnhindered "groups_unhindered" "How many groups were never throttled.";
-    Group "group" "Of an uplink: which group's.";
-    GroupPorts "group_ports" "The ports of that group.";
-    GroupSize "group_size" "How many they are.";
-    OnsetShift "onset_shift" "The first shift that was throttled.";
-    UplinkPorts "uplink_ports" "An uplink's rate in ports' rates.";
-    UplinkSeenPorts "uplink_seen_ports" "The same, as far as it was seen.";
-    PortsMissing "ports_missing" "Ports whose group is not known.";
-    LocalShare "local_share" "What a group's ports keep among themselves.";
-    WorstShare "worst_share" "The smallest share of its own rate that a port kept.";
-    KeptUp "kept_up" "The receiving rate as a share of the sending rate, where a queue held the rest.";
-    ExcessSeen "excess_seen" "By how much a pair was throttled beyond chance.";
-    ExcessOfHalvesSeen "excess_of_halves_seen" "The same between halves of the ports.";
-    ChanceSeen "chance_seen" "How much is chance.";
-    Trials "trials" "How many trials it rests on.";
-    BoundedBy "bounded_by" "Of an `uplink_rate` with a `bound`: the bottleneck instead.";
-    BetweenGroups "between_groups_bits_per_s" "Of two groups: the rate between them.";
-    BetweenGroupsLow "between_groups_low_bits_per_s" "The lower end of its interval.";
-    BetweenGroupsHigh "between_groups_high_bits_per_s" "The upper end of its interval.";
-    RateConvention "rate_convention" "Which octets a rate in `bits/s` counts.";
-    Scenario "scenario" "Of the buffer study: `baseline`, `background`, `control`; of a storage, which model.";
-    Feeding "feeding" "How many hosts sent into the congested egress port.";
-    TakenByAFrame "taken_by_a_frame" "Octets of buffer that a frame takes.";
-    OutputRate "output_frames_per_s" "The rate that the congested egress port sends.";
-    PacketLimit "packet_limit_frames_per_s" "The device's own limit in packets.";
-    Waits "waits" "What waited, and where.";
-    Estimator "estimator" "Of a buffer's size: how it was told.";
-    Of "of" "Of which metric, load or ports the value is.";
-    OfQuantile "of_quantile" "Of which quantile of that metric.";
-    Outputs "outputs" "Of a shared buffer's total: how many egress ports.";
-    Disagreement "disagreement" "Why estimators don't agree.";
-    Limit "limit" "What a buffer counts: `bytes`, `cells`, `descriptors`, `unclear`.";
-    Rule "rule" "By which rule a buffer is enough.";
-    Flows "flows" "For how many flows.";
-    Rtt "rtt_ns" "At which round trip.";
-    NeededBytes "needed_bytes" "The octets that the rule asks for.";
-    RateBits "rate_bits_per_second" "The rate that the rule is applied to.";
-    Suite "suite" "Of a switching test: `rfc2889` or `rfc8239`.";
-    Clause "clause" "The clause that defines the test.";
-    Senders "senders" "How many ports send.";
-    SendersAPort "senders_a_port" "How many threads send from each port, where they are more than one.";
-    Receivers "receivers" "How many ports receive.";
-    PatternRate "pattern_frames_per_s" "The rate of that pattern that the links carry.";
-    RateName "rate" "Of a pattern: `frmol` (at the maximum offered load) or `mfr` (the highest forwarding rate).";
-    WorstFrom "worst_from" "At which shift the worst was.";
-    Paused "paused" "Whether hosts saw PAUSE frames.";
-    Stations "stations" "How many addresses were to be learned.";
-    LearnRate "learn_rate_frames_per_s" "The rate at which those sent.";
-    LearnedAtOnce "learned_at_once" "How many addresses a queue held that were learned at once.";
-    Pattern "pattern" "Which ports talk: `pairs`, `mesh`; of fio, how addresses follow one another.";
-    LoadShare "load_share" "At what share of line rate.";
-    Traffic "traffic" "Of an incast: which kinds of traffic.";
-    FramesASender "frames_a_sender" "Of a microburst: each sender's frames.";
-    HeldOctets "held_octets_a_receiver" "What had to wait at each receiver's port.";
-    Reason "reason" "Why a test can't be made here.";
-    Streams "streams" "How many TCP connections.";
-    CongestionControl "congestion_control" "TCP's.";
-    Segment "segment_octets" "Payload of a full TCP segment.";
-    Mtu "mtu" "The IP packet of a full TCP segment, in octets.";
-    CeilingOf "ceiling_of" "Whose rate a `wire_limit_bits_per_s` follows from: `link`, or `port limit` of a lab's device.";
-    HostLimit "host_limit" "Of a goodput: what held the hosts up.";
-    BackgroundFrameSize "background_frame_size" "The frames of the load beside TCP.";
-    FairShare "fair_share_bits_per_second" "TCP's fair share beside the load, payload.";
-    Reasons "reasons" "Why a flow is not known to be stable.";
-    StableBlocks "stable_blocks" "How many blocks were stable.";
-    LimitShare "limit_share" "The smallest share of the fair share that is stable.";
-    LimitVariation "limit_variation" "The largest variation that is stable.";
-    LimitRetransmits "limit_retransmits_per_gigabyte" "The most retransmits that are stable.";
-    Cell "cell" "Of a campaign: the combination of levels.";
-    Factors "factors" "Of a campaign: which conditions are factors of the user's.";
-    Factor "factor" "Of a variance's share: the factor.";
-    Control "control" "Of a campaign: `true` on the A/A control's ratio.";
-    Decision "decision" "`different`, `equivalent`, `inconclusive`.";
-    BlocksNeeded "blocks_needed" "About how many blocks on each side would decide.";
-    PDifferent "p_different" "The p-value of no difference.";
-    PAdjusted "p_adjusted" "The same after the correction for several figures.";
-    PEquivalent "p_equivalent" "The p-value of a difference beyond the margin.";
-    Dominance "dominance" "Cliff's delta.";
-    Tool "tool" "Of another tool's figure: which.";
-    File "file" "Its file.";
-    Position "position" "Of several outputs in its file that tell the same: which of them, from 1.";
-    Contradiction "contradiction" "Where an output contradicts itself: both numbers.";
-    Series "series" "Of flent: the series' name.";
-    Intervals "intervals" "How many of the tool's intervals it is from.";
-    Engine "engine" "Of a storage's operations: by what they were made.";
-    Operation "operation" "`read`, `write`, `trim` or `all`.";
-    Jobs "jobs" "How many jobs at once.";
-    IoDepth "iodepth" "The queue depth of each.";
-    BlockSize "block_size" "Octets of an operation.";
-    ReadPercent "read_percent" "Of mixed operations: how many in a hundred read.";
-    Replicas "replicas" "How many copies of what is written there are.";
-    Part "part" "Of an operation's time: whose part.";
-    Latency "latency" "`completion` where a tool tells of that part only.";
-    Agrees "agrees" "Whether what is left holds zero.";
-    BufferedBytes "buffered_bytes" "Octets that a buffer held at the load found.";
-    OtherTraffic "other_traffic_frames_per_s" "How many of others' frames a second there were at most.";
-    Deed "deed" "What was done to the device meanwhile; `nothing` in the trials beside it.";
-    DeedTook "deed_took_ns" "How long what did it took, at most.";
-    FlowsBy "flows_by" "What tells flows apart: `source-ports`, `destination-ports`, `addresses`.";
-    Paths "paths" "How many paths there are to choose from.";
-    Member "member" "Of a share: which path's.";
-    TrialsInterrupted "trials_interrupted" "Of an outage: in how many trials flows were interrupted for longer than they are when nothing is done.";
-    AtRandom "at_random" "Of Jain's index: what it is where flows take paths by chance.";
-    ByChance "by_chance" "The probability at most that flows miss a path by chance.";
-    Phase "phase" "Of an outage: `failure`, from the deed on; `restoration`, from when it was undone.";
-    FramesLost "frames_lost" "Frames lost in the trials behind it, where the device told of its own counters.";
-    FramesAccounted "frames_accounted" "Of those, frames whose place of death counters or sums tell.";
-    FramesLostInDevice "frames_lost_in_device" "Of those, frames that died in the device.";
-    WhatIfCopied "what_if_copied" "Of what would be: whether writes are copied.";
-    WhatIfIoDepth "what_if_iodepth" "Of what would be: the queue depth.";
-    WhatIfRtt "what_if_rtt_ns" "Of what would be: the network's round trip.";
+    From "from" place "The port that sends, or that asks.";
+    To "to" place "The port that receives, or that answers.";
+    Device "device" place "The device under test; `cable` of the direct cable's own figures.";
+    Variant "variant" place "The device's variant.";
+    Path "path" place "`device`, or `bypass` for the direct cable.";
+    BesideDevice "beside_device" place "Of a direct cable's figure: the device at whose load it was measured.";
+    BesideVariant "beside_variant" place "Of a direct cable's figure: the variant at whose load it was measured.";
+    Direction "direction" identifies "With both directions at once: `forward`, `reverse`, or `total`; of another tool that sent from its server alone, `reverse`.";
+    Protocol "protocol" identifies "`icmp`, `udp`, `tcp`.";
+    FrameSize "frame_size" identifies "Octets with FCS, as asked for, or a mix by its name.";
+    FrameSizeSent "frame_size_sent" explains "The octets sent, where they are more than those asked for.";
+    IpLength "ip_length" explains "The size of the frame sent, as the length of its IP packet.";
+    UdpPayload "udp_payload" explains "The size of the frame sent, as the octets of its UDP payload.";
+    MeanFrameOctets "mean_frame_octets" explains "Of a mix: octets of a frame in the mean.";
+    IpVersion "ip_version" identifies "`ipv6`, where it was asked for.";
+    Vlan "vlan" identifies "The VLAN tag, where one was asked for.";
+    SourcePorts "source_ports" identifies "Through how many source ports the frames rotate.";
+    DestinationPorts "destination_ports" identifies "Through how many destination ports the frames rotate.";
+    Addresses "addresses" identifies "Through how many addresses the frames rotate.";
+    Load "load" identifies "The other load on the path: `idle`, or in words.";
+    Schedule "schedule" identifies "`closed loop`, or `open loop` with its rate.";
+    Stamped "stamped" explains "Where departure and arrival were stamped.";
+    BypassRepeatability "bypass_repeatability_ns" explains "Half the width of the bypass's own interval.";
+    BypassRounds "bypass_rounds" explains "At how many other times the direct cable was measured, where it does not stand beside the device.";
+    Study "study" explains "Which study found it, as plans name it.";
+    Nth "nth" identifies "Of a plan's second and later studies of one kind: which of them.";
+    Test "test" identifies "Which of a study's tests.";
+    Goal "goal" identifies "Of a search: its goal's name.";
+    Search "search" explains "How it was found: `binary`, `mlr`.";
+    TrafficTime "traffic_time_ns" explains "The sum of the durations of a search's loads.";
+    LossRatioAllowed "loss_ratio_allowed" explains "Of a goal that allows loss: how much.";
+    ConditionalThroughput "conditional_throughput_frames_per_s" explains "The rate received at the value (RFC 9971).";
+    Interval "interval" explains "What `low` and `high` are, where they are no confidence interval.";
+    Bound "bound" identifies "`at least` or `at most`: the value is only known on one side.";
+    StandardDeviation "standard_deviation" explains "Over searches, in the row's unit.";
+    Estimate "estimate" identifies "By which formula or from what a value was worked out.";
+    MediaRate "media_frames_per_s" explains "The rate of back-to-back frames in a buffer time's formula.";
+    ThroughputRate "throughput_frames_per_s" explains "The throughput in a buffer time's formula.";
+    LoadRate "load_frames_per_s" explains "The load each way.";
+    OverloadRate "overload_frames_per_s" explains "The rate of the overload.";
+    OverloadPercent "overload_percent" explains "The overload in percent of the throughput.";
+    OverloadDuration "overload_duration_ns" explains "How long the overload took.";
+    NominalGap "nominal_gap_ns" explains "1 / rate.";
+    ClockUncertainty "clock_uncertainty_ns" explains "By how much the two hosts' clocks may be apart.";
+    FinalDuration "final_duration_ns" explains "The duration of a search's final trial.";
+    LoadPercent "load_percent" identifies "A load in percent of the `load_reference`.";
+    LoadReference "load_reference" identifies "The rate that is 100 %.";
+    OfferedRate "offered_frames_per_s" explains "The load really offered.";
+    LineRate "line_rate_frames_per_s" explains "Line rate at that frame size.";
+    OfLineRate "of_line_rate" explains "The rate as a share of what the links carry.";
+    Backend "backend" explains "What sent the frames.";
+    ObservationPoint "observation_point" identifies "`device` where the device's own counter stands for the receiver; absent where a host counted.";
+    OthersCounted "others_counted" explains "Of a device's count: so many frames of a trial may be others', at most.";
+    Receiver "receiver" explains "What counted them.";
+    Egress "egress" identifies "Of a congestion test: the `uncongested` or the `congested` egress port.";
+    Arrangement "arrangement" identifies "Of an exchange: which ports exchanged.";
+    Round "round" identifies "In which round of an arrangement.";
+    Nodes "nodes" identifies "How many ports were active at once.";
+    NodesIdle "nodes_idle" explains "How many of those had no partner.";
+    Ports "ports" identifies "How many ports there are.";
+    Message "message" identifies "Octets of payload of each message.";
+    Carrier "carrier" identifies "What messages travel by: `tcp`, or datagrams with their credits.";
+    Statistic "statistic" identifies "Of which pairs, ports or samples the value is, and how.";
+    PairsOfAPort "pairs_of_a_port" explains "In how many pairs a port is, at most.";
+    WireLimit "wire_limit_bits_per_s" explains "Payload that the link carries in full frames, one way.";
+    WorstArrangement "worst_arrangement" explains "Of `nonblocking`: the worst arrangement.";
+    ShareOfOnePair "share_of_one_pair" explains "Its share of what one pair alone gets.";
+    ShareLow "share_low" explains "The lower end of that share's interval.";
+    ShareHigh "share_high" explains "The upper end of that share's interval.";
+    MessageError "message_error" explains "One message as a share of what a pair got.";
+    TesterShare "tester_share" explains "The share that the direct cables kept with as many pairs.";
+    Margin "margin" explains "The largest difference that does not matter.";
+    Arrangements "arrangements" explains "How many arrangements were compared.";
+    ArrangementsMissing "arrangements_missing" explains "Of `nonblocking`: rounds that were asked for and had too few valid trials; then never yes.";
+    Hosts "hosts" identifies "How many hosts there were for the ports.";
+    Cablings "cablings" explains "How many cabling rounds there were.";
+    CablesMoved "cables_moved" explains "How many cables were moved.";
+    MovesToEachPort "moves_to_each_port" explains "The fewest moves that use each port once.";
+    MovesToEveryTwoPorts "moves_to_every_two_ports" explains "The fewest moves that bring every two ports together.";
+    Groups "groups" explains "Each group's ports.";
+    GroupOfPorts "group_of_ports" explains "The number of each port's group, in the ports' order.";
+    GroupsConfidence "groups_confidence" explains "How sure the grouping is, 0…1.";
+    GroupsUnhindered "groups_unhindered" explains "How many groups were never throttled.";
+    Group "group" identifies "Of an uplink: which group's.";
+    GroupPorts "group_ports" explains "The ports of that group.";
+    GroupSize "group_size" explains "How many they are.";
+    OnsetShift "onset_shift" explains "The first shift that was throttled.";
+    UplinkPorts "uplink_ports" explains "An uplink's rate in ports' rates.";
+    UplinkSeenPorts "uplink_seen_ports" explains "The same, as far as it was seen.";
+    PortsMissing "ports_missing" explains "Ports whose group is not known.";
+    LocalShare "local_share" explains "What a group's ports keep among themselves.";
+    WorstShare "worst_share" explains "The smallest share of its own rate that a port kept.";
+    KeptUp "kept_up" explains "The receiving rate as a share of the sending rate, where a queue held the rest.";
+    ExcessSeen "excess_seen" explains "By how much a pair was throttled beyond chance.";
+    ExcessOfHalvesSeen "excess_of_halves_seen" explains "The same between halves of the ports.";
+    ChanceSeen "chance_seen" explains "How much is chance.";
+    Trials "trials" explains "How many trials it rests on.";
+    BoundedBy "bounded_by" explains "Of an `uplink_rate` with a `bound`: the bottleneck instead.";
+    BetweenGroups "between_groups_bits_per_s" explains "Of two groups: the rate between them.";
+    BetweenGroupsLow "between_groups_low_bits_per_s" explains "The lower end of its interval.";
+    BetweenGroupsHigh "between_groups_high_bits_per_s" explains "The upper end of its interval.";
+    RateConvention "rate_convention" identifies "Which octets a rate in `bits/s` counts.";
+    Scenario "scenario" identifies "Of the buffer study: `baseline`, `background`, `control`; of a storage, which model.";
+    Feeding "feeding" identifies "How many hosts sent into the congested egress port.";
+    TakenByAFrame "taken_by_a_frame" explains "Octets of buffer that a frame takes.";
+    OutputRate "output_frames_per_s" explains "The rate that the congested egress port sends.";
+    PacketLimit "packet_limit_frames_per_s" explains "The device's own limit in packets.";
+    Waits "waits" identifies "What waited, and where.";
+    Estimator "estimator" identifies "Of a buffer's size: how it was told.";
+    Of "of" identifies "Of which metric, load or ports the value is.";
+    OfQuantile "of_quantile" identifies "Of which quantile of that metric.";
+    Outputs "outputs" identifies "Of a shared buffer's total: how many egress ports.";
+    Disagreement "disagreement" explains "Why estimators don't agree.";
+    Limit "limit" explains "What a buffer counts: `bytes`, `cells`, `descriptors`, `unclear`.";
+    Rule "rule" identifies "By which rule a buffer is enough.";
+    Flows "flows" identifies "For how many flows.";
+    Rtt "rtt_ns" identifies "At which round trip.";
+    NeededBytes "needed_bytes" explains "The octets that the rule asks for.";
+    RateBits "rate_bits_per_second" explains "The rate that the rule is applied to.";
+    Suite "suite" identifies "Of a switching test: `rfc2889` or `rfc8239`.";
+    Clause "clause" explains "The clause that defines the test.";
+    Senders "senders" identifies "How many ports send.";
+    SendersAPort "senders_a_port" identifies "How many threads send from each port, where they are more than one.";
+    Receivers "receivers" identifies "How many ports receive.";
+    PatternRate "pattern_frames_per_s" explains "The rate of that pattern that the links carry.";
+    RateName "rate" identifies "Of a pattern: `frmol` (at the maximum offered load) or `mfr` (the highest forwarding rate).";
+    WorstFrom "worst_from" explains "At which shift the worst was.";
+    Paused "paused" explains "Whether hosts saw PAUSE frames.";
+    Stations "stations" identifies "How many addresses were to be learned.";
+    LearnRate "learn_rate_frames_per_s" explains "The rate at which those sent.";
+    LearnedAtOnce "learned_at_once" explains "How many addresses a queue held that were learned at once.";
+    Pattern "pattern" identifies "Which ports talk: `pairs`, `mesh`; of fio, how addresses follow one another.";
+    LoadShare "load_share" identifies "At what share of line rate.";
+    Traffic "traffic" identifies "Of an incast: which kinds of traffic.";
+    FramesASender "frames_a_sender" identifies "Of a microburst: each sender's frames.";
+    HeldOctets "held_octets_a_receiver" explains "What had to wait at each receiver's port.";
+    Reason "reason" explains "Why a test can't be made here.";
+    Streams "streams" identifies "How many TCP connections.";
+    CongestionControl "congestion_control" identifies "TCP's.";
+    Segment "segment_octets" explains "Payload of a full TCP segment.";
+    Mtu "mtu" explains "The IP packet of a full TCP segment, in octets.";
+    CeilingOf "ceiling_of" explains "Whose rate a `wire_limit_bits_per_s` follows from: `link`, or `port limit` of a lab's device.";
+    HostLimit "host_limit" explains "Of a goodput: what held the hosts up.";
+    BackgroundFrameSize "background_frame_size" identifies "The frames of the load beside TCP.";
+    FairShare "fair_share_bits_per_second" explains "TCP's fair share beside the load, payload.";
+    Reasons "reasons" explains "Why a flow is not known to be stable.";
+    StableBlocks "stable_blocks" explains "How many blocks were stable.";
+    LimitShare "limit_share" explains "The smallest share of the fair share that is stable.";
+    LimitVariation "limit_variation" explains "The largest variation that is stable.";
+    LimitRetransmits "limit_retransmits_per_gigabyte" explains "The most retransmits that are stable.";
+    Cell "cell" explains "Of a campaign: the combination of levels.";
+    Factors "factors" identifies "Of a campaign: which conditions are factors of the user's.";
+    Factor "factor" identifies "Of a variance's share: the factor.";
+    Control "control" identifies "Of a campaign: `true` on the A/A control's ratio.";
+    Decision "decision" explains "`different`, `equivalent`, `inconclusive`.";
+    BlocksNeeded "blocks_needed" explains "About how many blocks on each side would decide.";
+    PDifferent "p_different" explains "The p-value of no difference.";
+    PAdjusted "p_adjusted" explains "The same after the correction for several figures.";
+    PEquivalent "p_equivalent" explains "The p-value of a difference beyond the margin.";
+    Dominance "dominance" explains "Cliff's delta.";
+    Tool "tool" identifies "Of another tool's figure: which.";
+    File "file" place "Its file.";
+    Position "position" place "Of several outputs in its file that tell the same: which of them, from 1.";
+    Contradiction "contradiction" explains "Where an output contradicts itself: both numbers.";
+    Series "series" identifies "Of flent: the series' name.";
+    Intervals "intervals" explains "How many of the tool's intervals it is from.";
+    Engine "engine" identifies "Of a storage's operations: by what they were made.";
+    Operation "operation" identifies "`read`, `write`, `trim` or `all`.";
+    Jobs "jobs" identifies "How many jobs at once.";
+    IoDepth "iodepth" identifies "The queue depth of each.";
+    BlockSize "block_size" identifies "Octets of an operation.";
+    ReadPercent "read_percent" identifies "Of mixed operations: how many in a hundred read.";
+    Replicas "replicas" identifies "How many copies of what is written there are.";
+    Part "part" identifies "Of an operation's time: whose part.";
+    Latency "latency" identifies "`completion` where a tool tells of that part only.";
+    Agrees "agrees" explains "Whether what is left holds zero.";
+    BufferedBytes "buffered_bytes" explains "Octets that a buffer held at the load found.";
+    OtherTraffic "other_traffic_frames_per_s" explains "How many of others' frames a second there were at most.";
+    Deed "deed" identifies "What was done to the device meanwhile; `nothing` in the trials beside it.";
+    DeedTook "deed_took_ns" explains "How long what did it took, at most.";
+    FlowsBy "flows_by" identifies "What tells flows apart: `source-ports`, `destination-ports`, `addresses`.";
+    Paths "paths" identifies "How many paths there are to choose from.";
+    Member "member" identifies "Of a share: which path's.";
+    TrialsInterrupted "trials_interrupted" explains "Of an outage: in how many trials flows were interrupted for longer than they are when nothing is done.";
+    AtRandom "at_random" explains "Of Jain's index: what it is where flows take paths by chance.";
+    ByChance "by_chance" explains "The probability at most that flows miss a path by chance.";
+    Phase "phase" identifies "Of an outage: `failure`, from the deed on; `restoration`, from when it was undone.";
+    FramesLost "frames_lost" explains "Frames lost in the trials behind it, where the device told of its own counters.";
+    FramesAccounted "frames_accounted" explains "Of those, frames whose place of death counters or sums tell.";
+    FramesLostInDevice "frames_lost_in_device" explains "Of those, frames that died in the device.";
+    WhatIfCopied "what_if_copied" identifies "Of what would be: whether writes are copied.";
+    WhatIfIoDepth "what_if_iodepth" identifies "Of what would be: the queue depth.";
+    WhatIfRtt "what_if_rtt_ns" identifies "Of what would be: the network's round trip.";
 }
 
 impl PartialEq for Key {
@@ -258,6 +285,8 @@ impl Numbered {
     pub const FRAMES_OF: Self = Self("frames_of_");
     /// Octets held by each of so many congested egress ports.
     pub const HELD_BY_EACH_OF: Self = Self("held_by_each_of_");
+
+    const ALL: [Self; 2] = [Self::FRAMES_OF, Self::HELD_BY_EACH_OF];
 
     /// The key with this number.
     pub fn key(self, number: u32) -> Key {
@@ -303,14 +332,30 @@ mod tests {
         let reference = include_str!("../../../docs/reference/figures.md");
         let conditions = reference.split("\n## ").find(|part| part.starts_with("Conditions"));
         let conditions = conditions.expect("a section on conditions");
-        let lacks = |name: &&&str| !conditions.contains(&format!("`{name}`"));
-        let lacking: Vec<_> = Key::NAMES.iter().filter(lacks).collect();
+        let table = conditions.split_once("|---|").expect("a table").1;
+        let lacks = |name: &str| !table.contains(&format!("`{name}`"));
+        let lacking: Vec<_> = Key::TABLE.iter().filter(|(name, _)| lacks(name)).collect();
         assert!(lacking.is_empty(), "docs/reference/figures.md lacks {lacking:?}");
+        let part = |from: &str| {
+            let rest = conditions.split_once(from).expect("the list").1;
+            let mut names: Vec<&str> =
+                rest.split_once('.').expect("its end").0.split('`').skip(1).step_by(2).collect();
+            names.sort_unstable();
+            names
+        };
+        let of = |role| {
+            let own = Key::TABLE.iter().filter(|(_, known)| *known == role).map(|(name, _)| *name);
+            let mut names: Vec<&str> = own.collect();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(part("Where a row was had:"), of(Role::Place));
+        assert_eq!(part("tells no two rows apart:"), of(Role::Explains));
     }
 
     #[test]
     fn a_name_is_read_back_as_its_key() {
-        for name in Key::NAMES {
+        for (name, _) in Key::TABLE {
             assert!(!matches!(Key::named(name), Key::Named(_)), "{name}");
             assert_eq!(Key::named(name).as_str(), *name);
         }

@@ -18,7 +18,7 @@ mod verdict;
 
 pub use answer::{Answer, Reply, Tone};
 pub use caveat::Caveat;
-pub use key::{Key, Numbered};
+pub use key::{Key, Numbered, Role};
 pub use metric::Metric;
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{CABLE, CaseId, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE};

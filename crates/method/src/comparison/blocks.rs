@@ -4,10 +4,8 @@
 //! Never runs a trial, never holds more than one record, and never splits what one block can't
 //! answer: a search has no blocks.
 
-use std::num::NonZeroU16;
-
-use crate::study::{StudySpec, numbered};
-use page::{CaseId, Figure, Key};
+use crate::study::{StudyPlace, StudySpec, numbered};
+use page::{Figure, Key};
 use trial::{BlockIndex, Recorded, Records, TestbedError, Topology};
 
 use super::Comparable;
@@ -22,18 +20,19 @@ pub fn per_block(
 ) -> Result<Comparable, TestbedError> {
     let mut comparable = Comparable::of_figures(figures);
     let mut index = None;
-    for (number, study) in numbered(studies) {
+    for (place, study) in numbered(studies) {
+        let unread = |cause| TestbedError::NotReplayed { label: study.name().to_owned(), cause };
         if let StudySpec::Campaign(spec) = study {
             let first = comparable.count();
             let mut again = Recorded::in_order(topology, records);
             spec.per_block(&mut again, seed, &mut |block, figures| {
-                comparable.add(first + block, &of_study(number, figures));
+                comparable.add(first + block, figures);
             })?;
             continue;
         }
         if let StudySpec::Imported(spec) = study {
             let mut blocks = vec![Vec::new(); comparable.count()];
-            spread(&mut blocks, &of_study(number, &spec.figures));
+            spread(&mut blocks, &of_study(place, &spec.figures));
             for (block, figures) in blocks.iter().enumerate() {
                 comparable.add(block, figures);
             }
@@ -43,23 +42,22 @@ pub fn per_block(
         comparable.make_room(count as usize);
         let index = match &mut index {
             Some(index) => &*index,
-            none => {
-                let unread =
-                    |cause| TestbedError::NotReplayed { label: study.name().to_owned(), cause };
-                &*none.insert(BlockIndex::of(records).map_err(unread)?)
-            }
+            none => &*none.insert(BlockIndex::of(records).map_err(unread)?),
         };
         for block in 0..count {
             let mut recorded = Recorded::within_block(topology, records, index, block);
-            comparable.add(block as usize, &alone.run_as(number, &mut recorded, seed)?);
+            comparable.add(block as usize, &alone.run_as(place, &mut recorded, seed)?);
         }
     }
     Ok(comparable)
 }
 
-fn of_study(number: NonZeroU16, figures: &[Figure]) -> Vec<Figure> {
-    let case = CaseId { study: number };
-    figures.iter().map(|figure| Figure { case, ..figure.clone() }).collect()
+fn of_study(place: StudyPlace, figures: &[Figure]) -> Vec<Figure> {
+    let mut figures = figures.to_vec();
+    for figure in &mut figures {
+        place.mark(figure);
+    }
+    figures
 }
 
 /// What other tools measured: each output that tells the same thing again is another block of it.

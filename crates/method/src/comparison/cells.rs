@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparable, Side, label};
-use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
+use page::{Condition, Conditions, Figure, Key, Metric, Role, Unit, Verdict};
 
 /// Which of two values is the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,47 +51,6 @@ pub const fn better(metric: Metric) -> Option<Better> {
 
 /// Points of a distribution that are compared; others are in the runs' own reports.
 const QUANTILES: [f64; 2] = [0.5, 0.99];
-
-/// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
-/// are never part of a case either.
-pub(super) const NOT_THE_CASE: [Key; 36] = [
-    Key::Study,
-    Key::From,
-    Key::To,
-    Key::Device,
-    Key::Variant,
-    Key::Path,
-    Key::BesideDevice,
-    Key::BesideVariant,
-    Key::Stamped,
-    Key::Backend,
-    Key::Receiver,
-    Key::FrameSizeSent,
-    Key::IpLength,
-    Key::UdpPayload,
-    Key::Search,
-    Key::Interval,
-    Key::TrafficTime,
-    Key::FinalDuration,
-    Key::WireLimit,
-    Key::CeilingOf,
-    Key::HostLimit,
-    Key::Segment,
-    Key::WorstArrangement,
-    Key::WorstFrom,
-    Key::Groups,
-    Key::Reasons,
-    Key::StableBlocks,
-    Key::Disagreement,
-    Key::File,
-    Key::Position,
-    Key::Contradiction,
-    Key::FramesLost,
-    Key::FramesAccounted,
-    Key::FramesLostInDevice,
-    Key::TrialsInterrupted,
-    Key::Cell,
-];
 
 /// What two values have to share to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -301,7 +260,7 @@ fn shared_of(side: &Side<'_>, figure: &Figure) -> Conditions {
 
 pub(crate) fn shared(figure: &Figure) -> Conditions {
     let of_case = |(name, value): &(&Key, &Condition)| {
-        !NOT_THE_CASE.contains(name) && !matches!(value, Condition::Number(_))
+        name.role() == Role::Identifies && !matches!(value, Condition::Number(_))
     };
     let kept = figure.conditions.iter().filter(of_case);
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()

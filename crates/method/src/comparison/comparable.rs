@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use page::{Condition, Conditions, Figure, Key, Unit, Verdict};
+use page::{Condition, Conditions, Figure, Key, Role, Unit, Verdict};
 use serde::{Deserialize, Serialize};
 use trial::Subject;
 
-use super::cells::{NOT_THE_CASE, is_compared};
+use super::cells::is_compared;
 use super::metric_label;
 
 /// The kinds of figures, and whose figures a run has.
@@ -220,7 +220,7 @@ fn matched(conditions: &Conditions) -> impl Iterator<Item = (&Key, &Condition)> 
     conditions.iter().filter(|(key, value)| match value {
         Condition::Text(_) => true,
         Condition::Number(_) => false,
-        _ => !NOT_THE_CASE.contains(key),
+        _ => key.role() == Role::Identifies,
     })
 }
 

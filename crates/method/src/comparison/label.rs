@@ -65,7 +65,8 @@ pub(super) fn in_brackets(conditions: &Conditions) -> String {
 const ALL: &str = "all";
 
 pub(super) fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String> {
-    const NAMED: [Key; 12] = [
+    const NAMED: [Key; 13] = [
+        Key::Nth,
         Key::Tool,
         Key::Protocol,
         Key::Operation,
@@ -83,6 +84,9 @@ pub(super) fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String>
         .iter()
         .filter_map(|name| match conditions.get(name)? {
             Condition::Text(text) => Some(text.clone()),
+            Condition::Integer(number) if *name == Key::Nth => {
+                Some(format!("study {number} of its kind"))
+            }
             Condition::Integer(number) => Some(format!("{name} {number}")),
             _ => None,
         })

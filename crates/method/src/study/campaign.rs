@@ -15,7 +15,7 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, SpecProblem, StudySpec, Varied};
+use super::{Estimate, SpecProblem, StudySpec, Varied, numbered};
 use crate::comparison::{Comparable, Compared, Level as Of, MARGIN, Side, compare};
 use page::Figure;
 use trial::{Setting, Subject};
@@ -230,10 +230,11 @@ impl CampaignSpec {
                 let name = self.cell_name(cell) + turn.suffix();
                 let there = place::topology(self, cell, &topology);
                 let mut figures = Vec::new();
-                for (at, study) in self.studies.iter().enumerate() {
+                for (at, (own, study)) in numbered(&self.studies).enumerate() {
                     let study = place::study(self, cell, study);
                     let mut seat = watch.seat(&there, block, &name, self.settings(cell));
-                    figures.extend(study.run(&mut seat, turn.seed.wrapping_add(at as u64))?);
+                    let seed = turn.seed.wrapping_add(at as u64);
+                    figures.extend(study.run_as(own, &mut seat, seed)?);
                 }
                 ran.push(Ran { cell: turn.cell, control: turn.control, block, figures });
             }

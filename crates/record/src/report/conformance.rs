@@ -15,8 +15,8 @@ pub(super) fn sections(prefix: &str, run: &ReportInput<'_>) -> Vec<Section> {
 }
 
 fn switching(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
-    let specs = numbered(&run.meta.studies).filter_map(|(number, study)| match study {
-        StudySpec::Switching(spec) => Some((number, spec)),
+    let specs = numbered(&run.meta.studies).filter_map(|(place, study)| match study {
+        StudySpec::Switching(spec) => Some((place.number, spec)),
         _ => None,
     });
     let mut blocks = Vec::new();
@@ -35,8 +35,8 @@ fn switching(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
 
 fn forwarding(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
-    let specs = numbered(&run.meta.studies).filter_map(|(number, study)| match study {
-        StudySpec::Forwarding(spec) => Some((number, spec)),
+    let specs = numbered(&run.meta.studies).filter_map(|(place, study)| match study {
+        StudySpec::Forwarding(spec) => Some((place.number, spec)),
         _ => None,
     });
     let made: Vec<_> =

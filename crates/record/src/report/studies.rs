@@ -30,12 +30,17 @@ struct StudyInput<'a> {
 
 /// Every study of the run, in the plan's order, with the figures that are its own.
 fn of_run<'a>(run: &ReportInput<'a>) -> Vec<StudyInput<'a>> {
-    let asked = numbered(&run.meta.studies).map(|(number, _)| number);
+    // A campaign's studies are numbered as a plan's.
+    let asked = match &run.meta.studies[..] {
+        [StudySpec::Campaign(spec)] => &spec.studies,
+        plan => plan,
+    };
+    let planned = numbered(asked).map(|(place, _)| place.number);
     let found = run.figures.iter().map(|figure| figure.case.study);
-    let numbers: BTreeSet<NonZeroU16> = asked.chain(found).collect();
+    let numbers: BTreeSet<NonZeroU16> = planned.chain(found).collect();
     let one = |number| StudyInput {
         number,
-        spec: numbered(&run.meta.studies).find(|(own, _)| *own == number).map(|(_, spec)| spec),
+        spec: numbered(asked).find(|(own, _)| own.number == number).map(|(_, spec)| spec),
         topology: &run.meta.topology,
         figures: of_number(run.figures, number),
         trials: run.trials.of_study(number),

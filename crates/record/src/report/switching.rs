@@ -161,7 +161,7 @@ pub fn wording(figure: &Figure) -> String {
         other => other.as_str().to_owned(),
     };
     let details = [
-        text(Key::Receiver).map(|receiver| format!("at the {receiver} port")),
+        text(Key::Egress).map(|egress| format!("at the {egress} port")),
         text(Key::WorstFrom).map(|port| format!("worst of all shifts, from {port}")),
         text(Key::Pattern).map(|pattern| format!("in {pattern}")),
         text(Key::Traffic).map(|traffic| format!("with {traffic}")),

@@ -152,9 +152,8 @@ fn without_control_the_congested_port_loses_a_third_and_the_other_nothing() {
     };
     let figures = measure(switch(8, small), &spec);
     for test in ["congestion", "head-of-line"] {
-        let of = |metric, receiver| {
-            one(&figures, metric, &[(Key::Test, test), (Key::Receiver, receiver)])
-        };
+        let of =
+            |metric, egress| one(&figures, metric, &[(Key::Test, test), (Key::Egress, egress)]);
         near(of(Metric::LossRatio, "congested").value, 1.0 / 3.0, 0.03);
         assert_eq!(of(Metric::LossRatio, "uncongested").value, Some(0.0));
         let flag = |metric| one(&figures, metric, &[(Key::Test, test)]).value;
@@ -172,7 +171,7 @@ fn a_switch_that_pauses_its_senders_loses_nothing_and_holds_up_the_other_port() 
     assert_eq!(one(&figures, Metric::Backpressure, &[]).value, Some(1.0));
     // Nothing is lost, and yet it gets a quarter less than where nobody congests the other.
     assert_eq!(one(&figures, Metric::HeadOfLineBlocking, &[]).value, Some(1.0));
-    let free = one(&figures, Metric::Received, &[(Key::Receiver, "uncongested")]);
+    let free = one(&figures, Metric::Received, &[(Key::Egress, "uncongested")]);
     // It could have half a port's rate.
     assert!(free.value.expect("a value") < 0.45 * line(512), "{free:?}");
     assert!(free.text(Key::Paused) == Some("yes"));
@@ -187,7 +186,7 @@ fn a_shared_way_to_the_backplane_is_head_of_line_blocking() {
     let figures = measure(switch(4, shared), &spec(&[SwitchTest::HeadOfLine], 512));
     let found = one(&figures, Metric::HeadOfLineBlocking, &[]);
     assert_eq!(found.value, Some(1.0), "{figures:#?}");
-    let lost = one(&figures, Metric::LossRatio, &[(Key::Receiver, "uncongested")]);
+    let lost = one(&figures, Metric::LossRatio, &[(Key::Egress, "uncongested")]);
     // The mean of five trials of 50 ms, of which a part goes into the queues.
     assert!(lost.value.expect("a value") > 0.1, "{lost:?}");
 }

@@ -158,8 +158,8 @@ pub fn text(run: &Finished) -> String {
     }
     out.push('\n');
     out.push_str(&record::report::text(&run.input(), screen()));
-    for (number, study) in numbered(&meta.studies) {
-        let own = run.figures.iter().filter(|figure| figure.case.study == number);
+    for (place, study) in numbered(&meta.studies) {
+        let own = run.figures.iter().filter(|figure| figure.case.study == place.number);
         out.push_str(&deviations(study, &meta.topology, &own.cloned().collect::<Vec<_>>()));
     }
     let account = run.trials.account();

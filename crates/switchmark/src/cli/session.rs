@@ -359,12 +359,12 @@ fn studies(
     let estimate = estimate(&meta.studies, &meta.topology);
     let mut watched = Watched::new(testbed, estimate, data.quiet);
     let mut figures = Vec::new();
-    for (number, study) in numbered(&meta.studies) {
+    for (place, study) in numbered(&meta.studies) {
         watched.print_seconds(match study {
             StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
             _ => None,
         });
-        figures.extend(study.run_as(number, &mut watched, meta.seed)?);
+        figures.extend(study.run_as(place, &mut watched, meta.seed)?);
     }
     Ok(figures)
 }

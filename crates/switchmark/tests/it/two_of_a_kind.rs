@@ -7,6 +7,20 @@ use serde_json::Value;
 
 use crate::program::{Scratch, switchmark};
 
+/// What the program prints, started in that folder; its journal is `j.db` there.
+fn ask(scratch: &Scratch, args: &[&str]) -> String {
+    let output = Command::new(switchmark())
+        .args(args)
+        .args(["--store", "j.db"])
+        .current_dir(scratch.folder())
+        .stdin(Stdio::null())
+        .output()
+        .expect("switchmark starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| code == 0), "{args:?}: {said}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
 /// A plan's rows, its text and its page.
 struct Shown {
     rows: Vec<Value>,
@@ -18,21 +32,9 @@ impl Shown {
     fn of(name: &str, plan: &str) -> Self {
         let scratch = Scratch::new(name);
         std::fs::write(scratch.path("plan.toml"), plan).expect("a plan");
-        let ask = |args: &[&str]| {
-            let output = Command::new(switchmark())
-                .args(args)
-                .args(["--store", "j.db"])
-                .current_dir(scratch.folder())
-                .stdin(Stdio::null())
-                .output()
-                .expect("switchmark starts");
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.code().is_some_and(|code| code == 0), "{args:?}: {said}");
-            String::from_utf8(output.stdout).expect("UTF-8")
-        };
-        let json = ask(&["run", "plan.toml", "--json"]);
+        let json = ask(&scratch, &["run", "plan.toml", "--json"]);
         let json: Value = serde_json::from_str(&json).expect("JSON");
-        let text = ask(&["report", "latest", "--out", "page.html"]);
+        let text = ask(&scratch, &["report", "latest", "--out", "page.html"]);
         let html = std::fs::read_to_string(scratch.path("page.html")).expect("a page");
         Self { rows: json["figures"].as_array().expect("rows").clone(), text, html }
     }
@@ -185,4 +187,29 @@ fn senders_are_not_ports() {
     };
     assert_eq!(threads(1), 0);
     assert!(threads(2) > 0);
+}
+
+#[test]
+fn runs_of_two_studies_of_one_kind_are_compared_study_by_study() {
+    let study = |rate: &str| {
+        format!(
+            "[[study]]\n[study.latency]\nprotocols = [\"udp\"]\nsizes = [64]\n\
+             duration = \"100ms\"\nblocks = 8\nloads = [\"udp:{rate}\"]\n"
+        )
+    };
+    let scratch = Scratch::new("compared");
+    let plan =
+        format!("testbed = \"sim:c2758-router\"\nseed = 7\n{}{}", study("10kpps"), study("10kpps"));
+    std::fs::write(scratch.path("plan.toml"), plan).expect("a plan");
+    for label in ["one", "other"] {
+        ask(&scratch, &["run", "plan.toml", "--label", label]);
+    }
+    let json = ask(&scratch, &["compare", "one", "other", "--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let rows = json["figures"].as_array().unwrap_or_else(|| panic!("{json}"));
+    let medians = |nth: Option<u64>| {
+        let of = |row: &&Value| row["metric"] == "rtt" && row["quantile"] == 0.5;
+        rows.iter().filter(of).filter(|row| row["where"]["nth"].as_u64() == nth).count()
+    };
+    assert_eq!((medians(None), medians(Some(2))), (1, 1), "{json}");
 }

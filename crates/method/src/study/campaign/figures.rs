@@ -12,21 +12,10 @@ use super::{CampaignSpec, Means};
 use crate::comparison::cells::{Better, Case, better, case, shared};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::Unit;
-use page::{Caveat, Figure, Key, Metric, Verdict};
+use page::{Caveat, Figure, Key, Metric, Role, Verdict};
 use trial::Topology;
 
 const CONFIDENCE: f64 = 0.95;
-
-/// Conditions that tell who is measured: not of the case, but of the figure.
-const WHO: [Key; 7] = [
-    Key::From,
-    Key::To,
-    Key::Device,
-    Key::Variant,
-    Key::Path,
-    Key::BesideDevice,
-    Key::BesideVariant,
-];
 
 /// What the studies found in one turn.
 #[derive(Debug, Clone)]
@@ -73,7 +62,9 @@ fn groups<'a>(own: &[&'a Ran]) -> Vec<Group<'a>> {
     for ran in own {
         for figure in &ran.figures {
             let case = case(figure, &shared(figure));
-            let who = format!("{:?}", WHO.map(|key| figure.conditions.get(&key)));
+            // Who is measured is not of the case, but of the figure.
+            let who = figure.conditions.iter().filter(|(key, _)| key.role() == Role::Place);
+            let who = format!("{:?}", who.collect::<Vec<_>>());
             let place = *places.entry((case.clone(), who)).or_insert(groups.len());
             if place == groups.len() {
                 groups.push(Group { figures: Vec::new(), case });

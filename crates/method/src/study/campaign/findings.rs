@@ -14,7 +14,7 @@ use super::CampaignSpec;
 use super::figures::Ran;
 use crate::comparison::cells::{Case, case, is_compared, shared};
 use crate::comparison::{MARGIN, Row, better};
-use page::{CaseId, Figure, Key, Unit};
+use page::{Figure, Key, Unit};
 use page::{Metric, Verdict};
 
 /// Values that differ by less, as a share, are equal.
@@ -185,7 +185,7 @@ fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Fi
     conditions.insert(Key::Factor, factor.into());
     conditions.insert(Key::Cell, "all".into());
     let mut figure = Figure {
-        case: CaseId::default(),
+        case: of.case,
         metric: Metric::VarianceShare,
         quantile: None,
         unit: Unit::Ratio,

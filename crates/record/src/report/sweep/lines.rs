@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Condition, Figure, Key, Metric, Unit};
+use page::{Condition, Figure, Key, Metric, Role, Unit};
 
 use super::SweptRun;
 use crate::report::{campaign, reading};
@@ -48,19 +48,6 @@ const BESIDE: [Metric; 17] = [
     Metric::Efficiency,
     Metric::BufferDelay,
     Metric::TransferTimeRatio,
-];
-
-/// What comes out of a measurement, and is no case: it differs from point to point.
-const OUTCOMES: [Key; 9] = [
-    Key::StandardDeviation,
-    Key::LossRatioAllowed,
-    Key::Backend,
-    Key::Receiver,
-    Key::Stamped,
-    Key::OverloadPercent,
-    Key::StableBlocks,
-    Key::Reasons,
-    Key::WorstArrangement,
 ];
 
 type Case<'a> = BTreeMap<&'a Key, String>;
@@ -110,12 +97,8 @@ fn answers(figure: &Figure) -> bool {
 
 fn case<'a>(figure: &'a Figure, swept: &[&str]) -> Case<'a> {
     let is_case = |(key, value): &(&'a Key, &Condition)| {
-        let measured =
-            ["_ns", "_per_s", "_per_second"].iter().any(|end| key.as_str().ends_with(end));
-        !measured
+        key.role() != Role::Explains
             && !matches!(value, Condition::Number(_))
-            && !OUTCOMES.contains(key)
-            && **key != Key::Cell
             && !swept.contains(&key.as_str())
     };
     let text = |key: &Key| reading::text(figure, key).unwrap_or_default();

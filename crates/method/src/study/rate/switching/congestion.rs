@@ -178,7 +178,7 @@ fn tell(
         ("uncongested (control)", pairs::mean(&found.control, |sides| sides.uncongested)),
     ] {
         let mut row = row.clone();
-        row.set(Key::Receiver, name);
+        row.set(Key::Egress, name);
         figures.extend(Count::figures(Some(count), &row));
     }
     let flag = |yes: bool| if yes { 1.0 } else { 0.0 };

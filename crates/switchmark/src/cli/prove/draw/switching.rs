@@ -117,10 +117,10 @@ fn congestion(profile: &mut String, fills: bool) -> (Vec<SwitchTest>, Vec<Truth>
     let _ = writeln!(profile, "ports = 4");
     let test = SwitchTest::Congestion;
     let at = |truth: Truth| truth.at(Key::Test, Condition::from(test.as_str()));
-    let loss = |receiver: &str, lost: f64| {
+    let loss = |egress: &str, lost: f64| {
         let known = Known::Number { low: lost, high: lost };
         at(Truth::new(Metric::LossRatio, Unit::Ratio, known))
-            .at(Key::Receiver, Condition::from(receiver))
+            .at(Key::Egress, Condition::from(egress))
             .reachable(fills)
     };
     let flag = |metric, truth: bool| {
