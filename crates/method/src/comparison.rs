@@ -82,6 +82,8 @@ pub struct Level<'a> {
 /// One figure of two sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
+    /// Where in its run the subject's value belongs.
+    pub case: CaseId,
     /// What is compared.
     pub metric: Metric,
     /// For a point of a distribution.
@@ -166,7 +168,7 @@ impl Row {
         }
         let blocks = compared.blocks.0.min(compared.blocks.1);
         let mut figure = Figure {
-            case: CaseId::default(),
+            case: self.case,
             metric,
             quantile: None,
             unit,
@@ -340,6 +342,7 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
         comparison::compare(Blocks::Apart { subject: &bypass, reference: &other }, margin)
     };
     Some(Row {
+        case: subject.found,
         metric: case.metric,
         quantile: subject.quantile,
         unit: subject.unit,

@@ -19,10 +19,8 @@ use flate2::write::ZlibEncoder;
 use measure::Histogram;
 use page::Figure;
 use page::{Condition, Key};
-use trial::record::FlowRecord;
-use trial::{Trial, TrialRecord};
 
-use crate::exposition;
+use crate::exposition::{self, RoundTrips};
 use crate::run::RunMeta;
 pub use flent::{FlentError, FlentTrial, flent};
 pub use markdown::markdown;
@@ -142,11 +140,10 @@ pub fn influx(run: &RunMeta, figures: &[Figure]) -> String {
     let mut out = String::new();
     for figure in figures {
         let Some(value) = figure.value else { continue };
-        let mut tags: BTreeMap<&str, String> = figure
-            .conditions
-            .iter()
-            .map(|(name, said)| (name.as_str(), said.to_string()))
-            .collect();
+        let (told, explained): (Vec<_>, Vec<_>) =
+            figure.conditions.iter().partition(|(key, _)| exposition::tells_apart(key));
+        let mut tags: BTreeMap<&str, String> =
+            told.into_iter().map(|(name, said)| (name.as_str(), said.to_string())).collect();
         tags.insert("run", run.id.clone());
         tags.insert("unit", figure.unit.as_str().to_owned());
         tags.insert("verdict", figure.verdict.as_str().to_owned());
@@ -164,9 +161,22 @@ pub fn influx(run: &RunMeta, figures: &[Figure]) -> String {
                 let _ = write!(out, ",{field}={end}");
             }
         }
+        for (key, said) in explained {
+            let field = match said {
+                Condition::Integer(number) => number.to_string(),
+                Condition::Number(number) => number.to_string(),
+                other => format!("\"{}\"", quoted(&other.to_string())),
+            };
+            let _ = write!(out, ",{}={field}", tagged(key.as_str()));
+        }
         let _ = writeln!(out, ",n={}i,blocks={}i {}", figure.n, figure.blocks, run.created_unix_ns);
     }
     out
+}
+
+/// Within the quotation marks of a field.
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// Line breaks can't be escaped in a tag.
@@ -185,29 +195,10 @@ fn compressed(histogram: &Histogram) -> String {
     BASE64.encode([&COOKIE.to_be_bytes()[..], &length.to_be_bytes(), &packed].concat())
 }
 
-/// Round trips of the valid trials, merged over blocks.
-#[derive(Debug, Default)]
-pub struct Histograms(BTreeMap<String, Histogram>);
-
-impl Histograms {
-    /// Adds a trial's.
-    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
-        if !record.outcome.is_valid() {
-            return;
-        }
-        for flow in &record.flows {
-            if let FlowRecord::Echo(echo) = flow {
-                let path = trial.path.as_str();
-                self.0.entry(format!("{} {path}", trial.label)).or_default().merge(&echo.rtt);
-            }
-        }
-    }
-
-    /// `name<tab>base64` a line.
-    pub fn lines(&self) -> String {
-        self.0.iter().fold(String::new(), |mut out, (name, histogram)| {
-            let _ = writeln!(out, "{name}\t{}", compressed(histogram));
-            out
-        })
-    }
+/// Round trips as HdrHistogram V2: `name<tab>base64` a line.
+pub fn histograms(round_trips: &RoundTrips) -> String {
+    round_trips.listed().into_iter().fold(String::new(), |mut out, (label, path, histogram)| {
+        let _ = writeln!(out, "{label} {path}\t{}", compressed(histogram));
+        out
+    })
 }

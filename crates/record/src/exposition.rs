@@ -12,9 +12,10 @@ mod watch;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::num::NonZeroU16;
 
 use measure::Histogram;
-use page::Figure;
+use page::{Figure, Key, Role};
 use trial::record::FlowRecord;
 use trial::{Trial, TrialRecord};
 
@@ -168,6 +169,12 @@ pub fn render(families: &[Family]) -> String {
     out
 }
 
+/// Whether series are told apart by it: what only explains a value would make another series of each
+/// run.
+pub fn tells_apart(key: &Key) -> bool {
+    key.role() != Role::Explains || *key == Key::Study
+}
+
 /// A run's figures: a gauge for each metric and unit, with the conditions as labels.
 pub fn figures(run: &RunMeta, figures: &[Figure]) -> Vec<Family> {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
@@ -179,7 +186,7 @@ pub fn figures(run: &RunMeta, figures: &[Figure]) -> Vec<Family> {
         let mut labels = family.labelled(&of_all);
         // A gauge may have no label `quantile`: that is a summary's.
         labels.extend(figure.quantile.map(|q| ("percentile".to_owned(), percentile(q))));
-        for (condition, said) in &figure.conditions {
+        for (condition, said) in figure.conditions.iter().filter(|(key, _)| tells_apart(key)) {
             let word = word(condition.as_str());
             let taken = word == "quantile" || labels.iter().any(|(own, _)| *own == word);
             let word = if taken { format!("where_{word}") } else { word };
@@ -190,9 +197,9 @@ pub fn figures(run: &RunMeta, figures: &[Figure]) -> Vec<Family> {
     families.into_values().collect()
 }
 
-/// A run's round trips, merged over the valid trials of each label and path.
+/// A run's round trips, merged over the valid trials of each label, path and study.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RoundTrips(BTreeMap<(String, String), Histogram>);
+pub struct RoundTrips(BTreeMap<(String, String, Option<NonZeroU16>), Histogram>);
 
 impl RoundTrips {
     /// Adds a trial's.
@@ -202,7 +209,7 @@ impl RoundTrips {
         }
         for flow in &record.flows {
             if let FlowRecord::Echo(echo) = flow {
-                let key = (trial.label.clone(), trial.path.as_str().to_owned());
+                let key = (trial.label.clone(), trial.path.as_str().to_owned(), trial.study);
                 self.0.entry(key).or_insert_with(Histogram::growing).merge(&echo.rtt);
             }
         }
@@ -211,19 +218,34 @@ impl RoundTrips {
     /// As a family of a run's.
     pub fn family(&self, run: &RunMeta) -> Family {
         let mut family = names::ROUND_TRIP.family();
-        for ((label, path), histogram) in &self.0 {
-            family.distribution(&[&run.id, &run.topology.name, label, path], histogram);
+        for (label, path, histogram) in self.listed() {
+            family.distribution(&[&run.id, &run.topology.name, &label, path], histogram);
         }
         family
     }
 
-    /// Label, path and histogram of each, as a journal keeps them.
-    pub(crate) fn listed(&self) -> Vec<(&str, &str, &Histogram)> {
-        self.0.iter().map(|((label, path), own)| (label.as_str(), path.as_str(), own)).collect()
+    /// Label, path and histogram of each, as a journal keeps them. Where two studies have the same
+    /// label, it says which it is of.
+    pub(crate) fn listed(&self) -> Vec<(String, &str, &Histogram)> {
+        let mut studies: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for (label, path, _) in self.0.keys() {
+            *studies.entry((label, path)).or_default() += 1;
+        }
+        let mut all = Vec::new();
+        for ((label, path, study), own) in &self.0 {
+            let named = match study {
+                Some(number) if studies[&(&**label, &**path)] > 1 => {
+                    format!("{label}, study {number}")
+                }
+                _ => label.clone(),
+            };
+            all.push((named, path.as_str(), own));
+        }
+        all
     }
 
     pub(crate) fn from_listed(all: Vec<(String, String, Histogram)>) -> Self {
-        Self(all.into_iter().map(|(label, path, own)| ((label, path), own)).collect())
+        Self(all.into_iter().map(|(label, path, own)| ((label, path, None), own)).collect())
     }
 }
 

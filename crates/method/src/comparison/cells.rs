@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparable, Side, label};
-use page::{Condition, Conditions, Figure, Key, Metric, Role, Unit, Verdict};
+use page::{CaseId, Condition, Conditions, Figure, Key, Metric, Role, Unit, Verdict};
 
 /// Which of two values is the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +63,8 @@ pub(crate) struct Case {
 /// A case's value in each block.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
+    /// Where in its run it belongs.
+    pub(super) found: CaseId,
     pub(super) blocks: BTreeMap<usize, f64>,
     pub(super) quantile: Option<f64>,
     pub(super) unit: Unit,
@@ -171,6 +173,7 @@ impl Values {
                 self.order.push(place.case.clone());
             }
             let cell = Cell {
+                found: kind.case,
                 blocks: BTreeMap::new(),
                 quantile: kind.quantile,
                 unit: kind.unit,

@@ -225,7 +225,7 @@ impl BinarySearch {
 
     /// By what share less than the tester's limit is enough, under an end that is its own.
     fn eased(&self, high: f64) -> f64 {
-        (self.width(high) - self.goal.width).max(0.0) / 2.0
+        (self.width(high) - self.goal.width).max(0.0)
     }
 
     /// A load above a soft end under which the bracket has closed, where there is room for one: the
@@ -274,7 +274,8 @@ impl BinarySearch {
             let most = self.short_final.map_or(0.0, |short| short.0);
             self.short_final =
                 lossless.map(|rate| FrameRate(rate.0.max(most))).or(self.short_final);
-            let near = asked * (1.0 - self.goal.width);
+            let width = self.high().map_or(self.goal.width, |high| self.width(high.asked));
+            let near = asked * (1.0 - width);
             if self.short_final.is_some_and(|rate| rate.0 >= near) {
                 self.short_finals = MOST_SHORT_FINALS;
             }

@@ -92,6 +92,8 @@ pub(super) struct Session<'a> {
     pub(super) cabling: Vec<Cable>,
     /// What the hosts' kernels may do with several frames at once.
     pub(super) offloads: Offloads,
+    /// A search asks: it takes what was carried without a loss for the load that was to be offered.
+    pub(super) takes_carried: bool,
 }
 
 /// What a study asks for; the session adds what is the same for all.
@@ -249,11 +251,13 @@ impl Tried {
         self.beyond_tester().then(|| reasons.iter().map(short).fold(0.0, f64::max))
     }
 
-    /// Whether this try was far short of its load, and nobody else can have kept its hosts from it.
-    fn unable_alone(&self) -> bool {
+    /// Whether this try was short of its load, and nobody else can have kept its hosts from it: far
+    /// short, or by so little that what it carried will do.
+    fn unable_alone(&self, takes_carried: bool) -> bool {
         let to_itself = |host: &HostUsage| host.usage.foreign + host.usage.stolen < TO_ITSELF;
         self.only_short_of_load()
-            && self.shortfall().is_some_and(|short| short > UNABLE_SHORTFALL)
+            && (self.shortfall().is_some_and(|short| short > UNABLE_SHORTFALL)
+                || (takes_carried && self.lossless_load().is_some()))
             && self.record.hosts.iter().all(to_itself)
     }
 
@@ -312,6 +316,7 @@ impl<'a> Session<'a> {
             failures,
             cabling,
             offloads,
+            takes_carried: false,
         }
     }
 
@@ -469,7 +474,7 @@ impl<'a> Session<'a> {
                 return Ok(tried);
             }
             self.given_up = tries >= most;
-            let unable = self.tells_quiet && tried.unable_alone();
+            let unable = self.tells_quiet && tried.unable_alone(self.takes_carried);
             let over = self.given_up || unable || tried.unable(failed.last());
             failed.push(tried);
             if over {

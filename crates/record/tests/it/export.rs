@@ -2,7 +2,7 @@
 
 use crate::synthetic;
 use page::Key;
-use record::export;
+use record::{export, exposition};
 use trial::record::FlowRecord;
 
 #[test]
@@ -54,11 +54,11 @@ fn every_format_keeps_its_rules() {
 }
 
 fn histograms(records: &[(trial::Trial, trial::TrialRecord)]) -> String {
-    let mut all = export::Histograms::default();
+    let mut all = exposition::RoundTrips::default();
     for (trial, record) in records {
         all.take(trial, record);
     }
-    all.lines()
+    export::histograms(&all)
 }
 
 /// flent reads our file as its own; it is what the file is for.

@@ -7,7 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use record::export::{self, FlentTrial, Histograms};
+use record::export::{self, FlentTrial};
+use record::exposition::RoundTrips;
 
 use super::options::Data;
 use super::{Failure, Outcome, figures, journals, report};
@@ -57,10 +58,10 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         speak::print_json(&report::replay(&store, &args.run)?.json())?;
         return Ok(Outcome::Done);
     }
-    let (mut histograms, mut flent) = (Histograms::default(), FlentTrial::default());
+    let (mut round_trips, mut flent) = (RoundTrips::default(), FlentTrial::default());
     let run =
         figures::compute(&store, store.load(&args.run)?, &mut |trial, record| match args.format {
-            Format::Hdr => histograms.take(trial, record),
+            Format::Hdr => round_trips.take(trial, record),
             Format::Flent => flent.take(trial, record),
             _ => {}
         })?;
@@ -69,7 +70,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         Format::Markdown => export::markdown(&run.meta, &run.figures).into_bytes(),
         Format::Prometheus => export::prometheus(&run.meta, &run.figures).into_bytes(),
         Format::Influx => export::influx(&run.meta, &run.figures).into_bytes(),
-        Format::Hdr => histograms.lines().into_bytes(),
+        Format::Hdr => export::histograms(&round_trips).into_bytes(),
         Format::Parquet => export::parquet(&run.meta, &run.figures),
         Format::Flent => export::flent(&run.meta, &flent)?,
     };

@@ -97,6 +97,7 @@ pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
             asked.compared(&own, &asked.of(|value| value.cell == 0 && !value.control))?;
         let (subject, reference) = pairs.into_iter().unzip();
         Some(Row {
+            case: asked.figure.case,
             metric: asked.figure.metric,
             quantile: asked.figure.quantile,
             unit: asked.figure.unit,

@@ -117,7 +117,9 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
             Purpose::Saturation => "saturation",
         };
         let offer = Offer::new(TEST, cell, load.schedule, load.duration);
+        rig.session.takes_carried = load.purpose == Purpose::Search;
         let tried = rig.offer(&Offer { test, block: load.before, ..offer })?;
+        rig.session.takes_carried = false;
         if load.purpose == Purpose::Search {
             notes.hear(&tried);
         }

@@ -54,6 +54,7 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
     let Some(most) = highest(rig, size)? else { return Ok(Searched::default()) };
     let mut search = begin(&[*goal], LoadRange::below(most, goal.final_duration));
     let mut deliveries = Deliveries::default();
+    rig.session.takes_carried = true;
     let results = carry_out(search.as_mut(), |attempt| {
         let tried = offer(rig, size, attempt)?;
         if let Some(one) = delivery(&tried, &rig.ports, (attempt, goal.width)) {
@@ -63,6 +64,7 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
         let beyond = || Seen::BeyondTester { lossless: tried.lossless_load() };
         Ok::<_, TestbedError>(tried.beyond_tester().then(beyond))
     })?;
+    rig.session.takes_carried = false;
     let again = deliveries.another_length().filter(|_| rig.spec.rules == SearchRules::Buckets);
     if let Some((rate, duration)) = again {
         let attempt = Attempt { rate: FrameRate(rate.min(most.0)), duration };

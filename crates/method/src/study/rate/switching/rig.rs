@@ -18,7 +18,7 @@ use trial::{CountsOnly, Datagrams, Destination, Flow, FlowKind, Gate, Result, Ro
 /// A study under way.
 pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s SwitchingSpec,
-    session: Session<'t>,
+    pub(super) session: Session<'t>,
     topology: Topology,
     /// The device under test.
     way: Way,

@@ -91,7 +91,12 @@ fn search_case(
     (terms, ceiling): (&Terms, f64),
     cables: Option<&[Pair]>,
 ) -> Result<Found> {
-    let mut offer = |load: Load| send(rig, case, cables, load);
+    let mut offer = |load: Load| {
+        rig.session.takes_carried = load.purpose == Purpose::Search;
+        let tried = send(rig, case, cables, load);
+        rig.session.takes_carried = false;
+        tried
+    };
     let schedule = Schedule::Greedy;
     let (purpose, duration) = (Purpose::Saturation, terms.duration);
     let tried = offer(Load { purpose, schedule, duration, before: 0 })?;
