@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use page::Condition;
-use page::{CaseId, Caveat, Conditions, Figure, Key, Metric, Unit, Verdict};
+use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 
 use crate::series::Series;
 
@@ -142,19 +142,12 @@ impl Found {
             self.tools.push(row.tool);
         }
         self.figures.push(Figure {
-            case: CaseId::default(),
-            metric,
             quantile,
-            unit,
-            value: Some(value),
-            low: None,
-            high: None,
-            confidence: None,
             n: row.n,
             blocks: 1,
             conditions: row.conditions.clone(),
-            verdict: Verdict::Undetermined,
             caveats: row.caveats.clone(),
+            ..Figure::new(metric, unit, Some(value))
         });
     }
 

@@ -78,6 +78,25 @@ pub const CABLE: &str = "cable";
 pub const DEVICE: &str = "device";
 
 impl Figure {
+    /// A value alone: no interval, no sample, no condition, nobody's limit.
+    pub const fn new(metric: Metric, unit: Unit, value: Option<f64>) -> Self {
+        Self {
+            case: CaseId { study: NonZeroU16::MIN },
+            metric,
+            quantile: None,
+            unit,
+            value,
+            low: None,
+            high: None,
+            confidence: None,
+            n: 0,
+            blocks: 0,
+            conditions: Conditions::new(),
+            verdict: Verdict::Undetermined,
+            caveats: Vec::new(),
+        }
+    }
+
     /// Takes an interval's ends. So few repetitions that their whole range covers the truth less
     /// often than [`LEAST_CONFIDENCE`] have no interval, only that [`RANGE`]; a single one has not
     /// even that.

@@ -346,27 +346,19 @@ fn concerned(row: &[&Figure], of: impl Fn(&Figure) -> bool) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{CaseId, Metric};
+    use crate::Metric;
 
     #[test]
     fn a_doubt_names_its_quantiles_where_not_all_share_it() {
         let figure = |quantile, caveats: &[Caveat], verdict| Figure {
-            case: CaseId::default(),
-            metric: Metric::Rtt,
             quantile: Some(quantile),
-            unit: Unit::Nanoseconds,
-            value: Some(1.0),
-            low: None,
-            high: None,
-            confidence: None,
             n: 1,
             blocks: 1,
-            conditions: BTreeMap::new(),
             verdict,
             caveats: caveats.to_vec(),
+            ..Figure::new(Metric::Rtt, Unit::Nanoseconds, Some(1.0))
         };
         let (device, open) = (Verdict::DeviceLimited, Verdict::Undetermined);
         let row = [

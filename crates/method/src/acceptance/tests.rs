@@ -17,14 +17,8 @@ fn claim(about: About, keeps: Keeps) -> SheetClaim {
 /// A throughput from `low` to `high`, by a search, beside a line rate of 1000.
 fn throughput(low: f64, high: Option<f64>, verdict: Verdict) -> Figure {
     Figure {
-        case: page::CaseId::default(),
-        metric: Metric::Throughput,
-        quantile: None,
-        unit: Unit::FramesPerSecond,
-        value: Some(low),
         low: Some(low),
         high,
-        confidence: None,
         n: 12,
         blocks: 1,
         conditions: BTreeMap::from([
@@ -35,6 +29,7 @@ fn throughput(low: f64, high: Option<f64>, verdict: Verdict) -> Figure {
         ]),
         verdict,
         caveats: vec![Caveat::QuickProfile],
+        ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, Some(low))
     }
 }
 

@@ -15,19 +15,12 @@ fn rtt(device: &str, path: &str, value: f64) -> Figure {
     conditions.insert(Key::From, format!("h1/{device}").into());
     conditions.insert(Key::BypassRepeatability, Condition::Number(value));
     Figure {
-        case: page::CaseId::default(),
-        metric: Metric::Rtt,
         quantile: Some(0.5),
-        unit: Unit::Nanoseconds,
-        value: Some(value),
-        low: None,
-        high: None,
-        confidence: None,
         n: 1000,
         blocks: 1,
         conditions,
         verdict: Verdict::DeviceLimited,
-        caveats: Vec::new(),
+        ..Figure::new(Metric::Rtt, Unit::Nanoseconds, Some(value))
     }
 }
 

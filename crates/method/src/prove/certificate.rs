@@ -275,19 +275,13 @@ mod tests {
 
     fn figure(value: f64) -> Figure {
         Figure {
-            case: page::CaseId::default(),
-            metric: Metric::Throughput,
-            quantile: None,
-            unit: Unit::FramesPerSecond,
-            value: Some(value),
             low: Some(value),
             high: Some(value * 1.002),
-            confidence: None,
             n: 1,
             blocks: 1,
             conditions: BTreeMap::from([(Key::Path, "device".into())]),
             verdict: Verdict::DeviceLimited,
-            caveats: Vec::new(),
+            ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, Some(value))
         }
     }
 

@@ -144,19 +144,10 @@ mod tests {
 
     fn figure(value: Option<f64>, verdict: Verdict) -> Figure {
         Figure {
-            case: page::CaseId::default(),
-            metric: Metric::Throughput,
-            quantile: None,
-            unit: Unit::FramesPerSecond,
-            value,
-            low: None,
-            high: None,
-            confidence: None,
             n: 1,
             blocks: 1,
-            conditions: BTreeMap::new(),
             verdict,
-            caveats: Vec::new(),
+            ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, value)
         }
     }
 

@@ -226,14 +226,6 @@ mod tests {
 
     fn claim(says: Says) -> Claim {
         let figure = Figure {
-            case: page::CaseId::default(),
-            metric: Metric::Throughput,
-            quantile: None,
-            unit: Unit::FramesPerSecond,
-            value: None,
-            low: None,
-            high: None,
-            confidence: None,
             n: 1,
             blocks: 1,
             conditions: BTreeMap::from([
@@ -241,7 +233,7 @@ mod tests {
                 (Key::Interval, "search bracket".into()),
             ]),
             verdict: Verdict::DeviceLimited,
-            caveats: Vec::new(),
+            ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, None)
         };
         Claim { says, figure }
     }

@@ -166,19 +166,13 @@ mod tests {
         conditions.insert(Key::FrameSize, 64.into());
         conditions.insert(Key::FinalDuration, Nanos::from_secs(2).0.into());
         Figure {
-            case: page::CaseId::default(),
-            metric: Metric::Throughput,
-            quantile: None,
-            unit: Unit::FramesPerSecond,
-            value: Some(1_000.0),
             low: Some(1_000.0),
             high: Some(1_010.0),
-            confidence: None,
             n: 20,
             blocks: 1,
             conditions,
             verdict: Verdict::DeviceLimited,
-            caveats: Vec::new(),
+            ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, Some(1_000.0))
         }
     }
 

@@ -234,19 +234,11 @@ mod tests {
         let conditions =
             BTreeMap::from([(Key::Device, device.into()), (Key::FrameSize, size.into())]);
         Figure {
-            case: page::CaseId::default(),
-            metric: Metric::Received,
-            quantile: None,
-            unit: Unit::FramesPerSecond,
-            value: Some(1.0),
-            low: None,
-            high: None,
-            confidence: None,
             n: 1,
             blocks: 1,
             conditions,
             verdict: Verdict::DeviceLimited,
-            caveats: Vec::new(),
+            ..Figure::new(Metric::Received, Unit::FramesPerSecond, Some(1.0))
         }
     }
 

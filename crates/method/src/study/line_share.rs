@@ -43,27 +43,15 @@ fn line(figure: &Figure) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use page::{Conditions, Verdict};
-
     use super::*;
 
     #[test]
     fn a_rate_is_a_share_of_all_its_lines() {
         let check = |conditions: &[(Key, &str)], numbers: &[(Key, f64)], expect: Option<f64>| {
             let mut figure = Figure {
-                case: page::CaseId::default(),
-                metric: Metric::Throughput,
-                quantile: None,
-                unit: Unit::FramesPerSecond,
-                value: Some(1_000.0),
-                low: None,
-                high: None,
-                confidence: None,
                 n: 1,
                 blocks: 1,
-                conditions: Conditions::new(),
-                verdict: Verdict::Undetermined,
-                caveats: Vec::new(),
+                ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, Some(1_000.0))
             };
             for (key, text) in conditions {
                 figure.set(key.clone(), *text);

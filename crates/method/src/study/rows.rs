@@ -8,7 +8,7 @@ use measure::blocks::BlockEstimate;
 
 use super::Profile;
 use super::ways::{Way, Ways};
-use page::{CaseId, Caveat, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
+use page::{Caveat, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 /// Of every interval over blocks.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -79,19 +79,12 @@ impl Row {
             && metric != Metric::Backpressure;
         let value = value.filter(|_| unit != Unit::Flag || !alone);
         Figure {
-            case: CaseId::default(),
-            metric,
-            quantile: None,
-            unit,
-            value,
-            low: None,
-            high: None,
-            confidence: None,
             n: self.n,
             blocks: 1,
             conditions: self.conditions.clone(),
             verdict: self.verdict,
             caveats: self.caveats.iter().copied().collect(),
+            ..Figure::new(metric, unit, value)
         }
     }
 }

@@ -174,11 +174,6 @@ mod tests {
             (Key::Statistic, statistic.into()),
         ];
         Figure {
-            case: page::CaseId::default(),
-            metric: Metric::PairGoodput,
-            quantile: None,
-            unit: Unit::BitsPerSecond,
-            value: megabytes.map(|value| value * MEGABYTE_BITS),
             low: Some(1e8),
             high: Some(2e8),
             confidence: Some(0.95),
@@ -186,7 +181,11 @@ mod tests {
             blocks: 6,
             conditions: conditions.map(|(key, value)| (key, value)).into(),
             verdict: Verdict::DeviceLimited,
-            caveats: Vec::new(),
+            ..Figure::new(
+                Metric::PairGoodput,
+                Unit::BitsPerSecond,
+                megabytes.map(|value| value * MEGABYTE_BITS),
+            )
         }
     }
 

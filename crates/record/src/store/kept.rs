@@ -161,19 +161,15 @@ mod tests {
 
     fn figure(metric: Metric, value: Option<f64>, text: &str) -> Figure {
         let mut figure = Figure {
-            case: page::CaseId::default(),
-            metric,
             quantile: Some(0.5),
-            unit: Unit::Nanoseconds,
-            value,
             low: value,
             high: value.map(|value| value / 3.0),
             confidence: Some(0.95),
             n: 7,
             blocks: 3,
-            conditions: page::Conditions::new(),
             verdict: Verdict::DeviceLimited,
             caveats: vec![page::Caveat::FewBlocks],
+            ..Figure::new(metric, Unit::Nanoseconds, value)
         };
         figure.set(Key::Device, text);
         figure.set(Key::BypassRepeatability, 0.1 + 0.2);

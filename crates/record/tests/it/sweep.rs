@@ -9,19 +9,17 @@ use record::{RunMeta, RunStatus, SweepPoint, SweptValue};
 
 fn figure(metric: Metric, quantile: Option<f64>, path: &str, size: u64, value: f64) -> Figure {
     let mut figure = Figure {
-        case: page::CaseId::default(),
-        metric,
         quantile,
-        unit: if metric == Metric::Rtt { Unit::Nanoseconds } else { Unit::FramesPerSecond },
-        value: Some(value),
-        low: None,
-        high: None,
-        confidence: None,
         n: 1,
         blocks: 1,
         conditions: std::collections::BTreeMap::new(),
         verdict: Verdict::DeviceLimited,
         caveats: vec![page::Caveat::Simulated],
+        ..Figure::new(
+            metric,
+            if metric == Metric::Rtt { Unit::Nanoseconds } else { Unit::FramesPerSecond },
+            Some(value),
+        )
     };
     figure.set(Key::Path, path);
     figure.set(Key::FrameSize, size);

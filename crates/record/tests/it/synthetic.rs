@@ -391,11 +391,6 @@ pub fn figure(metric: Metric, unit: Unit, value: Option<f64>, path: Path) -> Fig
         conditions.insert(Key::Device, "bridge".into());
     }
     Figure {
-        case: page::CaseId::default(),
-        metric,
-        quantile: None,
-        unit,
-        value,
         low: value.map(|v| v * 0.97),
         high: value.map(|v| v * 1.02),
         confidence: value.map(|_| 0.95),
@@ -404,6 +399,7 @@ pub fn figure(metric: Metric, unit: Unit, value: Option<f64>, path: Path) -> Fig
         conditions,
         verdict: Verdict::DeviceLimited,
         caveats: vec![Caveat::QuickProfile, Caveat::SharedMachine],
+        ..Figure::new(metric, unit, value)
     }
 }
 

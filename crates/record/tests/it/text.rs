@@ -35,11 +35,7 @@ fn render(figures: &[Figure], columns: usize) -> String {
 
 fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64, path: &str) -> Figure {
     Figure {
-        case: page::CaseId::default(),
-        metric,
         quantile,
-        unit,
-        value: Some(value),
         low: Some(value * 0.877),
         high: Some(value * 1.123),
         confidence: Some(0.95),
@@ -56,6 +52,7 @@ fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64, path: &
         ]),
         verdict: Verdict::DeviceLimited,
         caveats: vec![Caveat::QuickProfile, Caveat::FewSamples, Caveat::SomeLost],
+        ..Figure::new(metric, unit, Some(value))
     }
 }
 

@@ -299,23 +299,13 @@ pub fn check_report(path: &Path) -> Result<(), ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use page::{Metric, Unit, Verdict};
+    use page::{Metric, Unit};
 
     fn figure(value: Option<f64>, caveat: Caveat) -> Figure {
         Figure {
-            case: page::CaseId::default(),
-            metric: Metric::Throughput,
-            quantile: None,
-            unit: Unit::FramesPerSecond,
-            value,
-            low: None,
-            high: None,
-            confidence: None,
-            n: 0,
             blocks: 1,
-            conditions: page::Conditions::new(),
-            verdict: Verdict::Undetermined,
             caveats: vec![caveat],
+            ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, value)
         }
     }
 

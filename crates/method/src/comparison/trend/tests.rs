@@ -17,19 +17,12 @@ fn rtt(size: u64, path: &str, value: f64) -> Figure {
     let mut conditions: Conditions = named.map(|(name, value)| (name, value.into())).into();
     conditions.insert(Key::FrameSize, Condition::Integer(size));
     Figure {
-        case: page::CaseId::default(),
-        metric: Metric::Rtt,
         quantile: Some(0.5),
-        unit: Unit::Nanoseconds,
-        value: Some(value),
-        low: None,
-        high: None,
-        confidence: None,
         n: 1000,
         blocks: 1,
         conditions,
         verdict: Verdict::DeviceLimited,
-        caveats: Vec::new(),
+        ..Figure::new(Metric::Rtt, Unit::Nanoseconds, Some(value))
     }
 }
 

@@ -129,23 +129,17 @@ fn named(figure: &Figure, trips: Metric) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use page::Verdict;
 
     fn added(value: f64, low: f64) -> Figure {
         Figure {
-            case: page::CaseId::default(),
-            metric: Metric::RttAdded,
             quantile: Some(0.5),
-            unit: Unit::Nanoseconds,
-            value: Some(value),
             low: Some(low),
             high: Some(2.0 * value.abs()),
             confidence: Some(0.95),
             n: 1,
             blocks: 6,
             conditions: [(Key::FrameSize, 64_u64.into())].into(),
-            verdict: Verdict::Undetermined,
-            caveats: Vec::new(),
+            ..Figure::new(Metric::RttAdded, Unit::Nanoseconds, Some(value))
         }
     }
 

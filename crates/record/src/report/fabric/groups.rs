@@ -105,19 +105,11 @@ mod tests {
     fn figure(metric: Metric, value: f64, conditions: &[(Key, Condition)]) -> Figure {
         let conditions = conditions.iter().map(|(key, value)| (key.clone(), value.clone()));
         Figure {
-            case: page::CaseId::default(),
-            metric,
-            quantile: None,
-            unit: Unit::Count,
-            value: Some(value),
-            low: None,
-            high: None,
-            confidence: None,
             n: 12,
             blocks: 1,
             conditions: conditions.chain([(Key::Device, "sw<1>".into())]).collect(),
             verdict: Verdict::DeviceLimited,
-            caveats: Vec::new(),
+            ..Figure::new(metric, Unit::Count, Some(value))
         }
     }
 

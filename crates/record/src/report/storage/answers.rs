@@ -218,25 +218,22 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
-    use page::Conditions;
 
     use super::*;
 
     fn figure(metric: Metric, estimate: &str, value: f64, ends: [f64; 2]) -> Figure {
         let mut figure = Figure {
-            case: page::CaseId::default(),
-            metric,
-            quantile: None,
-            unit: if metric == Metric::NetworkShare { Unit::Ratio } else { Unit::Nanoseconds },
-            value: Some(value),
             low: Some(ends[0]),
             high: Some(ends[1]),
             confidence: Some(0.95),
             n: 10,
             blocks: 10,
-            conditions: Conditions::new(),
             verdict: Verdict::TesterLimited,
-            caveats: Vec::new(),
+            ..Figure::new(
+                metric,
+                if metric == Metric::NetworkShare { Unit::Ratio } else { Unit::Nanoseconds },
+                Some(value),
+            )
         };
         figure.set(Key::Study, "storage");
         figure.set(Key::Operation, "all");
