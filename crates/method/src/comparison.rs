@@ -169,18 +169,11 @@ impl Row {
         let blocks = compared.blocks.0.min(compared.blocks.1);
         let mut figure = Figure {
             case: self.case,
-            metric,
-            quantile: None,
-            unit,
-            value: Some(value),
-            low: None,
-            high: None,
-            confidence: None,
             n: (compared.blocks.0 + compared.blocks.1) as u64,
             blocks: blocks as u32,
             conditions,
             verdict: self.verdicts.0.max(self.verdicts.1),
-            caveats: Vec::new(),
+            ..Figure::new(metric, unit, Some(value))
         };
         figure.set_interval(Some(interval));
         if interval.confidence < comparison::CONFIDENCE {

@@ -18,6 +18,7 @@ pub mod failover;
 pub mod imported;
 pub mod latency;
 mod line_share;
+mod noted;
 mod outage;
 pub mod pattern;
 mod problem;
@@ -36,10 +37,11 @@ use std::num::NonZeroU16;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use page::{Figure, Key};
+use page::{CaseId, Figure, Key, Trials};
 use trial::{Observed, Testbed, TestbedError, Topology};
 use trial::{Offloads, Phases, Subject, Trial, TrialRecord};
 
+use noted::Noted;
 use rows::Row;
 use session::{Ask, Session, Tried};
 use ways::{Link, Way, Ways};
@@ -159,6 +161,7 @@ impl StudySpec {
             // Its cells' studies come through here themselves.
             let mut figures = self.ask(testbed, seed)?;
             line_share::mark(&mut figures);
+            CaseId::number(&mut figures);
             return Ok(figures);
         }
         let mut doubts = Doubts::default();
@@ -169,24 +172,30 @@ impl StudySpec {
         for figure in &mut figures {
             figure.set(Key::Study, self.name());
         }
+        CaseId::number(&mut figures);
         Ok(figures)
     }
 
-    /// The same as one of its run's studies: its trials and its figures say so.
+    /// The same as one of its run's studies: its trials and its figures say so. `asked` counts the
+    /// run's trials.
     pub fn run_as(
         &self,
         place: StudyPlace,
-        testbed: &mut dyn Testbed,
+        (testbed, asked): (&mut dyn Testbed, &mut u64),
         seed: u64,
     ) -> Result<Vec<Figure>, TestbedError> {
         if matches!(self, Self::Campaign(_)) {
             // Its studies' places are theirs: a plan has no other beside it.
             return self.run(testbed, seed);
         }
-        let number = place.number;
-        let mut figures = self.run(&mut Numbered { testbed, number }, seed)?;
+        let (number, first) = (place.number, *asked);
+        let mut figures = self.run(&mut Numbered { testbed, number, asked }, seed)?;
         for figure in &mut figures {
             place.mark(figure);
+            // What its study does not tell closer rests on any of its trials.
+            if figure.trials.is_empty() {
+                figure.trials = Trials::between(first, *asked);
+            }
         }
         Ok(figures)
     }
@@ -239,6 +248,7 @@ pub fn numbered(studies: &[StudySpec]) -> impl Iterator<Item = (StudyPlace, &Stu
 struct Numbered<'a> {
     testbed: &'a mut dyn Testbed,
     number: NonZeroU16,
+    asked: &'a mut u64,
 }
 
 impl Testbed for Numbered<'_> {
@@ -247,7 +257,9 @@ impl Testbed for Numbered<'_> {
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        self.testbed.run(&Trial { study: Some(self.number), ..trial.clone() })
+        let ordinal = std::mem::replace(self.asked, *self.asked + 1);
+        let record = self.testbed.run(&Trial { study: Some(self.number), ..trial.clone() })?;
+        Ok(TrialRecord { ordinal, ..record })
     }
 }
 

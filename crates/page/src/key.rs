@@ -14,17 +14,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// What a condition is for its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Rows that differ in it are of two things: runs are compared where it is the same.
+    /// Rows that differ in it are of two cases.
     Identifies,
+    /// Which of a case's values it is.
+    Value,
     /// Where it was had: on which ports, through what, of which file.
     Place,
     /// How it came about, or what else came out: it differs from run to run.
     Explains,
 }
 
+impl Role {
+    /// Whether rows that differ in it are of two things, wherever they were had: runs are compared
+    /// where it is the same.
+    pub const fn identifies(self) -> bool {
+        matches!(self, Self::Identifies | Self::Value)
+    }
+}
+
 /// One row a condition: its name in rows, what it is for them, and what it is.
 macro_rules! keys {
     (@identifies) => { Role::Identifies };
+    (@value) => { Role::Value };
     (@place) => { Role::Place };
     (@explains) => { Role::Explains };
     ($($variant:ident $name:literal $role:ident $meaning:literal;)+) => {
@@ -99,9 +110,9 @@ keys! {
     LossRatioAllowed "loss_ratio_allowed" explains "Of a goal that allows loss: how much.";
     ConditionalThroughput "conditional_throughput_frames_per_s" explains "The rate received at the value (RFC 9971).";
     Interval "interval" explains "What `low` and `high` are, where they are no confidence interval.";
-    Bound "bound" identifies "`at least` or `at most`: the value is only known on one side.";
+    Bound "bound" value "`at least` or `at most`: the value is only known on one side.";
     StandardDeviation "standard_deviation" explains "Over searches, in the row's unit.";
-    Estimate "estimate" identifies "By which formula or from what a value was worked out.";
+    Estimate "estimate" value "By which formula or from what a value was worked out.";
     MediaRate "media_frames_per_s" explains "The rate of back-to-back frames in a buffer time's formula.";
     ThroughputRate "throughput_frames_per_s" explains "The throughput in a buffer time's formula.";
     LoadRate "load_frames_per_s" explains "The load each way.";
@@ -120,7 +131,7 @@ keys! {
     ObservationPoint "observation_point" identifies "`device` where the device's own counter stands for the receiver; absent where a host counted.";
     OthersCounted "others_counted" explains "Of a device's count: so many frames of a trial may be others', at most.";
     Receiver "receiver" explains "What counted them.";
-    Egress "egress" identifies "Of a congestion test: the `uncongested` or the `congested` egress port.";
+    Egress "egress" value "Of a congestion test: the `uncongested` or the `congested` egress port.";
     Arrangement "arrangement" identifies "Of an exchange: which ports exchanged.";
     Round "round" identifies "In which round of an arrangement.";
     Nodes "nodes" identifies "How many ports were active at once.";
@@ -128,7 +139,7 @@ keys! {
     Ports "ports" identifies "How many ports there are.";
     Message "message" identifies "Octets of payload of each message.";
     Carrier "carrier" identifies "What messages travel by: `tcp`, or datagrams with their credits.";
-    Statistic "statistic" identifies "Of which pairs, ports or samples the value is, and how.";
+    Statistic "statistic" value "Of which pairs, ports or samples the value is, and how.";
     PairsOfAPort "pairs_of_a_port" explains "In how many pairs a port is, at most.";
     WireLimit "wire_limit_bits_per_s" explains "Payload that the link carries in full frames, one way.";
     WorstArrangement "worst_arrangement" explains "Of `nonblocking`: the worst arrangement.";
@@ -149,7 +160,7 @@ keys! {
     GroupOfPorts "group_of_ports" explains "The number of each port's group, in the ports' order.";
     GroupsConfidence "groups_confidence" explains "How sure the grouping is, 0…1.";
     GroupsUnhindered "groups_unhindered" explains "How many groups were never throttled.";
-    Group "group" identifies "Of an uplink: which group's.";
+    Group "group" value "Of an uplink: which group's.";
     GroupPorts "group_ports" explains "The ports of that group.";
     GroupSize "group_size" explains "How many they are.";
     OnsetShift "onset_shift" explains "The first shift that was throttled.";
@@ -167,22 +178,22 @@ keys! {
     BetweenGroups "between_groups_bits_per_s" explains "Of two groups: the rate between them.";
     BetweenGroupsLow "between_groups_low_bits_per_s" explains "The lower end of its interval.";
     BetweenGroupsHigh "between_groups_high_bits_per_s" explains "The upper end of its interval.";
-    RateConvention "rate_convention" identifies "Which octets a rate in `bits/s` counts.";
+    RateConvention "rate_convention" value "Which octets a rate in `bits/s` counts.";
     Scenario "scenario" identifies "Of the buffer study: `baseline`, `background`, `control`; of a storage, which model.";
     Feeding "feeding" identifies "How many hosts sent into the congested egress port.";
     TakenByAFrame "taken_by_a_frame" explains "Octets of buffer that a frame takes.";
     OutputRate "output_frames_per_s" explains "The rate that the congested egress port sends.";
     PacketLimit "packet_limit_frames_per_s" explains "The device's own limit in packets.";
     Waits "waits" identifies "What waited, and where.";
-    Estimator "estimator" identifies "Of a buffer's size: how it was told.";
-    Of "of" identifies "Of which metric, load or ports the value is.";
-    OfQuantile "of_quantile" identifies "Of which quantile of that metric.";
-    Outputs "outputs" identifies "Of a shared buffer's total: how many egress ports.";
+    Estimator "estimator" value "Of a buffer's size: how it was told.";
+    Of "of" value "Of which metric, load or ports the value is.";
+    OfQuantile "of_quantile" value "Of which quantile of that metric.";
+    Outputs "outputs" value "Of a shared buffer's total: how many egress ports.";
     Disagreement "disagreement" explains "Why estimators don't agree.";
     Limit "limit" explains "What a buffer counts: `bytes`, `cells`, `descriptors`, `unclear`.";
-    Rule "rule" identifies "By which rule a buffer is enough.";
-    Flows "flows" identifies "For how many flows.";
-    Rtt "rtt_ns" identifies "At which round trip.";
+    Rule "rule" value "By which rule a buffer is enough.";
+    Flows "flows" value "For how many flows.";
+    Rtt "rtt_ns" value "At which round trip.";
     NeededBytes "needed_bytes" explains "The octets that the rule asks for.";
     RateBits "rate_bits_per_second" explains "The rate that the rule is applied to.";
     Suite "suite" identifies "Of a switching test: `rfc2889` or `rfc8239`.";
@@ -191,7 +202,7 @@ keys! {
     SendersAPort "senders_a_port" identifies "How many threads send from each port, where they are more than one.";
     Receivers "receivers" identifies "How many ports receive.";
     PatternRate "pattern_frames_per_s" explains "The rate of that pattern that the links carry.";
-    RateName "rate" identifies "Of a pattern: `frmol` (at the maximum offered load) or `mfr` (the highest forwarding rate).";
+    RateName "rate" value "Of a pattern: `frmol` (at the maximum offered load) or `mfr` (the highest forwarding rate).";
     WorstFrom "worst_from" explains "At which shift the worst was.";
     Paused "paused" explains "Whether hosts saw PAUSE frames.";
     Stations "stations" identifies "How many addresses were to be learned.";
@@ -216,10 +227,10 @@ keys! {
     LimitShare "limit_share" explains "The smallest share of the fair share that is stable.";
     LimitVariation "limit_variation" explains "The largest variation that is stable.";
     LimitRetransmits "limit_retransmits_per_gigabyte" explains "The most retransmits that are stable.";
-    Cell "cell" explains "Of a campaign: the combination of levels.";
+    Cell "cell" place "Of a campaign: the combination of levels.";
     Factors "factors" identifies "Of a campaign: which conditions are factors of the user's.";
-    Factor "factor" identifies "Of a variance's share: the factor.";
-    Control "control" identifies "Of a campaign: `true` on the A/A control's ratio.";
+    Factor "factor" value "Of a variance's share: the factor.";
+    Control "control" value "Of a campaign: `true` on the A/A control's ratio.";
     Decision "decision" explains "`different`, `equivalent`, `inconclusive`.";
     BlocksNeeded "blocks_needed" explains "About how many blocks on each side would decide.";
     PDifferent "p_different" explains "The p-value of no difference.";
@@ -230,17 +241,17 @@ keys! {
     File "file" place "Its file.";
     Position "position" place "Of several outputs in its file that tell the same: which of them, from 1.";
     Contradiction "contradiction" explains "Where an output contradicts itself: both numbers.";
-    Series "series" identifies "Of flent: the series' name.";
+    Series "series" value "Of flent: the series' name.";
     Intervals "intervals" explains "How many of the tool's intervals it is from.";
     Engine "engine" identifies "Of a storage's operations: by what they were made.";
-    Operation "operation" identifies "`read`, `write`, `trim` or `all`.";
+    Operation "operation" value "`read`, `write`, `trim` or `all`.";
     Jobs "jobs" identifies "How many jobs at once.";
     IoDepth "iodepth" identifies "The queue depth of each.";
     BlockSize "block_size" identifies "Octets of an operation.";
     ReadPercent "read_percent" identifies "Of mixed operations: how many in a hundred read.";
     Replicas "replicas" identifies "How many copies of what is written there are.";
-    Part "part" identifies "Of an operation's time: whose part.";
-    Latency "latency" identifies "`completion` where a tool tells of that part only.";
+    Part "part" value "Of an operation's time: whose part.";
+    Latency "latency" value "`completion` where a tool tells of that part only.";
     Agrees "agrees" explains "Whether what is left holds zero.";
     BufferedBytes "buffered_bytes" explains "Octets that a buffer held at the load found.";
     OtherTraffic "other_traffic_frames_per_s" explains "How many of others' frames a second there were at most.";
@@ -248,17 +259,17 @@ keys! {
     DeedTook "deed_took_ns" explains "How long what did it took, at most.";
     FlowsBy "flows_by" identifies "What tells flows apart: `source-ports`, `destination-ports`, `addresses`.";
     Paths "paths" identifies "How many paths there are to choose from.";
-    Member "member" identifies "Of a share: which path's.";
+    Member "member" value "Of a share: which path's.";
     TrialsInterrupted "trials_interrupted" explains "Of an outage: in how many trials flows were interrupted for longer than they are when nothing is done.";
     AtRandom "at_random" explains "Of Jain's index: what it is where flows take paths by chance.";
     ByChance "by_chance" explains "The probability at most that flows miss a path by chance.";
-    Phase "phase" identifies "Of an outage: `failure`, from the deed on; `restoration`, from when it was undone.";
+    Phase "phase" value "Of an outage: `failure`, from the deed on; `restoration`, from when it was undone.";
     FramesLost "frames_lost" explains "Frames lost in the trials behind it, where the device told of its own counters.";
     FramesAccounted "frames_accounted" explains "Of those, frames whose place of death counters or sums tell.";
     FramesLostInDevice "frames_lost_in_device" explains "Of those, frames that died in the device.";
-    WhatIfCopied "what_if_copied" identifies "Of what would be: whether writes are copied.";
-    WhatIfIoDepth "what_if_iodepth" identifies "Of what would be: the queue depth.";
-    WhatIfRtt "what_if_rtt_ns" identifies "Of what would be: the network's round trip.";
+    WhatIfCopied "what_if_copied" value "Of what would be: whether writes are copied.";
+    WhatIfIoDepth "what_if_iodepth" value "Of what would be: the queue depth.";
+    WhatIfRtt "what_if_rtt_ns" value "Of what would be: the network's round trip.";
 }
 
 impl PartialEq for Key {
@@ -336,8 +347,9 @@ mod tests {
         let lacks = |name: &str| !table.contains(&format!("`{name}`"));
         let lacking: Vec<_> = Key::TABLE.iter().filter(|(name, _)| lacks(name)).collect();
         assert!(lacking.is_empty(), "docs/reference/figures.md lacks {lacking:?}");
+        let prose = conditions.split_whitespace().collect::<Vec<_>>().join(" ");
         let part = |from: &str| {
-            let rest = conditions.split_once(from).expect("the list").1;
+            let rest = prose.split_once(from).expect("the list").1;
             let mut names: Vec<&str> =
                 rest.split_once('.').expect("its end").0.split('`').skip(1).step_by(2).collect();
             names.sort_unstable();
@@ -349,6 +361,7 @@ mod tests {
             names.sort_unstable();
             names
         };
+        assert_eq!(part("Which of a case's values it is:"), of(Role::Value));
         assert_eq!(part("Where a row was had:"), of(Role::Place));
         assert_eq!(part("tells no two rows apart:"), of(Role::Explains));
     }

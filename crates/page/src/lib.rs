@@ -13,6 +13,7 @@ mod plot;
 mod row;
 mod section;
 mod table;
+mod trials;
 mod unit;
 mod verdict;
 
@@ -24,5 +25,6 @@ pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{CABLE, CaseId, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE};
 pub use section::{Block, Image, Page, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
+pub use trials::Trials;
 pub use unit::Unit;
 pub use verdict::Verdict;

@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 use measure::Interval;
 use serde::{Deserialize, Serialize};
 
-use crate::{Caveat, Key, Metric, Unit, Verdict};
+use crate::{Caveat, Key, Metric, Role, Trials, Unit, Verdict};
 
 /// Where in its run a figure belongs: rows of two studies never stand for each other, whatever
 /// their conditions.
@@ -18,11 +18,32 @@ use crate::{Caveat, Key, Metric, Unit, Verdict};
 pub struct CaseId {
     /// Which of the run's studies found it, from 1 in the plan's order.
     pub study: NonZeroU16,
+    /// Which of that study's cases, from 1; 0 where nobody told, as in rows of 0.2.
+    #[serde(default)]
+    pub index: u32,
+}
+
+impl CaseId {
+    /// Numbers the cases of each study's rows, by what identifies them and where they were had, in
+    /// the order in which they come.
+    pub fn number(rows: &mut [Figure]) {
+        let mut known: BTreeMap<NonZeroU16, BTreeMap<String, u32>> = BTreeMap::new();
+        for row in rows {
+            let of_case = |(key, said): (&Key, &Condition)| {
+                matches!(key.role(), Role::Identifies | Role::Place)
+                    .then(|| format!("{key}\0{said}\0"))
+            };
+            let own: String = row.conditions.iter().filter_map(of_case).collect();
+            let cases = known.entry(row.case.study).or_default();
+            let next = cases.len() as u32 + 1;
+            row.case.index = *cases.entry(own).or_insert(next);
+        }
+    }
 }
 
 impl Default for CaseId {
     fn default() -> Self {
-        Self { study: NonZeroU16::MIN }
+        Self { study: NonZeroU16::MIN, index: 0 }
     }
 }
 
@@ -62,6 +83,9 @@ pub struct Figure {
     pub verdict: Verdict,
     /// Every doubt.
     pub caveats: Vec<Caveat>,
+    /// The trials behind it, where they are told.
+    #[serde(default, skip_serializing_if = "Trials::is_empty")]
+    pub trials: Trials,
 }
 
 /// Below this an interval is not one: its ends are only the smallest and the largest that were
@@ -79,9 +103,9 @@ pub const DEVICE: &str = "device";
 
 impl Figure {
     /// A value alone: no interval, no sample, no condition, nobody's limit.
-    pub const fn new(metric: Metric, unit: Unit, value: Option<f64>) -> Self {
+    pub fn new(metric: Metric, unit: Unit, value: Option<f64>) -> Self {
         Self {
-            case: CaseId { study: NonZeroU16::MIN },
+            case: CaseId::default(),
             metric,
             quantile: None,
             unit,
@@ -94,6 +118,7 @@ impl Figure {
             conditions: Conditions::new(),
             verdict: Verdict::Undetermined,
             caveats: Vec::new(),
+            trials: Trials::default(),
         }
     }
 

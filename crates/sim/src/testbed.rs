@@ -89,6 +89,7 @@ impl VirtualTestbed {
         let flows = flow_records(&trial.flows, world.hosts.flows);
         let outcome = judge(trial, &flows, &ports, &[]);
         Ok(TrialRecord {
+            ordinal: 0,
             started_unix_ns: (self.clock + start.to_nanos()).0,
             outcome,
             flows,

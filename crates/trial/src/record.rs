@@ -27,6 +27,9 @@ use crate::{Flow, FlowKind, alike};
 /// One trial's outcome, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
+    /// Its place among the run's trials, from 0; of who asks for trials, never written.
+    #[serde(skip)]
+    pub ordinal: u64,
     /// Wall clock at the load's start, nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// Whether its figures may be used.
@@ -133,6 +136,7 @@ impl TrialRecord {
     /// Of a trial that did not run to its end.
     pub fn failed(started_unix_ns: u64, reason: String) -> Self {
         Self {
+            ordinal: 0,
             started_unix_ns,
             outcome: Outcome::Failed { reason },
             flows: Vec::new(),

@@ -46,7 +46,7 @@ pub fn per_block(
         };
         for block in 0..count {
             let mut recorded = Recorded::within_block(topology, records, index, block);
-            comparable.add(block as usize, &alone.run_as(place, &mut recorded, seed)?);
+            comparable.add(block as usize, &alone.run_as(place, (&mut recorded, &mut 0), seed)?);
         }
     }
     Ok(comparable)

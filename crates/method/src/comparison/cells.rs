@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparable, Side, label};
-use page::{CaseId, Condition, Conditions, Figure, Key, Metric, Role, Unit, Verdict};
+use page::{CaseId, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 /// Which of two values is the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -263,7 +263,7 @@ fn shared_of(side: &Side<'_>, figure: &Figure) -> Conditions {
 
 pub(crate) fn shared(figure: &Figure) -> Conditions {
     let of_case = |(name, value): &(&Key, &Condition)| {
-        name.role() == Role::Identifies && !matches!(value, Condition::Number(_))
+        name.role().identifies() && !matches!(value, Condition::Number(_))
     };
     let kept = figure.conditions.iter().filter(of_case);
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use page::{Condition, Conditions, Figure, Key, Role, Unit, Verdict};
+use page::{Condition, Conditions, Figure, Key, Unit, Verdict};
 use serde::{Deserialize, Serialize};
 use trial::Subject;
 
@@ -220,7 +220,7 @@ fn matched(conditions: &Conditions) -> impl Iterator<Item = (&Key, &Condition)> 
     conditions.iter().filter(|(key, value)| match value {
         Condition::Text(_) => true,
         Condition::Number(_) => false,
-        _ => key.role() == Role::Identifies,
+        _ => key.role().identifies(),
     })
 }
 
@@ -236,17 +236,9 @@ fn without_numbers(figure: &Figure) -> Figure {
     let conditions = matched(&figure.conditions);
     Figure {
         case: figure.case,
-        metric: figure.metric,
         quantile: figure.quantile,
-        unit: figure.unit,
-        value: None,
-        low: None,
-        high: None,
-        confidence: None,
-        n: 0,
-        blocks: 0,
         conditions: conditions.map(|(key, value)| (key.clone(), value.clone())).collect(),
         verdict: figure.verdict,
-        caveats: Vec::new(),
+        ..Figure::new(figure.metric, figure.unit, None)
     }
 }

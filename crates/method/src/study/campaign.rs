@@ -222,7 +222,7 @@ impl CampaignSpec {
         let topology = testbed.topology().clone();
         let mut order = cells::Order::new(self, seed);
         let mut watch = Watch::new(testbed);
-        let mut ran = Vec::new();
+        let (mut ran, mut asked) = (Vec::new(), 0);
         for block in 0..self.blocks {
             watch.begin_block();
             for turn in order.next_block() {
@@ -234,7 +234,7 @@ impl CampaignSpec {
                     let study = place::study(self, cell, study);
                     let mut seat = watch.seat(&there, block, &name, self.settings(cell));
                     let seed = turn.seed.wrapping_add(at as u64);
-                    figures.extend(study.run_as(own, &mut seat, seed)?);
+                    figures.extend(study.run_as(own, (&mut seat, &mut asked), seed)?);
                 }
                 ran.push(Ran { cell: turn.cell, control: turn.control, block, figures });
             }

@@ -44,6 +44,8 @@ struct Asked {
 /// What one trial's record says against figures.
 #[derive(Debug)]
 struct Doubt {
+    /// Of the try, in the run.
+    place: u64,
     /// Of the measured frames, where all have one.
     frame_size: Option<u64>,
     /// Others' frames a second, at the port that had most.
@@ -54,8 +56,8 @@ struct Doubt {
 }
 
 impl Doubts {
-    /// Has every figure say what its trials' records say: those of its device and, since they
-    /// decide whose the figure is, those of the direct cable; of its frame size where it has one.
+    /// Has every figure say what its trials' records say and, since they decide whose the figure
+    /// is, those of the direct cable at its frame size.
     pub(super) fn mark(&self, figures: &mut [Figure]) {
         for figure in figures {
             let said = self.said.iter().filter(|(asked, doubt)| concerns(asked, doubt, figure));
@@ -100,6 +102,7 @@ impl Doubts {
             subject: trial.subject.clone(),
         };
         let doubt = Doubt {
+            place: record.ordinal,
             frame_size: frame_size(trial),
             others: others(trial, record),
             short_flood: is_short_flood(trial, record),
@@ -113,8 +116,12 @@ impl Doubts {
     }
 }
 
+/// Where a figure does not tell its trials, those of its device and of its frame size are.
 fn concerns(asked: &Asked, doubt: &Doubt, figure: &Figure) -> bool {
-    is_of(asked.subject.as_ref(), doubt.frame_size, figure)
+    let is_behind = figure.trials.is_empty()
+        || asked.path == Path::Bypass
+        || figure.trials.contains(doubt.place);
+    is_behind && is_of(asked.subject.as_ref(), doubt.frame_size, figure)
 }
 
 fn is_of(subject: Option<&Subject>, frame_size: Option<u64>, figure: &Figure) -> bool {
@@ -198,7 +205,7 @@ mod tests {
     use measure::FrameSize;
 
     use super::*;
-    use page::{Condition, Metric, Unit, Verdict};
+    use page::{Condition, Metric, Trials, Unit, Verdict};
     use scripted::{judged, one_way};
     use trial::record::{PortCounters, Side};
     use trial::{Backend, Datagrams, Gate};
@@ -263,6 +270,21 @@ mod tests {
             let wanted = (others > 0).then_some(Condition::Number(500.0 / 1.1));
             assert_eq!(rate, wanted.as_ref());
         }
+    }
+
+    /// What one trial raises is said of no value that rests on others.
+    #[test]
+    fn a_doubt_reaches_the_values_of_its_trial() {
+        let (mut seen, trial) = (Doubts::default(), trial(Some("sw1")));
+        seen.hear(&trial, &TrialRecord { ordinal: 3, ..flooded(&trial, 500) });
+        let resting = |places: [u64; 2]| {
+            let trials = Trials::between(places[0], places[1]);
+            Figure { trials, ..figure("sw1", 64) }
+        };
+        let mut figures = vec![resting([2, 4]), resting([4, 6])];
+        seen.mark(&mut figures);
+        let doubted = |figure: &Figure| figure.caveats.contains(&Caveat::OtherTraffic);
+        assert!(doubted(&figures[0]) && !doubted(&figures[1]), "{figures:?}");
     }
 
     /// A later try of the same trial stands for it.

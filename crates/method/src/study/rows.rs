@@ -8,7 +8,7 @@ use measure::blocks::BlockEstimate;
 
 use super::Profile;
 use super::ways::{Way, Ways};
-use page::{Caveat, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
+use page::{Caveat, Condition, Conditions, Figure, Key, Metric, Trials, Unit, Verdict};
 
 /// Of every interval over blocks.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -33,6 +33,8 @@ pub(super) struct Row {
     /// Samples behind it.
     pub(super) n: u64,
     pub(super) verdict: Verdict,
+    /// The trials behind it, where they are told.
+    pub(super) trials: Trials,
 }
 
 impl Row {
@@ -41,7 +43,8 @@ impl Row {
         let quick = (profile == Profile::Quick).then_some(Caveat::QuickProfile);
         let caveats = ways.caveats(way).into_iter().chain(quick).collect();
         let conditions = ways.conditions(way);
-        Self { conditions, caveats, n: 0, verdict: Verdict::Undetermined }
+        let (verdict, trials) = (Verdict::Undetermined, Trials::default());
+        Self { conditions, caveats, n: 0, verdict, trials }
     }
 
     /// Sets a condition.
@@ -84,6 +87,7 @@ impl Row {
             conditions: self.conditions.clone(),
             verdict: self.verdict,
             caveats: self.caveats.iter().copied().collect(),
+            trials: self.trials.clone(),
             ..Figure::new(metric, unit, value)
         }
     }

@@ -491,6 +491,7 @@ fn every_lost_frame_is_put_down_to_somebody() {
     for (ports, socket_drops, expected) in table {
         let seen = DatagramsRecord { socket_drops, ..lossy() };
         let record = TrialRecord {
+            ordinal: 0,
             started_unix_ns: 0,
             outcome: Outcome::Valid,
             flows: vec![FlowRecord::Datagrams(seen)],
@@ -648,6 +649,7 @@ fn a_frame_of_others_keeps_no_book_open() {
 /// Of 10,000 frames 9,900 came.
 fn books_of(ports: Vec<PortCounters>) -> books::Books {
     let record = TrialRecord {
+        ordinal: 0,
         outcome: Outcome::Valid,
         flows: vec![FlowRecord::Datagrams(lossy())],
         ports,

@@ -177,6 +177,7 @@ fn record(
     chance: &mut Chance,
 ) -> TrialRecord {
     TrialRecord {
+        ordinal: 0,
         started_unix_ns: BEGAN + ordinal * 600_000_000,
         outcome: Outcome::Valid,
         flows,
@@ -322,6 +323,7 @@ pub fn bulk_record(ordinal: u64, streams: u16, chance: &mut Chance) -> TrialReco
 
 pub fn failed_record(ordinal: u64, reason: &str) -> TrialRecord {
     TrialRecord {
+        ordinal: 0,
         outcome: Outcome::Failed { reason: reason.to_owned() },
         ..record(ordinal, Vec::new(), Vec::new(), &mut Chance::new(ordinal))
     }

@@ -91,9 +91,9 @@ pub fn compute(
     };
     let records = store.stored_records(&meta.id)?;
     let mut recorded = Recorded::in_order(&meta.topology, &records).hearing(&mut count);
-    let mut figures = Vec::new();
+    let (mut figures, mut asked) = (Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
-        figures.extend(study.run_as(place, &mut recorded, meta.seed)?);
+        figures.extend(study.run_as(place, (&mut recorded, &mut asked), meta.seed)?);
     }
     recorded.hear_rest().map_err(|cause| TestbedError::NotReplayed {
         label: "behind the last that was asked for".to_owned(),

@@ -358,13 +358,13 @@ fn studies(
 ) -> Result<Vec<Figure>, TestbedError> {
     let estimate = estimate(&meta.studies, &meta.topology);
     let mut watched = Watched::new(testbed, estimate, data.quiet);
-    let mut figures = Vec::new();
+    let (mut figures, mut asked) = (Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
         watched.print_seconds(match study {
             StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
             _ => None,
         });
-        figures.extend(study.run_as(place, &mut watched, meta.seed)?);
+        figures.extend(study.run_as(place, (&mut watched, &mut asked), meta.seed)?);
     }
     Ok(figures)
 }

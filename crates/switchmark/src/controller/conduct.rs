@@ -133,6 +133,7 @@ impl<'a> Conduct<'a> {
         }
         let outcome = validity::judge(self.lanes.asked(), &flows, &port_counters, &usage);
         Ok(TrialRecord {
+            ordinal: 0,
             started_unix_ns,
             outcome,
             flows,

@@ -157,6 +157,7 @@ mod tests {
             record
         };
         let ran = TrialRecord {
+            ordinal: 0,
             outcome: Outcome::Valid,
             flows: vec![got(1), got(3)],
             ..TrialRecord::failed(7, String::new())

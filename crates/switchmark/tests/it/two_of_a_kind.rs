@@ -1,6 +1,7 @@
 //! Plans with two studies of one kind: each is shown with its own figures, wherever one is shown.
 //! Needs no root: nothing is sent.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -34,6 +35,7 @@ impl Shown {
         std::fs::write(scratch.path("plan.toml"), plan).expect("a plan");
         let json = ask(&scratch, &["run", "plan.toml", "--json"]);
         let json: Value = serde_json::from_str(&json).expect("JSON");
+        each_rests_on_trials_of_its_study(json["figures"].as_array().expect("rows"));
         let text = ask(&scratch, &["report", "latest", "--out", "page.html"]);
         let html = std::fs::read_to_string(scratch.path("page.html")).expect("a page");
         Self { rows: json["figures"].as_array().expect("rows").clone(), text, html }
@@ -62,6 +64,25 @@ impl Shown {
         let rest = &self.html[at..];
         &rest[..rest.find("</section>").expect("its end")]
     }
+}
+
+/// No value rests on another study's trials, and none on no trial; rows of one case share what
+/// identifies them.
+fn each_rests_on_trials_of_its_study(rows: &[Value]) {
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let mut of_study: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    let mut ways: BTreeMap<(u64, u64), &Value> = BTreeMap::new();
+    for row in rows {
+        let study = number(&row["case"]["study"]);
+        let ranges = row["trials"].as_array().unwrap_or_else(|| panic!("no trial: {row}"));
+        let places = ranges.iter().flat_map(|range| number(&range[0])..=number(&range[1]));
+        of_study.entry(study).or_default().extend(places);
+        let way = &row["where"]["path"];
+        let known = ways.entry((study, number(&row["case"]["index"]))).or_insert(way);
+        assert_eq!(*known, way, "{row}");
+    }
+    let all: Vec<&BTreeSet<u64>> = of_study.values().collect();
+    assert!(all.windows(2).all(|two| two[0].last() < two[1].first()), "{of_study:?}");
 }
 
 /// `3587.2` as tables write it.

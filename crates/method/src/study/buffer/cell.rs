@@ -8,7 +8,7 @@ use measure::{Nanos, Rate};
 use super::ends::Ends;
 use super::{Background, BufferSpec};
 use crate::study::series::Series;
-use crate::study::{Tried, burst};
+use crate::study::{Noted, Tried, burst};
 use page::{Caveat, Conditions, Key};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
@@ -127,20 +127,18 @@ pub(super) struct Sample {
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    /// Trials repeated, or given up.
-    pub(super) troubles: Vec<Caveat>,
+    /// Its trials, and whether they were repeated or given up.
+    pub(super) noted: Noted,
 }
 
 impl CellData {
     /// Keeps what matters of a block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &BufferSpec) {
-        if tried.repeated() {
-            self.troubles.push(Caveat::RepeatedTrials);
-        }
+        self.noted.hear(tried);
         let flows = tried.valid().map(|record| &record.flows);
         let busy = tried.record.hosts.iter().any(|host| taken_by_others(host).is_some());
         let Some(bulk) = flows.and_then(|flows| flows.iter().find_map(FlowRecord::bulk)) else {
-            self.troubles.push(Caveat::NoValidTrial);
+            self.noted.doubt(Caveat::NoValidTrial);
             return;
         };
         let background_loss = flows
@@ -148,7 +146,7 @@ impl CellData {
             .map(DatagramsRecord::loss_ratio);
         let series = Series::of(bulk, (spec.omit, spec.duration), spec.interval);
         if busy {
-            self.troubles.push(Caveat::BusyHosts);
+            self.noted.doubt(Caveat::BusyHosts);
         }
         self.samples.push(Sample { block: tried.trial.block, series, background_loss, busy });
     }

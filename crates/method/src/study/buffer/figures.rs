@@ -71,7 +71,7 @@ fn is_alone_of(cell: &Cell, other: &Cell) -> bool {
 
 fn row(spec: &BufferSpec, cell: &Cell, own: &CellData, ways: &Ways, way: Way) -> Row {
     let mut row = Row::of(ways, way, spec.profile);
-    row.caveats.extend(&own.troubles);
+    row.note(&own.noted);
     row.n = own.samples.iter().map(|s| s.series.counted().count() as u64).sum();
     row.conditions.extend(cell.conditions());
     if cell.beside != Beside::Nothing {

@@ -49,6 +49,9 @@ pub(super) fn of_cells(
             let mut figure = over_blocks(group, topology.is_simulated());
             judge(&mut figure, group, &groups, topology.shares_processors());
             name(&mut figure, spec, cell);
+            for (_, one) in &group.figures {
+                figure.trials.extend(&one.trials);
+            }
             stand_beside(&mut figure, &groups);
             all.push(figure);
         }

@@ -187,18 +187,10 @@ fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Fi
     conditions.insert(Key::Cell, "all".into());
     let mut figure = Figure {
         case: of.case,
-        metric: Metric::VarianceShare,
-        quantile: None,
-        unit: Unit::Ratio,
-        value: Some(share.share),
-        low: None,
-        high: None,
-        confidence: None,
         n: all.len() as u64,
         blocks: blocks.len() as u32,
         conditions,
-        verdict: Verdict::Undetermined,
-        caveats: Vec::new(),
+        ..Figure::new(Metric::VarianceShare, Unit::Ratio, Some(share.share))
     };
     figure.set_interval(Some(share.interval));
     figure

@@ -2,6 +2,7 @@
 //!
 //! Never keeps a series: the worst interval of each pair is taken at once.
 
+use crate::study::Noted;
 use measure::ByteCount;
 
 use super::super::session::Tried;
@@ -49,19 +50,17 @@ pub(super) struct Sample {
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoundData {
     pub(super) samples: Vec<Sample>,
-    /// Trials repeated, or given up.
-    pub(super) troubles: Vec<Caveat>,
+    /// Its trials, and whether they were repeated or given up.
+    pub(super) noted: Noted,
 }
 
 impl RoundData {
     /// Keeps what matters of a block's trial.
     pub(super) fn take(&mut self, block: u32, round: &Round, tried: &Tried, spec: &FabricSpec) {
-        if tried.repeated() {
-            self.troubles.push(Caveat::RepeatedTrials);
-        }
+        self.noted.hear(tried);
         let silent = silent(&tried.record.outcome);
         let Some(silent) = silent.filter(|flows| flows.len() < tried.record.flows.len()) else {
-            self.troubles.push(Caveat::NoValidTrial);
+            self.noted.doubt(Caveat::NoValidTrial);
             return;
         };
         let flows = tried.trial.flows.iter().zip(&tried.record.flows);
@@ -81,7 +80,7 @@ impl RoundData {
         };
         let pairs: Vec<Option<Got>> = flows.map(got).zip(&round.links).map(of_link).collect();
         if pairs.iter().any(Option::is_none) {
-            self.troubles.push(Caveat::SilentPairs);
+            self.noted.doubt(Caveat::SilentPairs);
         }
         let started_unix_ns = tried.record.started_unix_ns;
         self.samples.push(Sample { block, started_unix_ns, pairs });

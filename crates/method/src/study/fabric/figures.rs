@@ -89,7 +89,7 @@ fn row(spec: &FabricSpec, scene: &Scene, cell: &Cell, own: &Rounds<'_>, ways: &W
     if talking < cell.nodes && shared == 1 {
         row.set(Key::NodesIdle, (cell.nodes - talking) as u64);
     }
-    row.caveats.extend(own.troubles());
+    row.note(&own.noted());
     row.n = own.all().map(|got| got.messages).sum();
     row
 }

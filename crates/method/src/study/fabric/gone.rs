@@ -44,7 +44,7 @@ pub(super) fn forget(data: &mut Data, scenes: &[Scene]) {
             for (pair, got) in pairs.iter().zip(&mut sample.pairs) {
                 let gone = went(&pair.from, at) || went(&pair.to, at);
                 if gone && got.take_if(|got| got.stopped).is_some() {
-                    kept.troubles.push(Caveat::SilentPairs);
+                    kept.noted.doubt(Caveat::SilentPairs);
                 }
             }
         }

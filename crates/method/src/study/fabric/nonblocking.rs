@@ -62,7 +62,7 @@ pub(super) fn of(
 
 fn is_missing_pairs(data: &Data, scene: usize) -> bool {
     let rounds = data.iter().filter(|((at, ..), _)| *at == scene);
-    rounds.map(|(_, round)| round).any(|round| round.troubles.contains(&Caveat::SilentPairs))
+    rounds.map(|(_, round)| round).any(|round| round.noted.caveats.contains(&Caveat::SilentPairs))
 }
 
 fn is_matching(cell: &Cell) -> bool {

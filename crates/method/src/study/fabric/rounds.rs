@@ -2,16 +2,16 @@
 //!
 //! Pure, and the same for a cell's own figures and for whether the device blocks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use measure::quantile::median;
-use page::{Caveat, Key};
+use page::Key;
 use trial::Carrier;
 
 use super::cell::{Got, RoundData};
 use super::scene::{Cell, Scene};
 use super::{FabricSpec, Place};
-use crate::study::{Row, Ways};
+use crate::study::{Noted, Row, Ways};
 
 /// All rounds of a study.
 pub(super) type Data = BTreeMap<Place, RoundData>;
@@ -118,8 +118,10 @@ impl<'a> Rounds<'a> {
         self.0.iter().flat_map(|round| round.samples.iter().flat_map(|s| s.pairs.iter().flatten()))
     }
 
-    pub(super) fn troubles(&self) -> BTreeSet<Caveat> {
-        self.0.iter().flat_map(|round| round.troubles.iter().copied()).collect()
+    pub(super) fn noted(&self) -> Noted {
+        let mut all = Noted::default();
+        self.0.iter().for_each(|round| all.extend(&round.noted));
+        all
     }
 
     /// The mean share of their own links over the pairs of every block.

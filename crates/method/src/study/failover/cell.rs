@@ -3,6 +3,7 @@
 //! Owns when a number was due, and which of a flow's losses belong to the deed and which to its
 //! being undone. Never sees another trial, so that it never says what is the tester's own.
 
+use crate::study::Noted;
 use measure::quantile::median;
 use measure::sequence::Conversation;
 
@@ -144,8 +145,8 @@ impl Impact {
 #[derive(Debug, Default)]
 pub(super) struct CellData {
     impacts: Vec<Impact>,
-    /// Trials repeated, given up, or in which the tester itself lost something.
-    pub(super) troubles: Vec<Caveat>,
+    /// Its trials, and whether they were repeated or given up.
+    pub(super) noted: Noted,
 }
 
 impl CellData {
@@ -156,18 +157,16 @@ impl CellData {
 
     /// Keeps what matters of a block's trial.
     pub(super) fn take(&mut self, tried: &Tried, (spec, by): (&FailoverSpec, Spread)) {
-        if tried.repeated() {
-            self.troubles.push(Caveat::RepeatedTrials);
-        }
+        self.noted.hear(tried);
         let flows: Vec<&DatagramsRecord> = tried.measured().collect();
         let count = by.conversations() as usize;
         let told_apart = flows.iter().all(|seen| seen.conversations.len() == count);
         if tried.valid().is_none() || flows.is_empty() || !told_apart {
-            self.troubles.push(Caveat::NoValidTrial);
+            self.noted.doubt(Caveat::NoValidTrial);
             return;
         }
         if tester_dropped(tried) {
-            self.troubles.push(Caveat::TesterDrops);
+            self.noted.doubt(Caveat::TesterDrops);
         }
         let both = [Some(Direction::Forward), Some(Direction::Reverse)];
         let directions = if flows.len() == 2 { &both[..] } else { &[None] };

@@ -4,6 +4,7 @@
 //! Owns what is taken for the deed's doing: more than any trial shows in which nothing is done.
 //! Pure.
 
+use crate::study::Noted;
 use std::collections::BTreeMap;
 
 use super::cell::{CellData, Impact, Phase};
@@ -44,7 +45,7 @@ pub(super) fn all(
                     direction,
                     own: cell(by, deed).of(direction),
                     control: cell(by, None).of(direction),
-                    troubles: &cell(by, deed).troubles,
+                    noted: &cell(by, deed).noted,
                 };
                 figures.extend(case.figures());
             }
@@ -72,7 +73,7 @@ struct Case<'a> {
     direction: Option<Direction>,
     own: Vec<&'a Impact>,
     control: Vec<&'a Impact>,
-    troubles: &'a [Caveat],
+    noted: &'a Noted,
 }
 
 impl Case<'_> {
@@ -108,7 +109,7 @@ impl Case<'_> {
         if let Some(took) = self.own.iter().filter_map(|one| one.took).max_by(f64::total_cmp) {
             row.set(Key::DeedTook, took);
         }
-        row.caveats.extend(self.troubles);
+        row.note(self.noted);
         row.n = self.own.len() as u64;
         row
     }

@@ -4,6 +4,7 @@
 //! Never keeps a histogram: quantiles are taken block by block, since the block is the sampling
 //! unit.
 
+use crate::study::Noted;
 use measure::delay::{ipdv_quantile, pdv_quantile};
 use measure::reading::Stamps;
 use measure::{FrameSize, Nanos};
@@ -153,18 +154,16 @@ pub(super) struct CellData {
     pub(super) stamps: Option<Stamps>,
     pub(super) frame_size: Option<FrameSize>,
     pub(super) some_lost: bool,
-    /// Trials repeated, or given up.
-    pub(super) troubles: Vec<Caveat>,
+    /// Its trials, and whether they were repeated or given up.
+    pub(super) noted: Noted,
 }
 
 impl CellData {
     /// Keeps what matters of a block's trial.
     pub(super) fn take(&mut self, block: u32, tried: &Tried) {
-        if tried.repeated() {
-            self.troubles.push(Caveat::RepeatedTrials);
-        }
+        self.noted.hear(tried);
         let Some((record, echo)) = tried.valid().and_then(|r| Some((r, echo_of(r)?))) else {
-            self.troubles.push(Caveat::NoValidTrial);
+            self.noted.doubt(Caveat::NoValidTrial);
             return;
         };
         self.answers += echo.answers.unique;

@@ -118,7 +118,7 @@ fn leave_open(figure: &mut Figure) {
 
 fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, ways: &Ways, way: Way) -> Row {
     let mut row = Row::of(ways, way, spec.profile);
-    row.caveats.extend(&data.troubles);
+    row.note(&data.noted);
     row.n = data.answers;
     row.conditions.extend(cell.conditions(spec.schedule));
     if data.some_lost {
@@ -215,7 +215,7 @@ fn added(
     let shift = paired_shift(&pairs, CONFIDENCE, seed);
     let floor = estimate(bypass, index).map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
     row.set(Key::BypassRepeatability, floor);
-    row.caveats.extend(&bypass.troubles);
+    row.note(&bypass.noted);
     if few(&device.samples, q) || few(&bypass.samples, q) {
         row.caveats.insert(Caveat::FewSamples);
     }

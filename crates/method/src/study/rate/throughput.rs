@@ -22,7 +22,7 @@ use crate::search::{
     self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Failure, Goal, GoalName, GoalResult,
     LoadRange, Search, Step, begin, carry_out,
 };
-use crate::study::{Profile, Row, Tried};
+use crate::study::{Noted, Profile, Row, Tried};
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::{Result, Schedule};
@@ -177,8 +177,8 @@ pub(super) struct Searched {
     paced: Vec<(f64, Nanos, Pacing)>,
     /// What came of the trial with the highest forwarding rate.
     pub(super) highest: Option<Count>,
-    /// Some trials were tried again.
-    repeated: bool,
+    /// Its trials, and whether some were tried again.
+    noted: Noted,
     /// A trial failed for no limit of the tester's, and no more was asked.
     pub(super) broken: bool,
 }
@@ -256,7 +256,7 @@ impl Searched {
             Some(result) => bracket.doubts(result),
             None => vec![Caveat::NoValidTrial],
         });
-        row.caveats.extend(self.repeated.then_some(Caveat::RepeatedTrials));
+        row.note(&self.noted);
         let mut add = |key: Key, value| row.conditions.insert(key, value);
         if let Some(frames) = bracket.buffered {
             add(Key::BufferedBytes, (frames * octets).into());
@@ -462,7 +462,7 @@ fn attempt_load(
         let (schedule, before) = (Schedule::Paced(rate), *times);
         *times += 1;
         let tried = offer(Load { purpose: Purpose::Search, schedule, duration, before })?;
-        searched.repeated |= tried.repeated();
+        searched.noted.hear(&tried);
         if let Some(delivery) = delivery(&tried, duration, terms) {
             if delivery.only_queued() && !queued {
                 queued = true;

@@ -3,14 +3,12 @@
 //! Never keeps a histogram: quantiles and means are taken block by block, since the block is the
 //! sampling unit.
 
-use std::collections::BTreeSet;
-
 use measure::reading::Segment;
 use measure::{ByteCount, FrameRate};
 
 use super::StorageSpec;
-use crate::study::Tried;
 use crate::study::rate::counts::paused;
+use crate::study::{Noted, Tried};
 use page::{Caveat, Conditions, Key};
 use trial::record::{
     EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageLocation, StorageRecord,
@@ -225,21 +223,20 @@ impl Sample {
 #[derive(Debug, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    pub(super) troubles: BTreeSet<Caveat>,
+    pub(super) noted: Noted,
     pub(super) operations: u64,
 }
 
 impl CellData {
     /// A block's trial, and the one of its messages alone.
     pub(super) fn take(&mut self, block: u32, tried: &Tried, at_rest: &Tried) {
-        if tried.repeated() || at_rest.repeated() {
-            self.troubles.insert(Caveat::RepeatedTrials);
-        }
+        self.noted.hear(tried);
+        self.noted.hear(at_rest);
         if paused(tried) {
-            self.troubles.insert(Caveat::Paused);
+            self.noted.doubt(Caveat::Paused);
         }
         let Some(sample) = sample(block, tried, at_rest) else {
-            self.troubles.insert(Caveat::NoValidTrial);
+            self.noted.doubt(Caveat::NoValidTrial);
             return;
         };
         self.operations += sample.count();

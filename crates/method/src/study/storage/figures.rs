@@ -82,7 +82,7 @@ fn row(
 ) -> Row {
     let mut row = Row::of(ways, way, spec.profile);
     row.caveats.extend(crossing.is_full.then_some(Caveat::PathFull));
-    row.caveats.extend(&data.troubles);
+    row.note(&data.noted);
     (row.n, row.verdict) = (data.operations, ways.judge(way, &Evidence::Nothing));
     row.conditions.extend(cell.conditions(spec));
     if !spec.job.replicas.is_empty() && ways.subject(way).is_some() {

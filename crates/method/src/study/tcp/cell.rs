@@ -2,6 +2,7 @@
 //!
 //! Owns what a connection's readings say of what held it up. Never sees another trial.
 
+use crate::study::Noted;
 use measure::Nanos;
 use measure::quantile::median;
 use measure::reading::Segment;
@@ -207,31 +208,29 @@ fn by_the_sender(bulk: &BulkRecord, skipped: u64) -> Option<Nanos> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    /// Trials repeated, or given up.
-    pub(super) troubles: Vec<Caveat>,
+    /// Its trials, and whether they were repeated or given up.
+    pub(super) noted: Noted,
 }
 
 impl CellData {
     /// Keeps what matters of a block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &TcpSpec) {
-        if tried.repeated() {
-            self.troubles.push(Caveat::RepeatedTrials);
-        }
+        self.noted.hear(tried);
         let seen = |record: &TrialRecord| {
             let flows = record.flows.iter().map(|flow| Some(Seen::of(flow.bulk()?, spec)));
             flows.collect::<Option<Vec<Seen>>>()
         };
         let Some(flows) = tried.valid().and_then(seen) else {
-            self.troubles.push(Caveat::NoValidTrial);
+            self.noted.doubt(Caveat::NoValidTrial);
             return;
         };
         if paused(tried) {
-            self.troubles.push(Caveat::Paused);
+            self.noted.doubt(Caveat::Paused);
         }
         let hosts = &tried.record.hosts;
         let busy = hosts.iter().any(|host| taken_by_others(host).is_some());
         if busy {
-            self.troubles.push(Caveat::BusyHosts);
+            self.noted.doubt(Caveat::BusyHosts);
         }
         let hosts = hosts.iter().map(|host| (host.host.clone(), host.usage.busy)).collect();
         self.samples.push(Sample { block: tried.trial.block, flows, hosts, busy });

@@ -171,7 +171,7 @@ impl Case<'_> {
         if let Some(ceiling) = ceiling {
             row.set(Key::Mtu, u64::from(ceiling.mtu));
         }
-        row.caveats.extend(&self.own.troubles);
+        row.note(&self.own.noted);
         row.n = self.own.samples.len() as u64;
         row
     }

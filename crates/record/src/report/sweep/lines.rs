@@ -98,6 +98,7 @@ fn answers(figure: &Figure) -> bool {
 fn case<'a>(figure: &'a Figure, swept: &[&str]) -> Case<'a> {
     let is_case = |(key, value): &(&'a Key, &Condition)| {
         key.role() != Role::Explains
+            && **key != Key::Cell
             && !matches!(value, Condition::Number(_))
             && !swept.contains(&key.as_str())
     };

@@ -82,7 +82,6 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
         row.set(name, text);
     }
     let marks = [
-        (rig.repeated, Caveat::RepeatedTrials),
         (matches!(one.reach, Reach::NoTrial), Caveat::NoValidTrial),
         (matches!(one.reach, Reach::NotOverfilled), Caveat::DeviceNotDriven),
         (matches!(one.reach, Reach::AtLeast(_)), Caveat::NotFilled),

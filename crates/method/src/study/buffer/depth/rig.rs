@@ -11,7 +11,7 @@ use super::DepthSpec;
 use super::burst::Burst;
 use super::outlets::Outlet;
 use super::shot::{Drain, Shot};
-use crate::study::{Ask, Session, Tried, Way, Ways, burst};
+use crate::study::{Ask, Noted, Session, Tried, Way, Ways, burst};
 use trial::counters::{EMULATOR_LATENESS_MAX, is_pause};
 use trial::record::{Defect, Outcome};
 use trial::topology::{Pair, PortRef};
@@ -63,7 +63,7 @@ pub(super) struct Rig<'s, 't> {
     /// than they sent.
     together: Option<f64>,
     /// Some trials were tried again.
-    pub(super) repeated: bool,
+    pub(super) noted: Noted,
     /// The device told some sender to pause, in any trial so far.
     pub(super) paused: bool,
     /// How long real outputs went on sending after an overload, and somewhat more; none before one
@@ -148,7 +148,7 @@ impl<'s, 't> Rig<'s, 't> {
             way,
             limit: None,
             together: None,
-            repeated: false,
+            noted: Noted::default(),
             paused: false,
             emptying: None,
             shortest: BTreeMap::new(),
@@ -292,7 +292,7 @@ impl<'s, 't> Rig<'s, 't> {
         let (gate, events) = (Gate::Uneven, Vec::new());
         let tried = self.session.run(Ask { label, way, block, duration, gate, flows, events })?;
         self.trials += 1;
-        self.repeated |= tried.repeated();
+        self.noted.hear(&tried);
         Ok(tried)
     }
 

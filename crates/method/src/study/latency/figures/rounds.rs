@@ -48,7 +48,7 @@ pub(super) fn figures(
 ) -> Vec<Figure> {
     let index = POINTS.iter().position(|point| *point == (Metric::Rtt, q)).expect("q is a point");
     let mut row = row.clone();
-    row.caveats.extend(&cable.troubles);
+    row.note(&cable.noted);
     if few(&device.samples, q) || few(&cable.samples, q) {
         row.caveats.insert(Caveat::FewSamples);
     }

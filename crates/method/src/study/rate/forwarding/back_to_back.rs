@@ -158,7 +158,7 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<
             })
         })?;
         if found.broken {
-            searched.notes.caveats.push(Caveat::NoValidTrial);
+            searched.notes.doubt(Caveat::NoValidTrial);
         } else {
             searched.longest.push(found);
         }

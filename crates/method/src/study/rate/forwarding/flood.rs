@@ -292,7 +292,7 @@ impl Side {
         let Some(flows) = self.notes.flows(tried) else { return };
         let record = &tried.record;
         if !tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts).is_empty() {
-            self.notes.caveats.push(Caveat::TesterDrops);
+            self.notes.doubt(Caveat::TesterDrops);
         }
         self.frames += sent(&flows);
         self.driven.push(driven(tried, &flows));

@@ -71,7 +71,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
             let side = sides.entry((job, cell)).or_default();
             let Some(flows) = side.notes.flows(&tried) else { continue };
             if lost(&flows) > 0 {
-                side.notes.caveats.push(Caveat::SomeLost);
+                side.notes.doubt(Caveat::SomeLost);
             }
             for (direction, one) in each_way(&flows) {
                 let samples = side.samples.entry(direction).or_default();
@@ -118,7 +118,7 @@ fn of_side(
         row.set(Key::LoadRate, rate.0);
     }
     if own.samples.values().all(Vec::is_empty) {
-        if !own.notes.caveats.contains(&Caveat::NoValidTrial) {
+        if !own.notes.has(Caveat::NoValidTrial) {
             row.caveats.insert(Caveat::NotStamped);
         }
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);

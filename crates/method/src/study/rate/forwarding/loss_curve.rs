@@ -167,10 +167,10 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
     let given = rig.bucket(cell).frames.unwrap_or(0.0) * flows.len() as f64;
     if given > SWALLOWED * all.sent as f64 && !(sustained && all.lost == 0) {
         point.swallowed = true;
-        point.notes.caveats.push(Caveat::Buffered);
+        point.notes.doubt(Caveat::Buffered);
     }
     if lost_on_path(&tried) < lost(&flows) {
-        point.notes.caveats.push(Caveat::TesterDrops);
+        point.notes.doubt(Caveat::TesterDrops);
     }
     for (direction, flows) in directions(&flows) {
         let one = delivered(&flows);

@@ -122,7 +122,7 @@ fn measure(rig: &mut Rig<'_, '_>, cell: Cell, fall: Fall, blocks: u32) -> Result
             if side.trials == 0 && tried.beyond_tester() {
                 return Ok(None);
             }
-            side.notes.caveats.push(Caveat::NoValidTrial);
+            side.notes.doubt(Caveat::NoValidTrial);
             side.lossless = false;
             continue;
         };

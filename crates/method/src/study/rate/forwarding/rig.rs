@@ -13,7 +13,7 @@ use super::super::throughput::Floods;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, SearchRules};
 pub(super) use crate::study::rows::{Direction, set_direction};
-use crate::study::{Ask, Row, Session, Tried, Way, burst};
+use crate::study::{Ask, Noted, Row, Session, Tried, Way, burst};
 use crate::verdict::Evidence;
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
@@ -251,7 +251,7 @@ impl<'s, 't> Rig<'s, 't> {
         }
         let from_a_load = test.needs_throughput() || test == ForwardingTest::LossCurve;
         let irregular = from_a_load && self.found(cell).is_some_and(|found| found.irregular);
-        row.caveats.extend(&notes.caveats);
+        row.note(&notes.noted);
         row.caveats.extend(irregular.then_some(Caveat::Irregular));
         row.caveats.extend(frames.raised().then_some(Caveat::FrameSizeRaised));
         row
@@ -299,28 +299,38 @@ impl<'s, 't> Rig<'s, 't> {
 pub(super) struct Notes {
     backend: Option<String>,
     receiver: Option<String>,
-    pub(super) caveats: Vec<Caveat>,
+    noted: Noted,
 }
 
 impl Notes {
     /// Of a test that made no trial.
     pub(super) fn only(caveat: Caveat) -> Self {
-        Self { caveats: vec![caveat], ..Self::default() }
+        Self { noted: Noted::only(caveat), ..Self::default() }
     }
 
     /// As [`Self::hear`], and the flows' records; where figures can't come from them, that is said.
     pub(super) fn flows<'a>(&mut self, tried: &'a Tried) -> Option<Seen<'a>> {
         self.hear(tried);
         let flows = seen(tried);
-        self.caveats.extend(flows.is_none().then_some(Caveat::NoValidTrial));
+        if flows.is_none() {
+            self.doubt(Caveat::NoValidTrial);
+        }
         flows
+    }
+
+    /// One more doubt.
+    pub(super) fn doubt(&mut self, caveat: Caveat) {
+        self.noted.doubt(caveat);
+    }
+
+    /// Whether it is among the doubts.
+    pub(super) fn has(&self, caveat: Caveat) -> bool {
+        self.noted.caveats.contains(&caveat)
     }
 
     /// Hears a trial out: repeated or not, and what sent and counted.
     pub(super) fn hear(&mut self, tried: &Tried) {
-        if tried.repeated() {
-            self.caveats.push(Caveat::RepeatedTrials);
-        }
+        self.noted.hear(tried);
         if let Some(seen) = tried.measured().next() {
             self.backend = Some(seen.backend.clone());
             self.receiver = Some(seen.receiver.clone()).filter(|name| !name.is_empty());

@@ -127,7 +127,7 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
     };
     let searched = search(&mut offer, floods, terms, reach)?;
     if searched.broken {
-        notes.caveats.push(Caveat::NoValidTrial);
+        notes.doubt(Caveat::NoValidTrial);
     }
     Ok(Known { searched, notes })
 }
