@@ -169,8 +169,8 @@ pub fn render(families: &[Family]) -> String {
     out
 }
 
-/// Whether series are told apart by it: what only explains a value would make another series of each
-/// run.
+/// Whether series are told apart by it: what only explains a value would make another series of
+/// each run.
 pub fn tells_apart(key: &Key) -> bool {
     key.role() != Role::Explains || *key == Key::Study
 }

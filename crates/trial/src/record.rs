@@ -7,6 +7,7 @@ mod device_count;
 mod ends;
 mod outcome;
 mod storage;
+mod usage;
 
 use std::collections::BTreeMap;
 
@@ -22,12 +23,13 @@ pub use self::outcome::{Defect, Outcome};
 pub use self::storage::{
     OperationsRecord, ServerRecord, ServiceTimes, StorageLocation, StorageRecord,
 };
+pub use self::usage::{HostUsage, Usage};
 use crate::{Flow, FlowKind, alike};
 
 /// One trial's outcome, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Its place among the run's trials, from 0; of who asks for trials, never written.
+    /// Its place in the run, from 0, as whoever asks for trials counts them.
     #[serde(skip)]
     pub ordinal: u64,
     /// Wall clock at the load's start, nanoseconds since 1970.
@@ -417,33 +419,6 @@ pub enum Side {
     Device,
     /// The device's, as it tells of itself over its management path.
     Reported,
-}
-
-/// How busy a host was while the load ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HostUsage {
-    /// The host's name.
-    pub host: String,
-    /// What its kernel counted.
-    #[serde(flatten)]
-    pub usage: Usage,
-}
-
-/// Shares of all processors' time, and the host's own counters, over a window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// Busy share of all its processors, 0…1: softirq included, stolen time not.
-    pub busy: f64,
-    /// Share of all its processors spent in softirq, 0…1.
-    pub softirq: f64,
-    /// Share that a hypervisor took away, 0…1.
-    pub stolen: f64,
-    /// Share that programs took which have nothing to do with the trial, 0…1: at least so much.
-    /// Zero where nobody looked.
-    #[serde(default)]
-    pub foreign: f64,
-    /// Counters of the whole host that moved: `softnet_dropped`, `udp_rcvbuf_errors`…
-    pub counters: BTreeMap<String, u64>,
 }
 
 impl DatagramsRecord {
