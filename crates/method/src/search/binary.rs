@@ -30,6 +30,10 @@ const MOST_REBUFFS: u32 = 4;
 /// How often a search looks above a soft end at all.
 const MOST_CHALLENGES: u32 = 8;
 
+/// A load so many times as high shows a tester's limit where it carried no more; a disturbance takes
+/// a part of a load.
+const FAR_HIGHER: f64 = 1.25;
+
 /// Final trials that the tester fell short in, before the best of them is taken.
 const MOST_SHORT_FINALS: u32 = 2;
 
@@ -173,7 +177,7 @@ impl BinarySearch {
         let lower = (1.0 - self.goal.width).powi(self.short_finals as i32);
         // At its very limit the tester does not keep a load up for long.
         let tester = self.high().filter(|high| high.failure.by == FailedBy::Tester);
-        let eased = tester.map_or(1.0, |high| 1.0 - self.eased(high.asked));
+        let eased = tester.map_or(1.0, |high| 1.0 - self.eased(low.asked, high.asked));
         self.attempt(low.asked * lower * eased, true)
     }
 
@@ -207,7 +211,7 @@ impl BinarySearch {
     fn between(&self, low: f64, high: f64) -> f64 {
         let middle = f64::midpoint(low, high);
         let carried = self.soft.iter().filter_map(|end| end.carried).max_by(f64::total_cmp);
-        let above = carried.filter(|_| self.eased(high) > 0.0).map(|carried| {
+        let above = carried.filter(|_| self.eased(low, high) > 0.0).map(|carried| {
             let step = (low - carried).max(0.0).max(0.4 * self.goal.tester_width * low);
             low + 2.0 * step
         });
@@ -215,17 +219,29 @@ impl BinarySearch {
         self.guess(low, high).or(near).unwrap_or(middle)
     }
 
-    /// How far apart the bracket's ends may be. Where the device lost something not far above, its
-    /// limit is what is looked for, through whatever disturbs the tester.
-    fn width(&self, high: f64) -> f64 {
+    /// How far apart the bracket's ends may be. Under an end of the tester's own little is to be
+    /// learnt: where it carried no more of a far higher load. But where the device lost something
+    /// not far above, or let no more than that through of an overload, its limit is what is looked
+    /// for, through whatever disturbs the tester.
+    fn width(&self, low: f64, high: f64) -> f64 {
         let Goal { width, tester_width, .. } = self.goal;
-        let near = |hard: High| hard.asked * (1.0 - 2.0 * tester_width) <= high;
-        if self.hard.is_some_and(near) { width } else { tester_width }
+        let near = |rate: f64| rate <= high * (1.0 + 2.0 * tester_width);
+        let is_near = self.hard.is_some_and(|hard| near(hard.asked));
+        let is_near = is_near || self.forwarded.is_some_and(near);
+        if !is_near && self.is_unable_above(low) { tester_width } else { width }
+    }
+
+    fn is_unable_above(&self, low: f64) -> bool {
+        let most = low * (1.0 + self.goal.tester_width);
+        let shows = |end: &Soft| {
+            end.asked > FAR_HIGHER * most && end.carried.is_some_and(|rate| rate <= most)
+        };
+        self.soft.iter().any(shows)
     }
 
     /// By what share less than the tester's limit is enough, under an end that is its own.
-    fn eased(&self, high: f64) -> f64 {
-        (self.width(high) - self.goal.width).max(0.0)
+    fn eased(&self, low: f64, high: f64) -> f64 {
+        (self.width(low, high) - self.goal.width).max(0.0)
     }
 
     /// A load above a soft end under which the bracket has closed, where there is room for one: the
@@ -237,17 +253,19 @@ impl BinarySearch {
         if high.failure.by != FailedBy::Tester || self.short_finals > 0 {
             return None;
         }
-        let hard = self.hard.map(|hard| Soft { asked: hard.asked, carried: None });
-        let below = |end: &Soft| hard.is_none_or(|hard| end.asked < hard.asked);
-        let mut ends: Vec<Soft> = self.soft.iter().copied().filter(below).chain(hard).collect();
-        ends.sort_by(|one, other| one.asked.total_cmp(&other.asked));
+        let hard = self.hard.map(|hard| hard.asked);
+        let soft = self.soft.iter().map(|end| end.asked);
+        let below = |end: &f64| hard.is_none_or(|hard| *end < hard);
+        let mut ends: Vec<f64> = soft.filter(below).chain(hard).collect();
+        ends.sort_by(f64::total_cmp);
         // Several disturbances in a row leave soft ends side by side: the first gap counts.
-        let (width, most) = (self.width(high.asked), low * (1.0 + self.goal.tester_width));
-        let room = |two: &&[Soft]| two[1].asked - two[0].asked > 2.0 * width * two[1].asked;
+        let width = self.width(low, high.asked);
+        if width > self.goal.width {
+            return None; // no disturbance
+        }
+        let room = |two: &&[f64]| two[1] - two[0] > 2.0 * width * two[1];
         let gap = ends.windows(2).find(room)?;
-        // No disturbance where as much came of a far higher load.
-        let unable = width > self.goal.width && gap[1].carried.is_some_and(|rate| rate <= most);
-        (!unable).then(|| f64::midpoint(gap[0].asked, gap[1].asked))
+        Some(f64::midpoint(gap[0], gap[1]))
     }
 
     /// A load passed: whatever the tester could not do below it was a disturbance.
@@ -274,7 +292,7 @@ impl BinarySearch {
             let most = self.short_final.map_or(0.0, |short| short.0);
             self.short_final =
                 lossless.map(|rate| FrameRate(rate.0.max(most))).or(self.short_final);
-            let width = self.high().map_or(self.goal.width, |high| self.width(high.asked));
+            let width = self.high().map_or(self.goal.width, |high| self.width(asked, high.asked));
             let near = asked * (1.0 - width);
             if self.short_final.is_some_and(|rate| rate.0 >= near) {
                 self.short_finals = MOST_SHORT_FINALS;
@@ -316,8 +334,8 @@ impl Search for BinarySearch {
         };
         let Some(low) = self.low else { return self.descend(high.asked) };
         // A final trial was that much below the end that had closed the bracket.
-        let eased = if low.confirmed { self.eased(high.asked) } else { 0.0 };
-        let width = self.width(high.asked) + eased;
+        let eased = if low.confirmed { self.eased(low.asked, high.asked) } else { 0.0 };
+        let width = self.width(low.asked, high.asked) + eased;
         let closed = high.asked - low.asked <= width * high.asked;
         if closed || self.short_finals > 0 {
             return match self.challenge(low.asked, high) {

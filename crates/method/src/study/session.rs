@@ -251,13 +251,14 @@ impl Tried {
         self.beyond_tester().then(|| reasons.iter().map(short).fold(0.0, f64::max))
     }
 
-    /// Whether this try was short of its load, and nobody else can have kept its hosts from it: far
-    /// short, or by so little that what it carried will do.
+    /// Whether this try was short of its load, and nobody else can have kept its hosts from it, as
+    /// their kernels tell: far short, or by so little that what it carried will do.
     fn unable_alone(&self, takes_carried: bool) -> bool {
         let to_itself = |host: &HostUsage| host.usage.foreign + host.usage.stolen < TO_ITSELF;
         self.only_short_of_load()
             && (self.shortfall().is_some_and(|short| short > UNABLE_SHORTFALL)
                 || (takes_carried && self.lossless_load().is_some()))
+            && !self.record.hosts.is_empty()
             && self.record.hosts.iter().all(to_itself)
     }
 

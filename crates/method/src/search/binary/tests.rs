@@ -234,3 +234,31 @@ proptest! {
         }
     }
 }
+
+/// A tester that stalls at random seldom hides the device's limit.
+#[test]
+fn stalls_do_not_hide_the_device() {
+    let capacity = 400_000.0;
+    let mut state = 1_u64;
+    let mut chance = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    for (stalls, least) in [(0.3, 0.65), (0.05, 0.97)] {
+        let mut found = 0;
+        for _ in 0..1_000 {
+            let result = run(Goal { tester_width: 0.05, ..goal(0.005) }, |a| {
+                if chance() < stalls {
+                    let came = a.rate.0 * (1.0 - 0.1 * chance());
+                    let lossless = Some(FrameRate(came)).filter(|rate| rate.0 <= capacity);
+                    return Seen::BeyondTester { lossless };
+                }
+                counted(a, a.rate.0 > capacity)
+            });
+            let low = result.relevant_lower.map_or(0.0, |rate| rate.0);
+            let is_lost = result.relevant_upper.is_some_and(|high| high.by == FailedBy::Loss);
+            found += u32::from(is_lost && low > 0.985 * capacity);
+        }
+        assert!(f64::from(found) >= least * 1_000.0, "{stalls}: {found}");
+    }
+}
