@@ -30,8 +30,8 @@ const MOST_REBUFFS: u32 = 4;
 /// How often a search looks above a soft end at all.
 const MOST_CHALLENGES: u32 = 8;
 
-/// A load so many times as high shows a tester's limit where it carried no more; a disturbance takes
-/// a part of a load.
+/// A load so many times as high shows a tester's limit where it carried no more; a disturbance
+/// takes a part of a load.
 const FAR_HIGHER: f64 = 1.25;
 
 /// Final trials that the tester fell short in, before the best of them is taken.
