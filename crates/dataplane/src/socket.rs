@@ -47,6 +47,14 @@ pub(crate) fn enlarge_receive_buffer(socket: impl AsFd, octets: usize) {
     }
 }
 
+/// Lets so many octets wait to be sent: beyond the kernel's limit where that is permitted, else up
+/// to it.
+pub(crate) fn enlarge_send_buffer(socket: &impl AsFd, octets: usize) {
+    if setsockopt(socket, sockopt::SndBufForce, &octets).is_err() {
+        let _ = setsockopt(socket, sockopt::SndBuf, &octets);
+    }
+}
+
 /// What a TCP connection sends in one segment.
 pub(crate) fn segment(socket: impl AsFd) -> io::Result<Segment> {
     tcp_info(socket).map(|info| segment_of(&info, info.tcpi_snd_mss))

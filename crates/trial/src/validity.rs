@@ -225,8 +225,8 @@ fn others_frames(
 /// [`FOREIGN_SHARE`] or more, and more than was left over: else the scheduler had a place for
 /// everybody.
 pub fn taken_by_others(host: &HostUsage) -> Option<f64> {
-    let Usage { busy, stolen, foreign, .. } = host.usage;
-    let (share, left) = (foreign + stolen, 1.0 - busy - stolen);
+    let Usage { busy, stolen, .. } = host.usage;
+    let (share, left) = (host.usage.by_others(), 1.0 - busy - stolen);
     (share >= FOREIGN_SHARE && share > left).then_some(share)
 }
 

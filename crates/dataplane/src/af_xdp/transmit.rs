@@ -13,12 +13,12 @@ use std::thread;
 use std::time::Duration;
 
 use measure::Nanos;
-use nix::sys::socket::{setsockopt, sockopt};
 
 use super::ring::{Consumer, Descriptor, Producer};
 use super::socket::{self, Place, Socket};
 use super::{CHUNKS, QUEUES_MOST, chunk_for};
 use crate::clock;
+use crate::socket::enlarge_send_buffer;
 use crate::unfit::Unfit;
 
 /// Chunks of frame memory, which is also the size of both rings: enough for a queue of the driver's
@@ -148,10 +148,8 @@ impl Transmit {
         // the numbers.
         let tells = socket.set(XDP_MAX_TX_SKB_BUDGET, &BATCH).is_ok();
         let room = FRAMES as usize * FRAME_CHARGE;
-        if setsockopt(&socket, sockopt::SndBufForce, &room).is_err() {
-            // Within the limit then: the kernel takes fewer frames at a time, and loses none.
-            let _ = setsockopt(&socket, sockopt::SndBuf, &room);
-        }
+        // Within the limit alone the kernel takes fewer frames at a time, and loses none.
+        enlarge_send_buffer(&socket, room);
         if let Err(e) = socket.bind(to, copy) {
             return Ok(Err(e));
         }

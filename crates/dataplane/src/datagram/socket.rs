@@ -6,10 +6,8 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use nix::sys::socket::{setsockopt, sockopt};
-
 use super::Pace;
-use crate::socket::set;
+use crate::socket::{enlarge_send_buffer, set};
 
 /// Octets that the frames of a paced load may be charged to their sender while they wait.
 const ROOM: usize = 256 << 20;
@@ -54,12 +52,8 @@ pub(super) fn bypass_qdisc(socket: impl AsFd) -> io::Result<()> {
 /// the same kernel that queues a few hundred would set the pace of a load that was to overload it.
 /// A flood has no pace to keep; there the charge keeps the kernel's own queues from overflowing.
 pub(super) fn let_queue(socket: &impl AsFd, pace: Pace) {
-    if pace == Pace::Greedy {
-        return;
-    }
-    if setsockopt(socket, sockopt::SndBufForce, &ROOM).is_err() {
-        // Within the limit then: a load that is held back is told by its record.
-        let _ = setsockopt(socket, sockopt::SndBuf, &ROOM);
+    if pace != Pace::Greedy {
+        enlarge_send_buffer(socket, ROOM);
     }
 }
 

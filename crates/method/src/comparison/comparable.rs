@@ -227,7 +227,7 @@ fn matched(conditions: &Conditions) -> impl Iterator<Item = (&Key, &Condition)> 
 fn is_of_kind(kind: &Figure, figure: &Figure) -> bool {
     let told = |figure: &Figure| -> (_, _, Option<u64>, Unit, Verdict) {
         let Figure { case, metric, quantile, unit, verdict, .. } = figure;
-        (*case, *metric, quantile.map(f64::to_bits), *unit, *verdict)
+        (case.study, *metric, quantile.map(f64::to_bits), *unit, *verdict)
     };
     told(kind) == told(figure) && kind.conditions.iter().eq(matched(&figure.conditions))
 }

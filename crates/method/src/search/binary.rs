@@ -176,9 +176,8 @@ impl BinarySearch {
         }
         let lower = (1.0 - self.goal.width).powi(self.short_finals as i32);
         // At its very limit the tester does not keep a load up for long.
-        let tester = self.high().filter(|high| high.failure.by == FailedBy::Tester);
-        let eased = tester.map_or(1.0, |high| 1.0 - self.eased(low.asked, high.asked));
-        self.attempt(low.asked * lower * eased, true)
+        let eased = self.high().map_or(0.0, |high| self.eased(low.asked, high.asked));
+        self.attempt(low.asked * lower * (1.0 - eased), true)
     }
 
     /// With nothing lossless known below `high`: step down, faster each time.
@@ -253,17 +252,16 @@ impl BinarySearch {
         if high.failure.by != FailedBy::Tester || self.short_finals > 0 {
             return None;
         }
+        if self.eased(low, high.asked) > 0.0 {
+            return None; // no disturbance
+        }
         let hard = self.hard.map(|hard| hard.asked);
         let soft = self.soft.iter().map(|end| end.asked);
         let below = |end: &f64| hard.is_none_or(|hard| *end < hard);
         let mut ends: Vec<f64> = soft.filter(below).chain(hard).collect();
         ends.sort_by(f64::total_cmp);
         // Several disturbances in a row leave soft ends side by side: the first gap counts.
-        let width = self.width(low, high.asked);
-        if width > self.goal.width {
-            return None; // no disturbance
-        }
-        let room = |two: &&[f64]| two[1] - two[0] > 2.0 * width * two[1];
+        let room = |two: &&[f64]| two[1] - two[0] > 2.0 * self.goal.width * two[1];
         let gap = ends.windows(2).find(room)?;
         Some(f64::midpoint(gap[0], gap[1]))
     }

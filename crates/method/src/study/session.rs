@@ -254,7 +254,7 @@ impl Tried {
     /// Whether this try was short of its load, and nobody else can have kept its hosts from it, as
     /// their kernels tell: far short, or by so little that what it carried will do.
     fn unable_alone(&self, takes_carried: bool) -> bool {
-        let to_itself = |host: &HostUsage| host.usage.foreign + host.usage.stolen < TO_ITSELF;
+        let to_itself = |host: &HostUsage| host.usage.by_others() < TO_ITSELF;
         self.only_short_of_load()
             && (self.shortfall().is_some_and(|short| short > UNABLE_SHORTFALL)
                 || (takes_carried && self.lossless_load().is_some()))

@@ -32,3 +32,10 @@ pub struct Usage {
     /// Counters of the whole host that moved: `softnet_dropped`, `udp_rcvbuf_errors`…
     pub counters: BTreeMap<String, u64>,
 }
+
+impl Usage {
+    /// The share that other programs and the hypervisor had, 0…1.
+    pub fn by_others(&self) -> f64 {
+        self.foreign + self.stolen
+    }
+}
