@@ -24,11 +24,15 @@ pub struct CaseId {
 }
 
 impl CaseId {
-    /// Numbers the cases of each study's rows, by what identifies them and where they were had, in
-    /// the order in which they come.
-    pub fn number(rows: &mut [Figure]) {
+    /// Numbers each study's rows and their cases, by what identifies them and where they were had,
+    /// in the order in which they come.
+    pub fn number<'a>(rows: impl IntoIterator<Item = &'a mut Figure>) {
         let mut known: BTreeMap<NonZeroU16, BTreeMap<String, u32>> = BTreeMap::new();
+        let mut count: BTreeMap<NonZeroU16, u32> = BTreeMap::new();
         for row in rows {
+            let number = count.entry(row.case.study).or_default();
+            *number += 1;
+            row.row = *number;
             let of_case = |(key, said): (&Key, &Condition)| {
                 matches!(key.role(), Role::Identifies | Role::Place)
                     .then(|| format!("{key}\0{said}\0"))
@@ -47,12 +51,30 @@ impl Default for CaseId {
     }
 }
 
+/// One of a run's rows: `3.17` is the third study's seventeenth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowId {
+    /// The study that found it, from 1 in the plan's order.
+    pub study: NonZeroU16,
+    /// Its number among that study's rows, from 1.
+    pub row: u32,
+}
+
+impl fmt::Display for RowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.study, self.row)
+    }
+}
+
 /// One measured value and everything that must stand beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Where in its run it belongs.
     #[serde(default)]
     pub case: CaseId,
+    /// Its number among its study's rows, from 1; 0 of a value that is no run's row.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub row: u32,
     /// What was measured.
     pub metric: Metric,
     /// For a point of a distribution: 0…1, with 0 the minimum and 1 the maximum.
@@ -88,6 +110,11 @@ pub struct Figure {
     pub trials: Trials,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+const fn is_zero(row: &u32) -> bool {
+    *row == 0
+}
+
 /// Below this an interval is not one: its ends are only the smallest and the largest that were
 /// seen.
 pub const LEAST_CONFIDENCE: f64 = 0.90;
@@ -106,6 +133,7 @@ impl Figure {
     pub fn new(metric: Metric, unit: Unit, value: Option<f64>) -> Self {
         Self {
             case: CaseId::default(),
+            row: 0,
             metric,
             quantile: None,
             unit,
@@ -133,6 +161,11 @@ impl Figure {
         if interval.is_some() && self.confidence.is_none() {
             self.set(Key::Interval, RANGE);
         }
+    }
+
+    /// The row that it is, of a run's.
+    pub fn id(&self) -> Option<RowId> {
+        (self.row > 0).then_some(RowId { study: self.case.study, row: self.row })
     }
 
     /// Sets a condition.

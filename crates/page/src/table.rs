@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Caveat, Condition, Figure, Key, Style, Unit, Verdict};
+use crate::{Caveat, Condition, Figure, Key, RowId, Style, Unit, Verdict};
 
 /// The rank of the column that goes first.
 const FIRST_TO_GO: u8 = 100;
@@ -190,7 +190,8 @@ impl Cell {
     /// A value alone, without an interval.
     pub const fn quantity(unit: Unit, value: Option<f64>) -> Self {
         let ends = Ends::Unnamed;
-        let quantity = Quantity { unit, value, low: None, high: None, ends, at_least: false };
+        let quantity =
+            Quantity { unit, value, low: None, high: None, ends, at_least: false, row: None };
         Self::Value { quantity, note: String::new() }
     }
 
@@ -199,6 +200,7 @@ impl Cell {
         Self::Samples(Samples {
             n: row.iter().map(|f| f.n).max().unwrap_or(0),
             blocks: row.iter().map(|f| f.blocks).max().unwrap_or(0),
+            rows: ids(row),
         })
     }
 
@@ -257,6 +259,8 @@ pub struct Quantity {
     pub ends: Ends,
     /// The value is a lower bound.
     pub at_least: bool,
+    /// The row that it is; none of a number that was worked out for the page.
+    pub row: Option<RowId>,
 }
 
 /// What an interval's ends are.
@@ -284,17 +288,20 @@ impl Quantity {
                 (None, _) => Ends::Unnamed,
             },
             at_least: false,
+            row: figure.id(),
         }
     }
 }
 
 /// How much is behind a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Samples {
     /// Packets, trials, operations.
     pub n: u64,
     /// Repetitions: the sampling unit.
     pub blocks: u32,
+    /// The rows that it is about.
+    pub rows: Vec<RowId>,
 }
 
 /// Whose limit a row of figures shows, and every doubt; where not all figures of the row share one,
@@ -307,6 +314,8 @@ pub struct Limit {
     pub others: Vec<(Verdict, Vec<f64>)>,
     /// Every caveat.
     pub caveats: Vec<(Caveat, Vec<f64>)>,
+    /// The rows that it is about.
+    pub rows: Vec<RowId>,
 }
 
 impl Limit {
@@ -328,8 +337,13 @@ impl Limit {
                 .into_iter()
                 .map(|caveat| (caveat, concerned(row, |f| f.caveats.contains(&caveat))))
                 .collect(),
+            rows: ids(row),
         })
     }
+}
+
+fn ids(figures: &[&Figure]) -> Vec<RowId> {
+    figures.iter().filter_map(|figure| figure.id()).collect()
 }
 
 /// The quantiles of those of whom it is said; empty where it is said of all.

@@ -8,6 +8,7 @@ mod accounting;
 pub mod export;
 pub mod exposition;
 pub mod journal;
+mod moment;
 pub mod progress;
 pub mod report;
 pub mod rows;
@@ -16,7 +17,6 @@ pub mod seconds;
 pub mod store;
 mod svg;
 pub mod text;
-mod words;
 
 pub use accounting::{Accounting, LeftOut, TrialAccount};
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};

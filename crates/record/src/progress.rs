@@ -21,7 +21,7 @@ pub use self::ports::{PortLine, PortState};
 use crate::accounting::{all_exactly, exactly};
 use crate::run::RunMeta;
 use crate::seconds::{Second, seconds};
-use crate::text::numbers;
+use page::numbers;
 
 /// So many trials are shown.
 const MOST_SHOWN: usize = 200;

@@ -21,7 +21,6 @@ mod firsts;
 mod forwarding;
 mod frames;
 mod html;
-mod imported;
 mod latency;
 pub mod picture;
 pub mod prove;
@@ -41,14 +40,18 @@ mod variance;
 pub mod watch;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU16;
 
 use crate::accounting::TrialAccount;
+use crate::moment;
 use crate::run::RunMeta;
+use crate::text;
 use crate::text::Screen;
-use crate::{text, words};
 use method::StudySpec;
 use method::acceptance::Acceptance;
 use method::comparison::Comparable;
+use method::study::StudyPage;
+use page::words;
 use page::{Answer, Figure, Page, Section};
 
 pub use html::{Preface, ReportError};
@@ -62,6 +65,8 @@ pub struct ReportInput<'a> {
     pub meta: &'a RunMeta,
     /// Its figures.
     pub figures: &'a [Figure],
+    /// What its studies show of what they found, by their numbers.
+    pub pages: &'a [(NonZeroU16, StudyPage)],
     /// What its trials come to.
     pub trials: &'a TrialTotals,
     /// Of a campaign: its figures block by block, where they can be told.
@@ -159,7 +164,6 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         sections.push(acceptance::section(&anchor, &held));
     }
     answers.extend(studies::answered(run));
-    answers.extend(imported::answer(run.figures));
     if run.figures.is_empty() {
         answers.push(Answer::new(NO_FIGURE));
     }
@@ -185,7 +189,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         line: format!(
             "Run {}, {}, switchmark {}",
             meta.id,
-            words::moment(meta.created_unix_ns),
+            moment::moment(meta.created_unix_ns),
             meta.version
         ),
         notes: meta.notes.iter().cloned().chain(left_out(&account)).collect(),

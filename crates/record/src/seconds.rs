@@ -12,7 +12,7 @@ use page::Unit;
 use trial::record::BulkRecord;
 use trial::{Bulk, FlowKind, Path, Role, Trial, TrialRecord};
 
-use crate::text::numbers;
+use page::numbers;
 
 /// All streams of a flow over one second, or over several where that is too many of them.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -12,7 +12,7 @@ use super::frames::Frames;
 use super::stated::stated;
 use super::subject::Who;
 use super::{among, reading};
-use crate::words;
+use page::words;
 
 pub(super) use forwarding::bound;
 

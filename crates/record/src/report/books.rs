@@ -16,7 +16,7 @@ use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Path, Trial};
 
 use super::subject::Who;
-use crate::words;
+use page::words;
 
 /// So many doubts are told one by one.
 const MOST_DOUBTS: usize = 12;

@@ -13,7 +13,7 @@ use trial::{Trial, TrialRecord};
 
 use super::reading;
 use super::subject::{self, Who};
-use crate::words;
+use page::words;
 
 /// What tells one case from another.
 const CASE: [Key; 8] = [

@@ -13,7 +13,7 @@ use page::{Answer, Block, Cell, Figure, Image, Key, Picture, Quantity, Reply, Se
 use super::variance::{self, case, of};
 use super::{ReportInput, comparison, reading};
 use crate::svg::{escape, text_width};
-use crate::words;
+use page::words;
 
 /// Of so many figures maps are drawn; the table has all.
 const MOST_MAPS: usize = 6;

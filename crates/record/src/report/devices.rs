@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
-use crate::words;
+use page::words;
 
 /// No more events are listed than this; the store has the rest.
 const MOST_EVENTS: usize = 200;

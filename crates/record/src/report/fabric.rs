@@ -11,7 +11,7 @@ use page::{Block, Cell, Column, Figure, Key, Metric, Section, Table};
 
 use super::reading;
 use super::subject::Who;
-use crate::words;
+use page::words;
 
 /// Bits a second in a megabyte a second.
 const MEGABYTE_BITS: f64 = 8e6;

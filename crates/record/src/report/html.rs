@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::moment;
 use askama::Template;
 use page::{
-    Answer, Block, Caveat, Cell, Column, Image, Limit, Page, Picture, Quantity, Reply, Samples,
-    Section, Style, Table, Unit, Verdict,
+    Answer, Block, Caveat, Cell, Column, Image, Limit, Page, Picture, Quantity, Reply, RowId,
+    Samples, Section, Style, Table, Unit, Verdict,
 };
 
-use crate::words::{self, Scaled};
+use page::words::{self, Scaled};
 
 /// The template could not be filled.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +85,7 @@ pub(super) fn render_all(
     let summary = if pages.len() > 1 { pages.iter().map(summed_up).collect() } else { Vec::new() };
     let document = Document {
         title: preface.title,
-        generated: words::moment(generated_unix_ns),
+        generated: moment::moment(generated_unix_ns),
         summary,
         preface: preface.blocks.into_iter().map(block).collect(),
         lead: lead.map(page),
@@ -149,6 +150,8 @@ struct CellView {
     text: String,
     note: String,
     class: &'static str,
+    /// The rows that it shows, `1.3 1.4`.
+    rows: String,
 }
 
 /// One sentence of the first screen.
@@ -159,6 +162,8 @@ struct AnswerView {
     reply: Option<Chip>,
     /// Whose limit the figure shows, which is neither good nor bad.
     verdict: Option<Chip>,
+    /// The rows whose values it states.
+    rows: String,
 }
 
 /// A word and the class that sets it.
@@ -174,9 +179,15 @@ fn answer(answer: Answer) -> AnswerView {
         reply: answer.reply.map(reply),
         verdict: answer.verdict.map(verdict),
         question: answer.question,
+        rows: listed(&answer.rows),
         // A sign on a line of its own says nothing.
         text: answer.text.replace(" %", "\u{a0}%"),
     }
+}
+
+/// `1.3 1.4`
+fn listed(rows: &[RowId]) -> String {
+    rows.iter().map(RowId::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn section(section: Section) -> SectionView {
@@ -328,12 +339,18 @@ fn row_confidence(row: &[Cell]) -> Option<String> {
 }
 
 fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Scaled>) -> CellView {
-    let number = |text: String, note: String| CellView { text, note, class: "number" };
+    let number = |text: String, note: String| CellView {
+        text,
+        note,
+        class: "number",
+        ..CellView::default()
+    };
     match cell {
         Cell::Blank => CellView::default(),
         Cell::Missing => number("–".to_owned(), String::new()),
         Cell::Text { text, note, style } => {
-            CellView { text: text.clone(), note: note.clone(), class: class(*style) }
+            let (text, note, class) = (text.clone(), note.clone(), class(*style));
+            CellView { text, note, class, ..CellView::default() }
         }
         Cell::Value { quantity, note } => {
             let stated = table.stated == Some(quantity.unit);
@@ -343,9 +360,12 @@ fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Sca
             };
             let parts = [note.clone(), interval];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            number(text, parts.join("; "))
+            CellView { rows: listed(quantity.row.as_slice()), ..number(text, parts.join("; ")) }
         }
-        Cell::Samples(samples) => number(words::count(samples.n), behind(*samples, confidence)),
+        Cell::Samples(samples) => CellView {
+            rows: listed(&samples.rows),
+            ..number(words::count(samples.n), behind(samples, confidence))
+        },
         Cell::Limit(limit) => verdict(limit),
     }
 }
@@ -391,7 +411,7 @@ fn value(quantity: &Quantity, stated: bool, confidence: Option<&str>) -> (String
 }
 
 /// How many blocks are behind a row, and how sure its intervals are.
-fn behind(samples: Samples, confidence: Option<&str>) -> String {
+fn behind(samples: &Samples, confidence: Option<&str>) -> String {
     let blocks = match samples.blocks {
         1 => "1 block".to_owned(),
         more => format!("{more} blocks"),
@@ -406,13 +426,14 @@ fn verdict(limit: &Limit) -> CellView {
         text: limit.verdict.as_str().to_owned(),
         note: others.join(", "),
         class: class(limit.verdict.into()),
+        rows: listed(&limit.rows),
     }
 }
 
 fn caveats(limit: &Limit, shared: &BTreeSet<Caveat>) -> CellView {
     let own = limit.caveats.iter().filter(|(caveat, _)| !shared.contains(caveat));
     let names: Vec<String> = own.map(|(caveat, of)| said_of(caveat.as_str(), of)).collect();
-    CellView { text: names.join(", "), note: String::new(), class: "small" }
+    CellView { text: names.join(", "), class: "small", ..CellView::default() }
 }
 
 /// `few-samples (p99.9, max)`, or the name alone where it is said of every figure.

@@ -16,8 +16,8 @@ use trial::{Trial, TrialRecord};
 use super::frames::{self, Frames};
 use super::reading;
 use super::subject::{self, Who};
-use crate::text::numbers;
-use crate::words;
+use page::numbers;
+use page::words;
 
 /// The points of a percentile plot that a pointer can find.
 const MARKED: [f64; 9] = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999];
@@ -162,7 +162,7 @@ fn percentile_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
             let points = MARKED.iter().filter(|q| **q <= last(h)).map(|q| {
                 let (x, y) = at(*q);
                 let text = format!("{} {}", words::quantile(*q), words::time(y));
-                Point { x, y, whisker: None, text }
+                Point { x, y, whisker: None, text, row: None }
             });
             Series {
                 name,
@@ -200,7 +200,7 @@ fn cdf_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
                 let (x, y) = at(q);
                 let text =
                     format!("{} of round trips take at most {}", words::percent(q), words::time(x));
-                Point { x, y, whisker: None, text }
+                Point { x, y, whisker: None, text, row: None }
             });
             Series {
                 name,

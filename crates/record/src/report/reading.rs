@@ -9,7 +9,7 @@ use trial::Trial;
 /// A condition as text; `None` where the figure has none of that name.
 pub(super) fn text(figure: &Figure, key: impl Borrow<Key>) -> Option<String> {
     figure.conditions.get(key.borrow()).map(|c| match c {
-        Condition::Number(x) => crate::words::trimmed(*x, 6),
+        Condition::Number(x) => page::words::trimmed(*x, 6),
         Condition::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
         other => other.to_string(),
     })

@@ -5,7 +5,7 @@
 use method::verdict::LINE_RATE;
 use page::{Answer, Figure, Key, Reply, Verdict};
 
-use crate::words;
+use page::words;
 
 /// A sentence that states a figure.
 pub(super) fn stated(text: String, figure: &Figure) -> Answer {

@@ -17,7 +17,7 @@ use trial::Trial;
 
 use super::reading;
 use super::subject::{self, Who};
-use crate::words;
+use page::words;
 
 pub(super) use answers::answers;
 
@@ -314,6 +314,7 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
             x: *x,
             y: *y,
             whisker: None,
+            row: None,
             text: format!(
                 "{name}: {} at {}",
                 words::value(Unit::OperationsPerSecond, *y),

@@ -17,7 +17,7 @@ use super::firsts::FirstOfEach;
 use super::subject::{self, Who};
 use super::{latency, reading};
 use crate::seconds::{Second, seconds};
-use crate::words;
+use page::words;
 
 /// One of each label and path is shown, and no more trials than this.
 const MOST_TRIALS: usize = 4;
@@ -338,6 +338,7 @@ fn one_series(
         x: *x,
         y: *y,
         whisker: None,
+        row: None,
         text: format!("at {} s: {}", words::trimmed(*x, 3), words::value(unit, *y)),
     };
     let points = line.iter().map(point).collect();

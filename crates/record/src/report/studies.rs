@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
 use measure::Rate;
+use method::study::StudyPage;
 use method::{StudySpec, numbered};
 use page::{Answer, Figure, Section};
 use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, imported, latency, reading,
+    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading,
     storage, streams, switching, tcp,
 };
 
@@ -25,6 +26,7 @@ struct StudyInput<'a> {
     spec: Option<&'a StudySpec>,
     topology: &'a Topology,
     figures: Vec<Figure>,
+    page: Option<&'a StudyPage>,
     trials: &'a StudyTotals,
 }
 
@@ -43,6 +45,7 @@ fn of_run<'a>(run: &ReportInput<'a>) -> Vec<StudyInput<'a>> {
         spec: numbered(asked).find(|(own, _)| own.number == number).map(|(_, spec)| spec),
         topology: &run.meta.topology,
         figures: of_number(run.figures, number),
+        page: run.pages.iter().find(|(own, _)| *own == number).map(|(_, page)| page),
         trials: run.trials.of_study(number),
     };
     numbers.into_iter().map(one).collect()
@@ -67,7 +70,6 @@ pub(super) fn sections(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
         };
         all.extend(of_study(&own, study).into_iter().map(named));
     }
-    all.extend(imported::section(anchor, run.figures));
     all
 }
 
@@ -84,6 +86,9 @@ pub(super) fn answered(run: &ReportInput<'_>) -> Vec<Answer> {
             (topic, if is_alone { answer } else { Answer { question, ..answer } })
         };
         all.extend(answers::answers(&study.figures).into_iter().map(named));
+        // Of studies that show what they found themselves.
+        let told = study.page.into_iter().flat_map(|page| page.answers.iter().cloned());
+        all.extend(told.map(|(topic, answer)| named((topic as usize, answer))));
     }
     all.sort_by_key(|(topic, _)| *topic);
     all.into_iter().map(|(_, answer)| answer).collect()
@@ -120,6 +125,9 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     sections.extend(switching::section(anchor, own));
     sections.extend(storage::section(anchor, own));
     sections.extend(streams::section(anchor, &figures, &trials.streams));
+    let own = study.page.into_iter().flat_map(|page| page.sections.iter().cloned());
+    sections
+        .extend(own.map(|section| Section { id: format!("{anchor}-{}", section.id), ..section }));
     sections
 }
 

@@ -8,7 +8,7 @@ use trial::Trial;
 use super::reading;
 use super::stated::{line_rate, stated};
 use super::subject::Who;
-use crate::words;
+use page::words;
 
 /// What tells one row of the first table from another.
 const CASE: [Key; 5] = [Key::Device, Key::Variant, Key::Test, Key::FrameSize, Key::Ports];
@@ -85,7 +85,9 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
                 .with_note(format!("{} ports", text(Key::Ports))),
             Cell::number(text(Key::FrameSize)),
             cell(Metric::Throughput, None),
-            Cell::number_or_missing(of_line.map(words::share_of_line)),
+            Cell::number_or_missing(
+                of_line.map(|share| words::share_of_line(share, method::verdict::LINE_RATE)),
+            ),
             cell(Metric::Received, Some("frmol")),
             cell(Metric::LossRatio, Some("frmol")),
             cell(Metric::Received, Some("mfr")),
@@ -203,7 +205,7 @@ fn of_mesh(figure: &Figure) -> Option<Answer> {
     let ports = reading::text(figure, Key::Ports)?;
     let size = reading::text(figure, Key::FrameSize)?;
     let share = figure.number(Key::OfLineRate).map_or_else(String::new, |share| {
-        format!(" = {} of line rate", words::share_of_line(share))
+        format!(" = {} of line rate", words::share_of_line(share, method::verdict::LINE_RATE))
     });
     let least = if figure.verdict == Verdict::TesterLimited { "at least " } else { "" };
     let text = format!(

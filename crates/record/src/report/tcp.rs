@@ -16,7 +16,7 @@ use trial::{Bulk, Flow, FlowKind, Trial, TrialRecord};
 use super::stated::line_rate_rule;
 use super::subject::Who;
 use super::{reading, streams};
-use crate::words;
+use page::words;
 
 /// No more trials than this are shown.
 pub(super) const MOST_TRIALS: usize = 12;
@@ -485,6 +485,7 @@ fn points(line: &[(f64, f64)]) -> Vec<Point> {
         x: *x,
         y: *y,
         whisker: None,
+        row: None,
         text: format!("at {} s: {}", words::trimmed(*x, 3), words::value(Unit::BitsPerSecond, *y)),
     };
     if line.len() > MOST { Vec::new() } else { line.iter().map(told).collect() }

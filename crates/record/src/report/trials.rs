@@ -10,7 +10,8 @@ use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
 use crate::accounting::{LeftOut, TrialAccount, exactly};
-use crate::words;
+use crate::moment;
+use page::words;
 
 /// The list of single trials ends here; the store has the rest.
 const MOST_LISTED: usize = 1000;
@@ -293,7 +294,7 @@ fn row(number: usize, trial: &Trial, record: &TrialRecord) -> Vec<Cell> {
         Cell::text(Who::of_trial(trial).name()),
         Cell::number(trial.block.to_string()),
         Cell::number(trial.attempt.to_string()),
-        Cell::text(words::moment(record.started_unix_ns)),
+        Cell::text(moment::moment(record.started_unix_ns)),
         Cell::text(outcome).with_note(why),
     ]
 }

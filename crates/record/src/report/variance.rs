@@ -4,7 +4,7 @@
 use page::{Cell, Figure, Key, Metric, Table};
 
 use super::reading;
-use crate::words;
+use page::words;
 
 /// What a control or a share is of: `rtt p50`.
 pub(super) fn of(figure: &Figure) -> String {

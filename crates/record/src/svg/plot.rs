@@ -108,10 +108,11 @@ fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
     }
     for point in &series.points {
         let (x, y) = at(plot, point.x, point.y);
+        let row = point.row.map_or_else(String::new, |row| format!(r#" data-rows="{row}""#));
         put(
             out,
             format_args!(
-                r#"<g class="pt {class}" data-x="{}" data-y="{}"><title>{}</title>"#,
+                r#"<g class="pt {class}" data-x="{}" data-y="{}"{row}><title>{}</title>"#,
                 point.x,
                 point.y,
                 escape(&format!("{}: {}", series.name, point.text))

@@ -4,9 +4,9 @@
 
 use page::{Cell, Column, Quantity, Room, Style, Table, Unit};
 
-use super::numbers::{self, TimeUnit};
 use super::{Footnotes, Grid};
-use crate::words::{BIT_RATES, BYTES, Scaled};
+use page::numbers::{self, TimeUnit};
+use page::words::{BIT_RATES, BYTES, Scaled};
 
 /// What stands where something is not known.
 const MISSING: &str = "–";

@@ -273,8 +273,13 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let mut replay = Recorded::in_order(&run.topology, &records);
     assert_eq!(figures(&mut replay), first, "figures are a pure function of the records");
     let trials = record::TrialTotals::of(&run.studies, &records);
-    let input =
-        record::ReportInput { meta: &run, figures: &first, trials: &trials, comparable: None };
+    let input = record::ReportInput {
+        meta: &run,
+        figures: &first,
+        pages: &[],
+        trials: &trials,
+        comparable: None,
+    };
     let html = record::report::render(&[input], synthetic::BEGAN).expect("it renders");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-studies.html");
     std::fs::write(path, &html).expect("the target directory can be written");

@@ -43,7 +43,7 @@ fn check_balanced(html: &str) -> usize {
 
 fn render(meta: &RunMeta, figures: &[Figure], records: &[(Trial, TrialRecord)]) -> String {
     let trials = TrialTotals::of(&meta.studies, records);
-    let input = ReportInput { meta, figures, trials: &trials, comparable: None };
+    let input = ReportInput { meta, figures, pages: &[], trials: &trials, comparable: None };
     let html = report::render(&[input], synthetic::BEGAN).expect("it renders");
     check_balanced(&html);
     for forbidden in ["http://", "https://", "src=", "url(", "@import", "<link rel=\"stylesheet"] {
@@ -328,8 +328,8 @@ fn several_runs_share_one_page() {
     let (figures, records) = (synthetic::figures(), synthetic::records(3));
     let [some, none] = [&records[..], &[]].map(|records| TrialTotals::of(&a.studies, records));
     let inputs = [
-        ReportInput { meta: &a, figures: &figures, trials: &some, comparable: None },
-        ReportInput { meta: &b, figures: &[], trials: &none, comparable: None },
+        ReportInput { meta: &a, figures: &figures, pages: &[], trials: &some, comparable: None },
+        ReportInput { meta: &b, figures: &[], pages: &[], trials: &none, comparable: None },
     ];
     let html = report::render(&inputs, synthetic::BEGAN).expect("it renders");
     check_balanced(&html);

@@ -29,7 +29,7 @@ fn render(figures: &[Figure], columns: usize) -> String {
         watch: None,
     };
     let trials = TrialTotals::default();
-    let input = ReportInput { meta: &meta, figures, trials: &trials, comparable: None };
+    let input = ReportInput { meta: &meta, figures, pages: &[], trials: &trials, comparable: None };
     record::report::text(&input, Screen { columns, coloured: false })
 }
 

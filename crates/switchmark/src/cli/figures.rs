@@ -3,7 +3,10 @@
 //! Owns which of the two it is, and what becomes of the figures of a run that broke off. Never
 //! measures: the run's studies are asked over its records.
 
+use std::num::NonZeroU16;
+
 use method::comparison::{Comparable, per_block};
+use method::study::StudyPage;
 use method::{StudySpec, numbered};
 use page::{Caveat, Figure};
 use record::exposition::RoundTrips;
@@ -26,6 +29,8 @@ pub struct RunFigures {
 pub struct Computed {
     pub meta: RunMeta,
     pub figures: Vec<Figure>,
+    /// What its studies show of it, by their numbers.
+    pub pages: Vec<(NonZeroU16, StudyPage)>,
     /// Whether every trial that the studies ask for was recorded.
     pub is_whole: bool,
 }
@@ -40,7 +45,7 @@ pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     }
     let mut round_trips = RoundTrips::default();
     let again = compute(store, meta, &mut |trial, record| round_trips.take(trial, record))?;
-    let Computed { meta, figures, is_whole } = again;
+    let Computed { meta, figures, is_whole, .. } = again;
     let comparable = in_blocks(store, &meta, &figures)?;
     let found = RunFigures { meta, figures, comparable, round_trips };
     Ok(if is_whole { kept(store, found) } else { found })
@@ -91,9 +96,11 @@ pub fn compute(
     };
     let records = store.stored_records(&meta.id)?;
     let mut recorded = Recorded::in_order(&meta.topology, &records).hearing(&mut count);
-    let (mut figures, mut asked) = (Vec::new(), 0);
+    let (mut figures, mut pages, mut asked) = (Vec::new(), Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
-        figures.extend(study.run_as(place, (&mut recorded, &mut asked), meta.seed)?);
+        let mut finding = study.find_as(place, (&mut recorded, &mut asked), meta.seed)?;
+        figures.extend(finding.rows());
+        pages.push((place.number, finding.page()));
     }
     recorded.hear_rest().map_err(|cause| TestbedError::NotReplayed {
         label: "behind the last that was asked for".to_owned(),
@@ -104,7 +111,7 @@ pub fn compute(
         figures = partial(figures, all_valid);
         meta.notes.insert(0, unfinished(&meta.id, label, trials));
     }
-    Ok(Computed { meta, figures, is_whole: broke_off.is_none() })
+    Ok(Computed { meta, figures, pages, is_whole: broke_off.is_none() })
 }
 
 fn unfinished(run: &str, label: &str, trials: usize) -> String {

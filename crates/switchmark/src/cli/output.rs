@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -11,6 +12,7 @@ use measure::{FrameMix, FrameSize, Rate};
 use method::acceptance::{Acceptance, Decision};
 use method::comparison::Comparable;
 use method::conformance::conformance;
+use method::study::StudyPage;
 use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
     numbered,
@@ -36,6 +38,8 @@ pub struct Finished {
     pub meta: RunMeta,
     /// What it found.
     pub figures: Vec<Figure>,
+    /// What its studies show of it, by their numbers.
+    pub pages: Vec<(NonZeroU16, StudyPage)>,
     /// What the trials come to from which it is found.
     pub trials: TrialTotals,
     /// Of a campaign: its figures block by block.
@@ -45,8 +49,8 @@ pub struct Finished {
 impl Finished {
     /// As pages and texts are made from it.
     pub fn input(&self) -> ReportInput<'_> {
-        let Self { meta, figures, trials, comparable } = self;
-        ReportInput { meta, figures, trials, comparable: comparable.as_ref() }
+        let Self { meta, figures, pages, trials, comparable } = self;
+        ReportInput { meta, figures, pages, trials, comparable: comparable.as_ref() }
     }
 
     /// As scripts read it.

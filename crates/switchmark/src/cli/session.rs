@@ -4,11 +4,13 @@
 //! Never reads a flag's meaning: a request is complete.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 use std::path::Path;
 
 use jiff::Timestamp;
 use measure::Nanos;
 use method::acceptance::SheetClaim;
+use method::study::StudyPage;
 use method::{Estimate, StudySpec, numbered};
 use page::Figure;
 use record::exposition::RoundTrips;
@@ -31,7 +33,7 @@ use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop, killed_at}
 use crate::ownership::own_files_only;
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
-use record::text::numbers;
+use page::numbers;
 
 /// What takes longer is only begun when that is said.
 const LONGEST: Nanos = Nanos::from_secs(3 * 24 * 3600);
@@ -335,8 +337,8 @@ fn conduct(
     let ended = studies(&meta, &mut heard, data);
     // The lab goes before anything else can fail.
     drop(journal);
-    let figures = match ended {
-        Ok(figures) => figures,
+    let (figures, pages) = match ended {
+        Ok(found) => found,
         Err(error) => return Ok(Err(error)),
     };
     store.set_status(&meta.id, &RunStatus::Done)?;
@@ -344,9 +346,9 @@ fn conduct(
         Ok(comparable) => {
             let found = RunFigures { meta, figures, comparable, round_trips };
             let RunFigures { meta, figures, comparable, .. } = figures::kept(store, found);
-            Finished { meta, figures, trials, comparable: Some(comparable) }
+            Finished { meta, figures, pages, trials, comparable: Some(comparable) }
         }
-        Err(_) => Finished { meta, figures, trials, comparable: None },
+        Err(_) => Finished { meta, figures, pages, trials, comparable: None },
     };
     Ok(Ok(found))
 }
@@ -355,18 +357,20 @@ fn studies(
     meta: &RunMeta,
     testbed: &mut dyn Testbed,
     data: &Data,
-) -> Result<Vec<Figure>, TestbedError> {
+) -> Result<(Vec<Figure>, Vec<(NonZeroU16, StudyPage)>), TestbedError> {
     let estimate = estimate(&meta.studies, &meta.topology);
     let mut watched = Watched::new(testbed, estimate, data.quiet);
-    let (mut figures, mut asked) = (Vec::new(), 0);
+    let (mut figures, mut pages, mut asked) = (Vec::new(), Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
         watched.print_seconds(match study {
             StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
             _ => None,
         });
-        figures.extend(study.run_as(place, (&mut watched, &mut asked), meta.seed)?);
+        let mut finding = study.find_as(place, (&mut watched, &mut asked), meta.seed)?;
+        figures.extend(finding.rows());
+        pages.push((place.number, finding.page()));
     }
-    Ok(figures)
+    Ok((figures, pages))
 }
 
 /// Refuses what would go on for days or fill the memory, which is a slip more often than a wish.

@@ -14,7 +14,7 @@ use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::screen;
 use crate::speak::{clear, redraw, speak, tell};
-use record::text::numbers;
+use page::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use page::{Answer, Figure, Key, Metric, Reply};
 use super::super::reading;
 use super::super::stated::stated;
 use super::super::subject::Who;
-use crate::words;
+use page::words;
 
 /// One for each subject.
 pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Answer> {

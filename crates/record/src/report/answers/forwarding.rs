@@ -9,7 +9,7 @@ use super::super::frames::Frames;
 use super::super::stated::{line_rate, stated};
 use super::super::subject::Who;
 use super::super::{among, reading};
-use crate::words;
+use page::words;
 
 /// With more sizes than this only the smallest, the largest and the mixes are told at the top.
 const MOST_SIZES: usize = 3;
@@ -130,7 +130,9 @@ const THROUGHPUT: &str = "Throughput?";
 
 /// ` = 97.3 % of line rate`; nothing where the link's rate is not known.
 fn of_line(figure: &Figure) -> String {
-    let share = figure.number(Key::OfLineRate).map(words::share_of_line);
+    let share = figure
+        .number(Key::OfLineRate)
+        .map(|share| words::share_of_line(share, method::verdict::LINE_RATE));
     share.map_or_else(String::new, |share| format!(" = {share} of line rate"))
 }
 

@@ -12,7 +12,7 @@ use super::super::reading;
 use super::super::stated::stated;
 use super::super::subject::{self, Who};
 use super::intervals;
-use crate::words;
+use page::words;
 
 fn text(figure: &Figure, key: impl Borrow<Key>) -> String {
     reading::text(figure, key).unwrap_or_default()

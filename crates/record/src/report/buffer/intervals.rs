@@ -4,7 +4,7 @@
 use page::{Axis, Figure, Image, Key, Picture, Plot, Point, Scale, Series, Unit};
 
 use super::super::reading;
-use crate::words;
+use page::words;
 
 /// No more estimates than fit one picture.
 const MOST: usize = 12;
@@ -32,6 +32,7 @@ pub(super) fn picture(figures: &[&Figure]) -> Option<Picture> {
         x: at as f64,
         y: against(figure.value.unwrap_or(0.0)),
         whisker: figure.low.zip(figure.high).map(|(low, high)| (against(low), against(high))),
+        row: figure.id(),
         text: format!("{}: {}", names[at], words::with_interval(figure)),
     });
     let points: Vec<Point> = points.collect();

@@ -10,7 +10,7 @@ use page::{Condition, Figure, Image, Key, Metric, Picture};
 use super::super::reading;
 use super::super::subject::Who;
 use crate::svg::escape;
-use crate::words;
+use page::words;
 
 const SIDE: f64 = 30.0;
 const STEP: f64 = 34.0;

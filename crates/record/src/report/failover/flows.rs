@@ -11,7 +11,7 @@ use trial::record::{DatagramsRecord, Ends, FlowRecord};
 use trial::{Datagrams, Deed, Flow, FlowKind, Schedule, Spread, Trial, TrialRecord};
 
 use super::super::subject::Who;
-use crate::words;
+use page::words;
 
 /// Of no more trials than these.
 pub(in crate::report) const MOST_TRIALS: usize = 16;
@@ -59,7 +59,7 @@ fn picture(trial: &Trial, record: &TrialRecord) -> Picture {
     for (event, done) in events {
         let at = done.at.as_secs_f64();
         let text = format!("{} at {} s", event.deed, words::trimmed(at, 3));
-        let point = Point { x: at, y: 0.0, whisker: None, text };
+        let point = Point { x: at, y: 0.0, whisker: None, text, row: None };
         let name = match &event.deed {
             Deed::Undo { .. } => "undone".to_owned(),
             other => other.to_string(),

@@ -7,7 +7,7 @@ use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, answers, reading};
 use super::goal::Kind;
-use crate::words;
+use page::words;
 
 /// Every figure of a rate or a burst that shows the tester's limit and not the device's, and why.
 pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {

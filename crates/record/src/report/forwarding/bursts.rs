@@ -8,7 +8,7 @@ use page::{Block, Cell, Figure, Key, Metric, Table};
 use super::super::frames::{self, Frames};
 use super::super::reading;
 use super::super::subject::{self, Who};
-use crate::words;
+use page::words;
 
 pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
     let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();

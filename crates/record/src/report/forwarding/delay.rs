@@ -12,7 +12,7 @@ use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, reading};
 use super::{Lane, lane, lane_name};
-use crate::words;
+use page::words;
 
 /// What stands in a column, by RFC 8219's names.
 const POINTS: [(Metric, f64, &str); 3] = [
@@ -99,7 +99,7 @@ fn point(figure: &Figure, sizes: &[Frames]) -> Point {
     let whisker = figure.low.zip(figure.high).filter(|(low, _)| *low > 0.0);
     let size = own.map_or_else(String::new, |frames| frames.label());
     let text = format!("{size}: {}", words::with_interval(figure));
-    Point { x, y: figure.value.unwrap_or(f64::NAN), whisker, text }
+    Point { x, y: figure.value.unwrap_or(f64::NAN), whisker, text, row: None }
 }
 
 /// One row for each size, load and way.

@@ -13,7 +13,7 @@ use trial::{Trial, TrialRecord};
 use super::super::frames::{self, Frames};
 use super::super::reading;
 use super::super::subject::{self, Who};
-use crate::words;
+use page::words;
 
 /// No more pictures than this; the table has all.
 const MOST_PICTURES: usize = 8;
@@ -119,7 +119,7 @@ fn point(rate: u64, (sent, lost, trials): (u64, u64, u32)) -> Point {
         words::count(sent),
         words::percent(share)
     );
-    Point { x: rate as f64, y: share, whisker: None, text }
+    Point { x: rate as f64, y: share, whisker: None, text, row: None }
 }
 
 fn table(figures: &[Figure]) -> Option<Table> {

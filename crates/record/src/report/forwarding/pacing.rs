@@ -18,7 +18,7 @@ use trial::{Trial, TrialRecord};
 use super::super::frames::{self, Frames};
 use super::super::reading;
 use super::super::subject::{self, Who};
-use crate::words;
+use page::words;
 
 /// No more pictures than this; the table has all.
 const MOST_PICTURES: usize = 4;
@@ -178,7 +178,7 @@ fn curve(name: String, colour: usize, dashed: bool, gaps: &Histogram, nominal_ns
             let (x, y) = at(*q);
             let gap = words::time(gaps.quantile(*q).0 as f64);
             let text = format!("{} of gaps are at most {gap}", words::percent(*q));
-            Point { x, y, whisker: None, text }
+            Point { x, y, whisker: None, text, row: None }
         })
         .collect();
     Series { name, colour: Some(colour), dashed, line, points }

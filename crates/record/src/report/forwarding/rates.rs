@@ -12,7 +12,7 @@ use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, reading};
 use super::goal::Kind;
-use crate::words;
+use page::words;
 
 /// A row for each rate; what the direct cable did stands beside it, or in a row of its own where no
 /// device figure matches it.
@@ -21,8 +21,10 @@ pub(super) fn table(rates: &[&Figure], all: &[Figure]) -> Table {
         |f: &Figure| rates.iter().any(|r| !r.is_bypass() && same(among::bypass_of(r, all), f));
     let rows = rates.iter().filter(|f| !(f.is_bypass() && beside(f))).map(|f| {
         // The link rate is the device's: a direct cable need not have it.
-        let of_line =
-            f.number(Key::OfLineRate).filter(|_| !f.is_bypass()).map(words::share_of_line);
+        let of_line = f
+            .number(Key::OfLineRate)
+            .filter(|_| !f.is_bypass())
+            .map(|share| words::share_of_line(share, method::verdict::LINE_RATE));
         let bypass = if f.is_bypass() { None } else { among::bypass_of(f, all) };
         vec![
             frames::cell(f),

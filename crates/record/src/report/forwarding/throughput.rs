@@ -12,7 +12,7 @@ use super::super::subject::Who;
 use super::super::{among, reading};
 use super::goal::{self, Kind};
 use super::{Lane, lane, lane_name, rates};
-use crate::words;
+use page::words;
 
 /// A longer table of the same rates in bits is folded.
 const MOST_OPEN: usize = 12;
@@ -126,7 +126,7 @@ fn theoretical(shown: &[&Figure], sizes: &[Frames], link: Option<Rate>) -> Optio
             let mut of = shown.iter().filter(|f| Frames::of_figure(f).as_ref() == Some(size));
             let y = of.find_map(|f| f.number(Key::LineRate))?;
             let text = format!("{} {}", size.label(), words::value(Unit::FramesPerSecond, y));
-            Some(Point { x: i as f64, y, whisker: None, text })
+            Some(Point { x: i as f64, y, whisker: None, text, row: None })
         })
         .collect();
     let name = link.map_or_else(|| "line rate".to_owned(), |link| format!("line rate at {link}"));
@@ -138,5 +138,5 @@ fn point(figure: &Figure, x: f64) -> Point {
     let whisker = figure.low.zip(figure.high).filter(|(low, _)| *low > 0.0);
     let size = Frames::of_figure(figure).map_or_else(String::new, |frames| frames.label());
     let text = format!("{size}: {}", words::with_interval(figure));
-    Point { x, y: figure.value.unwrap_or(f64::NAN), whisker, text }
+    Point { x, y: figure.value.unwrap_or(f64::NAN), whisker, text, row: None }
 }

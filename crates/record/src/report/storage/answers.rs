@@ -11,7 +11,7 @@ use super::super::reading;
 use super::super::stated::stated;
 use super::super::subject::Who;
 use super::{CELL, estimate, is, is_beside};
-use crate::words;
+use page::words;
 
 /// Below this share of an operation's time the network is not what a storage waits for.
 const STORAGE_BOUND: f64 = 0.05;

@@ -1,19 +1,22 @@
 //! Numbers as people read them: `31.8 µs`, `1,488,095 frames/s`, `95 % CI 3.8…4.4`.
 //!
-//! Only for pages; data leaves in base units through `rows`. Never decides what is shown.
+//! Only for pages; data leaves in base units. Never decides what is shown.
 
-use page::{Ends, Figure, Quantity, Unit};
+use crate::{Ends, Figure, Quantity, Unit};
 
 /// A unit chosen for a magnitude: divide by, and write behind.
-pub(crate) type Scaled = (f64, &'static str);
+pub type Scaled = (f64, &'static str);
 
-pub(crate) const TIMES: &[Scaled] = &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
-pub(crate) const BIT_RATES: &[Scaled] =
+/// Of nanoseconds.
+pub const TIMES: &[Scaled] = &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+/// Of bits a second.
+pub const BIT_RATES: &[Scaled] =
     &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
-pub(crate) const BYTES: &[Scaled] = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+/// Of octets.
+pub const BYTES: &[Scaled] = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 
 /// A value in its unit, to three significant digits; frames and counts to the whole number.
-pub(crate) fn value(unit: Unit, value: f64) -> String {
+pub fn value(unit: Unit, value: f64) -> String {
     if unit == Unit::Flag {
         return if value == 0.0 { "no" } else { "yes" }.to_owned();
     }
@@ -23,48 +26,49 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
 }
 
 /// Nanoseconds.
-pub(crate) fn time(ns: f64) -> String {
+pub fn time(ns: f64) -> String {
     value(Unit::Nanoseconds, ns)
 }
 
 /// Bits a second.
-pub(crate) fn bit_rate(bits: f64) -> String {
+pub fn bit_rate(bits: f64) -> String {
     value(Unit::BitsPerSecond, bits)
 }
 
 /// A whole number with separators: `1,488,095`.
-pub(crate) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     group(&n.to_string())
 }
 
 /// `1 TCP stream`, `4 TCP streams`
-pub(crate) fn streams(n: usize) -> String {
+pub fn streams(n: usize) -> String {
     if n == 1 { "1 TCP stream".to_owned() } else { format!("{n} TCP streams") }
 }
 
 /// A share as percent.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     value(Unit::Ratio, share)
 }
 
 /// A probability as percent; one that rounds to certainty is not certain.
-pub(crate) fn probability(share: f64) -> String {
+pub fn probability(share: f64) -> String {
     if share > 0.9995 { "over 99.9\u{a0}%".to_owned() } else { percent(share) }
 }
 
-/// A share of line rate as percent, to a tenth, and never 100.0 % of what is less.
-pub(crate) fn share_of_line(share: f64) -> String {
+/// A share of line rate as percent, to a tenth, and never 100.0 % of what is less than `whole`, from
+/// where on a rate is line rate.
+pub fn share_of_line(share: f64, whole: f64) -> String {
     if share < 0.1 {
         return percent(share);
     }
     let tenths = share * 1000.0;
-    let whole = if share < method::verdict::LINE_RATE { tenths.floor() } else { tenths.round() };
+    let whole = if share < whole { tenths.floor() } else { tenths.round() };
     join(&number(whole / 10.0, 1), "%")
 }
 
 /// The magnitude that fits the middle of a column's values; `None` where they are too far apart
 /// for one.
-pub(crate) fn one_scale(unit: Unit, values: impl Iterator<Item = f64>) -> Option<Scaled> {
+pub fn one_scale(unit: Unit, values: impl Iterator<Item = f64>) -> Option<Scaled> {
     const FARTHEST: f64 = 1e5;
     let mut all: Vec<f64> = values.map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).collect();
     all.sort_by(f64::total_cmp);
@@ -73,14 +77,14 @@ pub(crate) fn one_scale(unit: Unit, values: impl Iterator<Item = f64>) -> Option
 }
 
 /// A value in a magnitude that its column's head names.
-pub(crate) fn value_in(unit: Unit, value: f64, (divisor, _): Scaled) -> String {
+pub fn value_in(unit: Unit, value: f64, (divisor, _): Scaled) -> String {
     let scaled = value / divisor;
     number(scaled, decimals_for(unit, scaled).min(4))
 }
 
 /// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in, unless an end has far
 /// more digits there.
-pub(crate) fn interval(quantity: &Quantity) -> Option<String> {
+pub fn interval(quantity: &Quantity) -> Option<String> {
     const MOST_DIGITS: f64 = 1e4;
     let of_value = scale_for(quantity.unit, quantity.value.or(quantity.high)?);
     let ends = [quantity.low, quantity.high].into_iter().flatten().map(f64::abs);
@@ -93,7 +97,7 @@ pub(crate) fn interval(quantity: &Quantity) -> Option<String> {
 }
 
 /// The same in a magnitude that is given.
-pub(crate) fn interval_in(quantity: &Quantity, (divisor, suffix): Scaled) -> Option<String> {
+pub fn interval_in(quantity: &Quantity, (divisor, suffix): Scaled) -> Option<String> {
     let (unit, low, high) = (quantity.unit, quantity.low?, quantity.high?);
     let of = quantity.value.unwrap_or(high);
     let (low, high) = (low / divisor, high / divisor);
@@ -109,7 +113,7 @@ pub(crate) fn interval_in(quantity: &Quantity, (divisor, suffix): Scaled) -> Opt
 
 /// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a
 /// dash.
-pub(crate) fn with_interval(figure: &Figure) -> String {
+pub fn with_interval(figure: &Figure) -> String {
     match (figure.value, interval(&Quantity::of(figure))) {
         (None, _) => match figure.high {
             Some(high) => format!("below {}", value(figure.unit, high)),
@@ -120,16 +124,8 @@ pub(crate) fn with_interval(figure: &Figure) -> String {
     }
 }
 
-/// `2026-11-21 14:03:12 UTC`
-pub(crate) fn moment(unix_ns: u64) -> String {
-    jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).map_or_else(
-        |_| "an unknown time".to_owned(),
-        |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-    )
-}
-
 /// `p50`, `p99.9`, `max`
-pub(crate) fn quantile(q: f64) -> String {
+pub fn quantile(q: f64) -> String {
     if q <= 0.0 {
         "min".to_owned()
     } else if q >= 1.0 {
@@ -140,7 +136,7 @@ pub(crate) fn quantile(q: f64) -> String {
 }
 
 /// At most `decimals`, without trailing zeros.
-pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
+pub fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -150,7 +146,7 @@ pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
 }
 
 /// For a tick: as short as it stays exact enough.
-pub(crate) fn tick(unit: Unit, value: f64) -> String {
+pub fn tick(unit: Unit, value: f64) -> String {
     let (divisor, suffix) = scale_for(unit, value);
     if value == 0.0 {
         return "0".to_owned();
@@ -170,7 +166,7 @@ fn short_count(value: f64) -> String {
 }
 
 /// `95 % CI`; what an interval without a confidence is called: a search's bracket, a range.
-pub(crate) fn ends(ends: &Ends) -> String {
+pub fn ends(ends: &Ends) -> String {
     match ends {
         Ends::Confidence(c) => format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
         Ends::Named(name) => name.clone(),
@@ -192,7 +188,7 @@ fn scale_for(unit: Unit, value: f64) -> Scaled {
 }
 
 /// The unit in which a value is a small number.
-pub(crate) fn fitting(table: &[Scaled], value: f64) -> Scaled {
+pub fn fitting(table: &[Scaled], value: f64) -> Scaled {
     // 999.6 ns is to be written as 1.00 µs, not as 1000 ns.
     let magnitude = value.abs() * 1.0005;
     *table.iter().find(|(from, _)| magnitude >= *from).unwrap_or(&table[table.len() - 1])
@@ -232,7 +228,7 @@ fn join(number: &str, suffix: &str) -> String {
 }
 
 /// Digits in groups of three; what is behind the point stays.
-pub(crate) fn group(text: &str) -> String {
+pub fn group(text: &str) -> String {
     let (minus, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').map_or((digits, ""), |(w, f)| (w, f));
     let mut grouped = String::new();
@@ -247,13 +243,13 @@ pub(crate) fn group(text: &str) -> String {
 }
 
 /// The same with a capital in front.
-pub(crate) fn capital(text: &str) -> String {
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A sentence begins with a capital, but a user's name is not touched.
-pub(crate) fn capitalised(text: String) -> String {
+pub fn capitalised(text: String) -> String {
     if let Some(rest) = text.strip_prefix("the ") { format!("The {rest}") } else { text }
 }
 

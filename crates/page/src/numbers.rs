@@ -2,8 +2,8 @@
 //!
 //! For text alone; data leaves in base units. Pure.
 
+use crate::Unit;
 use measure::Nanos;
-use page::Unit;
 
 use crate::words::{BIT_RATES, BYTES, Scaled, TIMES, fitting, group};
 
