@@ -10,6 +10,7 @@ pub mod conformance;
 pub mod explain;
 pub mod prove;
 pub mod search;
+pub mod seconds;
 pub mod study;
 pub mod verdict;
 pub mod watch;

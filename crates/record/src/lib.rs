@@ -13,7 +13,6 @@ pub mod progress;
 pub mod report;
 pub mod rows;
 pub mod run;
-pub mod seconds;
 pub mod store;
 mod svg;
 pub mod text;

@@ -3,12 +3,15 @@
 //!
 //! Never reads a condition: all of it is made from what studies know.
 
+mod firsts;
 mod frames;
 mod place;
 mod stated;
+pub mod streams;
 
 use page::{Answer, Figure, Section};
 
+pub use firsts::FirstOfEach;
 pub use frames::Frames;
 pub use place::{Place, Who};
 pub use stated::{line_rate, line_rate_rule, stated};

@@ -16,7 +16,7 @@ use trial::{Trial, TrialRecord};
 use super::firsts::FirstOfEach;
 use super::subject::{self, Who};
 use super::{latency, reading};
-use crate::seconds::{Second, seconds};
+use method::seconds::{Second, seconds};
 use page::words;
 
 /// One of each label and path is shown, and no more trials than this.

@@ -14,8 +14,8 @@ use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading,
-    storage, streams, switching, tcp,
+    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
+    switching, tcp,
 };
 
 /// One study's part of a run.

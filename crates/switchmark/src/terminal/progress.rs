@@ -225,7 +225,7 @@ impl Testbed for Watched<'_> {
         }
         self.spent += trial.phases.total();
         if let Some(omit) = self.seconds
-            && let Some(lines) = record::seconds::lines(trial, &record, omit)
+            && let Some(lines) = method::seconds::lines(trial, &record, omit)
         {
             self.wait.print(&lines);
         }
