@@ -19,6 +19,7 @@ mod deny;
 mod dist;
 mod docs;
 mod edges;
+mod guards;
 mod makers;
 mod packages;
 mod pages;
@@ -84,6 +85,7 @@ fn dispatch() -> Result<()> {
         ["bpf"] => bpf::build(&steps::root()),
         ["docs", "--site"] => site::build(),
         ["docs", pages @ ..] => docs::regenerate(pages),
+        ["guards"] => guards::check(&steps::root()),
         ["shape"] => shape::print(&steps::root()),
         ["dist", "--check"] => smoke::check(false),
         ["dist", "--check", "--full"] => smoke::check(true),

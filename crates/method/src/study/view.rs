@@ -6,6 +6,7 @@
 mod firsts;
 mod frames;
 mod place;
+mod rest;
 mod stated;
 pub mod streams;
 

@@ -360,17 +360,18 @@ fn studies(
 ) -> Result<(Vec<Figure>, Vec<(NonZeroU16, StudyPage)>), TestbedError> {
     let estimate = estimate(&meta.studies, &meta.topology);
     let mut watched = Watched::new(testbed, estimate, data.quiet);
-    let (mut figures, mut pages, mut asked) = (Vec::new(), Vec::new(), 0);
+    let (mut rows, mut pages, mut asked) = (Vec::new(), Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
         watched.print_seconds(match study {
             StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
             _ => None,
         });
         let mut finding = study.find_as(place, (&mut watched, &mut asked), meta.seed)?;
-        figures.extend(finding.rows());
-        pages.push((place.number, finding.page()));
+        let (own, page) = figures::shown(&mut *finding);
+        rows.extend(own);
+        pages.push((place.number, page));
     }
-    Ok((figures, pages))
+    Ok((rows, pages))
 }
 
 /// Refuses what would go on for days or fill the memory, which is a slip more often than a wish.
