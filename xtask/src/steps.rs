@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{attack, bpf, circles, deny, edges, guards, makers, packages, pages, site, threads, tidy};
+use crate::{
+    attack, bpf, circles, deny, edges, guards, makers, packages, pages, site, threads, tidy,
+};
 
 /// The workspace's root: the folder above this crate's.
 pub fn root() -> PathBuf {

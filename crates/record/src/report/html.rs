@@ -150,8 +150,10 @@ struct CellView {
     text: String,
     note: String,
     class: &'static str,
-    /// The rows that it shows, `1.3 1.4`.
-    rows: String,
+    /// The row whose value it shows, `1.3`.
+    row: String,
+    /// The rows of which it tells the samples or the limit, `1.3 1.4`.
+    of: String,
 }
 
 /// One sentence of the first screen.
@@ -360,10 +362,10 @@ fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Sca
             };
             let parts = [note.clone(), interval];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            CellView { rows: listed(quantity.row.as_slice()), ..number(text, parts.join("; ")) }
+            CellView { row: listed(quantity.row.as_slice()), ..number(text, parts.join("; ")) }
         }
         Cell::Samples(samples) => CellView {
-            rows: listed(&samples.rows),
+            of: listed(&samples.rows),
             ..number(words::count(samples.n), behind(samples, confidence))
         },
         Cell::Limit(limit) => verdict(limit),
@@ -426,7 +428,8 @@ fn verdict(limit: &Limit) -> CellView {
         text: limit.verdict.as_str().to_owned(),
         note: others.join(", "),
         class: class(limit.verdict.into()),
-        rows: listed(&limit.rows),
+        of: listed(&limit.rows),
+        ..CellView::default()
     }
 }
 
