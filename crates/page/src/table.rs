@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::words;
 use crate::{Caveat, Condition, Figure, Key, RowId, Style, Unit, Verdict};
 
 /// The rank of the column that goes first.
@@ -209,11 +210,9 @@ impl Cell {
         Limit::of(row).map_or(Self::Blank, Self::Limit)
     }
 
-    /// Whose limit one figure of a row shows, and every doubt of the whole row.
+    /// The limit of a row of figures, led by one of them, and every doubt of the whole row.
     pub fn limit_of(leading: &Figure, row: &[&Figure]) -> Self {
-        Limit::of(row).map_or(Self::Blank, |limit| {
-            Self::Limit(Limit { verdict: leading.verdict, others: Vec::new(), ..limit })
-        })
+        Limit::led_by(leading, row).map_or(Self::Blank, Self::Limit)
     }
 
     /// A value that is a lower bound.
@@ -310,8 +309,8 @@ pub struct Samples {
 pub struct Limit {
     /// The median's, or the first figure's.
     pub verdict: Verdict,
-    /// Those that differ.
-    pub others: Vec<(Verdict, Vec<f64>)>,
+    /// Those that differ, each with the quantiles or metrics that it is about.
+    pub others: Vec<(Verdict, Vec<String>)>,
     /// Every caveat.
     pub caveats: Vec<(Caveat, Vec<f64>)>,
     /// The rows that it is about.
@@ -322,17 +321,20 @@ impl Limit {
     /// Of a row; none of no figures.
     pub fn of(row: &[&Figure]) -> Option<Self> {
         let median = row.iter().find(|f| f.quantile == Some(0.5));
-        let verdict = median.or(row.first())?.verdict;
+        Self::led_by(median.or(row.first())?, row)
+    }
+
+    /// Of a row that one of its figures leads; none of no figures.
+    pub fn led_by(leading: &Figure, row: &[&Figure]) -> Option<Self> {
+        row.first()?;
+        let verdict = leading.verdict;
         let others: BTreeSet<Verdict> =
             row.iter().map(|f| f.verdict).filter(|other| *other != verdict).collect();
         let caveats: BTreeSet<Caveat> =
             row.iter().flat_map(|f| f.caveats.iter().copied()).collect();
         Some(Self {
             verdict,
-            others: others
-                .into_iter()
-                .map(|other| (other, concerned(row, |f| f.verdict == other)))
-                .collect(),
+            others: others.into_iter().map(|other| (other, names(row, other))).collect(),
             caveats: caveats
                 .into_iter()
                 .map(|caveat| (caveat, concerned(row, |f| f.caveats.contains(&caveat))))
@@ -344,6 +346,22 @@ impl Limit {
 
 fn ids(figures: &[&Figure]) -> Vec<RowId> {
     figures.iter().filter_map(|figure| figure.id()).collect()
+}
+
+/// The quantiles of the figures that have a verdict, or their metrics.
+fn names(row: &[&Figure], verdict: Verdict) -> Vec<String> {
+    let own = || row.iter().filter(|figure| figure.verdict == verdict);
+    let quantiles = concerned(row, |figure| figure.verdict == verdict);
+    if !quantiles.is_empty() {
+        return quantiles.into_iter().map(words::quantile).collect();
+    }
+    let mut metrics: Vec<String> = Vec::new();
+    for name in own().map(|figure| figure.metric.as_str().replace('_', " ")) {
+        if !metrics.contains(&name) {
+            metrics.push(name);
+        }
+    }
+    metrics
 }
 
 /// The quantiles of those of whom it is said; empty where it is said of all.
@@ -382,7 +400,7 @@ mod tests {
         ];
         let limit = Limit::of(&row.iter().collect::<Vec<_>>()).expect("three figures");
         assert_eq!(limit.verdict, device);
-        assert_eq!(limit.others, [(open, vec![0.999, 1.0])]);
+        assert_eq!(limit.others, [(open, vec!["p99.9".to_owned(), "max".to_owned()])]);
         let mut caveats = limit.caveats;
         caveats.sort_by_key(|(_, quantiles)| quantiles.len());
         let expected = [(Caveat::QuickProfile, vec![]), (Caveat::FewSamples, vec![0.999, 1.0])];

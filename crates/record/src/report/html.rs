@@ -423,7 +423,7 @@ fn behind(samples: &Samples, confidence: Option<&str>) -> String {
 
 fn verdict(limit: &Limit) -> CellView {
     let others: Vec<String> =
-        limit.others.iter().map(|(other, of)| said_of(other.as_str(), of)).collect();
+        limit.others.iter().map(|(other, of)| with_names(other.as_str(), of)).collect();
     CellView {
         text: limit.verdict.as_str().to_owned(),
         note: others.join(", "),
@@ -445,5 +445,10 @@ fn said_of(name: &str, quantiles: &[f64]) -> String {
         return name.to_owned();
     }
     let quantiles: Vec<String> = quantiles.iter().map(|q| words::quantile(*q)).collect();
-    format!("{name} ({})", quantiles.join(", "))
+    with_names(name, &quantiles)
+}
+
+/// `tester (retransmits)`
+fn with_names(name: &str, names: &[String]) -> String {
+    if names.is_empty() { name.to_owned() } else { format!("{name} ({})", names.join(", ")) }
 }
