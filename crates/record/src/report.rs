@@ -26,7 +26,6 @@ pub mod picture;
 pub mod prove;
 mod reading;
 mod stated;
-mod storage;
 mod streams;
 mod studies;
 mod subject;

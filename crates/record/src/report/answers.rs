@@ -18,12 +18,11 @@ pub(super) use forwarding::bound;
 
 /// All answers for a study's figures, each with its topic's place in the order of a reader's
 /// questions: is it non-blocking, does it do line rate, has it enough buffer, what does it add;
-/// then RFC 2544's others and storage.
+/// then RFC 2544's others.
 pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
     // Another tool's figures are no study's: nothing says which of them answer what.
     let figures = &reading::of_studies(figures)[..];
     let switching = super::switching::answers(figures);
-    let storage = super::storage::answers(figures);
     let tcp = super::tcp::answers(figures);
     let failover = super::failover::answers(figures);
     let figures = &reading::without_own_pages(figures)[..];
@@ -39,7 +38,6 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
         super::buffer::depth::answers(figures),
         latency(figures),
         forwarding::others(figures),
-        storage,
     ];
     let placed = |(place, topic): (usize, Vec<Answer>)| topic.into_iter().map(move |a| (place, a));
     topics.into_iter().enumerate().flat_map(placed).collect()

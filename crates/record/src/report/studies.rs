@@ -14,7 +14,7 @@ use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
+    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, streams,
     switching, tcp,
 };
 
@@ -123,7 +123,6 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     sections.extend(tcp::section(anchor, own, trials.tcp.trials()));
     sections.extend(failover::section(anchor, own, trials.failover.trials()));
     sections.extend(switching::section(anchor, own));
-    sections.extend(storage::section(anchor, own));
     sections.extend(streams::section(anchor, &figures, &trials.streams));
     let own = study.page.into_iter().flat_map(|page| page.sections.iter().cloned());
     sections

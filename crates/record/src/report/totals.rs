@@ -8,16 +8,14 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 use method::StudySpec;
-use trial::{Trial, TrialRecord};
+use trial::{FlowKind, Trial, TrialRecord};
 
 use super::buffer::over_time;
 use super::failover::flows;
 use super::firsts::FirstOfEach;
 use super::forwarding::{loss, pacing};
 use super::subject::Who;
-use super::{
-    books, conditions, devices, failover, latency, storage, streams, switching, tcp, trials,
-};
+use super::{books, conditions, devices, failover, latency, streams, switching, tcp, trials};
 use crate::accounting::{Accounting, TrialAccount};
 
 /// What a run's trials come to.
@@ -140,7 +138,7 @@ impl TrialTotals {
     fn is_of_another_study(&self, trial: &Trial) -> bool {
         (self.has_switching && switching::is_own(trial))
             || (self.has_tcp && tcp::is_own(trial))
-            || storage::is_own(trial)
+            || is_of_storage(trial)
             || failover::is_own(trial)
     }
 
@@ -153,6 +151,16 @@ impl TrialTotals {
     pub const fn accounting(&self) -> &Accounting {
         &self.accounting
     }
+}
+
+/// True of a storage study's trial: the round trips beside a job are that job's.
+fn is_of_storage(trial: &Trial) -> bool {
+    trial.flows.iter().any(|flow| match &flow.kind {
+        FlowKind::Storage(_) => true,
+        // Messages have sizes of their own where they are an operation's.
+        FlowKind::Echo(echo) => echo.messages.is_some(),
+        _ => false,
+    })
 }
 
 /// One trial of each label and device.
