@@ -31,7 +31,6 @@ mod streams;
 mod studies;
 mod subject;
 pub mod sweep;
-mod switching;
 mod tcp;
 mod totals;
 pub mod trend;
@@ -55,7 +54,6 @@ use page::words;
 use page::{Answer, Figure, Page, Section};
 
 pub use html::{Preface, ReportError};
-pub use switching::{is_of_pattern, wording as switch_wording};
 pub use totals::TrialTotals;
 
 /// What the report is made from.

@@ -22,7 +22,6 @@ pub(super) use forwarding::bound;
 pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
     // Another tool's figures are no study's: nothing says which of them answer what.
     let figures = &reading::of_studies(figures)[..];
-    let switching = super::switching::answers(figures);
     let storage = super::storage::answers(figures);
     let tcp = super::tcp::answers(figures);
     let failover = super::failover::answers(figures);
@@ -34,7 +33,7 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
         forwarding::flood(figures),
         tcp,
         failover,
-        switching,
+        Vec::new(),
         super::buffer::answers(figures),
         super::buffer::depth::answers(figures),
         latency(figures),

@@ -15,16 +15,13 @@ use super::failover::flows;
 use super::firsts::FirstOfEach;
 use super::forwarding::{loss, pacing};
 use super::subject::Who;
-use super::{
-    books, conditions, devices, failover, latency, storage, streams, switching, tcp, trials,
-};
+use super::{books, conditions, devices, failover, latency, storage, streams, tcp, trials};
 use crate::accounting::{Accounting, TrialAccount};
 
 /// What a run's trials come to.
 #[derive(Debug)]
 pub struct TrialTotals {
     /// Trials of these studies are known by their labels, in a run that has them.
-    has_switching: bool,
     has_tcp: bool,
     accounting: Accounting,
     pub(super) sums: trials::Sums,
@@ -73,7 +70,6 @@ impl TrialTotals {
     /// Of no trial yet, of a run of these studies.
     pub fn new(studies: &[StudySpec]) -> Self {
         Self {
-            has_switching: studies.iter().any(|s| matches!(s, StudySpec::Switching(_))),
             has_tcp: studies.iter().any(|s| matches!(s, StudySpec::Tcp(_))),
             accounting: Accounting::default(),
             sums: trials::Sums::default(),
@@ -138,10 +134,7 @@ impl TrialTotals {
 
     /// Whether it belongs to a study that shows its trials itself.
     fn is_of_another_study(&self, trial: &Trial) -> bool {
-        (self.has_switching && switching::is_own(trial))
-            || (self.has_tcp && tcp::is_own(trial))
-            || storage::is_own(trial)
-            || failover::is_own(trial)
+        (self.has_tcp && tcp::is_own(trial)) || storage::is_own(trial) || failover::is_own(trial)
     }
 
     /// How many count, and why others don't.
