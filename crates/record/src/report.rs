@@ -6,7 +6,6 @@
 
 pub mod acceptance;
 mod among;
-mod answers;
 mod books;
 mod buffer;
 mod campaign;
@@ -30,7 +29,6 @@ mod streams;
 mod studies;
 mod subject;
 pub mod sweep;
-mod switching;
 mod tcp;
 mod totals;
 pub mod trend;
@@ -54,7 +52,6 @@ use page::words;
 use page::{Answer, Figure, Page, Section};
 
 pub use html::{Preface, ReportError};
-pub use switching::{is_of_pattern, wording as switch_wording};
 pub use totals::TrialTotals;
 
 /// What the report is made from.
@@ -126,7 +123,7 @@ fn among_others(meta: &RunMeta) -> String {
 /// footnotes. Empty where there is no figure.
 pub fn text(run: &ReportInput<'_>, screen: Screen) -> String {
     let mut answers = claims(run).map(|held| acceptance::answers(&held)).unwrap_or_default();
-    answers.extend(studies::answered(run));
+    answers.extend(studies::answers(run));
     let sections = if let Some(told) = campaign::told("", run) {
         answers.extend(told.answers);
         told.sections
@@ -162,7 +159,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         answers.extend(acceptance::answers(&held));
         sections.push(acceptance::section(&anchor, &held));
     }
-    answers.extend(studies::answered(run));
+    answers.extend(studies::answers(run));
     if run.figures.is_empty() {
         answers.push(Answer::new(NO_FIGURE));
     }

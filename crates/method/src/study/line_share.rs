@@ -18,6 +18,11 @@ pub(super) fn mark<'a>(figures: impl IntoIterator<Item = &'a mut Figure>) {
     }
 }
 
+/// The share of line rate that a value shows, once it is marked and where its link's rate is known.
+pub(in crate::study) fn share(value: &Figure) -> Option<f64> {
+    value.number(Key::OfLineRate)
+}
+
 /// A rate that no link of the stated rate carries contradicts that rate.
 pub(super) fn doubt_beyond(figure: &mut Figure, share: f64) {
     if share > BEYOND_LINE && !figure.caveats.contains(&Caveat::Contradicted) {

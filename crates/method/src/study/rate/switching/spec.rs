@@ -1,22 +1,102 @@
-//! Whether a switching study can be carried out, told before anything is built or sent, and about
-//! how long it takes.
+//! The request of the study `switching`, and what it takes, known before anything is built or sent.
 //!
 //! Owns what a request may hold. A test for which a device has too few ports is no fault of the
-//! request: its figure says so.
+//! request: its value says so.
 
-use measure::{Nanos, Rate};
+use measure::{FrameSize, Nanos, Rate};
+use serde::{Deserialize, Serialize};
 
 use super::addresses::estimate as addresses;
-use super::{Pattern, SwitchTest, SwitchingSpec};
+use super::{Pattern, SearchRules, SwitchTest, suite};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
-use crate::study::{Estimate, Link, pattern};
+use crate::study::{Between, Estimate, Link, Profile, Varied, pattern};
 use trial::topology::{PortRef, Topology};
+use trial::{Backend, Subject};
 
 /// Trials of a search over loads, or of numbers, on the average.
 const SEARCH_TRIALS: u64 = 12;
 /// Those of a search over cables that pass all that it looks for.
 const CABLE_TRIALS: u64 = 4;
+
+/// The request of the study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SwitchingSpec {
+    /// Tests, in this order.
+    pub tests: Vec<SwitchTest>,
+    /// Frame sizes, with FCS.
+    pub frames: Vec<FrameSize>,
+    /// At most so many of a device's ports take part, from the first on.
+    pub ports: u32,
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// Between which of the devices' ports; open: all of them, in their order.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
+    /// The frames' source.
+    pub backend: Backend,
+    /// The links' speed where it is known: for the highest load and the theoretical column. Where
+    /// the testbed states its ports' own, those of the ports that take part count instead.
+    pub link_rate: Option<Rate>,
+    /// The load phase of trials at a fixed load, and of a search's on the way.
+    pub duration: Nanos,
+    /// A throughput counts only after a trial this long.
+    pub final_duration: Nanos,
+    /// A search ends when its bracket is this narrow, relative to its upper end.
+    pub precision: f64,
+    /// No burst takes longer than this on a sender's wire.
+    pub burst_duration: Nanos,
+    /// The most stations that the address tests try.
+    pub stations: u32,
+    /// At how many frames a second stations speak while their number is searched: at first, and
+    /// more slowly where that may be what floods are about.
+    pub learn_rate: u64,
+    /// The phases around each load.
+    pub profile: Profile,
+    /// Tries of one trial before it is given up; at least 1.
+    pub tries: u32,
+    /// Rules of a pattern's search. Runs recorded without it kept to rules of their own.
+    #[serde(default)]
+    pub rules: SearchRules,
+}
+
+impl SwitchingSpec {
+    /// A look at RFC 2889: eight ports, two sizes, short trials.
+    pub fn quick() -> Self {
+        Self {
+            tests: SwitchTest::RFC2889.to_vec(),
+            frames: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
+            ports: 8,
+            subjects: Vec::new(),
+            between: Between::default(),
+            backend: Backend::Auto,
+            link_rate: None,
+            duration: Nanos::from_millis(100),
+            final_duration: Nanos::from_millis(500),
+            precision: 0.005,
+            burst_duration: Nanos::from_millis(100),
+            stations: 65_536,
+            learn_rate: 4_000,
+            profile: Profile::Quick,
+            tries: 3,
+            rules: SearchRules::Buckets,
+        }
+    }
+
+    /// RFC 2544's sizes, which RFC 2889 takes over, trials of 30 seconds, and all ports.
+    pub fn strict() -> Self {
+        let suite = &suite::RFC2889;
+        Self {
+            frames: suite.frames(),
+            ports: pattern::MOST_PORTS as u32,
+            duration: Nanos::from_secs(10),
+            final_duration: Nanos::from_secs(suite.usual_seconds),
+            burst_duration: Nanos::from_secs(2),
+            profile: Profile::Strict,
+            ..Self::quick()
+        }
+    }
+}
 
 impl SwitchingSpec {
     /// See [`crate::StudySpec::check`].
@@ -84,7 +164,7 @@ impl SwitchingSpec {
         Ways::between(topology, &self.between.first(), &self.subjects)
     }
 
-    /// Those of a device's ports that take part, in their order.
+    /// Ports of a device that take part, in their order.
     pub(crate) fn ports_of(&self, device: Option<&str>, topology: &Topology) -> Vec<PortRef> {
         let mut ports = self.between.among(&topology.ports_of(device));
         ports.truncate((self.ports as usize).min(pattern::MOST_PORTS));
@@ -108,6 +188,21 @@ impl SwitchingSpec {
     /// The patterns whose throughput it searches.
     pub fn patterns(&self) -> impl Iterator<Item = Pattern> {
         self.tests.iter().filter_map(|test| test.pattern())
+    }
+}
+
+impl Varied for SwitchingSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.frames = vec![size];
+        true
     }
 }
 
