@@ -18,7 +18,6 @@ mod devices;
 mod fabric;
 mod failover;
 mod firsts;
-mod forwarding;
 mod frames;
 mod html;
 mod latency;

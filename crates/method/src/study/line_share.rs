@@ -18,6 +18,11 @@ pub(super) fn mark<'a>(figures: impl IntoIterator<Item = &'a mut Figure>) {
     }
 }
 
+/// The share of line rate that a rate was found to be; `None` where no line is beside it.
+pub(super) fn share(figure: &Figure) -> Option<f64> {
+    figure.number(Key::OfLineRate)
+}
+
 /// A rate that no link of the stated rate carries contradicts that rate.
 pub(super) fn doubt_beyond(figure: &mut Figure, share: f64) {
     if share > BEYOND_LINE && !figure.caveats.contains(&Caveat::Contradicted) {

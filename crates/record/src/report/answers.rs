@@ -2,7 +2,6 @@
 //! figure does, and nothing at all where there is none.
 
 mod fabric;
-mod forwarding;
 
 use std::collections::BTreeSet;
 
@@ -13,8 +12,6 @@ use super::stated::stated;
 use super::subject::Who;
 use super::{among, reading};
 use page::words;
-
-pub(super) use forwarding::bound;
 
 /// All answers for a study's figures, each with its topic's place in the order of a reader's
 /// questions: is it non-blocking, does it do line rate, has it enough buffer, what does it add;
@@ -30,15 +27,15 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
     let topics = [
         fabric::nonblocking(figures),
         fabric::groups(figures),
-        forwarding::throughput(figures),
-        forwarding::flood(figures),
+        Vec::new(),
+        Vec::new(),
         tcp,
         failover,
         switching,
         super::buffer::answers(figures),
         super::buffer::depth::answers(figures),
         latency(figures),
-        forwarding::others(figures),
+        Vec::new(),
         storage,
     ];
     let placed = |(place, topic): (usize, Vec<Answer>)| topic.into_iter().map(move |a| (place, a));

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
-use measure::Rate;
 use method::study::StudyPage;
 use method::{StudySpec, numbered};
 use page::{Answer, Figure, Section};
@@ -14,8 +13,8 @@ use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
-    switching, tcp,
+    ReportInput, answers, buffer, fabric, failover, latency, reading, storage, streams, switching,
+    tcp,
 };
 
 /// One study's part of a run.
@@ -109,14 +108,6 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     let (own, trials) = (&study.figures[..], study.trials);
     let figures = reading::without_own_pages(&reading::of_studies(own));
     sections.extend(latency::section(anchor, &figures, &trials.latency));
-    sections.extend(forwarding::section(
-        anchor,
-        study.spec,
-        link_rate(study),
-        &figures,
-        &trials.loss,
-        &trials.pacing,
-    ));
     sections.extend(buffer::section(anchor, &figures, trials.buffer.trials()));
     sections.extend(buffer::depth::section(anchor, &figures));
     sections.extend(fabric::section(anchor, &figures));
@@ -129,12 +120,4 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     sections
         .extend(own.map(|section| Section { id: format!("{anchor}-{}", section.id), ..section }));
     sections
-}
-
-/// What the links of the ports that took part carry, where it is known.
-fn link_rate(study: &StudyInput<'_>) -> Option<Rate> {
-    match study.spec? {
-        StudySpec::Forwarding(spec) => spec.link(study.topology),
-        _ => None,
-    }
 }

@@ -13,7 +13,6 @@ use trial::{Trial, TrialRecord};
 use super::buffer::over_time;
 use super::failover::flows;
 use super::firsts::FirstOfEach;
-use super::forwarding::{loss, pacing};
 use super::subject::Who;
 use super::{
     books, conditions, devices, failover, latency, storage, streams, switching, tcp, trials,
@@ -41,8 +40,6 @@ pub struct TrialTotals {
 #[derive(Debug)]
 pub(super) struct StudyTotals {
     pub(super) latency: latency::Merged,
-    pub(super) loss: loss::Curves,
-    pub(super) pacing: pacing::Pacing,
     pub(super) streams: streams::Firsts,
     pub(super) buffer: FirstOfEach<(String, Who)>,
     pub(super) tcp: FirstOfEach<(String, Who)>,
@@ -53,8 +50,6 @@ impl Default for StudyTotals {
     fn default() -> Self {
         Self {
             latency: latency::Merged::default(),
-            loss: loss::Curves::default(),
-            pacing: pacing::Pacing::default(),
             streams: streams::Firsts::default(),
             buffer: FirstOfEach::new(over_time::MOST_TRIALS),
             tcp: FirstOfEach::new(tcp::MOST_TRIALS),
@@ -119,12 +114,10 @@ impl TrialTotals {
         if is_of_another {
             return;
         }
-        study.pacing.take(trial, record);
         if !is_valid {
             return;
         }
         study.latency.take(trial, record);
-        study.loss.take(trial, record);
         study.streams.take(trial, record);
         if over_time::measured(trial, record).is_some() {
             study.buffer.take(|| case(trial), trial, record);
