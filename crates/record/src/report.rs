@@ -17,7 +17,6 @@ mod devices;
 mod fabric;
 mod failover;
 mod firsts;
-mod forwarding;
 mod frames;
 mod html;
 mod latency;

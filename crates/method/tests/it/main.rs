@@ -7,6 +7,7 @@ mod fabric;
 mod fabric_structure;
 mod failover;
 mod forwarding;
+mod forwarding_page;
 mod futile;
 mod goodput;
 mod held;

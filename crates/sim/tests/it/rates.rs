@@ -84,7 +84,7 @@ impl Question {
             final_duration: self.last,
             ..ForwardingSpec::quick()
         };
-        let figures = spec.run(testbed, 1).expect("every trial runs");
+        let figures = spec.run(testbed, 1).expect("every trial runs").rows();
         let direction = self.both_ways.then(|| Condition::from("total"));
         let wanted = |f: &&Figure| {
             f.text(Key::Path) == Some("device")

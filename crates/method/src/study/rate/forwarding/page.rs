@@ -1,0 +1,69 @@
+//! RFC 2544's tests on the page, each in the form that the RFC gives it: throughput by frame size
+//! beside the theoretical line, latency, loss, bursts, recovery and reset, and how the load was
+//! made.
+//!
+//! Owns their order, and what they share: sentences at the smallest frames, and the lines of a
+//! plot. Never computes a value.
+
+mod bounds;
+mod bursts;
+mod flood;
+mod latency;
+mod loss;
+mod pacing;
+mod plot;
+mod rates;
+mod recovery;
+mod reset;
+mod smallest;
+mod throughput;
+
+use page::{Block, Cell, Figure, Quantity, Section, words};
+
+use super::finding::ForwardingFinding;
+use crate::study::view::{StudyPage, Topic};
+use measure::FrameRate;
+
+pub(super) fn page(found: &ForwardingFinding) -> StudyPage {
+    let others = [latency::answers, bursts::answers, recovery::answers, reset::answers];
+    StudyPage { sections: section(found).into_iter().collect(), ..StudyPage::default() }
+        .with_answers(Topic::Throughput, throughput::answers(found))
+        .with_answers(Topic::Flood, flood::answers(found))
+        .with_answers(Topic::Others, others.into_iter().flat_map(|answers| answers(found)))
+}
+
+fn section(found: &ForwardingFinding) -> Option<Section> {
+    let outages = [recovery::table(found), reset::table(found)];
+    let parts: [(&str, Vec<Block>); 7] = [
+        ("Throughput", rates::blocks(found)),
+        ("Figures that are only bounds", bounds::blocks(found)),
+        ("Latency at the throughput", latency::blocks(found)),
+        ("Frame loss by load", loss::blocks(found)),
+        ("Bursts", bursts::table(found).map(Block::Table).into_iter().collect()),
+        ("Recovery and reset", outages.into_iter().flatten().map(Block::Table).collect()),
+        ("How the load was made", pacing::blocks(found)),
+    ];
+    let blocks: Vec<Block> = parts
+        .into_iter()
+        .filter(|(_, blocks)| !blocks.is_empty())
+        .flat_map(|(heading, blocks)| {
+            std::iter::once(Block::Subheading(heading.to_owned())).chain(blocks)
+        })
+        .collect();
+    (!blocks.is_empty()).then(|| Section {
+        id: "forwarding".to_owned(),
+        heading: "Forwarding".to_owned(),
+        blocks,
+    })
+}
+
+/// A value without its interval's ends.
+fn value_alone(figure: &Figure) -> Cell {
+    let quantity = Quantity { low: None, high: None, ..Quantity::of(figure) };
+    Cell::Value { quantity, note: String::new() }
+}
+
+/// Frames a second to the whole number.
+fn rate_cell(rate: Option<FrameRate>) -> Cell {
+    Cell::number_or_missing(rate.map(|rate| words::count(rate.0.round() as u64)))
+}
