@@ -8,7 +8,6 @@ pub mod acceptance;
 mod among;
 mod answers;
 mod books;
-mod buffer;
 mod campaign;
 mod caveats;
 pub mod comparison;

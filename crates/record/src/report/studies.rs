@@ -14,7 +14,7 @@ use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
+    ReportInput, answers, fabric, failover, forwarding, latency, reading, storage, streams,
     switching, tcp,
 };
 
@@ -117,8 +117,6 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
         &trials.loss,
         &trials.pacing,
     ));
-    sections.extend(buffer::section(anchor, &figures, trials.buffer.trials()));
-    sections.extend(buffer::depth::section(anchor, &figures));
     sections.extend(fabric::section(anchor, &figures));
     sections.extend(tcp::section(anchor, own, trials.tcp.trials()));
     sections.extend(failover::section(anchor, own, trials.failover.trials()));

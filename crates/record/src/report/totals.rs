@@ -10,7 +10,6 @@ use std::num::NonZeroU16;
 use method::StudySpec;
 use trial::{Trial, TrialRecord};
 
-use super::buffer::over_time;
 use super::failover::flows;
 use super::firsts::FirstOfEach;
 use super::forwarding::{loss, pacing};
@@ -44,7 +43,6 @@ pub(super) struct StudyTotals {
     pub(super) loss: loss::Curves,
     pub(super) pacing: pacing::Pacing,
     pub(super) streams: streams::Firsts,
-    pub(super) buffer: FirstOfEach<(String, Who)>,
     pub(super) tcp: FirstOfEach<(String, Who)>,
     pub(super) failover: FirstOfEach<(String, Who)>,
 }
@@ -56,7 +54,6 @@ impl Default for StudyTotals {
             loss: loss::Curves::default(),
             pacing: pacing::Pacing::default(),
             streams: streams::Firsts::default(),
-            buffer: FirstOfEach::new(over_time::MOST_TRIALS),
             tcp: FirstOfEach::new(tcp::MOST_TRIALS),
             failover: FirstOfEach::new(flows::MOST_TRIALS),
         }
@@ -126,9 +123,6 @@ impl TrialTotals {
         study.latency.take(trial, record);
         study.loss.take(trial, record);
         study.streams.take(trial, record);
-        if over_time::measured(trial, record).is_some() {
-            study.buffer.take(|| case(trial), trial, record);
-        }
     }
 
     /// What a study's trials come to.
