@@ -11,6 +11,7 @@ mod burst;
 pub mod campaign;
 mod capacity;
 mod consistency;
+mod depth;
 mod doubts;
 mod estimate;
 pub mod fabric;
@@ -48,9 +49,9 @@ use session::{Ask, Session, Tried};
 use ways::{Link, Way, Ways};
 
 pub use between::Between;
-pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
+pub use depth::DepthSpec;
 pub use estimate::{Estimate, TRIAL_OVERHEAD, trial_overhead};
 pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
 pub use failover::FailoverSpec;

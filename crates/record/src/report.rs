@@ -7,7 +7,6 @@
 pub mod acceptance;
 mod among;
 mod books;
-mod buffer;
 mod campaign;
 mod caveats;
 pub mod comparison;

@@ -3,36 +3,28 @@
 
 use measure::reading::StreamPoint;
 use page::{Block, Picture, Unit};
-use trial::record::{BulkRecord, FlowRecord};
-use trial::{Bulk, FlowKind, Role};
+
+use super::super::cell::tcp;
+use crate::study::view::Who;
+use crate::study::view::streams::{self, Case};
 use trial::{Trial, TrialRecord};
-
-use super::super::streams::{self, Case};
-use super::super::subject::Who;
-
-/// No more trials than this are shown.
-pub(in crate::report) const MOST_TRIALS: usize = 12;
 
 /// All cases over time, one line each; then each case's sums and folded table. `rate` is the
 /// link's, in bits a second: it turns the time that frames waited into octets.
-pub(super) fn blocks(trials: &[(Trial, TrialRecord)], rate: Option<f64>) -> Vec<Block> {
-    let case = |(trial, record)| {
-        let (bulk, done) = measured(trial, record)?;
-        Some(Case { trial, role: Role::Measured, bulk, done })
-    };
+pub(super) fn blocks(firsts: &[(Trial, TrialRecord)], rate: f64) -> Vec<Block> {
     let cases: Vec<Case<'_>> =
-        trials.iter().map(|(trial, record)| (trial, record)).filter_map(case).collect();
+        firsts.iter().filter_map(|(trial, record)| tcp(trial, record)).collect();
     if cases.is_empty() {
         return Vec::new();
     }
     let mut pictures = streams::overlay(&cases);
-    pictures.extend(rate.map(|rate| queue(&cases, rate)));
+    pictures.push(queue(&cases, rate));
     let mut blocks = vec![
         Block::Subheading("All cases over time: the first valid trial of each".to_owned()),
         Block::Pictures(pictures),
     ];
     for case in &cases {
-        let (label, who) = (&case.trial.label, Who::of_trial(case.trial).name());
+        let (label, who) = (&case.trial.label, Who::from_trial(case.trial).name());
         blocks.push(Block::Subheading(format!("{label} ({who})")));
         blocks.push(Block::Paragraph(streams::summary(case.done)));
         if case.done.streams.len() > 1 {
@@ -46,7 +38,8 @@ pub(super) fn blocks(trials: &[(Trial, TrialRecord)], rate: Option<f64>) -> Vec<
     blocks
 }
 
-/// What waited on the way: by how much the round trip exceeds the shortest, times the link's rate.
+/// Octets that waited on the way: by how much the round trip exceeds the shortest, times the link's
+/// rate.
 fn queue(cases: &[Case<'_>], rate: f64) -> Picture {
     let line = |case: &Case<'_>| -> Vec<(f64, f64)> {
         let streams = &case.done.streams;
@@ -54,25 +47,12 @@ fn queue(cases: &[Case<'_>], rate: f64) -> Picture {
         let shortest = shortest.filter(|rtt| *rtt > 0).min().unwrap_or(u64::MAX);
         // Of several streams any tells of the same queue.
         let points = streams.first().map_or(&[][..], |stream| &stream.points);
-        let of = |p: &StreamPoint| {
+        let waiting = |p: &StreamPoint| {
             let waited = p.srtt.0.saturating_sub(shortest) as f64 / 1e9;
             (p.at.as_secs_f64(), waited * rate / 8.0)
         };
-        points.iter().map(of).collect()
+        points.iter().map(waiting).collect()
     };
     let note = " All flows' octets: the smoothed RTT less the shortest, times the link's rate.";
     streams::overlaid("Queue depth by delay", Unit::Bytes, note, cases, line)
-}
-
-/// The trial's TCP, where it is what was measured.
-pub(in crate::report) fn measured<'a>(
-    trial: &'a Trial,
-    record: &'a TrialRecord,
-) -> Option<(&'a Bulk, &'a BulkRecord)> {
-    trial.flows.iter().zip(&record.flows).find_map(|(flow, done)| match (&flow.kind, done) {
-        (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) if flow.role == Role::Measured => {
-            Some((bulk, done))
-        }
-        _ => None,
-    })
 }

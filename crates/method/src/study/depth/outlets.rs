@@ -4,9 +4,9 @@
 
 use measure::Rate;
 
-use super::super::ends::attached;
 use super::DepthSpec;
 use crate::study::SpecProblem;
+use crate::study::buffer::attached;
 use trial::topology::{Pair, PortRef, Topology};
 
 /// How an output comes to more than it can send.
@@ -34,6 +34,11 @@ impl Outlet {
     /// Its first sender, and itself.
     pub(super) fn pair(&self) -> Pair {
         Pair { from: self.senders[0].clone(), to: self.to.clone() }
+    }
+
+    /// `h1/eth1, h3/eth1`
+    pub(super) fn senders_in_words(&self) -> String {
+        self.senders.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
     /// `1 to 1`, `2 to 1`

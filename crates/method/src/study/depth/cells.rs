@@ -32,6 +32,17 @@ pub(super) enum Counting {
     Unclear,
 }
 
+impl Counting {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Cells(..) => "cells",
+            Self::Descriptors => "descriptors",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
 /// The frames that could wait, by size.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cells {

@@ -1,32 +1,15 @@
-//! The study `depth`: how many bytes can wait before an output, in which units they are counted,
-//! and whether outputs share them.
+//! The depth study's request: which outputs, by which frames, how often, and for how long.
 //!
-//! Owns its request and the order of its trials. Every estimator overfills one output and reads
-//! what came through; none asks the device anything. Never adds what the hosts held to what the
-//! device did.
+//! Owns its defaults and its estimate. Never runs a trial.
 
-mod burst;
-mod cells;
-mod enough;
-mod figures;
-mod filling;
-mod outlets;
-mod rig;
-mod sharing;
-mod shot;
-mod threshold;
-
-use crate::study::Varied;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::outlets;
 use crate::study::problem::{self, SpecProblem};
-use crate::study::{Estimate, Profile, Ways};
-use page::Figure;
+use crate::study::{Estimate, Profile, Varied};
 use trial::topology::PortRef;
-use trial::{Result, Subject, Testbed, Topology};
-
-use rig::Rig;
+use trial::{Subject, Topology};
 
 /// For an estimate of the time it takes: trials before the repeats, those of a burst search, and
 /// those that narrow a cell.
@@ -114,53 +97,8 @@ impl DepthSpec {
 
     /// Whether anything is asked for beside one output's estimates: then it matters whether the
     /// device runs out of frames a second before the line does.
-    const fn tells_more(&self) -> bool {
+    pub(super) const fn tells_more(&self) -> bool {
         !self.sizes.is_empty() || self.congested > 1
-    }
-
-    /// See [`crate::StudySpec::run`].
-    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
-        let lost = |problem: SpecProblem| problem.lost("depth");
-        let topology = testbed.topology().clone();
-        let outlets = outlets::choose(self, &topology).map_err(lost)?;
-        let ways = match &self.subject {
-            Some(subject) => Ways::of(&topology, std::slice::from_ref(subject)).map_err(lost)?,
-            None => Ways::over(&topology, outlets[0].pair()),
-        };
-        let mut rig = Rig::new(self, &topology, testbed, ways, seed);
-        let mut found = Vec::new();
-        // How much waits where is known only below what the device decides on in a second.
-        if self.tells_more() {
-            rig.limit = rig.packet_limit(&outlets[0])?;
-            if rig.limit.is_none() {
-                rig.send_together(&outlets::ring(self, &topology, &outlets[0]))?;
-            }
-        }
-        for (at, outlet) in outlets.iter().enumerate() {
-            let whole = at == 0 || outlet.to == outlets[0].to;
-            found.push(filling::of(&mut rig, outlet, self.size, whole)?);
-        }
-        let filled = found.iter().find(|one| one.is_filled()).cloned();
-        if let Some(one) = filled.as_ref().filter(|_| rig.limit.is_some()) {
-            found.push(filling::of(&mut rig, &one.outlet, FrameSize::MIN, true)?);
-        }
-        let first = filled.as_ref();
-        let cells = match first {
-            Some(one) if !self.sizes.is_empty() => Some(cells::of(&mut rig, one)?),
-            _ => None,
-        };
-        let groups = outlets::together(self, &topology, &outlets[0]);
-        let queues = outlets::beside(self, &topology, &outlets[0]);
-        let sharing = match first {
-            Some(one) => sharing::of(&mut rig, one, cells.as_ref(), (&groups, queues))?,
-            None => None,
-        };
-        let burst = first.and_then(|one| Some((one.burst()?, one.outlet.senders.len())));
-        let direct = match burst {
-            Some((burst, senders)) => rig.direct((burst.frames, burst.seconds), senders)?,
-            None => None,
-        };
-        Ok(figures::all(&rig, &found, cells.as_ref(), sharing.as_ref(), direct))
     }
 }
 

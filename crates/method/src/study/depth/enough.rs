@@ -9,13 +9,20 @@ use measure::Nanos;
 /// Round trips of the table, in milliseconds: a campus, a country, a continent, the world.
 const ROUND_TRIPS_MS: [u64; 10] = [1, 2, 5, 10, 20, 30, 50, 100, 150, 200];
 /// How many flows share the output.
-const FLOWS: [u32; 2] = [1, 100];
+pub(super) const FLOWS: [u32; 2] = [1, 100];
+
+/// Octets that are known to fit; no `high`: there may be more room.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Held {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: Option<f64>,
+}
 
 /// One cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Answer {
     pub(super) rtt: Nanos,
-    pub(super) flows: u32,
     /// Octets.
     pub(super) needed: f64,
     /// `None` where the buffer is known to an interval that holds what is needed.
@@ -27,23 +34,19 @@ pub(super) fn needed(rate: f64, rtt: Nanos, flows: u32) -> f64 {
     rate / 8.0 * rtt.as_secs_f64() / f64::from(flows).sqrt()
 }
 
-/// Every round trip, for one flow and for many, against a buffer of `low` to `high` octets; no
-/// `high`: it may be larger.
-pub(super) fn table(rate: f64, low: f64, high: Option<f64>) -> Vec<Answer> {
-    let mut answers = Vec::new();
-    for flows in FLOWS {
-        for milliseconds in ROUND_TRIPS_MS {
-            let rtt = Nanos::from_millis(milliseconds);
-            let needed = needed(rate, rtt, flows);
-            let enough = if needed <= low {
-                Some(true)
-            } else {
-                high.filter(|high| needed > *high).map(|_| false)
-            };
-            answers.push(Answer { rtt, flows, needed, enough });
-        }
-    }
-    answers
+/// Every round trip, for so many flows.
+pub(super) fn table(rate: f64, held: Held, flows: u32) -> Vec<Answer> {
+    let answer = |milliseconds| {
+        let rtt = Nanos::from_millis(milliseconds);
+        let needed = needed(rate, rtt, flows);
+        let enough = if needed <= held.low {
+            Some(true)
+        } else {
+            held.high.filter(|high| needed > *high).map(|_| false)
+        };
+        Answer { rtt, needed, enough }
+    };
+    ROUND_TRIPS_MS.map(answer).into()
 }
 
 /// The longest round trip that `octets` are enough for, in nanoseconds.
@@ -59,9 +62,9 @@ mod tests {
     fn the_seeds_two_buffers() {
         // Seed 004: 64 MB hold 10 Gbit/s at 50 ms, 36 MB do not.
         let answer = |low, high, milliseconds, flows| {
-            let all = table(1e10, low, high);
+            let all = table(1e10, Held { value: low, low, high }, flows);
             let rtt = Nanos::from_millis(milliseconds);
-            all.into_iter().find(|a| a.rtt == rtt && a.flows == flows).expect("a cell").enough
+            all.into_iter().find(|answer| answer.rtt == rtt).expect("a round trip").enough
         };
         assert_eq!(answer(63.9e6, Some(64.1e6), 50, 1), Some(true));
         assert_eq!(answer(35.9e6, Some(36.1e6), 50, 1), Some(false));
