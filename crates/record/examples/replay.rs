@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::read(std::path::Path::new(&args[1]))?;
     let run = args.get(2).map_or("latest", String::as_str);
     let meta = store.load(run)?;
-    let mut trials = TrialTotals::new(&meta.studies);
+    let mut trials = TrialTotals::default();
     let mut hear = |trial: &trial::Trial, record: &trial::TrialRecord| trials.take(trial, record);
     let records = store.stored_records(&meta.id)?;
     let mut recorded = Recorded::in_order(&meta.topology, &records).hearing(&mut hear);

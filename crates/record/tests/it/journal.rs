@@ -272,7 +272,7 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let records = store.records("r1").expect("readable");
     let mut replay = Recorded::in_order(&run.topology, &records);
     assert_eq!(figures(&mut replay), first, "figures are a pure function of the records");
-    let trials = record::TrialTotals::of(&run.studies, &records);
+    let trials = record::TrialTotals::from_trials(&records);
     let input = record::ReportInput {
         meta: &run,
         figures: &first,

@@ -42,7 +42,7 @@ fn check_balanced(html: &str) -> usize {
 }
 
 fn render(meta: &RunMeta, figures: &[Figure], records: &[(Trial, TrialRecord)]) -> String {
-    let trials = TrialTotals::of(&meta.studies, records);
+    let trials = TrialTotals::from_trials(records);
     let input = ReportInput { meta, figures, pages: &[], trials: &trials, comparable: None };
     let html = report::render(&[input], synthetic::BEGAN).expect("it renders");
     check_balanced(&html);
@@ -238,7 +238,7 @@ fn figures_without_conditions_or_direct_cable_do_no_harm() {
 fn several_runs_share_one_page() {
     let (a, b) = (synthetic::meta("a"), synthetic::meta("b"));
     let (figures, records) = (synthetic::figures(), synthetic::records(3));
-    let [some, none] = [&records[..], &[]].map(|records| TrialTotals::of(&a.studies, records));
+    let [some, none] = [&records[..], &[]].map(|records| TrialTotals::from_trials(records));
     let inputs = [
         ReportInput { meta: &a, figures: &figures, pages: &[], trials: &some, comparable: None },
         ReportInput { meta: &b, figures: &[], pages: &[], trials: &none, comparable: None },

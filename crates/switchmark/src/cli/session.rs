@@ -327,7 +327,7 @@ fn conduct(
         None => Box::new(futile),
     };
     let mut journal = Journal::new(store, &meta.id, testbed)?;
-    let mut trials = TrialTotals::new(&meta.studies);
+    let mut trials = TrialTotals::default();
     let mut round_trips = RoundTrips::default();
     let mut heard = Observed::new(&mut journal, |trial, record| {
         hear(trial.phases.total());
