@@ -1,7 +1,6 @@
 //! The first screen: one plain sentence for each question, with its verdict. Says no more than the
 //! figure does, and nothing at all where there is none.
 
-mod fabric;
 mod forwarding;
 
 use std::collections::BTreeSet;
@@ -28,8 +27,9 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
     let failover = super::failover::answers(figures);
     let figures = &reading::without_own_pages(figures)[..];
     let topics = [
-        fabric::nonblocking(figures),
-        fabric::groups(figures),
+        // The first two topics are of studies with pages of their own.
+        Vec::new(),
+        Vec::new(),
         forwarding::throughput(figures),
         forwarding::flood(figures),
         tcp,

@@ -14,7 +14,7 @@ use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
+    ReportInput, answers, buffer, failover, forwarding, latency, reading, storage, streams,
     switching, tcp,
 };
 
@@ -119,12 +119,14 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     ));
     sections.extend(buffer::section(anchor, &figures, trials.buffer.trials()));
     sections.extend(buffer::depth::section(anchor, &figures));
-    sections.extend(fabric::section(anchor, &figures));
     sections.extend(tcp::section(anchor, own, trials.tcp.trials()));
     sections.extend(failover::section(anchor, own, trials.failover.trials()));
     sections.extend(switching::section(anchor, own));
     sections.extend(storage::section(anchor, own));
-    sections.extend(streams::section(anchor, &figures, &trials.streams));
+    // A study that makes its own page shows there what it wants of its streams.
+    if study.page.is_none_or(|page| page.sections.is_empty()) {
+        sections.extend(streams::section(anchor, &figures, &trials.streams));
+    }
     let own = study.page.into_iter().flat_map(|page| page.sections.iter().cloned());
     sections
         .extend(own.map(|section| Section { id: format!("{anchor}-{}", section.id), ..section }));
