@@ -56,4 +56,3 @@ pub struct ShareField {
     /// The row that it is.
     pub id: Option<RowId>,
 }
-

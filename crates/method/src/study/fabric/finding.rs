@@ -22,7 +22,7 @@ use crate::study::view::{Finding, StudyPage, Who};
 use crate::study::{Row, Ways};
 
 pub(super) use exchanges::{Exchange, Goodput, PairCase};
-pub(super) use groups::{Cabling, PortGroups, UplinkCase};
+pub(super) use groups::{PortGroups, excess_of_halves};
 pub(super) use nonblocking::{Nonblocking, ShareRange};
 
 /// What was found.

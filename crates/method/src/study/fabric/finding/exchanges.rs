@@ -1,5 +1,5 @@
-//! What the pairs of each cell got: the mean and the worst over its pairs, its worst round, and each
-//! pair alone.
+//! What the pairs of each cell got: the mean and the worst over its pairs, its worst round, and
+//! each pair alone.
 //!
 //! Owns the rows of exchanges. Never decides whether a device blocks.
 
@@ -31,7 +31,7 @@ pub(in super::super) struct Exchange {
     pub(in super::super) minimum: Goodput,
     worst_interval: Goodput,
     /// Of an arrangement that has several, where one was valid.
-    pub(in super::super) worst_round: Option<WorstRound>,
+    pub(in super::super) worst_round: Option<Goodput>,
     /// Where no pair comes twice.
     pub(in super::super) pairs: Vec<PairCase>,
     lost: Option<Figure>,
@@ -45,13 +45,8 @@ pub(in super::super) struct Goodput {
     pub(in super::super) value: Figure,
     /// Payload that the pairs' links carry, where their rates are known.
     pub(in super::super) wire: Option<f64>,
-}
-
-/// The round whose pairs got the least of their links.
-#[derive(Debug)]
-pub(in super::super) struct WorstRound {
-    pub(in super::super) name: String,
-    pub(in super::super) mean: Goodput,
+    /// Which of several rounds it is; empty of one.
+    pub(in super::super) round: String,
 }
 
 /// What one pair got.
@@ -68,15 +63,44 @@ impl Exchange {
     /// Its values, in their rows' order.
     pub(super) fn values(&mut self) -> Vec<&mut Figure> {
         let statistics = [&mut self.mean, &mut self.minimum, &mut self.worst_interval];
-        let worst = self.worst_round.as_mut().map(|round| &mut round.mean);
         let pairs = self.pairs.iter_mut().map(|pair| &mut pair.goodput);
-        let goodputs = statistics.into_iter().chain(worst).chain(pairs);
+        let goodputs = statistics.into_iter().chain(&mut self.worst_round).chain(pairs);
         goodputs.map(|goodput| &mut goodput.value).chain(&mut self.lost).collect()
     }
 
     /// True if it is one matching or one pattern, or direct cables.
     pub(in super::super) fn has_one_round(&self) -> bool {
         !self.arrangement.is_some_and(Arrangement::has_rounds)
+    }
+
+    /// The mean over pairs, of several rounds that of the worst.
+    pub(in super::super) fn worst_mean(&self) -> Option<&Goodput> {
+        if self.has_one_round() { Some(&self.mean) } else { self.worst_round.as_ref() }
+    }
+}
+
+#[cfg(test)]
+impl Exchange {
+    /// Of 64 KiB, without pairs.
+    pub(in super::super) fn of_one_round(
+        arrangement: Option<Arrangement>,
+        nodes: usize,
+        [mean, minimum, worst_interval]: [Goodput; 3],
+    ) -> Self {
+        let message = ByteCount(65_536);
+        let (worst_round, lost, cables, pairs) = (None, None, None, Vec::new());
+        Self {
+            arrangement,
+            nodes,
+            message,
+            mean,
+            minimum,
+            worst_interval,
+            worst_round,
+            pairs,
+            lost,
+            cables,
+        }
     }
 }
 
@@ -173,7 +197,7 @@ impl<'a> Kept<'a> {
     }
 
     /// The worst round of an arrangement of several: never a mean over them alone.
-    fn worst_round(&self, row: &Row, cell: &Cell) -> Option<WorstRound> {
+    fn worst_round(&self, row: &Row, cell: &Cell) -> Option<Goodput> {
         cell.arrangement.filter(|arrangement| arrangement.has_rounds())?;
         let worst = self.own.worst()?;
         let means = self.own.means_of(worst);
@@ -183,7 +207,7 @@ impl<'a> Kept<'a> {
         row.set(Key::Round, name.clone());
         let values: Vec<f64> = means.into_values().collect();
         let mean = Goodput::new(row, self.measured.spec, mean_of(links), &values);
-        Some(WorstRound { name: name.clone(), mean })
+        Some(Goodput { round: name.clone(), ..mean })
     }
 
     /// Each pair, where none comes twice.
@@ -226,7 +250,8 @@ impl Goodput {
         if let Some(wire) = wire {
             row.set(Key::WireLimit, wire);
         }
-        Self { value: row.over_blocks(Metric::PairGoodput, Unit::BitsPerSecond, values), wire }
+        let value = row.over_blocks(Metric::PairGoodput, Unit::BitsPerSecond, values);
+        Self { value, wire, round: String::new() }
     }
 }
 

@@ -17,122 +17,46 @@ use page::{Caveat, Condition, Figure, Key, Metric, Unit};
 /// What the floods of a device's ports show.
 #[derive(Debug)]
 pub(in super::super) struct PortGroups {
-    pub(in super::super) found: Finding,
-    /// Floods that were run.
-    pub(in super::super) trials: u64,
+    pub(in super::super) found: Inferred,
     /// Ports of which nothing is known, and why; empty where there are none.
     pub(in super::super) missing: String,
-    /// Where there were fewer hosts than ports.
-    pub(in super::super) cabling: Option<Cabling>,
     /// The groups' ports in words.
     pub(in super::super) names: String,
-    /// The number of each port's group in the device's order; none where nothing could be told.
-    pub(in super::super) group_of_port: Vec<Option<u32>>,
     /// How many groups there are.
     pub(in super::super) value: Figure,
-    /// Each group's.
-    pub(in super::super) uplinks: Vec<UplinkCase>,
-}
-
-/// The uplink of one group.
-#[derive(Debug)]
-pub(in super::super) struct UplinkCase {
-    /// Ports of the group.
-    pub(in super::super) size: usize,
-    /// In ports' rates.
-    pub(in super::super) rate: Uplink,
-    pub(in super::super) value: Figure,
-}
-
-/// What it cost whoever moved the cables.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Cabling {
-    pub(in super::super) cabled: Cabled,
-    /// By how much halves of all ports had to be oversubscribed to be seen; none where that is not
-    /// known.
-    pub(in super::super) excess_of_halves: Option<f64>,
+    /// The rate of each group's uplink.
+    pub(in super::super) uplinks: Vec<Figure>,
 }
 
 impl PortGroups {
-    /// Of one scene.
+    /// What one scene's floods show.
     pub(super) fn new(measured: Measured<'_>, scene: &Scene, found: &Inferred) -> Self {
-        let cabling = found.cabled.map(|cabled| Cabling::new(cabled, scene));
-        let mut row = row(measured, scene, found, cabling);
         let rows = Rows { scene, setting: setting(measured.ways, scene) };
+        let mut row = rows.shared(measured.row(scene), found);
         let uplinks = rows.describe(&mut row, &found.finding);
-        let groups: Vec<Vec<usize>> = match &found.finding {
-            Finding::Blocking { groups, .. } => groups.iter().map(|g| g.ports.clone()).collect(),
-            _ => Vec::new(),
-        };
         let count = (!uplinks.is_empty()).then_some(uplinks.len() as f64);
-        Self {
-            found: found.finding.clone(),
-            trials: found.trials,
-            missing: missing(found, scene),
-            cabling,
-            names: named_all(&groups, scene).to_string(),
-            group_of_port: by_port(&groups, scene),
-            value: row.single(Metric::PortGroups, Unit::Count, count),
-            uplinks,
-        }
+        let value = row.single(Metric::PortGroups, Unit::Count, count);
+        let names = named_all(found.groups().iter().map(|group| &group.ports), scene).to_string();
+        Self { found: found.clone(), missing: missing(found, scene), names, value, uplinks }
     }
 
     /// Its values, in their rows' order.
     pub(super) fn values(&mut self) -> Vec<&mut Figure> {
-        let uplinks = self.uplinks.iter_mut().map(|uplink| &mut uplink.value);
-        std::iter::once(&mut self.value).chain(uplinks).collect()
+        std::iter::once(&mut self.value).chain(&mut self.uplinks).collect()
     }
 }
 
-/// What all rows of a scene's floods share.
-fn row(measured: Measured<'_>, scene: &Scene, found: &Inferred, cabling: Option<Cabling>) -> Row {
-    let mut row = measured.row(scene);
-    row.n = found.trials;
-    for key in [Key::Carrier, Key::RateConvention] {
-        row.conditions.remove(&key);
+impl Inferred {
+    /// The groups behind short uplinks; empty where none was told.
+    pub(in super::super) fn groups(&self) -> &[Group] {
+        if let Finding::Blocking { groups, .. } = &self.finding { groups } else { &[] }
     }
-    row.set(Key::Trials, found.trials);
-    if !found.missing.is_empty() {
-        row.set(Key::PortsMissing, missing(found, scene));
-        row.caveats.insert(Caveat::SilentPairs);
-    }
-    if let Some(share) = found.local_share {
-        row.set(Key::LocalShare, share);
-    }
-    if let Some(cabling) = cabling {
-        cabling.describe(&mut row, scene);
-    }
-    row
 }
 
-impl Cabling {
-    fn new(cabled: Cabled, scene: &Scene) -> Self {
-        // The same uplink is shorter for larger groups; the largest that share out a device are
-        // halves.
-        let excess = |uplink| scene.names.len() as f64 / 2.0 / uplink - 1.0;
-        Self { cabled, excess_of_halves: cabled.uplink_seen.map(excess) }
-    }
-
-    /// What it cost, and what it must have cost.
-    fn describe(self, row: &mut Row, scene: &Scene) {
-        let Self { cabled, excess_of_halves } = self;
-        let ports = scene.names.len() as u32;
-        let (once, together) = Recabling { hosts: cabled.hosts as u32, ports }.least_moves();
-        let numbers = [
-            (Key::Ports, u64::from(ports)),
-            (Key::Hosts, cabled.hosts as u64),
-            (Key::Cablings, cabled.steps),
-            (Key::CablesMoved, cabled.moves),
-            (Key::MovesToEachPort, once.into()),
-            (Key::MovesToEveryTwoPorts, together.into()),
-        ];
-        row.conditions.extend(numbers.map(|(name, number)| (name, number.into())));
-        if let Some((uplink, excess)) = cabled.uplink_seen.zip(excess_of_halves) {
-            row.set(Key::UplinkSeenPorts, uplink);
-            row.set(Key::ExcessOfHalvesSeen, excess);
-            row.set(Key::ChanceSeen, SURELY);
-        }
-    }
+/// By how much halves of so many ports are oversubscribed at an uplink of so many ports' rates. The
+/// same uplink is shorter for larger groups; the largest that share out a device are halves.
+pub(in super::super) fn excess_of_halves(ports: usize, uplink: f64) -> f64 {
+    ports as f64 / 2.0 / uplink - 1.0
 }
 
 /// Traffic of as many hosts at once that stays inside its groups is the control, and no direct
@@ -149,8 +73,49 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// What all rows of a scene's floods share.
+    fn shared(&self, mut row: Row, found: &Inferred) -> Row {
+        row.n = found.trials;
+        for key in [Key::Carrier, Key::RateConvention] {
+            row.conditions.remove(&key);
+        }
+        row.set(Key::Trials, found.trials);
+        if !found.missing.is_empty() {
+            row.set(Key::PortsMissing, missing(found, self.scene));
+            row.caveats.insert(Caveat::SilentPairs);
+        }
+        if let Some(share) = found.local_share {
+            row.set(Key::LocalShare, share);
+        }
+        if let Some(cabled) = found.cabled {
+            self.describe_cabling(&mut row, cabled);
+        }
+        row
+    }
+
+    /// What it cost whoever moved the cables, and what it must have cost.
+    fn describe_cabling(&self, row: &mut Row, cabled: Cabled) {
+        let ports = self.scene.names.len();
+        let recabling = Recabling { hosts: cabled.hosts as u32, ports: ports as u32 };
+        let (once, together) = recabling.least_moves();
+        let numbers = [
+            (Key::Ports, ports as u64),
+            (Key::Hosts, cabled.hosts as u64),
+            (Key::Cablings, cabled.steps),
+            (Key::CablesMoved, cabled.moves),
+            (Key::MovesToEachPort, once.into()),
+            (Key::MovesToEveryTwoPorts, together.into()),
+        ];
+        row.conditions.extend(numbers.map(|(name, number)| (name, number.into())));
+        if let Some(uplink) = cabled.uplink_seen {
+            row.set(Key::UplinkSeenPorts, uplink);
+            row.set(Key::ExcessOfHalvesSeen, excess_of_halves(ports, uplink));
+            row.set(Key::ChanceSeen, SURELY);
+        }
+    }
+
     /// Says in the groups' row what was found; the uplinks' rows.
-    fn describe(&self, row: &mut Row, found: &Finding) -> Vec<UplinkCase> {
+    fn describe(&self, row: &mut Row, found: &Finding) -> Vec<Figure> {
         match found {
             Finding::Nothing => {
                 row.caveats.insert(Caveat::NoValidTrial);
@@ -195,14 +160,16 @@ impl Rows<'_> {
             row.set(Key::ChanceSeen, SURELY);
         }
         if !groups.is_empty() {
-            row.set(Key::GroupsUnhindered, named_all(groups, self.scene));
+            row.set(Key::GroupsUnhindered, named_all(groups.iter(), self.scene));
         }
     }
 
     fn describe_groups(&self, row: &mut Row, groups: &[Group], between: Option<BlockEstimate>) {
-        let ports: Vec<Vec<usize>> = groups.iter().map(|group| group.ports.clone()).collect();
-        row.set(Key::Groups, named_all(&ports, self.scene));
-        row.set(Key::GroupOfPorts, Condition::OfPorts(by_port(&ports, self.scene)));
+        let group = |port| groups.iter().position(|group| group.ports.contains(&port));
+        let number = |port| Some(group(port)? as u32 + 1);
+        let of_port = (0..self.scene.names.len()).map(number).collect();
+        row.set(Key::Groups, named_all(groups.iter().map(|group| &group.ports), self.scene));
+        row.set(Key::GroupOfPorts, Condition::OfPorts(of_port));
         let Some(between) = between else { return };
         let Interval { low, high, .. } = between.interval;
         let rates = [
@@ -217,13 +184,12 @@ impl Rows<'_> {
         }
     }
 
-    fn uplink(&self, mut row: Row, number: u64, group: &Group) -> UplinkCase {
-        let size = group.ports.len();
+    fn uplink(&self, mut row: Row, number: u64, group: &Group) -> Figure {
         row.set(Key::RateConvention, "L1");
         row.set(Key::Group, number);
         row.set(Key::GroupPorts, Condition::Ports(named(&group.ports, self.scene)));
-        row.set(Key::GroupSize, size as u64);
-        let value = match group.uplink {
+        row.set(Key::GroupSize, group.ports.len() as u64);
+        match group.uplink {
             Uplink::Rate(rate) => {
                 row.set(Key::UplinkPorts, rate.value);
                 let bits = self.scene.link.map(|link| rate.scaled(link.0 as f64));
@@ -232,8 +198,7 @@ impl Rows<'_> {
                 figure
             }
             Uplink::AtLeast(ports, bound) => self.uplink_at_least(row, ports, bound),
-        };
-        UplinkCase { size, rate: group.uplink, value }
+        }
     }
 
     fn uplink_at_least(&self, mut row: Row, ports: f64, bound: Bound) -> Figure {
@@ -269,14 +234,8 @@ fn named(group: &[usize], scene: &Scene) -> Vec<String> {
     group.iter().map(|port| scene.names[*port].clone()).collect()
 }
 
-fn named_all(groups: &[Vec<usize>], scene: &Scene) -> Condition {
-    Condition::Groups(groups.iter().map(|group| named(group, scene)).collect())
-}
-
-/// The number of each port's group in the device's order; none where nothing could be told.
-fn by_port(groups: &[Vec<usize>], scene: &Scene) -> Vec<Option<u32>> {
-    let group = |port| groups.iter().position(|group| group.contains(&port));
-    (0..scene.names.len()).map(|port| Some(group(port)? as u32 + 1)).collect()
+fn named_all<'a>(groups: impl Iterator<Item = &'a Vec<usize>>, scene: &Scene) -> Condition {
+    Condition::Groups(groups.map(|group| named(group, scene)).collect())
 }
 
 /// `h3/eth1 (nothing it sent arrived)`

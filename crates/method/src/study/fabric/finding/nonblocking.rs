@@ -27,30 +27,22 @@ pub(in super::super) struct Nonblocking {
     /// Rounds of which fewer trials were valid than reach 95 %.
     pub(in super::super) missing: Vec<String>,
     /// None where no arrangement can be held against one pair alone.
-    pub(in super::super) worst: Option<WorstPairing>,
+    pub(in super::super) worst: Option<Share>,
     /// Of so many ports.
     pub(in super::super) nodes: usize,
     /// What a port keeps of its rate in floods, where those show that ports are held up.
     pub(in super::super) flooded: Option<f64>,
 }
 
-/// The arrangement that gets the least of what one pair alone gets.
-#[derive(Debug)]
-pub(in super::super) struct WorstPairing {
-    pub(in super::super) name: String,
-    pub(in super::super) share: ShareRange,
-    /// False where no direct cable shows what the hosts do at once without the device.
-    pub(in super::super) has_control: bool,
-}
-
 /// An arrangement's share of what one pair alone gets.
-struct Share {
-    name: String,
+#[derive(Debug)]
+pub(in super::super) struct Share {
+    pub(in super::super) name: String,
     ratio: BlockEstimate,
     /// By how much the ratio may be off for what each pair waits for, a message: as a share of it.
     error: f64,
     /// The direct cables' own share: what the tester keeps up. None where none was measured.
-    tester: Option<f64>,
+    pub(in super::super) tester: Option<f64>,
 }
 
 /// What the arrangements at the most nodes show.
@@ -160,32 +152,28 @@ impl Nonblocking {
             row.set(Key::ArrangementsMissing, missing.join(", "));
         }
         let worst = shown.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
-        let Some(Share { name, ratio, error, tester }) = worst else {
+        let Some(worst) = worst else {
             row.caveats.insert(Caveat::NotResolved);
             let mut value = row.single(Metric::Nonblocking, Unit::Flag, None);
             value.blocks = 0;
             return Self { value, missing, worst: None, nodes, flooded: None };
         };
-        let share = ShareRange {
-            low: ratio.interval.low * (1.0 - error),
-            value: ratio.value,
-            high: ratio.interval.high * (1.0 + error),
-            certain: ratio.interval.confidence >= CONFIDENCE,
-        };
+        let share = worst.range();
         // Of what was not seen nothing is known: it may be what blocks.
         let unseen = |answer: &bool| !*answer || missing.is_empty();
-        let answer = tester
+        let answer = worst
+            .tester
             .and_then(|tester| share.answer(spec.margin, tester, ways.share_machine()))
             .filter(unseen);
-        row.n = ratio.blocks as u64;
+        row.n = worst.ratio.blocks as u64;
         row.conditions.extend([
-            (Key::WorstArrangement, name.clone().into()),
+            (Key::WorstArrangement, worst.name.clone().into()),
             (Key::ShareOfOnePair, share.value.into()),
             (Key::ShareLow, share.low.into()),
             (Key::ShareHigh, share.high.into()),
-            (Key::MessageError, error.into()),
+            (Key::MessageError, worst.error.into()),
         ]);
-        if let Some(tester) = tester {
+        if let Some(tester) = worst.tester {
             row.set(Key::TesterShare, tester);
         }
         // One pair alone, through the same ports, is the control.
@@ -200,9 +188,20 @@ impl Nonblocking {
         }
         let flag = answer.map(|yes| if yes { 1.0 } else { 0.0 });
         let mut value = row.single(Metric::Nonblocking, Unit::Flag, flag);
-        value.blocks = ratio.blocks as u32;
-        let worst = Some(WorstPairing { name, share, has_control: tester.is_some() });
-        Self { value, missing, worst, nodes, flooded: None }
+        value.blocks = worst.ratio.blocks as u32;
+        Self { value, missing, worst: Some(worst), nodes, flooded: None }
+    }
+}
+
+impl Share {
+    pub(in super::super) fn range(&self) -> ShareRange {
+        let BlockEstimate { value, interval, .. } = self.ratio;
+        ShareRange {
+            low: interval.low * (1.0 - self.error),
+            value,
+            high: interval.high * (1.0 + self.error),
+            certain: interval.confidence >= CONFIDENCE,
+        }
     }
 }
 

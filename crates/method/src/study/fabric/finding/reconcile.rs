@@ -22,7 +22,7 @@ pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margi
         }
         // Pairs are held up, so that the device was driven: that no uplink showed says nothing.
         Some(0.0) if groups.value.verdict == Verdict::TesterLimited => {
-            if let Finding::Clean { groups, excess } = &mut groups.found {
+            if let Finding::Clean { groups, excess } = &mut groups.found.finding {
                 groups.clear();
                 *excess = f64::INFINITY;
             }
@@ -40,7 +40,7 @@ pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margi
 /// What a port keeps of its rate in the flood that held ports up most, where groups of ports with
 /// short uplinks were told for sure.
 fn held_up(groups: &PortGroups) -> Option<f64> {
-    let Finding::Blocking { share, .. } = groups.found else { return None };
+    let Finding::Blocking { share, .. } = groups.found.finding else { return None };
     let value = &groups.value;
     let is_told = value.value.is_some() && value.verdict == Verdict::DeviceLimited;
     (is_told && !value.caveats.contains(&Caveat::NotResolved)).then_some(share)

@@ -5,9 +5,9 @@
 use page::{Answer, Reply, words};
 
 use super::super::finding::{
-    Cabling, FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange, UplinkCase,
+    FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange, excess_of_halves,
 };
-use super::super::infer::{Finding, SURELY, Uplink};
+use super::super::infer::{Cabled, Finding, Group, Inferred, SURELY, Uplink};
 use crate::study::view::stated;
 
 /// One for each device.
@@ -25,9 +25,8 @@ pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
 pub(super) fn groups(found: &FabricFinding) -> Vec<Answer> {
     let answer = |scene: &SceneFinding| {
         let groups = scene.groups.as_ref()?;
-        let uplinks = groups.uplinks.iter().map(|uplink| &uplink.value);
-        let answer = stated(structure(&scene.who.in_words(), groups), &groups.value);
-        Some(answer.stating(uplinks).asked("Oversubscribed port groups?"))
+        let answer = stated(structure(scene, groups), &groups.value);
+        Some(answer.stating(&groups.uplinks).asked("Oversubscribed port groups?"))
     };
     found.scenes.iter().filter_map(answer).collect()
 }
@@ -44,7 +43,7 @@ fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
         "with {all}{} ports active, the worst pairing ({}) gets {} of what one pair alone gets",
         found.nodes,
         worst.name,
-        range(worst.share)
+        range(worst.range())
     );
     match (found.value.value, found.flooded.map(words::percent)) {
         (Some(0.0), Some(kept)) => format!(
@@ -54,7 +53,9 @@ fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
         (Some(0.0), None) => format!("{subject} is blocking: {pairing}."),
         (Some(_), _) => format!("{subject} is non-blocking in every arrangement tried: {pairing}."),
         (None, _) => {
-            let without = (!worst.has_control)
+            let without = worst
+                .tester
+                .is_none()
                 .then(|| "no direct cable shows what the hosts do at once without it".to_owned());
             let why: Vec<String> = missing.into_iter().chain(without).chain([pairing]).collect();
             format!("Whether {subject} is non-blocking is not shown: {}.", why.join("; "))
@@ -80,9 +81,10 @@ fn range(ShareRange { low, value, high, .. }: ShareRange) -> String {
     format!("{value} ({low} to {high})")
 }
 
-fn structure(subject: &str, groups: &PortGroups) -> String {
-    let trials = groups.trials;
-    let mut text = match &groups.found {
+fn structure(scene: &SceneFinding, groups: &PortGroups) -> String {
+    let subject = scene.who.in_words();
+    let Inferred { trials, finding, cabled, .. } = &groups.found;
+    let mut text = match finding {
         Finding::Queued { kept_up } => {
             let kept_up = words::percent(*kept_up);
             return format!(
@@ -93,7 +95,7 @@ fn structure(subject: &str, groups: &PortGroups) -> String {
         Finding::Blocking { confidence, share, .. } if !groups.uplinks.is_empty() => format!(
             "The ports of {subject} share oversubscribed uplinks of {} in groups: {} (confidence {}, {trials} \
              floods). With all traffic between groups a port gets {} of its rate.",
-            rates(&groups.uplinks),
+            rates(groups),
             groups.names,
             words::probability(*confidence),
             words::percent(*share)
@@ -104,27 +106,23 @@ fn structure(subject: &str, groups: &PortGroups) -> String {
             words::percent(*excess),
             words::percent(SURELY)
         ),
-        found => match (found, &groups.cabling) {
-            (Finding::Blocking { share, .. }, cabling) => {
-                let where_worst = if cabling.is_some() {
-                    "the worst flood".to_owned()
-                } else {
-                    format!("the worst of {trials} floods")
-                };
-                format!(
-                    "{subject} throttles flows, to {} in {where_worst}, but which ports share an uplink can't \
-                     be separated.",
-                    words::percent(*share)
-                )
-            }
-            (_, Some(cabling)) => unfilled(subject, cabling),
-            (_, None) => format!("Which ports of {subject} share an uplink is not shown."),
+        Finding::Blocking { share, .. } => {
+            let of_trials =
+                if cabled.is_none() { format!(" of {trials} floods") } else { " flood".to_owned() };
+            format!(
+                "{subject} throttles flows, to {} in the worst{of_trials}, but which ports share an uplink can't \
+                 be separated.",
+                words::percent(*share)
+            )
+        }
+        Finding::Clean { .. } | Finding::Nothing => match cabled {
+            Some(cabled) => unfilled(scene, cabled),
+            None => format!("Which ports of {subject} share an uplink is not shown."),
         },
     };
-    if let Some(Cabling { cabled, .. }) = &groups.cabling {
+    if let Some(Cabled { hosts, steps, moves, .. }) = cabled {
         text += &format!(
-            " {} hosts took {} cabling rounds, in which {} cables were moved.",
-            cabled.hosts, cabled.steps, cabled.moves
+            " {hosts} hosts took {steps} cabling rounds, in which {moves} cables were moved."
         );
     }
     if !groups.missing.is_empty() {
@@ -134,44 +132,41 @@ fn structure(subject: &str, groups: &PortGroups) -> String {
 }
 
 /// Fewer hosts than ports, which filled no uplink.
-fn unfilled(subject: &str, Cabling { cabled, excess_of_halves }: &Cabling) -> String {
-    let detects = match cabled.uplink_seen.zip(*excess_of_halves) {
-        None => "What this test would have detected is not known".to_owned(),
-        Some((uplink, excess)) => format!(
-            "This test detects an uplink of less than {uplink:.1} ports' rate (half of all ports \
-             oversubscribed by more than {}) with a probability of {}, a wider one not for sure",
-            words::percent(excess),
-            words::percent(SURELY)
-        ),
-    };
-    let hosts = cabled.hosts;
+fn unfilled(scene: &SceneFinding, Cabled { hosts, uplink_seen, .. }: &Cabled) -> String {
+    let detects = uplink_seen.map_or_else(
+        || "What this test would have detected is not known".to_owned(),
+        |uplink| {
+            let excess = words::percent(excess_of_halves(scene.ports.len(), uplink));
+            let surely = words::percent(SURELY);
+            format!(
+                "This test detects an uplink of less than {uplink:.1} ports' rate (half of all ports \
+                 oversubscribed by more than {excess}) with a probability of {surely}, a wider one not for sure"
+            )
+        },
+    );
+    let subject = scene.who.in_words();
     format!("No oversubscribed uplink of {subject} was found with {hosts} hosts. {detects}.")
 }
 
 /// `3.5 Gbit/s, 3 Gbit/s and an unknown rate`, or one where all are alike to a twentieth.
-fn rates(uplinks: &[UplinkCase]) -> String {
-    let said: Vec<String> = uplinks.iter().map(rate).collect();
-    let (Some(first), Some((last, others))) = (uplinks.first(), said.split_last()) else {
-        return "an unknown rate".to_owned();
+fn rates(groups: &PortGroups) -> String {
+    let is_bound = |group: &Group| matches!(group.uplink, Uplink::AtLeast(..));
+    let bounds: Vec<bool> = groups.found.groups().iter().map(is_bound).collect();
+    let values: Vec<Option<f64>> = groups.uplinks.iter().map(|uplink| uplink.value).collect();
+    let is_alike = |value: &Option<f64>| {
+        value.zip(values[0]).is_some_and(|(own, first)| (own / first - 1.0).abs() < 0.05)
     };
-    if others.is_empty() || uplinks.iter().all(|uplink| is_alike(first, uplink)) {
-        return said[0].clone();
+    let rates = bounds.iter().zip(&values).map(|(is_bound, value)| {
+        let rate = value.map_or_else(|| "an unknown rate".to_owned(), words::bit_rate);
+        if *is_bound { format!("at least {rate}") } else { rate }
+    });
+    let mut rates: Vec<String> = rates.collect();
+    if values.iter().all(is_alike) && bounds.iter().all(|bound| *bound == bounds[0]) {
+        rates.truncate(1);
     }
-    format!("{} and {last}", others.join(", "))
-}
-
-fn is_alike(one: &UplinkCase, other: &UplinkCase) -> bool {
-    let rates = |uplink: &UplinkCase| uplink.value.value;
-    let (Some(one_rate), Some(other_rate)) = (rates(one), rates(other)) else { return false };
-    is_bound(one) == is_bound(other) && (other_rate / one_rate - 1.0).abs() < 0.05
-}
-
-/// `at least 3.5 Gbit/s`
-fn rate(uplink: &UplinkCase) -> String {
-    let rate = uplink.value.value.map_or_else(|| "an unknown rate".to_owned(), words::bit_rate);
-    if is_bound(uplink) { format!("at least {rate}") } else { rate }
-}
-
-const fn is_bound(uplink: &UplinkCase) -> bool {
-    matches!(uplink.rate, Uplink::AtLeast(..))
+    match rates.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => "an unknown rate".to_owned(),
+    }
 }

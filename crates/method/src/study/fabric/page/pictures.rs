@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{GroupedPort, Image, Picture, PortGroups, ShareField, Shares, Unit, words};
+use page::{Figure, GroupedPort, Image, Picture, ShareField, Shares, Unit, words};
 
 use super::super::Arrangement;
-use super::super::finding::{FabricFinding, PairCase, SceneFinding, UplinkCase};
-use super::super::infer::{Finding, Uplink};
+use super::super::finding::{FabricFinding, PairCase, PortGroups, SceneFinding};
+use super::super::infer::{Finding, Group, Uplink};
 use super::MEGABYTES;
 
 /// More ports than these would be a blur.
@@ -21,47 +21,46 @@ pub(super) fn groups(found: &FabricFinding) -> Vec<Picture> {
 }
 
 fn ports_in_groups(scene: &SceneFinding) -> Option<Picture> {
-    let groups = scene.groups.as_ref()?;
-    let Finding::Blocking { confidence, .. } = groups.found else { return None };
-    if groups.uplinks.is_empty() {
+    let PortGroups { found, uplinks, .. } = scene.groups.as_ref()?;
+    let Finding::Blocking { groups, confidence, .. } = &found.finding else { return None };
+    if groups.is_empty() {
         return None;
     }
-    let title = format!("The ports of {} in the groups that share an uplink", scene.who.in_words());
-    let ports = (1..).zip(&groups.group_of_port).map(|(number, group): (u32, &Option<u32>)| {
-        let known = group.map(|group| format!("group {group}"));
+    let port = |port: usize| {
+        let group = groups.iter().position(|group| group.ports.contains(&port));
+        let known = group.map(|group| format!("group {}", group + 1));
         let known = known.unwrap_or_else(|| "nothing is known of it".to_owned());
-        GroupedPort {
-            label: number.to_string(),
-            group: group.map(|group| group as usize - 1),
-            text: format!("port {number}: {known}"),
-        }
-    });
-    let image = Image::Groups(PortGroups {
-        title: title.clone(),
-        ports: ports.collect(),
-        groups: (1..).zip(&groups.uplinks).map(|(number, uplink)| legend(number, uplink)).collect(),
-    });
+        let label = (port + 1).to_string();
+        GroupedPort { text: format!("port {label}: {known}"), label, group }
+    };
+    let title = format!("The ports of {} in the groups that share an uplink", scene.who.in_words());
     let caption = format!(
         "{title}, in the device's order; told from {} floods, all of it right with a confidence of {}.",
-        groups.trials,
-        words::probability(confidence)
+        found.trials,
+        words::probability(*confidence)
     );
+    let groups = (1..).zip(groups.iter().zip(uplinks));
+    let image = Image::Groups(page::PortGroups {
+        title,
+        ports: (0..scene.ports.len()).map(port).collect(),
+        groups: groups.map(|(number, (group, uplink))| legend(number, group, uplink)).collect(),
+    });
     Some(Picture { image, caption })
 }
 
-fn legend(number: u32, uplink: &UplinkCase) -> String {
-    let (ports, at_least) = match uplink.rate {
+fn legend(number: u32, group: &Group, uplink: &Figure) -> String {
+    let (ports, at_least) = match group.uplink {
         Uplink::Rate(ports) => (ports.value, ""),
         Uplink::AtLeast(ports, _) => (ports, "at least "),
     };
-    let carries = uplink.value.value.map_or_else(
+    let carries = uplink.value.map_or_else(
         || "its uplink was not driven to its limit".to_owned(),
         |rate| {
             let rate = words::bit_rate(rate);
             format!("its uplink carries {at_least}{rate} each way, {ports:.1} ports' rate")
         },
     );
-    format!("group {number}, {} ports: {carries}", uplink.size)
+    format!("group {number}, {} ports: {carries}", group.ports.len())
 }
 
 /// One for each device whose pairs are told singly.
