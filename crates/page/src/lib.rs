@@ -10,6 +10,7 @@ mod caveat;
 mod key;
 mod metric;
 pub mod numbers;
+mod picture;
 mod plot;
 mod row;
 mod section;
@@ -23,6 +24,7 @@ pub use answer::{Answer, Reply, Tone};
 pub use caveat::Caveat;
 pub use key::{Key, Numbered, Role};
 pub use metric::Metric;
+pub use picture::{GroupedPort, PortGroups, ShareField, Shares};
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{
     CABLE, CaseId, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE, RowId,

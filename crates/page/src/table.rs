@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::words;
+use crate::words::{self, Scaled};
 use crate::{Caveat, Condition, Figure, Key, RowId, Style, Unit, Verdict};
 
 /// The rank of the column that goes first.
@@ -24,6 +24,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// The unit that the title or the columns' names state already.
     pub stated: Option<Unit>,
+    /// The magnitude in which all its values are written; none where it follows from them.
+    pub scale: Option<Scaled>,
 }
 
 /// One column.
@@ -70,6 +72,7 @@ impl Table {
             columns: columns.into_iter().map(Into::into).collect(),
             rows: Vec::new(),
             stated: None,
+            scale: None,
         }
     }
 
@@ -77,6 +80,13 @@ impl Table {
     #[must_use]
     pub const fn stating(mut self, unit: Unit) -> Self {
         self.stated = Some(unit);
+        self
+    }
+
+    /// Whose values are all written in this magnitude.
+    #[must_use]
+    pub const fn written_in(mut self, scale: Scaled) -> Self {
+        self.scale = Some(scale);
         self
     }
 

@@ -13,7 +13,6 @@ pub mod comparison;
 mod conditions;
 mod conformance;
 mod devices;
-mod fabric;
 mod failover;
 mod firsts;
 mod frames;

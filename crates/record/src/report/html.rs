@@ -264,7 +264,8 @@ fn table(table: &Table) -> TableView {
     TableView { caption, rows: rows.collect(), head }
 }
 
-/// The one magnitude of a column's times, octets or bit rates, which its head names.
+/// The one magnitude of a column's times, octets or bit rates, which its head names unless all the
+/// table's are in it.
 fn scale(table: &Table, at: usize) -> Option<Scaled> {
     let quantities: Vec<&Quantity> = table
         .rows
@@ -279,6 +280,9 @@ fn scale(table: &Table, at: usize) -> Option<Scaled> {
     if !scaled || quantities.iter().any(|other| other.unit != unit) {
         return None;
     }
+    if table.scale.is_some() {
+        return table.scale;
+    }
     words::one_scale(unit, quantities.iter().filter_map(|q| q.value.or(q.high).or(q.low)))
 }
 
@@ -289,7 +293,9 @@ fn head_of(column: &Column, table: &Table, at: usize, scale: Option<Scaled>) -> 
         Cell::Missing | Cell::Value { .. } | Cell::Samples(_) => true,
     };
     let text = match scale {
-        Some((_, unit)) if !column.name.contains(unit) => format!("{}, {unit}", column.name),
+        Some((_, unit)) if table.scale.is_none() && !column.name.contains(unit) => {
+            format!("{}, {unit}", column.name)
+        }
         _ => column.name.clone(),
     };
     let class = if table.rows.iter().any(is_number) { "number" } else { "" };

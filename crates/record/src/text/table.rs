@@ -129,7 +129,9 @@ fn form(table: &Table, at: usize, times: TimeUnit) -> Form {
         if quantities.iter().any(|other| other.unit != first.unit) {
             return Form::Mixed;
         }
-        return Form::Scaled(scale(first.unit, times, &quantities));
+        let fitting = scale(first.unit, times, &quantities);
+        let fixed = table.scale.map(|(divisor, name)| Scale { divisor, name, ..fitting });
+        return Form::Scaled(fixed.unwrap_or(fitting));
     }
     if cells().any(|cell| matches!(cell, Cell::Limit(_))) {
         return Form::Limit;
