@@ -15,9 +15,8 @@ use super::ReportInput;
 
 /// The studies of which the plan has another of the same kind.
 fn repeated(studies: &[StudySpec]) -> BTreeSet<NonZeroU16> {
-    let twice = |study: &StudySpec| {
-        studies.iter().filter(|other| other.name() == study.name()).count() > 1
-    };
+    let twice =
+        |study: &StudySpec| studies.iter().filter(|other| other.name() == study.name()).count() > 1;
     let all = numbered(studies).filter(|(_, study)| twice(study));
     all.map(|(place, _)| place.number).collect()
 }

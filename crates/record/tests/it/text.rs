@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::synthetic;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use record::text::Screen;
 use record::{ReportInput, RunMeta, TrialTotals};
@@ -29,7 +30,9 @@ fn render(figures: &[Figure], columns: usize) -> String {
         watch: None,
     };
     let trials = TrialTotals::default();
-    let input = ReportInput { meta: &meta, figures, pages: &[], trials: &trials, comparable: None };
+    let pages = [(std::num::NonZeroU16::MIN, synthetic::page(figures))];
+    let input =
+        ReportInput { meta: &meta, figures, pages: &pages, trials: &trials, comparable: None };
     record::report::text(&input, Screen { columns, coloured: false })
 }
 
@@ -122,11 +125,11 @@ fn extreme_values_stay_within_the_width_and_break_no_word() {
             let text = render(&figures, 200);
             // A title, three lines, a header, and the rows: where there is room none takes two.
             for (title, rows) in [
-                ("Added by", 1),
-                ("Round-trip time,", 2),
-                ("Delay variation, PDV", 2),
-                ("Delay variation, IPDV", 2),
-                ("The load", 4),
+                ("Synthetic rtt_added", 1),
+                ("Synthetic rtt,", 2),
+                ("Synthetic pdv", 2),
+                ("Synthetic ipdv", 2),
+                ("Synthetic goodput", 2),
             ] {
                 assert_eq!(lines_of_table(&text, title), 5 + rows, "{title}, {scale}:\n{text}");
             }
@@ -143,14 +146,14 @@ fn all_magnitudes_in_one_table() {
     }
     check(&figures);
     let text = render(&figures, 200);
-    assert_eq!(lines_of_table(&text, "Round-trip time,"), 5 + 8, "{text}");
+    assert_eq!(lines_of_table(&text, "Synthetic rtt,"), 5 + 8, "{text}");
 }
 
 #[test]
 fn ordinary_values_lose_no_column() {
     let figures = times(8_812.0, "udp 50000 frames/s of 64");
     let text = check(&figures);
-    for name in ["p99.9", "max", "interval", "udp 50 k/s"] {
+    for name in ["p99.9", "max", "interval", "udp 50000"] {
         assert!(text.contains(name), "{name} in:\n{text}");
     }
 }
@@ -165,7 +168,7 @@ fn hostile_names_are_cut() {
     }
     for columns in WIDTHS {
         let text = render(&figures, columns);
-        let table = text.lines().skip_while(|l| !l.starts_with("Round-trip time,"));
+        let table = text.lines().skip_while(|l| !l.starts_with("Synthetic rtt,"));
         let within = |line: &str| line.chars().count() <= columns;
         assert!(table.take_while(|l| !l.is_empty()).all(within), "{columns}\n{text}");
     }
