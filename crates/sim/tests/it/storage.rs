@@ -242,6 +242,23 @@ fn the_studys_budget_is_the_models() {
     assert!((then - 1.0).abs() < 0.02, "{then}");
 }
 
+/// Of reads alone the page knows as well as of writes who takes their time.
+#[test]
+fn a_slow_disk_is_the_bottleneck_of_reads_and_of_writes() {
+    for reads in [0, 100] {
+        let FlowKind::Storage(job) = storage(reads, (1, 1), &[]) else { unreachable!() };
+        let slow = Nanos::from_millis(20);
+        let server = ServedMemory { size: ByteCount(1 << 20), read: slow, write: slow };
+        let job = Storage { filename: String::new(), server: Some(server), ..job };
+        let spec = StorageSpec { blocks: 2, ..StorageSpec::quick(job) };
+        let found = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
+        let answers = found.page().answers;
+        let is_said =
+            answers.iter().any(|(_, a)| a.text.contains("The storage is the bottleneck."));
+        assert!(is_said, "{reads} % reads: {answers:?}");
+    }
+}
+
 /// A testbed whose client's host tells that the storage is elsewhere than it is.
 struct Told(VirtualTestbed, StorageLocation);
 

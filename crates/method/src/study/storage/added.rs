@@ -103,7 +103,7 @@ struct Shifts {
     observed: Option<BlockEstimate>,
     predicted: Option<BlockEstimate>,
     rest: Option<BlockEstimate>,
-    /// Each block's observed and predicted pair: the device's and the cable's.
+    /// Pairs of the device and the cable, block by block: observed, then predicted.
     pairs: [Vec<(f64, f64)>; 2],
 }
 
@@ -141,7 +141,7 @@ impl Shifts {
         Self { observed, predicted, rest, pairs: [seen, told] }
     }
 
-    /// Whose limit the observed and the predicted show.
+    /// Verdicts of the observed and the predicted.
     fn verdicts(&self, setting: Setting) -> [Verdict; 2] {
         let [seen, told] = self
             .pairs

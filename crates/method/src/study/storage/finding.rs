@@ -1,7 +1,7 @@
 //! What the storage study found, case by case: a job in one size and depth, on one way.
 //!
-//! Owns the structure, and the order in which its values are rows. Never reckons: values are made of
-//! blocks in `measured`, `added` and `what_if`.
+//! Owns the structure, and the order in which its values are rows. Never reckons: `measured`,
+//! `added` and `what_if` make values of blocks.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) struct StorageCase {
     pub(super) has_device: bool,
     /// The job as it ran, with its size and depth.
     pub(super) job: Storage,
-    /// None where no trial was valid.
+    /// The storage's location; none where no trial was valid.
     pub(super) location: Option<StorageLocation>,
     /// True where the operations fill a link.
     pub(super) is_full: bool,
@@ -47,11 +47,11 @@ pub(super) struct StorageCase {
     pub(super) writes: Option<Operations>,
     /// Operations a second over the same link without latency, at most.
     pub(super) without_latency: Option<Figure>,
-    /// Over a faster link, at most.
+    /// Operations a second over a faster link, at most.
     pub(super) over_faster_link: Option<Figure>,
-    /// As the round trips and the cable's operations predict them.
+    /// Operations a second that the round trips and the cable's operations predict.
     pub(super) predicted: Option<Figure>,
-    /// Through a device without latency, at most.
+    /// Operations a second through a device without latency, at most.
     pub(super) without_device: Option<Figure>,
     pub(super) what_if: Vec<WhatIf>,
 }
@@ -66,15 +66,15 @@ pub(super) struct Operations {
     pub(super) latency: Figure,
     /// Operations a second by Little's law, of both together.
     pub(super) rate_from_latency: Option<Figure>,
-    /// Those of [`QUANTILES`], of one kind.
+    /// Latencies at [`QUANTILES`], of one kind.
     pub(super) quantiles: Option<[Figure; QUANTILES.len()]>,
     /// Round trips of messages of their size: the mean, the median and p99. Of one kind.
     pub(super) round_trips: Option<[Figure; 3]>,
-    /// None where the operations cross no network.
+    /// The network's share of the latency; none of operations that cross no network.
     pub(super) network_share: Option<Figure>,
-    /// Those of [`PARTS`], as far as they are known.
+    /// Means of [`PARTS`], as far as they are known.
     pub(super) parts: [Option<Figure>; PARTS.len()],
-    /// None without a direct cable to compare with.
+    /// The device's part; none without a direct cable to compare with.
     pub(super) added: Option<Added>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Operations {
 #[derive(Debug)]
 pub(super) struct Added {
     pub(super) observed: Figure,
-    /// As the round trips predict it.
+    /// The prediction from the round trips.
     pub(super) predicted: Figure,
     /// Observed less predicted.
     pub(super) rest: Figure,
@@ -98,7 +98,7 @@ pub(super) struct WhatIf {
     pub(super) depth: u16,
     /// `at most`, `at least`; none at the depth that was measured.
     pub(super) bound: Option<&'static str>,
-    /// With small round trips of [`ROUND_TRIPS_NS`].
+    /// Rates with small round trips of [`ROUND_TRIPS_NS`].
     pub(super) rates: [Figure; ROUND_TRIPS_NS.len()],
 }
 
@@ -148,7 +148,7 @@ impl StorageCase {
         self.kinds().last().unwrap_or(&self.all)
     }
 
-    /// What was measured on its way, and what is made of that with other ways' or a model.
+    /// The values measured on its way, then those made of them with another way's or a model.
     fn values(&mut self) -> [Vec<&mut Figure>; 2] {
         let [mut done, mut trips, mut shares, mut parts, mut derived] = [const { Vec::new() }; 5];
         for own in std::iter::once(&mut self.all).chain(&mut self.reads).chain(&mut self.writes) {

@@ -29,11 +29,11 @@ pub(super) struct Blocks<'a> {
     pub(super) way: Way,
 }
 
-/// Of what there were so many, and its [`QUANTILES`].
+/// A count of samples, and their [`QUANTILES`].
 type Pick = fn(&Kind) -> (u64, [f64; QUANTILES.len()]);
 
 impl Blocks<'_> {
-    /// Everything that they show.
+    /// The case that they show.
     pub(super) fn case(&self, seed: u64) -> StorageCase {
         let kind = |write: bool| self.own.has(write).then(|| self.operations(Some(write), seed));
         let (crossing, is_compared) = (&self.crossing, self.has_comparison());
@@ -84,10 +84,11 @@ impl Blocks<'_> {
         }
     }
 
+    /// The quantiles of the operations' latency.
     fn quantiles(&self, write: bool) -> [Figure; QUANTILES.len()] {
         let row = self.row(Some(write));
         let pick: Pick = |kind| (kind.count, kind.quantiles);
-        std::array::from_fn(|at| self.quantile(row.clone(), Metric::IoLatency, (write, pick), at))
+        std::array::from_fn(|at| self.quantile(row.clone(), Metric::IoLatency, write, pick, at))
     }
 
     /// Round trips of the operations' sizes: the mean, the median and p99.
@@ -95,12 +96,12 @@ impl Blocks<'_> {
         let row = with(self.row(Some(write)), Key::Protocol, "tcp");
         let beside = |sample: &Sample| Some(sample.kind(write)?.beside);
         let pick: Pick = |kind| (kind.round_trips, kind.rtt_quantiles);
-        let quantile = |at| self.quantile(row.clone(), Metric::Rtt, (write, pick), at);
+        let quantile = |at| self.quantile(row.clone(), Metric::Rtt, write, pick, at);
         [self.delay(mean(row.clone()), Metric::Rtt, beside), quantile(1), quantile(2)]
     }
 
-    /// One of [`QUANTILES`], which a block's count may be too small for.
-    fn quantile(&self, row: Row, metric: Metric, (write, pick): (bool, Pick), at: usize) -> Figure {
+    /// A value of [`QUANTILES`], which a block's count may be too small for.
+    fn quantile(&self, row: Row, metric: Metric, write: bool, pick: Pick, at: usize) -> Figure {
         let q = QUANTILES[at];
         let value = |sample: &Sample| Some(pick(sample.kind(write)?).1[at]);
         let mut figure = Figure { quantile: Some(q), ..self.delay(row, metric, value) };
@@ -186,7 +187,7 @@ impl Blocks<'_> {
         row.over_blocks(metric, Unit::Nanoseconds, &self.own.values(&value))
     }
 
-    /// Its own value of each block, and the cable's in that block. Of operations that cross no
+    /// The value of each block, and the cable's in that block. Of operations that cross no
     /// network there is nothing that a direct cable could be compared with.
     fn in_blocks(&self, value: impl Fn(&Sample) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
         if !self.own.is_remote() {
@@ -207,7 +208,8 @@ impl Blocks<'_> {
     pub(super) fn cable_at(&self, own: &Sample) -> Option<&Sample> {
         self.cable.samples.iter().find(|cable| cable.block == own.block)
     }
-    /// What all values of such operations share.
+
+    /// The row that all values of such operations share.
     pub(super) fn row(&self, which: Which) -> Row {
         let Self { spec, cell, own, ways, way, .. } = *self;
         let mut row = Row::of(ways, way, spec.profile);

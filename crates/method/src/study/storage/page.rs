@@ -72,7 +72,7 @@ const LOAD: Shown =
     ("jobs x QD", |case, _| Cell::number(format!("{} x {}", case.job.numjobs, case.job.iodepth)));
 const KIND: Shown = ("of", |_, own| Cell::text(own.word));
 
-/// What was done, a row each for reads, writes and both.
+/// Operations done, a row each for reads, writes and both.
 const DONE: [Shown; 12] = [
     PATH,
     ENGINE,
@@ -88,7 +88,7 @@ const DONE: [Shown; 12] = [
     ("limited by", |_, own| Cell::limit(&[&own.rate])),
 ];
 
-/// Where an operation's time goes, a column a part.
+/// An operation's time, a column a part.
 const BUDGET: [Shown; 9] = [
     PATH,
     SIZE,
@@ -101,7 +101,7 @@ const BUDGET: [Shown; 9] = [
     (PARTS[4], |_, own| part(own, 4)),
 ];
 
-/// What the device adds, predicted and observed.
+/// Time that the device adds, predicted and observed.
 const ADDED: [Shown; 9] = [
     PATH,
     SIZE,

@@ -40,13 +40,13 @@ impl Blocks<'_> {
                     Ordering::Less => Some("at least"),
                     Ordering::Equal => None,
                 };
-                let rates = ROUND_TRIPS_NS.map(|rtt| self.rate_if(rtt, (copied, depth), bound));
+                let rates = ROUND_TRIPS_NS.map(|rtt| self.rate_if(rtt, copied, depth, bound));
                 WhatIf { copied, depth, bound, rates }
             })
             .collect()
     }
 
-    fn rate_if(&self, rtt_ns: f64, (copied, depth): (bool, u16), bound: Option<&str>) -> Figure {
+    fn rate_if(&self, rtt_ns: f64, copied: bool, depth: u16, bound: Option<&str>) -> Figure {
         let under_way = f64::from(self.spec.job.numjobs) * f64::from(depth);
         let values = self.own.values(|sample| {
             let latency = self.crossing.with_round_trip(sample, rtt_ns, copied);

@@ -12,7 +12,7 @@ use crate::study::view::{Who, stated};
 /// Below this share of an operation's time the network is not what a storage waits for.
 const STORAGE_BOUND: f64 = 0.05;
 
-/// Each case's network share, what a network or a device without latency would give, and whether
+/// The network's share in each case, what a network or a device without latency would give, and whether
 /// the prediction held.
 pub(super) fn answers(found: &StorageFinding) -> Vec<Answer> {
     let cases = found.cases().filter(|case| !case.place.is_cable());
@@ -59,7 +59,7 @@ fn block_in_words(octets: u64) -> String {
     }
 }
 
-/// How many operations more such a rate would be, in percent.
+/// The percentage by which such a rate would be higher.
 fn gain(case: &StorageCase, rate: Option<&Figure>) -> Option<String> {
     let more = rate?.value? / case.all.rate.value? - 1.0;
     Some(words::percent(more.max(0.0)))
@@ -132,12 +132,12 @@ fn storage_takes_most(own: &Operations) -> bool {
 /// What the device adds, predicted against observed.
 fn added(case: &StorageCase) -> Option<Answer> {
     let added = case.foremost().added.as_ref()?;
-    let text = in_words(added, &case.place.who, case.is_network_at_most)?;
+    let text = change_in_words(added, &case.place.who, case.is_network_at_most)?;
     let answer = stated(words::capital(&text), &added.observed).asked("Added by the device?");
     Some(answer.stating([&added.predicted, &added.rest]))
 }
 
-fn in_words(added: &Added, who: &Who, is_network_at_most: bool) -> Option<String> {
+fn change_in_words(added: &Added, who: &Who, is_network_at_most: bool) -> Option<String> {
     let Added { observed, predicted, rest, agrees } = added;
     let (value, predicted) = (observed.value?, predicted.value?);
     let (low, high) = (observed.low.unwrap_or(value), observed.high.unwrap_or(value));
@@ -220,7 +220,7 @@ mod tests {
                 rest: figure(-182.0, [-83_385.0, 29_426.0]),
                 agrees: Reply::Yes,
             };
-            let text = in_words(&added, &bridge, is_network_at_most).expect("values");
+            let text = change_in_words(&added, &bridge, is_network_at_most).expect("values");
             assert_eq!(text.replace('\u{a0}', " "), expect, "{is_network_at_most}");
         }
     }
