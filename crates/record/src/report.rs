@@ -32,7 +32,6 @@ mod studies;
 mod subject;
 pub mod sweep;
 mod switching;
-mod tcp;
 mod totals;
 pub mod trend;
 mod trials;

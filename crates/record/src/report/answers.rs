@@ -24,7 +24,6 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
     let figures = &reading::of_studies(figures)[..];
     let switching = super::switching::answers(figures);
     let storage = super::storage::answers(figures);
-    let tcp = super::tcp::answers(figures);
     let failover = super::failover::answers(figures);
     let figures = &reading::without_own_pages(figures)[..];
     let topics = [
@@ -32,7 +31,7 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
         fabric::groups(figures),
         forwarding::throughput(figures),
         forwarding::flood(figures),
-        tcp,
+        Vec::new(),
         failover,
         switching,
         super::buffer::answers(figures),

@@ -15,7 +15,7 @@ use trial::Topology;
 use super::totals::StudyTotals;
 use super::{
     ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
-    switching, tcp,
+    switching,
 };
 
 /// One study's part of a run.
@@ -120,7 +120,6 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     sections.extend(buffer::section(anchor, &figures, trials.buffer.trials()));
     sections.extend(buffer::depth::section(anchor, &figures));
     sections.extend(fabric::section(anchor, &figures));
-    sections.extend(tcp::section(anchor, own, trials.tcp.trials()));
     sections.extend(failover::section(anchor, own, trials.failover.trials()));
     sections.extend(switching::section(anchor, own));
     sections.extend(storage::section(anchor, own));

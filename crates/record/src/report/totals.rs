@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
-use method::StudySpec;
+use method::{StudySpec, TcpSpec};
 use trial::{Trial, TrialRecord};
 
 use super::buffer::over_time;
@@ -16,7 +16,7 @@ use super::firsts::FirstOfEach;
 use super::forwarding::{loss, pacing};
 use super::subject::Who;
 use super::{
-    books, conditions, devices, failover, latency, storage, streams, switching, tcp, trials,
+    books, conditions, devices, failover, latency, reading, storage, streams, switching, trials,
 };
 use crate::accounting::{Accounting, TrialAccount};
 
@@ -45,7 +45,6 @@ pub(super) struct StudyTotals {
     pub(super) pacing: pacing::Pacing,
     pub(super) streams: streams::Firsts,
     pub(super) buffer: FirstOfEach<(String, Who)>,
-    pub(super) tcp: FirstOfEach<(String, Who)>,
     pub(super) failover: FirstOfEach<(String, Who)>,
 }
 
@@ -57,7 +56,6 @@ impl Default for StudyTotals {
             pacing: pacing::Pacing::default(),
             streams: streams::Firsts::default(),
             buffer: FirstOfEach::new(over_time::MOST_TRIALS),
-            tcp: FirstOfEach::new(tcp::MOST_TRIALS),
             failover: FirstOfEach::new(flows::MOST_TRIALS),
         }
     }
@@ -110,9 +108,6 @@ impl TrialTotals {
             Some(number) => self.by_study.entry(number).or_default(),
             None => &mut self.of_any,
         };
-        if is_valid && tcp::is_own(trial) {
-            study.tcp.take(|| tcp::case(trial), trial, record);
-        }
         if is_valid && failover::is_own(trial) {
             study.failover.take(|| case(trial), trial, record);
         }
@@ -139,7 +134,7 @@ impl TrialTotals {
     /// Whether it belongs to a study that shows its trials itself.
     fn is_of_another_study(&self, trial: &Trial) -> bool {
         (self.has_switching && switching::is_own(trial))
-            || (self.has_tcp && tcp::is_own(trial))
+            || (self.has_tcp && reading::is_labelled(trial, TcpSpec::LABEL))
             || storage::is_own(trial)
             || failover::is_own(trial)
     }
