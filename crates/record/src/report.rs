@@ -26,7 +26,6 @@ mod streams;
 mod studies;
 mod subject;
 pub mod sweep;
-mod tcp;
 mod totals;
 pub mod trend;
 mod trials;

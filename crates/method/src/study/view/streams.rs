@@ -291,6 +291,11 @@ pub fn overlaid(
     plotted(title, unit, &format!("{title}{each}.{note}"), longest, series)
 }
 
+/// Goodput of all streams together, at each interval's end.
+pub fn goodput(bulk: &Bulk, done: &BulkRecord) -> Vec<(f64, f64)> {
+    Curve::Goodput.together(interval(bulk), done)
+}
+
 /// Each stream of one trial by itself.
 pub fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
     let of = |curve: Curve| {
@@ -305,7 +310,8 @@ pub fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
     Curve::ALL.map(of).into()
 }
 
-fn one_series(
+/// A line with a point for each of its values.
+pub fn one_series(
     name: String,
     colour: usize,
     dashed: bool,
