@@ -21,7 +21,6 @@ mod firsts;
 mod forwarding;
 mod frames;
 mod html;
-mod latency;
 pub mod picture;
 pub mod prove;
 mod reading;

@@ -14,7 +14,7 @@ use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
+    ReportInput, answers, buffer, fabric, failover, forwarding, reading, storage, streams,
     switching, tcp,
 };
 
@@ -108,7 +108,6 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     let mut sections = Vec::new();
     let (own, trials) = (&study.figures[..], study.trials);
     let figures = reading::without_own_pages(&reading::of_studies(own));
-    sections.extend(latency::section(anchor, &figures, &trials.latency));
     sections.extend(forwarding::section(
         anchor,
         study.spec,
@@ -124,7 +123,9 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     sections.extend(failover::section(anchor, own, trials.failover.trials()));
     sections.extend(switching::section(anchor, own));
     sections.extend(storage::section(anchor, own));
-    sections.extend(streams::section(anchor, &figures, &trials.streams));
+    if !matches!(study.spec, Some(StudySpec::Latency(_))) {
+        sections.extend(streams::section(anchor, &figures, &trials.streams));
+    }
     let own = study.page.into_iter().flat_map(|page| page.sections.iter().cloned());
     sections
         .extend(own.map(|section| Section { id: format!("{anchor}-{}", section.id), ..section }));

@@ -15,9 +15,7 @@ use super::failover::flows;
 use super::firsts::FirstOfEach;
 use super::forwarding::{loss, pacing};
 use super::subject::Who;
-use super::{
-    books, conditions, devices, failover, latency, storage, streams, switching, tcp, trials,
-};
+use super::{books, conditions, devices, failover, storage, streams, switching, tcp, trials};
 use crate::accounting::{Accounting, TrialAccount};
 
 /// What a run's trials come to.
@@ -40,7 +38,6 @@ pub struct TrialTotals {
 /// What one study's trials come to.
 #[derive(Debug)]
 pub(super) struct StudyTotals {
-    pub(super) latency: latency::Merged,
     pub(super) loss: loss::Curves,
     pub(super) pacing: pacing::Pacing,
     pub(super) streams: streams::Firsts,
@@ -52,7 +49,6 @@ pub(super) struct StudyTotals {
 impl Default for StudyTotals {
     fn default() -> Self {
         Self {
-            latency: latency::Merged::default(),
             loss: loss::Curves::default(),
             pacing: pacing::Pacing::default(),
             streams: streams::Firsts::default(),
@@ -123,7 +119,6 @@ impl TrialTotals {
         if !is_valid {
             return;
         }
-        study.latency.take(trial, record);
         study.loss.take(trial, record);
         study.streams.take(trial, record);
         if over_time::measured(trial, record).is_some() {
