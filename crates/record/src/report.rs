@@ -17,7 +17,6 @@ mod failover;
 mod firsts;
 mod frames;
 mod html;
-mod latency;
 pub mod picture;
 pub mod prove;
 mod reading;

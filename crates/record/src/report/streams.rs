@@ -6,16 +6,15 @@ use std::fmt::Write as _;
 use measure::Nanos;
 use measure::reading::StreamPoint;
 use page::{
-    Axis, Block, Cell, Figure, Image, Key, Metric, PALETTE, Picture, Plot, Point, Scale, Section,
-    Series, Table, Unit,
+    Axis, Block, Cell, Figure, Image, PALETTE, Picture, Plot, Point, Scale, Section, Series, Table,
+    Unit,
 };
 use trial::record::{BulkRecord, FlowRecord, StreamRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
 use super::firsts::FirstOfEach;
-use super::subject::{self, Who};
-use super::{latency, reading};
+use super::subject::Who;
 use method::seconds::{Second, seconds};
 use page::words;
 
@@ -65,7 +64,7 @@ fn bulks<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = 
 pub(super) fn section(prefix: &str, figures: &[Figure], firsts: &Firsts) -> Option<Section> {
     // The buffer study's own streams are shown with its figures.
     let elsewhere = figures.iter().any(|f| f.is_of("buffer"));
-    let mut blocks: Vec<Block> = figures_table(figures).map(Block::Table).into_iter().collect();
+    let mut blocks = Vec::new();
     let shown = if elsewhere { &firsts.as_load } else { &firsts.all };
     let cases: Vec<Case<'_>> = shown
         .trials()
@@ -91,33 +90,6 @@ pub(super) fn section(prefix: &str, figures: &[Figure], firsts: &Firsts) -> Opti
         heading: "TCP over time".to_owned(),
         blocks,
     })
-}
-
-/// Goodput and retransmits as the studies state them.
-fn figures_table(figures: &[Figure]) -> Option<Table> {
-    let shown = |f: &&Figure| matches!(f.metric, Metric::Goodput | Metric::Retransmits);
-    let of = figures.iter().filter(shown).filter(|f| !f.is_of("buffer"));
-    let rows: Vec<Vec<Cell>> = of
-        .map(|f| {
-            let protocol = reading::text(f, Key::Protocol).unwrap_or_default().to_uppercase();
-            let size = reading::text(f, Key::FrameSize).unwrap_or_default();
-            vec![
-                Cell::text(f.metric.as_str()),
-                Cell::text(latency::short_load(&reading::load(f))),
-                Cell::text(format!("{protocol} {size}").trim()),
-                subject::cell(f),
-                Cell::value(f),
-                Cell::samples(&[f]),
-                Cell::limit(&[f]),
-            ]
-        })
-        .collect();
-    let head = ["metric", "load", "beside", "device", "value", "n", "limited by"];
-    Table::new("The load beside the round trips", head)
-        .sparing(&["n"])
-        .with_note("TCP payload a second at the receiver, and retransmits, per trial.")
-        .with_rows(rows)
-        .unless_empty()
 }
 
 pub(super) fn summary(done: &BulkRecord) -> String {
