@@ -10,6 +10,7 @@ use std::num::NonZeroU16;
 use measure::Interval;
 use serde::{Deserialize, Serialize};
 
+use crate::words;
 use crate::{Caveat, Key, Metric, Role, Trials, Unit, Verdict};
 
 /// Where in its run a figure belongs: rows of two studies never stand for each other, whatever
@@ -173,6 +174,11 @@ impl Figure {
         self.conditions.insert(key, value.into());
     }
 
+    /// A condition as sentences and tables have it.
+    pub fn in_words(&self, key: impl Borrow<Key>) -> Option<String> {
+        self.conditions.get(key.borrow()).map(Condition::in_words)
+    }
+
     /// A condition that is a name.
     pub fn text(&self, key: impl Borrow<Key>) -> Option<&str> {
         match self.conditions.get(key.borrow())? {
@@ -230,6 +236,17 @@ pub enum Condition {
     Groups(Vec<Vec<String>>),
     /// A number for each of the device's ports, in its order; none where nothing is known.
     OfPorts(Vec<Option<u32>>),
+}
+
+impl Condition {
+    /// As sentences and tables have it: numbers without trailing zeros, flags as yes and no.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Number(number) => words::trimmed(*number, 6),
+            Self::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// As texts and tables have it: `h1/eth1 to h3/eth1, h7/eth1; h4/eth1` of groups, `1 1 2 –` of

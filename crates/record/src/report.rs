@@ -5,7 +5,6 @@
 //! and computes nothing but merged histograms, sums and rates in other conventions.
 
 pub mod acceptance;
-mod among;
 mod books;
 mod campaign;
 mod caveats;
@@ -13,17 +12,10 @@ pub mod comparison;
 mod conditions;
 mod conformance;
 mod devices;
-mod failover;
-mod firsts;
-mod frames;
 mod html;
 pub mod picture;
 pub mod prove;
-mod reading;
-mod stated;
-mod streams;
 mod studies;
-mod subject;
 pub mod sweep;
 mod totals;
 pub mod trend;

@@ -10,7 +10,7 @@ use trial::topology::{CableEnd, DeviceKind};
 use trial::{Gate, Offloads, Phases};
 use trial::{Topology, Trial, TrialRecord};
 
-use super::{ReportInput, reading};
+use super::ReportInput;
 use crate::moment;
 use crate::run::RunMeta;
 use page::words;
@@ -245,7 +245,7 @@ pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> 
         let conditions: Vec<String> = f
             .conditions
             .keys()
-            .map(|k| format!("{k} {}", reading::text(f, k).unwrap_or_default()))
+            .map(|k| format!("{k} {}", f.in_words(k).unwrap_or_default()))
             .collect();
         let quantile = f.quantile.map(words::quantile).unwrap_or_default();
         vec![

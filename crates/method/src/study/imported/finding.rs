@@ -2,7 +2,7 @@
 //!
 //! Owns which conditions have a name here and which only describe the case. Never draws.
 
-use page::{Condition, Figure, Key, words};
+use page::{Condition, Figure, Key};
 
 use crate::study::view::{Finding, StudyPage};
 
@@ -37,13 +37,14 @@ impl ImportedFinding {
 
 impl Entry {
     fn new(value: &Figure) -> Self {
-        let said = |key: &Key| value.conditions.get(key).map(in_words).unwrap_or_default();
+        let said =
+            |key: &Key| value.conditions.get(key).map(Condition::in_words).unwrap_or_default();
         let conditions = value.conditions.iter().filter(|(key, _)| !NAMED.contains(key));
         let case = conditions
-            .map(|(key, said)| format!("{} {}", key.as_str().replace('_', " "), in_words(said)));
+            .map(|(key, said)| format!("{} {}", key.as_str().replace('_', " "), said.in_words()));
         // Repeats are told apart by their file and their place in it.
         let source = match value.conditions.get(&Key::Position) {
-            Some(position) => format!("{}, output {}", said(&Key::File), in_words(position)),
+            Some(position) => format!("{}, output {}", said(&Key::File), position.in_words()),
             None => said(&Key::File),
         };
         Self {
@@ -53,14 +54,6 @@ impl Entry {
             case: case.collect::<Vec<_>>().join(", "),
             value: value.clone(),
         }
-    }
-}
-
-fn in_words(condition: &Condition) -> String {
-    match condition {
-        Condition::Number(number) => words::trimmed(*number, 6),
-        Condition::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        other => other.to_string(),
     }
 }
 

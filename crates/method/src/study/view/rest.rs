@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Block, Cell, Condition, Figure, Role, RowId, Table, words};
+use page::{Block, Cell, Figure, Role, RowId, Table, words};
 
 use super::StudyPage;
 
@@ -79,13 +79,7 @@ fn rest_table(rows: &[&Figure]) -> Table {
 /// `frame size 64, protocol udp`: what tells the row from others.
 fn conditions_in_words(row: &Figure) -> String {
     let told = row.conditions.iter().filter(|(key, _)| key.role() != Role::Explains);
-    let words = told.map(|(key, condition)| {
-        let name = key.as_str().replace('_', " ");
-        match condition {
-            Condition::Number(number) => format!("{name} {}", words::trimmed(*number, 6)),
-            Condition::Flag(yes) => format!("{name} {}", if *yes { "yes" } else { "no" }),
-            other => format!("{name} {other}"),
-        }
-    });
+    let words =
+        told.map(|(key, said)| format!("{} {}", key.as_str().replace('_', " "), said.in_words()));
     words.collect::<Vec<_>>().join(", ")
 }
