@@ -8,7 +8,7 @@ use crate::RowId;
 /// group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortGroups {
-    /// What it shows, for those who can't see it.
+    /// Description for those who can't see it.
     pub title: String,
     /// In the device's order.
     pub ports: Vec<GroupedPort>,
@@ -23,20 +23,20 @@ pub struct GroupedPort {
     pub label: String,
     /// The place of its group; none where nothing is known.
     pub group: Option<usize>,
-    /// What it says on hover.
+    /// Text on hover.
     pub text: String,
 }
 
 /// A square of ports by ports: a field for each pair, the darker the less it has of the most.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
-    /// What it shows, for those who can't see it.
+    /// Description for those who can't see it.
     pub title: String,
     /// Along and downwards.
     pub ports: Vec<String>,
-    /// Those of which something is known.
+    /// Pairs of which something is known.
     pub fields: Vec<ShareField>,
-    /// What the shades mean, in equal steps from all to nothing.
+    /// Values of the shades, in equal steps from all to nothing.
     pub scale: Vec<String>,
     /// The scale's unit.
     pub unit: String,
@@ -49,9 +49,9 @@ pub struct ShareField {
     pub row: usize,
     /// The place of the other.
     pub column: usize,
-    /// Of the most, 0…1.
+    /// Share of the most, 0…1.
     pub share: f64,
-    /// What it says on hover.
+    /// Text on hover.
     pub text: String,
     /// The row that it is.
     pub id: Option<RowId>,

@@ -25,7 +25,7 @@ pub(super) use exchanges::{Exchange, Goodput, PairCase};
 pub(super) use groups::{PortGroups, excess_of_halves};
 pub(super) use nonblocking::{Nonblocking, ShareRange};
 
-/// What was found.
+/// Everything that a fabric study found.
 #[derive(Debug)]
 pub struct FabricFinding {
     /// The message of the table by nodes.
@@ -34,7 +34,7 @@ pub struct FabricFinding {
     pub(super) streams: Firsts,
 }
 
-/// What was found of one device, in one of its variants, or of its direct cables.
+/// Findings on one device, in one of its variants, or on its direct cables.
 #[derive(Debug)]
 pub(super) struct SceneFinding {
     pub(super) who: Who,
@@ -48,7 +48,7 @@ pub(super) struct SceneFinding {
 }
 
 impl FabricFinding {
-    /// Those of devices, in the order in which a table lists them.
+    /// Devices' findings, in the order in which a table lists them.
     pub(super) fn devices(&self) -> Vec<&SceneFinding> {
         let mut devices: Vec<&SceneFinding> =
             self.scenes.iter().filter(|scene| !scene.who.is_cable()).collect();
@@ -93,7 +93,7 @@ pub(super) struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// What was found of each scene.
+    /// Findings on each scene.
     pub(super) fn found(self) -> Vec<SceneFinding> {
         (0..self.scenes.len()).map(|at| self.scene(at)).collect()
     }
@@ -115,7 +115,7 @@ impl Measured<'_> {
         }
     }
 
-    /// What all rows of a scene share.
+    /// Conditions and caveats that all rows of a scene share.
     fn row(self, scene: &Scene) -> Row {
         let mut row = Row::of(self.ways, scene.way, self.spec.profile);
         // Many pairs stand behind a row.

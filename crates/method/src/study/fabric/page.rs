@@ -39,7 +39,7 @@ pub(super) fn page(found: &FabricFinding) -> StudyPage {
 /// One of the two tables.
 struct Layout<'a> {
     title: String,
-    /// What its rows are by, and how that is written.
+    /// Name of the rows' column, and how a row is written.
     head: &'a str,
     name: fn(u64) -> String,
     /// An exchange's place among the rows; none of one that is not in it.

@@ -82,12 +82,13 @@ impl<'a> Rounds<'a> {
         Self(vec![self.0[round]]).by_block(mean)
     }
 
-    /// The same as a share of the pairs' own links: ports of several speeds then weigh alike.
+    /// Mean share of the pairs' own links by block, of one round: ports of several speeds then
+    /// weigh alike.
     pub(super) fn shares_of(&self, round: usize) -> BTreeMap<u32, f64> {
         Self(vec![self.0[round]]).by_block(share)
     }
 
-    /// How far a share of one round is off for want of messages, in its worst block.
+    /// Error of one round's share for want of messages, in its worst block.
     pub(super) fn error_of(&self, round: usize) -> f64 {
         let blocks = Self(vec![self.0[round]]).by_block(of_one_message);
         blocks.into_values().fold(0.0, f64::max)

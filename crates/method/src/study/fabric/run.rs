@@ -21,10 +21,10 @@ use crate::study::{Ask, Estimate, Session};
 use trial::topology::Topology;
 use trial::{Gate, Observed, Result, Testbed};
 
-/// What the floods show, by scene.
+/// Structures told from floods, by scene.
 pub(super) type Structures = BTreeMap<usize, Inferred>;
 
-/// How many floods there will be, roughly: what a device of four groups takes.
+/// Floods of a scene, roughly: as many as a device of four groups takes.
 const TYPICAL_FLOODS: u64 = 16;
 
 /// Their length, roughly.
@@ -92,7 +92,7 @@ impl FabricSpec {
         Ok(())
     }
 
-    /// What the floods of a scene take, roughly: how many there are shows as they run.
+    /// Trials and time of a scene's floods, roughly: how many there are shows as they run.
     pub(super) fn estimate_floods(&self, scene: &Scene) -> Estimate {
         let each = self.profile.trial(TYPICAL_LOAD);
         match (scene.floods, scene.names.len() - scene.ports.len()) {

@@ -15,27 +15,27 @@ use trial::{Carrier, Subject, Topology};
 /// The largest message: what a receiver has to hold until it is whole.
 const LARGEST_MESSAGE: ByteCount = ByteCount(16 << 20);
 
-/// What to measure.
+/// A fabric study's request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FabricSpec {
     /// Who talks to whom.
     pub arrangements: Vec<Arrangement>,
-    /// How many ports talk at once, in the table by nodes.
+    /// Numbers of ports that talk at once, in the table by nodes.
     pub nodes: Nodes,
     /// The message of the table by nodes, and of arrangements of several rounds.
     pub message: ByteCount,
     /// The messages of the table by size, with as many ports as there are in the other at most.
     pub messages: Vec<ByteCount>,
-    /// What carries them.
+    /// Carrier of the messages.
     pub carrier: Carrier,
-    /// Whether groups of ports are told from floods at every shift.
+    /// True if groups of ports are told from floods.
     #[serde(default)]
     pub infer: bool,
     /// Fewer hosts than ports, which go round them: then groups are told and nothing else. None
     /// where every port that is measured has a host.
     #[serde(default)]
     pub recabling: Option<Recabling>,
-    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// Between which of the devices' ports; open: all of them, in their order.
     #[serde(default, skip_serializing_if = "Between::is_open")]
@@ -50,11 +50,11 @@ pub struct FabricSpec {
     pub blocks: u32,
     /// The phases around.
     pub profile: Profile,
-    /// How often one trial is tried before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: u32,
 }
 
-/// How many ports talk at once.
+/// Numbers of ports that talk at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nodes {
@@ -65,7 +65,7 @@ pub enum Nodes {
 }
 
 impl Nodes {
-    /// As numbers, ascending, where there are so many ports.
+    /// Numbers among so many ports, ascending.
     pub(super) fn of(&self, ports: usize) -> Vec<usize> {
         let all = ports - ports % 2;
         let mut counts: Vec<usize> = match self {
@@ -215,9 +215,9 @@ impl FabricSpec {
     }
 }
 
-/// What an arrangement's rounds may have together: their names are held all at once.
+/// Most pairs of an arrangement's rounds together: their names are held all at once.
 const MOST_PAIRS: usize = 1025 * 512;
-/// And at once: a flow's number has 16 bits.
+/// Most pairs at once: a flow's number has 16 bits.
 const MOST_AT_ONCE: usize = 256 * 128;
 
 impl Varied for FabricSpec {

@@ -25,12 +25,12 @@ pub(in super::super) struct Exchange {
     pub(in super::super) arrangement: Option<Arrangement>,
     pub(in super::super) nodes: usize,
     pub(in super::super) message: ByteCount,
-    /// Over all pairs.
+    /// Mean over all pairs.
     pub(in super::super) mean: Goodput,
-    /// Of the slowest pair.
+    /// Goodput of the slowest pair.
     pub(in super::super) minimum: Goodput,
     worst_interval: Goodput,
-    /// Of an arrangement that has several, where one was valid.
+    /// Mean of the worst of several rounds, where one was valid.
     pub(in super::super) worst_round: Option<Goodput>,
     /// Where no pair comes twice.
     pub(in super::super) pairs: Vec<PairCase>,
@@ -49,7 +49,7 @@ pub(in super::super) struct Goodput {
     pub(in super::super) round: String,
 }
 
-/// What one pair got.
+/// Goodput of one pair.
 #[derive(Debug)]
 pub(in super::super) struct PairCase {
     /// The places of its ports in the device's order.
@@ -79,32 +79,7 @@ impl Exchange {
     }
 }
 
-#[cfg(test)]
-impl Exchange {
-    /// Of 64 KiB, without pairs.
-    pub(in super::super) fn of_one_round(
-        arrangement: Option<Arrangement>,
-        nodes: usize,
-        [mean, minimum, worst_interval]: [Goodput; 3],
-    ) -> Self {
-        let message = ByteCount(65_536);
-        let (worst_round, lost, cables, pairs) = (None, None, None, Vec::new());
-        Self {
-            arrangement,
-            nodes,
-            message,
-            mean,
-            minimum,
-            worst_interval,
-            worst_round,
-            pairs,
-            lost,
-            cables,
-        }
-    }
-}
-
-/// Every cell's of one scene.
+/// Exchanges of every cell of one scene.
 pub(super) fn all(measured: Measured<'_>, at: usize) -> Vec<Exchange> {
     let scene = &measured.scenes[at];
     let cells = scene.cells.iter().enumerate();
@@ -267,4 +242,29 @@ fn named(row: &Row, statistic: &str, verdict: Verdict) -> Row {
     let mut row = Row { verdict, ..row.clone() };
     row.set(Key::Statistic, statistic);
     row
+}
+
+#[cfg(test)]
+impl Exchange {
+    /// An exchange of 64 KiB, without pairs.
+    pub(in super::super) fn of_one_round(
+        arrangement: Option<Arrangement>,
+        nodes: usize,
+        [mean, minimum, worst_interval]: [Goodput; 3],
+    ) -> Self {
+        let message = ByteCount(65_536);
+        let (worst_round, lost, cables, pairs) = (None, None, None, Vec::new());
+        Self {
+            arrangement,
+            nodes,
+            message,
+            mean,
+            minimum,
+            worst_interval,
+            worst_round,
+            pairs,
+            lost,
+            cables,
+        }
+    }
 }

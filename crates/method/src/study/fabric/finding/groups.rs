@@ -14,7 +14,7 @@ use crate::study::{Row, Ways};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Condition, Figure, Key, Metric, Unit};
 
-/// What the floods of a device's ports show.
+/// Groups of a device's ports, as floods show them.
 #[derive(Debug)]
 pub(in super::super) struct PortGroups {
     pub(in super::super) found: Inferred,
@@ -22,14 +22,14 @@ pub(in super::super) struct PortGroups {
     pub(in super::super) missing: String,
     /// The groups' ports in words.
     pub(in super::super) names: String,
-    /// How many groups there are.
+    /// Number of groups.
     pub(in super::super) value: Figure,
     /// The rate of each group's uplink.
     pub(in super::super) uplinks: Vec<Figure>,
 }
 
 impl PortGroups {
-    /// What one scene's floods show.
+    /// Groups that one scene's floods show.
     pub(super) fn new(measured: Measured<'_>, scene: &Scene, found: &Inferred) -> Self {
         let rows = Rows { scene, setting: setting(measured.ways, scene) };
         let mut row = rows.shared(measured.row(scene), found);
@@ -66,14 +66,14 @@ fn setting(ways: &Ways, scene: &Scene) -> Setting {
     if own.shared_processors { own } else { Setting { standing: Standing::Beside, ..own } }
 }
 
-/// What the rows of one scene's floods are made by.
+/// Maker of the rows of one scene's floods.
 struct Rows<'a> {
     scene: &'a Scene,
     setting: Setting,
 }
 
 impl Rows<'_> {
-    /// What all rows of a scene's floods share.
+    /// Conditions and caveats that all rows of a scene's floods share.
     fn shared(&self, mut row: Row, found: &Inferred) -> Row {
         row.n = found.trials;
         for key in [Key::Carrier, Key::RateConvention] {
@@ -93,7 +93,7 @@ impl Rows<'_> {
         row
     }
 
-    /// What it cost whoever moved the cables, and what it must have cost.
+    /// Cables that were moved, and the fewest that had to be.
     fn describe_cabling(&self, row: &mut Row, cabled: Cabled) {
         let ports = self.scene.names.len();
         let recabling = Recabling { hosts: cabled.hosts as u32, ports: ports as u32 };

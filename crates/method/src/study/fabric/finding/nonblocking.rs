@@ -20,7 +20,7 @@ use crate::study::rows::CONFIDENCE;
 use crate::verdict::Evidence;
 use page::{Caveat, Figure, Key, Metric, Unit};
 
-/// Whether a device is non-blocking.
+/// An answer whether a device is non-blocking.
 #[derive(Debug)]
 pub(in super::super) struct Nonblocking {
     pub(in super::super) value: Figure,
@@ -28,9 +28,9 @@ pub(in super::super) struct Nonblocking {
     pub(in super::super) missing: Vec<String>,
     /// None where no arrangement can be held against one pair alone.
     pub(in super::super) worst: Option<Share>,
-    /// Of so many ports.
+    /// Ports that talked at once.
     pub(in super::super) nodes: usize,
-    /// What a port keeps of its rate in floods, where those show that ports are held up.
+    /// Share of its rate that a port keeps in floods, where those show that ports are held up.
     pub(in super::super) flooded: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ pub(in super::super) struct Share {
     pub(in super::super) tester: Option<f64>,
 }
 
-/// What the arrangements at the most nodes show.
+/// Shares of the arrangements at the most nodes.
 #[derive(Default)]
 struct Shares {
     shown: Vec<Share>,
@@ -114,7 +114,7 @@ fn shares(measured: Measured<'_>, at: usize) -> Shares {
     shares
 }
 
-/// What as many direct cables carry of their links at once.
+/// Share of their links that as many direct cables carry at once.
 fn share_over_cables(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> Option<f64> {
     let Measured { scenes, data, ways, .. } = measured;
     let place = cables(scenes, scene, cell, ways)?;

@@ -37,7 +37,7 @@ pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margi
     }
 }
 
-/// What a port keeps of its rate in the flood that held ports up most, where groups of ports with
+/// Share of its rate that a port keeps in the flood that held ports up most, where groups of ports with
 /// short uplinks were told for sure.
 fn held_up(groups: &PortGroups) -> Option<f64> {
     let Finding::Blocking { share, .. } = groups.found.finding else { return None };

@@ -84,7 +84,7 @@ fn range(ShareRange { low, value, high, .. }: ShareRange) -> String {
 fn structure(scene: &SceneFinding, groups: &PortGroups) -> String {
     let subject = scene.who.in_words();
     let Inferred { trials, finding, cabled, .. } = &groups.found;
-    let mut text = match finding {
+    let text = match finding {
         Finding::Queued { kept_up } => {
             let kept_up = words::percent(*kept_up);
             return format!(
@@ -120,15 +120,12 @@ fn structure(scene: &SceneFinding, groups: &PortGroups) -> String {
             None => format!("Which ports of {subject} share an uplink is not shown."),
         },
     };
-    if let Some(Cabled { hosts, steps, moves, .. }) = cabled {
-        text += &format!(
-            " {hosts} hosts took {steps} cabling rounds, in which {moves} cables were moved."
-        );
-    }
-    if !groups.missing.is_empty() {
-        text += &format!(" Of {} nothing is known.", groups.missing);
-    }
-    text
+    let cabling = cabled.map(|Cabled { hosts, steps, moves, .. }| {
+        format!(" {hosts} hosts took {steps} cabling rounds, in which {moves} cables were moved.")
+    });
+    let missing =
+        (!groups.missing.is_empty()).then(|| format!(" Of {} nothing is known.", groups.missing));
+    text + &cabling.unwrap_or_default() + &missing.unwrap_or_default()
 }
 
 /// Fewer hosts than ports, which filled no uplink.

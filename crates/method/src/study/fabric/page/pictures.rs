@@ -107,7 +107,7 @@ fn shares(scene: &SceneFinding) -> Option<Picture> {
     Some(Picture { image, caption })
 }
 
-/// Where arrangements share a pair, the one in which it got less.
+/// Fields of the square: where arrangements share a pair, the one in which it got less.
 fn worst_of_each<'a>(told: &'a [Told<'a>]) -> BTreeMap<[usize; 2], &'a Told<'a>> {
     let rate = |told: &Told<'_>| told.bits().unwrap_or(-1.0);
     let mut worst: BTreeMap<[usize; 2], &Told<'_>> = BTreeMap::new();
