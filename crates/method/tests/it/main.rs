@@ -13,6 +13,7 @@ mod goodput;
 mod held;
 mod judging;
 mod latency;
+mod latency_page;
 mod model;
 mod one_ended;
 mod search_bar;

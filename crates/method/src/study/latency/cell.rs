@@ -39,8 +39,8 @@ pub(super) const POINTS: [(Metric, f64); 14] = [
     (Metric::Ipdv, 0.99),
 ];
 
-/// Where in [`POINTS`] the shortest round trip is, and the median and the 99th percentile of them,
-/// and the median of the signed differences.
+/// Places in [`POINTS`]: of round trips the shortest, the median and the 99th percentile, and of
+/// signed differences the median.
 const SHORTEST: usize = 0;
 pub(super) const MEDIAN: usize = 1;
 pub(super) const P99: usize = 3;
@@ -115,19 +115,19 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// By how much the middle round trip is longer than the shortest.
+    /// Time by which the middle round trip is longer than the shortest.
     pub(super) fn waited(&self) -> f64 {
         self.points[MEDIAN] - self.points[SHORTEST]
     }
 
-    /// By what share of the middle one round trips grew until the middle of the trial, where most
+    /// Share of the middle one by which round trips grew until the middle of the trial, where most
     /// were longer than the one before.
     pub(super) fn grew(&self) -> f64 {
         self.points[MIDDLE_IPDV] * self.answers as f64 / 2.0 / self.points[MEDIAN]
     }
 }
 
-/// What a TCP load did meanwhile.
+/// Payload and retransmits of a TCP load meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BulkSample {
     /// Payload, bits a second.
@@ -145,7 +145,7 @@ pub(super) struct CellData {
     pub(super) stamps: Option<Stamps>,
     pub(super) frame_size: Option<FrameSize>,
     pub(super) some_lost: bool,
-    /// Its trials, and whether they were repeated or given up.
+    /// Trials behind them, and whether some were repeated or given up.
     pub(super) noted: Noted,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct LatencyCase {
 /// Round trips of frames of one size.
 #[derive(Debug)]
 pub(super) struct SizeTrips {
-    /// As asked for.
+    /// Octets asked for: what was sent may be larger.
     pub(super) size: FrameSize,
     /// The subjects' paths, then the direct cables.
     pub(super) paths: Vec<PathTrips>,
@@ -51,18 +51,18 @@ pub(super) struct SizeTrips {
 pub(super) struct PathTrips {
     pub(super) place: Place,
     pub(super) frames: Frames,
-    /// Of all valid trials together; none where there was no such trial.
+    /// All valid trials together; none where there was no such trial.
     pub(super) round_trips: Option<Histogram>,
     pub(super) rtt: Vec<Figure>,
     pub(super) pdv: Vec<Figure>,
     pub(super) ipdv: Vec<Figure>,
-    /// Of TCP as a load.
+    /// Payload and retransmits, where TCP is the load.
     pub(super) load: Option<LoadValues>,
-    /// Of a subject with a direct cable.
+    /// Time added by the device, where a direct cable is beside it.
     pub(super) added: Option<Added>,
 }
 
-/// TCP as a load: what it did meanwhile.
+/// Payload and retransmits of TCP as a load.
 #[derive(Debug)]
 pub(super) struct LoadValues {
     pub(super) goodput: Figure,

@@ -9,7 +9,7 @@ use crate::study::{SpecProblem, burst, problem};
 use page::{Unit, numbers, words};
 use trial::{Bulk, FlowKind, Schedule};
 
-/// What the path carries beside the round trips.
+/// Traffic that the path carries beside the round trips.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
@@ -19,12 +19,12 @@ pub enum Load {
     Datagrams {
         /// Their size.
         frame_size: FrameSize,
-        /// How many.
+        /// Frames a second.
         rate: FrameRate,
     },
     /// TCP streams as fast as they go, in the requests' direction.
     Bulk {
-        /// How many connections.
+        /// Number of connections.
         streams: u16,
         /// Their congestion control: `cubic`.
         congestion_control: String,
@@ -71,7 +71,7 @@ impl Load {
         }
     }
 
-    /// As a condition and in labels: `idle`, `udp 50000 frames/s of 1518`, `tcp 1 stream cubic`.
+    /// Name in rows and labels: `idle`, `udp 50000 frames/s of 1518`, `tcp 1 stream cubic`.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Idle => "idle".to_owned(),
@@ -87,9 +87,9 @@ impl Load {
         }
     }
 
-    /// For a table: `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are not
-    /// the smallest.
-    pub(super) fn short(&self) -> String {
+    /// Name for a table: `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are
+    /// not the smallest.
+    pub(super) fn abbreviate(&self) -> String {
         match self {
             Self::Idle => "idle".to_owned(),
             Self::Datagrams { frame_size, rate } => {
@@ -106,8 +106,8 @@ impl Load {
         }
     }
 
-    /// For a plot: `idle`, `under load of 50,000 frames/s of 512 octets`.
-    pub(super) fn in_words(&self) -> String {
+    /// Name for a plot: `idle`, `under load of 50,000 frames/s of 512 octets`.
+    pub(super) fn caption(&self) -> String {
         match self {
             Self::Idle => "idle".to_owned(),
             Self::Datagrams { frame_size, rate } => format!(
@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn a_load_has_a_name_for_rows_tables_and_plots() {
-        let check = |load: Load, describe: &str, short: &str, in_words: &str| {
-            let names = (load.describe(), load.short(), load.in_words());
-            assert_eq!(names, (describe.to_owned(), short.to_owned(), in_words.to_owned()));
+        let check = |load: Load, describe: &str, abbreviate: &str, caption: &str| {
+            let names = (load.describe(), load.abbreviate(), load.caption());
+            assert_eq!(names, (describe.to_owned(), abbreviate.to_owned(), caption.to_owned()));
         };
         let datagrams = |octets, rate| Load::Datagrams {
             frame_size: FrameSize::new(octets).expect("legal"),
@@ -146,17 +146,22 @@ mod tests {
             "under load of 50,000\u{a0}frames/s of 64 octets",
         );
         check(
-            datagrams(512, 1234.5),
-            "udp 1234.5 frames/s of 512",
-            "udp 1.23 k/s@512",
-            "under load of 1,235\u{a0}frames/s of 512 octets",
+            datagrams(512, 12_500.0),
+            "udp 12500 frames/s of 512",
+            "udp 12.5 k/s@512",
+            "under load of 12,500\u{a0}frames/s of 512 octets",
         );
-        check(bulk(1, "cubic"), "tcp 1 stream cubic", "tcp x1", "under load of 1 stream (cubic)");
+        check(
+            bulk(1, "cubic"),
+            "tcp 1 stream cubic",
+            "tcp x1",
+            "under load of 1 TCP stream (cubic)",
+        );
         check(
             bulk(4, "reno"),
             "tcp 4 streams reno",
             "tcp x4 reno",
-            "under load of 4 streams (reno)",
+            "under load of 4 TCP streams (reno)",
         );
     }
 }

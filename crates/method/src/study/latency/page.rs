@@ -42,7 +42,7 @@ impl<'a> Trips<'a> {
     }
 
     /// `the idle UDP RTT of 64-octet frames, h1 → h2`
-    fn in_words(self) -> String {
+    fn describe(self) -> String {
         let load = &self.case.load;
         let (idle, load) = if load.is_idle() {
             ("idle ", String::new())
@@ -69,7 +69,7 @@ impl<'a> Trips<'a> {
             return stated(self.without_value(), median);
         }
         let interval = words::with_interval(median);
-        stated(format!("The median of {}, is {interval}.", self.in_words()), median)
+        stated(format!("The median of {}, is {interval}.", self.describe()), median)
     }
 
     fn added_answer(self, added: &Added) -> Answer {
@@ -77,7 +77,7 @@ impl<'a> Trips<'a> {
         if value.value.is_none() {
             return stated(self.without_value(), value);
         }
-        let (device, trip) = (self.path.place.who.in_words(), self.in_words());
+        let (device, trip) = (self.path.place.who.in_words(), self.describe());
         let interval = words::with_interval(value);
         if value.caveats.contains(&Caveat::NotResolved) {
             let text = format!("What {device} adds to {trip}, is not significant: {interval}.");
@@ -94,7 +94,7 @@ impl<'a> Trips<'a> {
     }
 
     fn without_value(self) -> String {
-        format!("No figure for {}: no trial was valid.", self.in_words())
+        format!("No figure for {}: no trial was valid.", self.describe())
     }
 }
 

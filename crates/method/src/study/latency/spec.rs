@@ -9,16 +9,16 @@ use super::load::Load;
 use crate::study::{BLOCKS, Between, Estimate, Profile, SpecProblem, Varied, Ways, problem, rate};
 use trial::{Protocol, Schedule, Subject, Topology};
 
-/// What to measure.
+/// Request for round-trip times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencySpec {
     /// Over what.
     pub protocols: Vec<Protocol>,
     /// Sizes of request and response on the wire.
     pub sizes: Vec<FrameSize>,
-    /// What else the path carries meanwhile.
+    /// Loads on the path meanwhile.
     pub loads: Vec<Load>,
-    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// Between which two ports; open: the first hosts'.
     #[serde(default, skip_serializing_if = "Between::is_open")]
@@ -31,7 +31,7 @@ pub struct LatencySpec {
     pub blocks: u32,
     /// The phases around.
     pub profile: Profile,
-    /// How often one trial is tried before it is given up; at least 1.
+    /// Tries of one trial before it is given up; at least 1.
     pub tries: u32,
 }
 
@@ -93,7 +93,7 @@ impl LatencySpec {
         Ways::between(topology, &self.between, &self.subjects)
     }
 
-    /// How many combinations of load, protocol and size there are.
+    /// Number of combinations of load, protocol and size.
     const fn combinations(&self) -> usize {
         self.loads.len() * self.protocols.len() * self.sizes.len()
     }

@@ -38,10 +38,10 @@ impl Measured<'_> {
         let floor = repeatability.map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
         row.set(Key::BypassRepeatability, floor);
         let mut point = match self.ways.another_time() {
-            None => AddedPoint { value: self.in_pairs(row, at, floor, seed), drift: None },
+            None => AddedPoint { value: self.compare_blocks(row, at, floor, seed), drift: None },
             Some(times) => {
                 let rounds = InRounds { device: &self.own.samples, cable: &cable.samples, times };
-                self.from_rounds(&rounds, row, at, floor)
+                self.compare_rounds(&rounds, row, at, floor)
             }
         };
         point.values_mut().for_each(|value| value.quantile = Some(q));
@@ -49,7 +49,7 @@ impl Measured<'_> {
     }
 
     /// From blocks with the device and the cable side by side.
-    fn in_pairs(&self, row: Row, at: usize, floor: f64, seed: u64) -> Figure {
+    fn compare_blocks(&self, row: Row, at: usize, floor: f64, seed: u64) -> Figure {
         let pairs = self.pairs(|sample| sample.points[at]);
         let (device, cable): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
         let Some(shift) = paired_shift(&pairs, CONFIDENCE, seed) else {
@@ -61,7 +61,7 @@ impl Measured<'_> {
     }
 
     /// From rounds of the device and rounds of the cable.
-    fn from_rounds(
+    fn compare_rounds(
         &self,
         rounds: &InRounds<'_>,
         mut row: Row,

@@ -77,8 +77,8 @@ impl<'a> Measured<'a> {
             estimate.is_some_and(|estimate| estimate.interval.low > most)
         };
         let samples = &self.own.samples;
-        let beside = median(&self.over_cable().iter().map(Sample::waited).collect::<Vec<f64>>());
-        let waited = |sample: &Sample| sample.waited() - beside.unwrap_or(0.0);
+        let on_cable = median(&self.over_cable().iter().map(Sample::waited).collect::<Vec<f64>>());
+        let waited = |sample: &Sample| sample.waited() - on_cable.unwrap_or(0.0);
         let waited: Vec<f64> = samples.iter().map(waited).collect();
         let grew: Vec<f64> = samples.iter().map(Sample::grew).collect();
         surely(&waited, 1e9 / rate.0) || surely(&grew, GREW)
@@ -132,7 +132,7 @@ impl<'a> Measured<'a> {
     /// TCP as a load: payload a second, and segments sent again.
     fn load_values(&self, mut row: Row) -> LoadValues {
         let goodput = |sample: &Sample| Some(sample.bulk?.goodput);
-        let both = |own: &Sample| Some((goodput(own)?, self.beside(own).and_then(goodput)));
+        let both = |own: &Sample| Some((goodput(own)?, self.in_same_block(own).and_then(goodput)));
         let both: Vec<(f64, Option<f64>)> = self.own.samples.iter().filter_map(both).collect();
         let retransmits = self.own.bulk(|bulk| bulk.retransmits as f64);
         let rate = RateEvidence::of(Rates::Paired(&both), driven(&retransmits));
@@ -146,7 +146,7 @@ impl<'a> Measured<'a> {
         LoadValues { goodput, retransmits }
     }
 
-    /// Both sides in their rounds, where the direct cable was measured at another time.
+    /// Blocks of both sides in their rounds, where the direct cable was measured at another time.
     pub(super) fn in_rounds(&self) -> Option<InRounds<'a>> {
         let times = self.ways.another_time().filter(|_| !self.over_cable().is_empty())?;
         Some(InRounds { device: &self.own.samples, cable: self.over_cable(), times })
@@ -154,11 +154,12 @@ impl<'a> Measured<'a> {
 
     /// (device, cable) of each block that has both.
     pub(super) fn pairs(&self, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
-        let both = |own: &Sample| Some((value(own), value(self.beside(own)?)));
+        let both = |own: &Sample| Some((value(own), value(self.in_same_block(own)?)));
         self.own.samples.iter().filter_map(both).collect()
     }
 
-    fn beside(&self, own: &Sample) -> Option<&'a Sample> {
+    /// Sample of the same block over the direct cable.
+    fn in_same_block(&self, own: &Sample) -> Option<&'a Sample> {
         self.over_cable().iter().find(|other| other.block == own.block)
     }
 
@@ -173,9 +174,9 @@ impl CellData {
         self.samples.iter().map(|sample| sample.points[at]).collect()
     }
 
-    /// True if a point's blocks have too few samples. Of a quantile far out each block with few is
-    /// too near the middle, and repetitions do not mend it. A median of few is as often too high as
-    /// too low, and the interval over the blocks spans that: all of them together have to be enough.
+    /// True if a point's blocks have too few samples. A quantile far out is too near the middle in
+    /// each block with few, and repetitions do not mend it. A median of few is as often too high as
+    /// too low, and the interval over the blocks spans that: all together have to be enough.
     pub(super) fn has_few(&self, q: f64) -> bool {
         let samples = &self.samples;
         if (q - 0.5).abs() < 1e-9 {

@@ -18,7 +18,7 @@ pub(super) struct InRounds<'a> {
 }
 
 impl InRounds<'_> {
-    /// By how much the device's values exceed the cable's; none where a side has none.
+    /// Difference between the device's values and the cable's; none where a side has none.
     pub(super) fn added(&self, value: impl Fn(&Sample) -> f64) -> Option<Apart> {
         let by_round = |samples: &[Sample], path: Path| -> Vec<Vec<f64>> {
             let is_of = |sample: &&Sample, round| self.times.round(path, sample.block) == round;

@@ -38,10 +38,10 @@ struct Drawing<'a> {
     shown: Vec<Distribution<'a>>,
 }
 
-/// Both plots of each protocol and load, under a heading.
+/// Two plots of each protocol and load, under a heading.
 pub(super) fn blocks(found: &LatencyFinding) -> Vec<Block> {
     let mut cases: Vec<&LatencyCase> = found.cases.iter().collect();
-    cases.sort_by_key(|case| (case.protocol, case.load.in_words()));
+    cases.sort_by_key(|case| (case.protocol, case.load.caption()));
     cases.into_iter().flat_map(of_case).collect()
 }
 
@@ -50,7 +50,7 @@ fn of_case(case: &LatencyCase) -> Vec<Block> {
     if shown.is_empty() {
         return Vec::new();
     }
-    let (name, load) = (case.protocol.as_str().to_uppercase(), case.load.in_words());
+    let (name, load) = (case.protocol.as_str().to_uppercase(), case.load.caption());
     let heading = format!("{name} RTT, {load}");
     let devices = shown.iter().map(|one| &one.place.who).filter(|who| !who.is_cable());
     let drawings = if devices.collect::<BTreeSet<&Who>>().len() > 1 {
@@ -62,7 +62,7 @@ fn of_case(case: &LatencyCase) -> Vec<Block> {
     vec![Block::Subheading(heading), Block::Pictures(plots.collect())]
 }
 
-/// Of each path that had a valid trial, smaller frames first.
+/// Distributions of each path that had a valid trial, smaller frames first.
 fn distributions(case: &LatencyCase) -> Vec<Distribution<'_>> {
     let trips = case.sizes.iter().flat_map(|size| Trips::of_size(case, size));
     let shown = trips.filter_map(|Trips { size, path, .. }| {
@@ -113,8 +113,8 @@ impl Drawing<'_> {
         };
         let n: u64 = self.shown.iter().map(|one| one.round_trips.count()).sum();
         let caption = format!(
-            "{title}. {coloured}; solid through the device, dashed over the direct cable. All valid \
-             trials together, {} round trips.",
+            "{title}. {coloured}; solid through the device, dashed over the direct cable. All \
+             valid trials together, {} round trips.",
             words::count(n)
         );
         Picture { image: Image::Plot(Plot { title, x, y, series }), caption }

@@ -21,24 +21,38 @@ pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
     trips.sort_by_key(|Trips { case, path, .. }| {
         (case.protocol.as_str(), case.load.describe(), &path.frames, &path.place)
     });
-    let added = "Added by the device to the round trip: through it less over the direct cable";
     let added_note = if found.is_cable_apart {
-        "The direct cable was measured at another time: the interval holds what rounds of it differ by."
+        "The direct cable was measured at another time: the interval holds what rounds of it \
+         differ by."
     } else {
         "Block by block."
     };
-    let drift = "Drift of the direct cable alone: its last round less its first";
-    let drift_note = "An added latency that is no larger than this is undetermined.";
-    let (rtt, rtt_note) = ("Round-trip time", "Under each value its interval.");
-    let (pdv, pdv_note) = ("Delay variation, PDV (RFC 5481)", "Each round trip less the smallest.");
-    let ipdv = "Delay variation, IPDV (RFC 5481)";
-    let ipdv_note = "Each round trip less the one before it, signed.";
     let tables = [
-        table(added, added_note, &added_rows(&trips)),
-        table(drift, drift_note, &drift_rows(&trips)),
-        table(rtt, rtt_note, &path_rows(&trips, |path| &path.rtt)),
-        table(pdv, pdv_note, &path_rows(&trips, |path| &path.pdv)),
-        table(ipdv, ipdv_note, &path_rows(&trips, |path| &path.ipdv)),
+        table(
+            "Added by the device to the round trip: through it less over the direct cable",
+            added_note,
+            &added_rows(&trips),
+        ),
+        table(
+            "Drift of the direct cable alone: its last round less its first",
+            "An added latency that is no larger than this is undetermined.",
+            &drift_rows(&trips),
+        ),
+        table(
+            "Round-trip time",
+            "Under each value its interval.",
+            &path_rows(&trips, |path| &path.rtt),
+        ),
+        table(
+            "Delay variation, PDV (RFC 5481)",
+            "Each round trip less the smallest.",
+            &path_rows(&trips, |path| &path.pdv),
+        ),
+        table(
+            "Delay variation, IPDV (RFC 5481)",
+            "Each round trip less the one before it, signed.",
+            &path_rows(&trips, |path| &path.ipdv),
+        ),
     ];
     tables.into_iter().flatten().collect()
 }
@@ -89,7 +103,7 @@ fn table(title: &str, note: &str, rows: &[Row<'_>]) -> Option<Table> {
         let mut cells = vec![
             Cell::text(case.protocol.as_str().to_uppercase()),
             path.frames.cell(),
-            Cell::text(case.load.short()),
+            Cell::text(case.load.abbreviate()),
             row.place.cell(),
         ];
         cells.extend(row.values.iter().map(|value| Cell::value(value)));
@@ -117,7 +131,7 @@ pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
         let protocol = case.protocol.as_str().to_uppercase();
         vec![
             Cell::text(value.metric.as_str()),
-            Cell::text(case.load.short()),
+            Cell::text(case.load.abbreviate()),
             Cell::text(format!("{protocol} {}", size.size)),
             path.place.cell(),
             Cell::value(value),
