@@ -66,7 +66,7 @@ pub(super) enum HostLimit {
 impl HostLimit {
     pub(super) const ALL: [Self; 3] = [Self::ReceiveWindow, Self::SendBuffer, Self::Processors];
 
-    /// Its name in rows.
+    /// Name in rows.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::ReceiveWindow => "receive window",
@@ -82,7 +82,7 @@ pub(super) struct Sample {
     pub(super) block: u32,
     /// In the trial's order; behind two opposite ones, both together.
     pub(super) flows: Vec<FlowSample>,
-    /// Each host's busy share of all its processors.
+    /// Busy share of all processors, host by host.
     pub(super) hosts: Vec<(String, f64)>,
     /// Other programs had a host's processors meanwhile.
     pub(super) busy: bool,
@@ -102,10 +102,10 @@ pub(super) struct FlowSample {
     pub(super) goodput: f64,
     /// Payload octets at the receiver.
     pub(super) octets: f64,
-    /// None where neither the sender's host nor the far end counted them.
+    /// Segments sent again; none where neither the sender's host nor the far end counted.
     pub(super) retransmits: Option<u64>,
     pub(super) segment: Option<Segment>,
-    /// None where nobody read the sender's sockets, and of both flows.
+    /// Readings of the sender; none where nobody read its sockets, and of both flows.
     pub(super) sender: Option<Sender>,
     /// The hosts' limit that a sender's sockets show.
     pub(super) limit: Option<HostLimit>,
@@ -197,7 +197,7 @@ impl FlowSample {
         Self { goodput, octets, retransmits, segment: bulk.segment, sender, limit }
     }
 
-    /// Both flows together.
+    /// Sum of a trial's flows.
     fn sum(flows: &[Self]) -> Self {
         Self {
             goodput: flows.iter().map(|flow| flow.goodput).sum(),
@@ -209,7 +209,7 @@ impl FlowSample {
         }
     }
 
-    /// None where nobody counted retransmits, or no payload arrived.
+    /// Segments sent again; none where nobody counted, or no payload arrived.
     pub(super) fn retransmits_per_gigabyte(&self) -> Option<f64> {
         let rate = self.retransmits? as f64 / (self.octets / 1e9);
         Some(rate).filter(|rate| rate.is_finite())
@@ -229,7 +229,7 @@ fn by_the_sender(bulk: &BulkRecord, skipped: u64) -> Option<Nanos> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    /// Its trials, and whether they were repeated or given up.
+    /// Numbers of the trials, and whether they were repeated or given up.
     pub(super) noted: Noted,
     /// The flows of its first valid trial; empty where enough others are kept.
     pub(super) first: Vec<FirstFlow>,

@@ -1,5 +1,5 @@
-//! The tcp study's result: case by case the payload carried, the readings of each flow's sender, and
-//! how busy the hosts were.
+//! The tcp study's result: case by case the payload carried, the readings of each flow's sender,
+//! and how busy the hosts were.
 //!
 //! Owns the structure of the result and the order of its rows. Never makes a value: `rows` does.
 
@@ -47,9 +47,9 @@ pub(super) struct Part {
     pub(super) ceiling: Option<Ceiling>,
     /// The hosts' limit, where neither the device nor the link was the limit.
     pub(super) host_limit: Option<HostLimit>,
-    /// None where nobody counted them.
+    /// Segments sent again; none where nobody counted.
     pub(super) retransmits: Option<Retransmits>,
-    /// None where nobody read the sender's sockets, and of both together.
+    /// Readings of the sender; none where nobody read its sockets, and of both together.
     pub(super) sender: Option<SenderValues>,
     /// The flow of the case's first valid trial, where that is kept.
     pub(super) first: Option<FirstFlow>,
@@ -126,7 +126,7 @@ impl TcpCase {
         }
     }
 
-    /// Its flows, then both together.
+    /// Flows, then both together.
     pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         self.flows.iter().chain([&self.whole])
     }
@@ -144,7 +144,7 @@ impl TcpCase {
 }
 
 impl Part {
-    /// Its share of the most that the path could carry.
+    /// Share of the most that the path could carry.
     pub(super) fn share(&self) -> Option<f64> {
         Some(self.goodput.value? / self.ceiling?.payload)
     }

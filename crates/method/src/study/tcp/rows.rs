@@ -78,7 +78,7 @@ pub(super) struct Ceiling {
 /// The trials' flow, or both together, that values are about.
 pub(super) struct PartRows<'a> {
     case: CaseRows<'a>,
-    /// None where there is one flow.
+    /// Direction of one of two flows, or their total; none where there is one flow.
     direction: Option<Direction>,
     ceiling: Option<Ceiling>,
     /// The conditions, doubts and verdict that its values share.
@@ -86,7 +86,7 @@ pub(super) struct PartRows<'a> {
 }
 
 impl PartRows<'_> {
-    /// All its values.
+    /// The part with all its values.
     pub(super) fn values(&self) -> Part {
         let place = self.case.ways.place(self.case.way).with_direction(self.direction);
         let own_limit = matches!(self.row.verdict, Verdict::TesterLimited | Verdict::Undetermined);
@@ -125,7 +125,7 @@ impl PartRows<'_> {
         figure
     }
 
-    /// None where trials were valid and nobody counted them.
+    /// Segments sent again; none where trials were valid and nobody counted.
     fn retransmits(&self) -> Option<Retransmits> {
         let counts = self.values_per_block(|flow| Some(flow.retransmits? as f64));
         let rates = self.values_per_block(FlowSample::retransmits_per_gigabyte);
@@ -136,7 +136,7 @@ impl PartRows<'_> {
         })
     }
 
-    /// None where trials were valid and nobody read the sender's sockets in any.
+    /// Readings of the sender; none where trials were valid and nobody read its sockets in any.
     fn sender(&self) -> Option<SenderValues> {
         let samples = &self.case.own.samples;
         let is_read = samples.is_empty() || samples.iter().any(|s| self.sender_in(s).is_some());
@@ -162,7 +162,7 @@ impl PartRows<'_> {
     ) -> Figure {
         let CaseRows { own, ways, way, .. } = self.case;
         let beside = |sample: &Sample| {
-            let cable = self.beside(sample)?.sender.as_ref()?;
+            let cable = self.cable_flow(sample)?.sender.as_ref()?;
             Some((read(self.sender_in(sample)?)?, read(cable)?))
         };
         let both: Vec<(f64, f64)> = own.samples.iter().filter_map(beside).collect();
@@ -200,7 +200,7 @@ impl PartRows<'_> {
         Row { verdict, ..self.row.clone() }
     }
 
-    /// Both directions together could carry twice what one can.
+    /// Most that the links could carry: of both directions together twice what one can.
     fn find_ceiling(&self) -> Option<Ceiling> {
         let segment = self.case.own.segment()?;
         let ceiling = |pair: &Pair| {
@@ -223,7 +223,7 @@ impl PartRows<'_> {
 
     fn judge(&self) -> Verdict {
         let rates = |own: &Sample| {
-            let cable = self.beside(own).map(|flow| flow.goodput);
+            let cable = self.cable_flow(own).map(|flow| flow.goodput);
             Some((self.flow(own)?.goodput, cable))
         };
         let both: Vec<(f64, Option<f64>)> =
@@ -272,7 +272,7 @@ impl PartRows<'_> {
     }
 
     /// The flow of the direct cable's trial of the same block.
-    fn beside(&self, own: &Sample) -> Option<&FlowSample> {
+    fn cable_flow(&self, own: &Sample) -> Option<&FlowSample> {
         self.flow(self.case.cable.samples.iter().find(|other| other.block == own.block)?)
     }
 
@@ -284,7 +284,7 @@ impl PartRows<'_> {
         sample.flows.get(self.index())
     }
 
-    /// Its place among the flows of a trial.
+    /// Place among the flows of a trial.
     const fn index(&self) -> usize {
         match self.direction {
             None | Some(Direction::Forward) => 0,

@@ -53,7 +53,7 @@ impl TcpDirection {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Forward, Self::Reverse, Self::Bidirectional];
 
-    /// Its name in rows and labels.
+    /// Name in rows and labels.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -69,7 +69,7 @@ impl TcpSpec {
     /// TCP runs as any program's would.
     pub const OFFLOADS: Offloads = Offloads::AsFound;
 
-    /// A short request: one cubic stream for three seconds after one, in each of the three ways, ten blocks.
+    /// A short request: one cubic stream for three seconds after one, in each direction, ten blocks.
     pub fn quick() -> Self {
         Self {
             subjects: Vec::new(),

@@ -14,15 +14,13 @@ use crate::study::tcp::finding::{HostBusy, Part, Retransmits, SenderValues, TcpC
 use crate::study::view::{Place, Who, line_rate_rule};
 use trial::topology::Pair;
 
-/// One for each case through a device.
+/// Answers of the cases through devices, in their order.
 pub(super) fn answers(found: &TcpFinding) -> Vec<Answer> {
     let own = || found.cases.iter().filter(|case| !case.whole.place.is_cable());
     let several = own().map(|case| &case.whole.place.who).collect::<BTreeSet<&Who>>().len() > 1;
-    let through = |case: &TcpCase| match several {
-        true => format!(" through {}", case.whole.place.who.in_words()),
-        false => String::new(),
-    };
-    own().map(|case| answer(found, case, &through(case))).collect()
+    let through = |who: &Who| format!(" through {}", who.in_words());
+    let through = |case: &TcpCase| several.then(|| through(&case.whole.place.who));
+    own().map(|case| answer(found, case, &through(case).unwrap_or_default())).collect()
 }
 
 fn answer(found: &TcpFinding, case: &TcpCase, through: &str) -> Answer {

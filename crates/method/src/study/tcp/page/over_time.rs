@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use page::{Axis, Block, Image, PALETTE, Picture, Plot, Scale, Series, Unit, words};
 use trial::record::BulkRecord;
 
+use crate::study::rows::Direction;
 use crate::study::tcp::cell::FirstFlow;
 use crate::study::tcp::finding::{Part, TcpCase, TcpFinding};
-use crate::study::view::{Place, streams};
+use crate::study::view::{Place, Who, streams};
 
 /// A cable that is this many times faster leaves nothing to be seen of the device, and is left out.
 const TOO_FAST: f64 = 10.0;
@@ -26,7 +27,7 @@ struct Curve<'a> {
 }
 
 impl<'a> Curve<'a> {
-    fn of_case(case: &'a TcpCase) -> impl Iterator<Item = Self> {
+    fn from_case(case: &'a TcpCase) -> impl Iterator<Item = Self> {
         case.parts().filter_map(|Part { place, first, .. }| {
             Some(Self { label: &case.label, place, first: first.as_ref()? })
         })
@@ -40,7 +41,7 @@ impl<'a> Curve<'a> {
 
 pub(super) fn blocks(found: &TcpFinding) -> Vec<Block> {
     let tests = found.cases.chunk_by(|a, b| a.test == b.test);
-    let tests = tests.map(|cases| cases.iter().flat_map(Curve::of_case).collect::<Vec<_>>());
+    let tests = tests.map(|cases| cases.iter().flat_map(Curve::from_case).collect::<Vec<_>>());
     let tests: Vec<Vec<Curve<'_>>> = tests.filter(|curves| !curves.is_empty()).collect();
     if tests.is_empty() {
         return Vec::new();
@@ -54,7 +55,7 @@ pub(super) fn blocks(found: &TcpFinding) -> Vec<Block> {
     blocks
 }
 
-/// The curves that can be drawn together.
+/// Curves that can be drawn together.
 fn comparable<'a, 'b>(curves: &'b [Curve<'a>]) -> Vec<&'b Curve<'a>> {
     let through = curves.iter().filter(|curve| !curve.place.is_cable());
     let fastest = through.map(Curve::mean).fold(0.0, f64::max);
@@ -66,17 +67,21 @@ fn comparable<'a, 'b>(curves: &'b [Curve<'a>]) -> Vec<&'b Curve<'a>> {
 
 /// All streams of a flow together; a colour for each flow, the direct cable dashed.
 fn picture(curves: &[&Curve<'_>]) -> Picture {
-    let names: BTreeSet<String> = curves.iter().map(|curve| curve.place.who.name()).collect();
+    let whos: BTreeSet<&Who> = curves.iter().map(|curve| &curve.place.who).collect();
+    let directions: BTreeSet<Option<Direction>> =
+        curves.iter().map(|curve| curve.place.direction).collect();
     let hosts: BTreeSet<String> = curves.iter().map(|curve| curve.place.hosts()).collect();
     let series = curves.iter().map(|curve| {
-        let (name, way) = (curve.place.who.name(), curve.place.hosts());
-        let place = hosts.iter().position(|other| *other == way).unwrap_or(0);
-        let colour = names.iter().position(|other| *other == name).unwrap_or(0);
-        let colour = (colour * hosts.len() + place) % PALETTE;
-        let name = if hosts.len() > 1 { format!("{way}, {name}") } else { name };
+        let Place { who, direction, .. } = curve.place;
+        let colour = whos.iter().position(|other| *other == who).unwrap_or(0);
+        let shade = directions.iter().position(|other| other == direction).unwrap_or(0);
+        let colour = (colour * directions.len() + shade) % PALETTE;
+        let name = match hosts.len() {
+            1 => who.name(),
+            _ => format!("{}, {}", curve.place.hosts(), who.name()),
+        };
         let line = streams::goodput(&curve.first.bulk, &curve.first.done);
-        let own =
-            streams::one_series(name, colour, curve.place.is_cable(), Unit::BitsPerSecond, line);
+        let own = streams::one_series(name, colour, who.is_cable(), Unit::BitsPerSecond, line);
         let points = if own.line.len() > MOST_POINTS { Vec::new() } else { own.points };
         Series { points, ..own }
     });
@@ -89,8 +94,8 @@ fn picture(curves: &[&Curve<'_>]) -> Picture {
     let y = Axis::over("TCP payload, all streams", Scale::Linear, highest, |v| {
         words::tick(Unit::BitsPerSecond, v)
     });
-    let direction = match hosts.len() {
-        1 => hosts.into_iter().collect(),
+    let direction = match directions.len() {
+        1 => hosts.into_iter().collect::<Vec<_>>().join(", "),
         _ => "both ways at once".to_owned(),
     };
     let title = format!("Goodput over time, {direction}");
