@@ -53,14 +53,14 @@ pub(super) struct Pacing {
     burst_fraction: f64,
 }
 
-/// How even a load was, as values.
+/// Values of how even a load was.
 #[derive(Debug)]
 pub(super) struct PacingValues {
     pub(super) nominal_ns: f64,
     /// At each of [`QUANTILES`]; empty where none was stamped.
     pub(super) departures: Vec<Figure>,
     pub(super) arrivals: Vec<Figure>,
-    /// Of the departures.
+    /// Share of frames that left close behind the one before.
     pub(super) bursts: Option<Figure>,
 }
 

@@ -14,12 +14,12 @@ use super::super::pacing::PacingValues;
 use super::rig::Direction;
 use crate::search::GoalName;
 use crate::study::view::{Finding, Frames, Place, StudyPage};
-use page::{Caveat, Figure};
+use page::{Caveat, Cell, Figure};
 
 pub(super) use curves::{Curve, Curves, Offered};
 pub(super) use loads::{Loads, LosslessLoad};
 
-/// What the tests that were made found; nothing of the others.
+/// Results of the tests that were made.
 #[derive(Debug, Default)]
 pub struct ForwardingFinding {
     /// The rate of the slowest link of a measured device, where it is known.
@@ -33,11 +33,11 @@ pub struct ForwardingFinding {
     pub(super) resets: Vec<ResetCase>,
     /// Frames lost by load, over all trials.
     pub(super) curves: Curves,
-    /// What made the loads, and how even they were.
+    /// Makers of the loads, and their gaps.
     pub(super) loads: Loads,
 }
 
-/// By direction: one without a name, or each way and both together.
+/// Results by direction: one without a name, or each way and both together.
 pub(super) type EachWay<T> = BTreeMap<Option<Direction>, T>;
 
 /// Frames of one kind between two ports.
@@ -45,12 +45,20 @@ pub(super) type EachWay<T> = BTreeMap<Option<Direction>, T>;
 pub(super) struct Traffic {
     pub(super) frames: Frames,
     pub(super) place: Place,
-    /// What the link carries of them each way, where its rate is known.
+    /// Frames a second that the link carries each way, where its rate is known.
     pub(super) line: Option<FrameRate>,
-    /// Where all have one size.
+    /// Octets, where all have one size.
     pub(super) lengths: Option<Lengths>,
     /// True if a device is between the ports.
     pub(super) has_device: bool,
+}
+
+/// A result of traffic one way, or of both ways together.
+#[derive(Debug)]
+pub(super) struct OneWay<'a, T> {
+    pub(super) traffic: &'a Traffic,
+    pub(super) direction: Option<Direction>,
+    pub(super) found: &'a T,
 }
 
 /// Octets of a frame, and of what is in it.
@@ -99,7 +107,7 @@ pub(super) struct ThroughputCase {
     pub(super) cable: Option<usize>,
     /// In an order that all cases share.
     pub(super) goals: Vec<GoalCase>,
-    /// Of the load at which the throughput was found, one way.
+    /// Gaps of the load at which the throughput was found, one way.
     pub(super) pacing: EachWay<PacingValues>,
 }
 
@@ -110,12 +118,12 @@ pub(super) struct GoalCase {
     /// `mlr` or `binary`
     pub(super) search: &'static str,
     pub(super) final_duration: Nanos,
-    /// Of all its trials.
+    /// Load time of all its trials.
     pub(super) traffic_time: Option<Nanos>,
-    /// Where the goal allows loss.
+    /// Rate forwarded, where the goal allows loss.
     pub(super) conditional: Option<Conditional>,
     pub(super) rates: EachWay<RateValue>,
-    /// Where no rate is the limit.
+    /// Share lost, where no rate is the limit.
     pub(super) loss: Option<LossAt>,
 }
 
@@ -137,7 +145,7 @@ pub(super) struct LossAt {
 /// Delays at one share of a device's throughput.
 #[derive(Debug)]
 pub(super) struct LatencyCase {
-    /// None where no throughput was found.
+    /// A share of the throughput, where one was found.
     pub(super) load: Option<DelayLoad>,
     pub(super) device: DelaySide,
     /// Under the same load.
@@ -172,7 +180,7 @@ pub(super) struct Delays {
 #[derive(Debug)]
 pub(super) struct LossPoint {
     pub(super) traffic: Traffic,
-    /// None where there was no highest rate to take a share of.
+    /// A share of the highest rate, where one is known.
     pub(super) load: Option<LossLoad>,
     pub(super) ratios: EachWay<LossAt>,
 }
@@ -199,11 +207,11 @@ pub(super) struct BurstSide {
     pub(super) burst: Spread,
     /// The rate within a burst.
     pub(super) media: Option<FrameRate>,
-    /// Where a buffer let the burst pass.
+    /// Times that the buffer takes to fill, where one let the burst pass.
     pub(super) times: Option<BufferTimes>,
 }
 
-/// How long a burst fills the buffer.
+/// Time in which a burst fills the buffer.
 #[derive(Debug)]
 pub(super) struct BufferTimes {
     pub(super) implied: Spread,
@@ -224,7 +232,7 @@ pub(super) struct Spread {
 #[derive(Debug)]
 pub(super) struct RecoveryCase {
     pub(super) traffic: Traffic,
-    /// None where it could not be overloaded.
+    /// The load, where it overloads the device.
     pub(super) overload: Option<Overload>,
     pub(super) times: EachWay<Figure>,
 }
@@ -235,11 +243,11 @@ pub(super) struct Overload {
     pub(super) from: FrameRate,
     pub(super) to: FrameRate,
     pub(super) duration: Nanos,
-    /// Of the throughput, to a tenth.
+    /// Percent of the throughput, to a tenth.
     pub(super) percent: f64,
 }
 
-/// What resets did to a constant load.
+/// A constant load through resets.
 #[derive(Debug)]
 pub(super) struct ResetCase {
     pub(super) traffic: Traffic,
@@ -264,14 +272,51 @@ pub(super) fn has_caveat(value: &Figure, caveat: Caveat) -> bool {
 }
 
 impl Traffic {
-    /// Which of two opposite flows, or both together.
-    pub(super) fn place(&self, direction: Option<Direction>) -> Place {
-        self.place.with_direction(direction)
+    /// Results of every direction.
+    pub(super) fn each<'a, T>(
+        &'a self,
+        ways: &'a EachWay<T>,
+    ) -> impl Iterator<Item = OneWay<'a, T>> {
+        ways.iter().map(|(direction, found)| OneWay { direction: *direction, ..self.with(found) })
+    }
+
+    /// A result of the only direction.
+    pub(super) const fn with<'a, T>(&'a self, found: &'a T) -> OneWay<'a, T> {
+        OneWay { traffic: self, direction: None, found }
+    }
+}
+
+impl<T> Copy for OneWay<'_, T> {}
+
+impl<T> Clone for OneWay<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<'a, T> OneWay<'a, T> {
+    /// Another result of that way.
+    pub(super) fn with<U>(&self, found: &'a U) -> OneWay<'a, U> {
+        OneWay { direction: self.direction, ..self.traffic.with(found) }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.traffic.place.with_direction(self.direction)
+    }
+
+    /// Place in a table: smaller frames first.
+    pub(super) fn order(&self) -> (Frames, Place) {
+        (self.traffic.frames.clone(), self.place())
+    }
+
+    /// Row of a table, behind the frames and the place.
+    pub(super) fn row(&self, cells: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
+        [self.traffic.frames.cell(), self.place().cell()].into_iter().chain(cells).collect()
     }
 }
 
 impl Delays {
-    /// Those that there are.
+    /// Values that were found, or the row without one.
     pub(super) fn all(&self) -> Vec<&Figure> {
         let Self { typical, worst, variation, missing } = self;
         [typical, worst, variation, missing].into_iter().flatten().collect()

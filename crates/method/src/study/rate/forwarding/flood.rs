@@ -385,7 +385,7 @@ fn case(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> FloodCas
         };
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Rate(rate));
         let samples = own.samples.get(&direction).map_or(&[][..], Vec::as_slice);
-        (direction, counts(rig, &row, cell, (samples, own.unseen())))
+        (direction, counts(rig, &row, cell, samples, own.unseen()))
     };
     let counts = names.into_iter().map(one_way).collect();
     FloodCase { traffic: rig.traffic(cell), cable: rig.cable_at(cell), counts }
@@ -413,7 +413,8 @@ fn counts(
     rig: &Rig<'_, '_>,
     row: &Row,
     cell: Cell,
-    (samples, unseen): (&[Sample], f64),
+    samples: &[Sample],
+    unseen: f64,
 ) -> FloodCounts {
     let values = |of: Value| samples.iter().map(of).collect::<Vec<f64>>();
     let most = |of: Value| values(of).into_iter().fold(0.0, f64::max);

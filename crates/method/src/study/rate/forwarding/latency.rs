@@ -140,7 +140,7 @@ fn of_side(
         let beside = bypass.samples.get(direction).map_or(&[][..], Vec::as_slice);
         let mut row = row.clone();
         set_direction(&mut row, *direction);
-        (*direction, delays(rig, cell, row, (samples, beside)))
+        (*direction, delays(rig, cell, row, samples, beside))
     });
     DelaySide { traffic, delays: delays.collect() }
 }
@@ -149,7 +149,8 @@ fn delays(
     rig: &Rig<'_, '_>,
     cell: Cell,
     mut row: Row,
-    (samples, beside): (&[Sample], &[Sample]),
+    samples: &[Sample],
+    beside: &[Sample],
 ) -> Delays {
     row.n = samples.iter().map(|sample| sample.frames).sum();
     if samples.iter().any(|sample| sample.frames < LEAST_FRAMES) {

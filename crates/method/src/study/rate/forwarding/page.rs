@@ -18,9 +18,9 @@ mod reset;
 mod smallest;
 mod throughput;
 
-use page::{Block, Cell, Figure, Quantity, Section, words};
+use page::{Block, Cell, Figure, Quantity, Section, Verdict, words};
 
-use super::finding::ForwardingFinding;
+use super::finding::{ForwardingFinding, OneWay};
 use crate::study::view::{StudyPage, Topic};
 use measure::FrameRate;
 
@@ -61,6 +61,13 @@ fn section(found: &ForwardingFinding) -> Option<Section> {
 fn value_alone(figure: &Figure) -> Cell {
     let quantity = Quantity { low: None, high: None, ..Quantity::of(figure) };
     Cell::Value { quantity, note: String::new() }
+}
+
+/// True if a device's value shows the tester's limit: the device does at least that.
+fn shows_bound(way: &OneWay<'_, Figure>) -> bool {
+    way.found.verdict == Verdict::TesterLimited
+        && way.found.value.is_some()
+        && !way.traffic.place.is_cable()
 }
 
 /// Frames a second to the whole number.

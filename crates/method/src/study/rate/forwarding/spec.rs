@@ -13,18 +13,18 @@ use trial::{Backend, Headers, Reception, Subject};
 use super::super::suite;
 use super::{ForwardingTest, SearchKind, SearchRules};
 
-/// What to measure.
+/// The request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForwardingSpec {
     /// Frame sizes, or patterns of them.
     pub frames: Vec<FrameMix>,
-    /// Which procedures. Those whose load follows from the throughput bring its search along.
+    /// Procedures. Those whose load follows from the throughput bring its search along.
     pub tests: Vec<ForwardingTest>,
-    /// What the throughput search looks for, each a quantity of its own.
+    /// Goals of the throughput search, each a quantity of its own.
     pub goals: Vec<GoalName>,
-    /// How it looks.
+    /// The search for them.
     pub search: SearchKind,
-    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// The rules of floods and searches.
     #[serde(default = "SearchRules::common")]
@@ -32,16 +32,16 @@ pub struct ForwardingSpec {
     /// Between which two ports; open: the first hosts'.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
-    /// Whether as much goes the other way at the same time.
+    /// True if as much goes the other way at the same time.
     pub bidirectional: bool,
-    /// What sends.
+    /// The sender.
     pub backend: Backend,
-    /// What counts.
+    /// The receiver.
     pub receiver: Reception,
     /// Threads that share the load each way, each with a queue of its own where there is one.
     #[serde(default = "trial::one_sender")]
     pub senders: u16,
-    /// What stands before the payload, and what varies of it.
+    /// Headers before the payload, and their fields that vary.
     pub headers: Headers,
     /// The links' speed where it is known: for the theoretical column and the highest load. Where
     /// the testbed states its ports' own, each way has that of its two ports instead.
@@ -64,15 +64,15 @@ pub struct ForwardingSpec {
     pub burst_duration: Nanos,
     /// Repeats of the back-to-back search; the sampling unit.
     pub burst_repeats: u32,
-    /// How often a burst that lost frames is sent again before it counts as lost.
+    /// Number of times that a burst that lost frames is sent again before it counts as lost.
     pub loss_verification: u32,
-    /// How long the recovery test overloads before it lets off; it then goes on for `duration`.
+    /// The overload of the recovery test; the load after it lasts for `duration`.
     pub overload_duration: Nanos,
     /// The load phase of the reset test, in which the device has to come back.
     pub reset_duration: Nanos,
     /// The phases around each load.
     pub profile: Profile,
-    /// How often one trial is tried before it is given up; at least 1.
+    /// Number of tries before a trial is given up; at least 1.
     pub tries: u32,
 }
 
@@ -132,7 +132,7 @@ impl ForwardingSpec {
         }
     }
 
-    /// Whether a test is made: those that need the throughput bring its search along.
+    /// True if a test is made: those that need the throughput bring its search along.
     pub fn wants(&self, test: ForwardingTest) -> bool {
         let needed = || self.tests.iter().any(|test| test.needs_throughput());
         self.tests.contains(&test) || (test == ForwardingTest::Throughput && needed())
@@ -157,7 +157,7 @@ impl Varied for ForwardingSpec {
         Some(&mut self.blocks)
     }
 
-    /// Its floods: other tests repeat themselves in their own ways.
+    /// Floods alone: other tests repeat themselves in their own ways.
     fn keep_repeated(&mut self) -> bool {
         let floods = self.wants(ForwardingTest::Flood);
         self.tests = vec![ForwardingTest::Flood];

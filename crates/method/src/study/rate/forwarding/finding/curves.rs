@@ -13,7 +13,7 @@ use trial::{FlowKind, Role, Schedule, Trial, TrialRecord};
 #[derive(Debug, Default)]
 pub(in super::super) struct Curves(pub(in super::super) BTreeMap<(Frames, Who), Curve>);
 
-/// By the rate that was asked for, in whole frames a second.
+/// Trials by the rate that was asked for, in whole frames a second.
 pub(in super::super) type Curve = BTreeMap<u64, Offered>;
 
 /// Trials at one rate, together.

@@ -22,7 +22,7 @@ pub(in super::super) struct Loads {
     pub(in super::super) best: BTreeMap<Frames, BTreeMap<Who, LosslessLoad>>,
 }
 
-/// What sent and what counted, each with the reason.
+/// A sender and a receiver, each with the recorded reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Maker {
     pub(in super::super) backend: String,

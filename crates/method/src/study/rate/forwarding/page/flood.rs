@@ -2,10 +2,9 @@
 //!
 //! Owns the table of counts. Never states what was received twice: the table of rates has it.
 
-use page::{Answer, Cell, Column, Figure, Metric, Table, Unit, words};
+use page::{Answer, Cell, Figure, Table, Unit, words};
 
-use super::super::finding::{FloodCounts, ForwardingFinding, Traffic};
-use super::super::rig::Direction;
+use super::super::finding::{FloodCounts, ForwardingFinding, OneWay};
 use super::rates::{Origin, Rated};
 use super::smallest::{several_devices, shown_sizes};
 use crate::study::line_share::share;
@@ -17,19 +16,16 @@ pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     let mut all = Vec::new();
     for (at, case) in cases.iter().enumerate() {
         let cable = case.cable.map(|cable| &cases[cable].counts);
-        for (direction, counts) in &case.counts {
-            let beside = cases.iter().filter(|other| other.cable == Some(at));
-            let is_beside = beside.into_iter().any(|other| other.counts.contains_key(direction));
-            let cable = cable.and_then(|counts| counts.get(direction));
-            all.push(Rated {
-                origin: Origin::Flood(counts),
-                traffic: &case.traffic,
-                direction: *direction,
-                rate: &counts.received,
+        all.extend(case.traffic.each(&case.counts).map(|way| {
+            let mut beside = cases.iter().filter(|other| other.cable == Some(at));
+            let cable = cable.and_then(|counts| counts.get(&way.direction));
+            Rated {
+                way: way.with(&way.found.received),
+                origin: Origin::Flood(way.found),
                 cable: cable.map(|counts| &counts.received.frames),
-                is_beside,
-            });
-        }
+                is_beside: beside.any(|other| other.counts.contains_key(&way.direction)),
+            }
+        }));
     }
     all
 }
@@ -43,18 +39,18 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
         rates(found).into_iter().filter(Rated::is_whole_of_device).collect();
     let (shown, several) = (shown_sizes(&rates), several_devices(&rates));
     let is_shown = |rated: &&Rated<'_>| {
-        rated.value().value.is_some() && shown.iter().any(|size| *size == rated.traffic.frames)
+        rated.value().value.is_some() && shown.binary_search(&rated.traffic().frames).is_ok()
     };
     rates.iter().filter(is_shown).map(|rated| answer(rated, several)).collect()
 }
 
 fn answer(rated: &Rated<'_>, several: bool) -> Answer {
-    let (value, place) = (rated.value(), &rated.traffic.place);
+    let (value, place) = (rated.value(), &rated.traffic().place);
     let who = place.who.in_words();
     let through = if several { format!(" through {who}") } else { String::new() };
     let path = format!("{}{through}", place.hosts());
     let (rate, line, beside) = (words::with_interval(value), rated.of_line(), rated.over_cable());
-    let rate = format!("{rate} of {}", rated.traffic.frames.in_words());
+    let rate = format!("{rate} of {}", rated.traffic().frames.in_words());
     let arrive = if place.is_counted_by_device {
         format!("leave {who} by its own counter")
     } else {
@@ -73,30 +69,21 @@ fn answer(rated: &Rated<'_>, several: bool) -> Answer {
 
 /// Offered, sent, lost, duplicated and reordered of a flood.
 pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
-    let mut counted: Vec<(&Traffic, Option<Direction>, &FloodCounts)> = Vec::new();
-    for case in &found.floods {
-        counted.extend(case.counts.iter().map(|(way, counts)| (&case.traffic, *way, counts)));
-    }
-    counted.sort_by_key(|(traffic, way, _)| (traffic.frames.clone(), traffic.place(*way)));
-    let row = |(traffic, way, counts): (&Traffic, Option<Direction>, &FloodCounts)| {
+    let ways = found.floods.iter().flat_map(|case| case.traffic.each(&case.counts));
+    let mut ways: Vec<OneWay<'_, FloodCounts>> = ways.collect();
+    ways.sort_by_key(OneWay::order);
+    let rows = ways.iter().map(|way| {
+        let FloodCounts { offered, sent, lost, told_apart, .. } = way.found;
         let [duplicated, reordered] =
-            counts.told_apart.as_ref().map_or([None, None], |two| two.each_ref().map(Some));
-        let FloodCounts { offered, sent, lost, .. } = counts;
+            told_apart.as_ref().map_or([None, None], |two| two.each_ref().map(Some));
         let values = [Some(offered), Some(sent), Some(lost), duplicated, reordered];
         let all: Vec<&Figure> = values.into_iter().flatten().collect();
-        let mut cells = vec![traffic.frames.cell(), traffic.place(way).cell()];
-        cells.extend(values.map(Cell::value_or_missing));
-        cells.push(Cell::samples(&all));
-        cells
-    };
-    let [duplicated, reordered] = [Metric::Duplicated, Metric::Reordered].map(Metric::as_str);
-    let metrics = [Metric::Offered, Metric::Sent, Metric::Lost].map(Metric::as_str);
-    let mut columns = vec!["octets", "device"];
-    columns.extend(metrics);
-    columns.extend([duplicated, reordered, "n"]);
-    Table::new("Every frame of a flood, frames/s", columns.into_iter().map(Column::from))
-        .sparing(&["n", reordered, duplicated])
+        way.row(values.map(Cell::value_or_missing).into_iter().chain([Cell::samples(&all)]))
+    });
+    let head = ["octets", "device", "offered", "sent", "lost", "duplicated", "reordered", "n"];
+    Table::new("Every frame of a flood, frames/s", head)
+        .sparing(&["n", "reordered", "duplicated"])
         .stating(Unit::FramesPerSecond)
-        .with_rows(counted.into_iter().map(row))
+        .with_rows(rows)
         .unless_empty()
 }

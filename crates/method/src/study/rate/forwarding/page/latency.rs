@@ -7,42 +7,33 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use page::{
-    Answer, Axis, Block, Cell, Image, Picture, Plot, Point, Scale, Series, Table, Unit, Verdict,
-    words,
+    Answer, Axis, Block, Cell, Figure, Image, Picture, Plot, Scale, Series, Table, Unit, words,
 };
 
-use super::super::finding::{DelayLoad, DelaySide, Delays, ForwardingFinding, Traffic};
-use super::super::rig::Direction;
+use super::super::finding::{DelayLoad, Delays, ForwardingFinding, OneWay, Traffic};
 use super::plot::{Line, Sizes};
-use super::rate_cell;
 use super::smallest::{Part, sentences};
+use super::{rate_cell, shows_bound};
 
 /// Delays of one way under one load.
 #[derive(Debug, Clone, Copy)]
 struct Delayed<'a> {
     load: Option<DelayLoad>,
-    traffic: &'a Traffic,
-    direction: Option<Direction>,
-    delays: &'a Delays,
+    way: OneWay<'a, Delays>,
 }
 
-/// Of every device and cable, by frames, load and place.
+/// Delays of every device and cable, by frames, load and place.
 fn all(found: &ForwardingFinding) -> Vec<Delayed<'_>> {
     let mut all = Vec::new();
     for case in &found.latency {
         for side in std::iter::once(&case.device).chain(&case.cable) {
-            let DelaySide { traffic, delays } = side;
-            all.extend(delays.iter().map(|(direction, delays)| Delayed {
-                load: case.load,
-                traffic,
-                direction: *direction,
-                delays,
-            }));
+            let ways = side.traffic.each(&side.delays);
+            all.extend(ways.map(|way| Delayed { load: case.load, way }));
         }
     }
     all.sort_by_key(|one| {
-        let percent = one.load.map(|load| Reverse(load.percent));
-        (one.traffic.frames.clone(), percent, one.traffic.place(one.direction))
+        let (frames, place) = one.way.order();
+        (frames, one.load.map(|load| Reverse(load.percent)), place)
     });
     all
 }
@@ -51,31 +42,36 @@ fn all(found: &ForwardingFinding) -> Vec<Delayed<'_>> {
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     let mut parts = Vec::new();
     for case in &found.latency {
-        let traffic = &case.device.traffic;
-        for (direction, delays) in &case.device.delays {
-            let Some(typical) = &delays.typical else { continue };
-            let worst = delays.worst.as_ref().filter(|worst| worst.value.is_some());
-            let cable = case.cable.as_ref().and_then(|cable| cable.delays.get(direction));
-            let cable = cable.and_then(|delays| delays.typical.as_ref());
-            let cable = cable.filter(|cable| cable.value.is_some());
-            let time = |value: Option<f64>| value.map(words::time).unwrap_or_default();
-            let beside = cable.map_or_else(String::new, |cable| {
-                format!(" ({} over the direct cable)", time(cable.value))
-            });
-            let high = worst.map_or_else(String::new, |w| format!(", p99.9 {}", time(w.value)));
-            // What the tester's own delay hides can only be less.
-            let is_bound = typical.verdict == Verdict::TesterLimited;
-            let most = if is_bound { "at most " } else { "" };
-            let (typically, who) = (time(typical.value), traffic.place.who.in_words());
-            parts.push(Part {
-                percent: case.load.map(|load| load.percent),
-                text: format!("{most}{typically} through {who}{high}{beside}"),
-                others: worst.into_iter().chain(cable).collect(),
-                ..Part::new(traffic, *direction, at_load(traffic, case.load), typical)
-            });
-        }
+        let cables = case.cable.as_ref().map(|cable| &cable.delays);
+        parts.extend(case.device.traffic.each(&case.device.delays).filter_map(|way| {
+            let cable = cables.and_then(|delays| delays.get(&way.direction));
+            part(case.load, way, cable.and_then(|delays| delays.typical.as_ref()))
+        }));
     }
     sentences("Latency of a load?", parts)
+}
+
+fn part<'a>(
+    load: Option<DelayLoad>,
+    way: OneWay<'a, Delays>,
+    cable: Option<&'a Figure>,
+) -> Option<Part<'a>> {
+    let time = |delay: &Figure| delay.value.map(words::time);
+    let Delays { typical, worst, .. } = way.found;
+    let way = way.with(typical.as_ref()?);
+    let high = worst.as_ref().and_then(time).map(|time| format!(", p99.9 {time}"));
+    let beside = cable.and_then(time).map(|time| format!(" ({time} over the direct cable)"));
+    let (high, beside) = (high.unwrap_or_default(), beside.unwrap_or_default());
+    // What the tester's own delay hides can only be less.
+    let most = if shows_bound(&way) { "at most " } else { "" };
+    let (time, who) = (time(way.found)?, way.traffic.place.who.in_words());
+    Some(Part {
+        way,
+        others: worst.iter().chain(cable).collect(),
+        percent: load.map(|load| load.percent),
+        begins: at_load(way.traffic, load),
+        text: format!("{most}{time} through {who}{high}{beside}"),
+    })
 }
 
 fn at_load(traffic: &Traffic, load: Option<DelayLoad>) -> String {
@@ -103,26 +99,22 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
 /// Typical and worst-case latency by frame size under one load.
 fn picture(percent: u32, all: &[Delayed<'_>]) -> Option<Picture> {
     let has_value = |one: &&Delayed<'_>| {
-        let delays = [&one.delays.typical, &one.delays.worst];
-        delays.into_iter().flatten().any(|delay| delay.value.is_some())
+        let Delays { typical, worst, .. } = one.way.found;
+        [typical, worst].into_iter().flatten().any(|delay| delay.value.is_some())
     };
     let under = |one: &&Delayed<'_>| one.load.is_some_and(|load| load.percent == percent);
     let own: Vec<&Delayed<'_>> = all.iter().filter(under).filter(has_value).collect();
-    let sizes = Sizes::new(own.iter().map(|one| one.traffic));
-    let lines: BTreeSet<Line> = own.iter().map(|one| Line::new(one.traffic)).collect();
+    let sizes = Sizes::new(own.iter().map(|one| one.way.traffic));
+    let lines: BTreeSet<Line> = own.iter().map(|one| Line::new(one.way.traffic)).collect();
     let lines: Vec<Line> = lines.into_iter().collect();
     let mut series: Vec<Series> = Vec::new();
     for (colour, line) in lines.iter().enumerate() {
-        let of_line = own.iter().filter(|one| Line::new(one.traffic) == *line);
-        let mut points: [Vec<Point>; 2] = [Vec::new(), Vec::new()];
-        for one in of_line {
-            let delays = [&one.delays.typical, &one.delays.worst];
-            for (points, delay) in points.iter_mut().zip(delays) {
-                let delay = delay.iter().filter(|delay| delay.value.is_some());
-                points.extend(delay.map(|delay| sizes.point(&one.traffic.frames, delay)));
-            }
+        let (mut typical, mut worst) = (Vec::new(), Vec::new());
+        for one in own.iter().filter(|one| Line::new(one.way.traffic) == *line) {
+            let point = |delay: &Figure| delay.value.map(|_| sizes.point(&one.way.with(delay)));
+            typical.extend(one.way.found.typical.as_ref().and_then(point));
+            worst.extend(one.way.found.worst.as_ref().and_then(point));
         }
-        let [typical, worst] = points;
         let name = line.name(&lines);
         let curves = [("typical (TL)", false, typical), ("worst case (WCL)", true, worst)];
         for (what, dashed, points) in curves {
@@ -157,11 +149,9 @@ fn picture(percent: u32, all: &[Delayed<'_>]) -> Option<Picture> {
 /// One row for each size, load and way.
 fn table(all: &[Delayed<'_>]) -> Option<Table> {
     let row = |one: &Delayed<'_>| {
-        let Delays { typical, worst, variation, .. } = one.delays;
-        let values = one.delays.all();
-        vec![
-            one.traffic.frames.cell(),
-            one.traffic.place(one.direction).cell(),
+        let Delays { typical, worst, variation, .. } = one.way.found;
+        let values = one.way.found.all();
+        one.way.row([
             Cell::number_or_missing(one.load.map(|load| format!("{}\u{a0}%", load.percent))),
             rate_cell(one.load.map(|load| load.rate)),
             Cell::value_or_missing(typical.as_ref()),
@@ -169,7 +159,7 @@ fn table(all: &[Delayed<'_>]) -> Option<Table> {
             Cell::value_or_missing(variation.as_ref()),
             Cell::samples(&values),
             Cell::limit(&values),
-        ]
+        ])
     };
     let head = ["octets", "device", "load", "frames/s", "TL", "WCL", "PDV", "frames", "limited by"];
     let title = "One-way delay at the throughput: typical (TL), worst case (WCL), variation (PDV)";

@@ -11,8 +11,7 @@ use page::{
 };
 
 use super::super::ForwardingTest;
-use super::super::finding::{Curve, ForwardingFinding, LossLoad, Offered, Traffic};
-use super::super::rig::Direction;
+use super::super::finding::{Curve, ForwardingFinding, LossLoad, Offered, OneWay, Traffic};
 use crate::study::view::{Frames, Who};
 use measure::FrameRate;
 
@@ -94,66 +93,56 @@ fn point(rate: u64, Offered { sent, lost, trials }: Offered) -> Point {
 
 /// A share of frames lost, whichever test found it.
 struct Lost<'a> {
-    traffic: &'a Traffic,
-    direction: Option<Direction>,
+    way: OneWay<'a, Figure>,
     test: ForwardingTest,
     load: Option<LossLoad>,
     offered: Option<FrameRate>,
-    ratio: &'a Figure,
 }
 
-impl<'a> Lost<'a> {
-    /// Of a test that has no load in percent.
-    const fn new(test: ForwardingTest, traffic: &'a Traffic, ratio: &'a Figure) -> Self {
-        Self { traffic, direction: None, test, load: None, offered: None, ratio }
-    }
-
-    fn cells(&self) -> Vec<Cell> {
+impl Lost<'_> {
+    fn row(&self) -> Vec<Cell> {
         let percent = self.load.map(|load| format!("{}\u{a0}%", load.percent));
         let reference = self.load.map(|load| format!("of {}", load.reference));
         let rate = |rate: FrameRate| Cell::quantity(Unit::FramesPerSecond, Some(rate.0));
-        vec![
-            self.traffic.frames.cell(),
-            self.traffic.place(self.direction).cell(),
+        let ratio = self.way.found;
+        self.way.row([
             Cell::text(percent.unwrap_or_else(|| self.test.as_str().to_owned()))
                 .with_note(reference.unwrap_or_default()),
             self.offered.map_or(Cell::Missing, rate),
-            Cell::value(self.ratio),
-            Cell::samples(&[self.ratio]),
-            Cell::limit(&[self.ratio]),
-        ]
+            Cell::value(ratio),
+            Cell::samples(&[ratio]),
+            Cell::limit(&[ratio]),
+        ])
     }
 }
 
 fn table(found: &ForwardingFinding) -> Option<Table> {
     let mut all: Vec<Lost<'_>> = Vec::new();
     for case in &found.floods {
-        all.extend(case.counts.iter().map(|(direction, counts)| Lost {
-            direction: *direction,
-            ..Lost::new(ForwardingTest::Flood, &case.traffic, &counts.loss_ratio)
+        all.extend(case.traffic.each(&case.counts).map(|way| {
+            let way = way.with(&way.found.loss_ratio);
+            Lost { way, test: ForwardingTest::Flood, load: None, offered: None }
         }));
     }
     for case in &found.throughput {
-        let lossy = case.goals.iter().filter_map(|goal| goal.loss.as_ref());
-        all.extend(lossy.map(|at| Lost {
-            offered: at.offered,
-            ..Lost::new(ForwardingTest::Throughput, &case.traffic, &at.ratio)
+        all.extend(case.goals.iter().filter_map(|goal| goal.loss.as_ref()).map(|at| {
+            let (way, test) = (case.traffic.with(&at.ratio), ForwardingTest::Throughput);
+            Lost { way, test, load: None, offered: at.offered }
         }));
     }
     for point in &found.loss {
-        all.extend(point.ratios.iter().map(|(direction, at)| Lost {
-            direction: *direction,
-            load: point.load,
-            offered: at.offered,
-            ..Lost::new(ForwardingTest::LossCurve, &point.traffic, &at.ratio)
+        all.extend(point.traffic.each(&point.ratios).map(|way| {
+            let (load, offered) = (point.load, way.found.offered);
+            let way = way.with(&way.found.ratio);
+            Lost { way, test: ForwardingTest::LossCurve, load, offered }
         }));
     }
     all.sort_by_key(|lost| {
-        let percent = lost.load.map(|load| Reverse(load.percent));
-        (lost.traffic.frames.clone(), lost.traffic.place.clone(), percent)
+        let Traffic { frames, place, .. } = lost.way.traffic;
+        (frames.clone(), place.clone(), lost.load.map(|load| Reverse(load.percent)))
     });
     let head = ["octets", "device", "load", "offered", "lost", "n", "limited by"];
     let title = "Loss by load, in percent of the highest rate (RFC 2544 §26.3), and under flood";
-    let rows = all.iter().map(Lost::cells);
+    let rows = all.iter().map(Lost::row);
     Table::new(title, head).sparing(&["n"]).with_rows(rows).unless_empty()
 }

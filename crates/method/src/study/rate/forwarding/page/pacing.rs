@@ -11,8 +11,7 @@ use page::{
     Unit, words,
 };
 
-use super::super::finding::{ForwardingFinding, Loads, LosslessLoad, Traffic};
-use super::super::rig::Direction;
+use super::super::finding::{ForwardingFinding, Loads, LosslessLoad, OneWay};
 use crate::study::rate::pacing::{PacingValues, QUANTILES};
 use crate::study::view::{Frames, Who};
 
@@ -101,27 +100,20 @@ fn curve(gaps: &Histogram, nominal_ns: f64) -> (Vec<(f64, f64)>, Vec<Point>) {
 
 /// The study's quantiles of gaps at the throughput, and the burst fraction.
 fn table(found: &ForwardingFinding) -> Option<Table> {
-    let mut loads: Vec<(&Traffic, Option<Direction>, &PacingValues)> = Vec::new();
-    for case in &found.throughput {
-        loads.extend(case.pacing.iter().map(|(way, pacing)| (&case.traffic, *way, pacing)));
-    }
-    loads.sort_by_key(|(traffic, way, _)| (traffic.frames.clone(), traffic.place(*way)));
-    let rows = loads.into_iter().flat_map(|(traffic, way, pacing)| {
-        let bursts = Cell::value_or_missing(pacing.bursts.as_ref());
-        let sides = [
-            ("departures", &pacing.departures, bursts),
-            ("arrivals", &pacing.arrivals, Cell::Missing),
-        ];
-        let row = |(side, gaps, bursts): (&str, &Vec<Figure>, Cell)| {
+    let loads = found.throughput.iter().flat_map(|case| case.traffic.each(&case.pacing));
+    let mut loads: Vec<OneWay<'_, PacingValues>> = loads.collect();
+    loads.sort_by_key(OneWay::order);
+    let rows = loads.into_iter().flat_map(|way| {
+        let PacingValues { nominal_ns, departures, arrivals, bursts } = way.found;
+        let row = |side: &str, gaps: &[Figure], bursts: Option<&Figure>| {
             let first = gaps.first()?;
-            let mut cells =
-                vec![traffic.frames.cell(), traffic.place(way).cell(), Cell::text(side)];
-            cells.push(Cell::quantity(Unit::Nanoseconds, Some(pacing.nominal_ns)));
-            cells.extend(gaps.iter().map(Cell::value));
-            cells.extend([bursts, Cell::samples(&[first])]);
-            Some(cells)
+            let nominal = Cell::quantity(Unit::Nanoseconds, Some(*nominal_ns));
+            let cells = [Cell::text(side), nominal].into_iter().chain(gaps.iter().map(Cell::value));
+            let last = [Cell::value_or_missing(bursts), Cell::samples(&[first])];
+            Some(way.row(cells.chain(last)))
         };
-        sides.map(row).into_iter().flatten()
+        let departures = row("departures", departures, bursts.as_ref());
+        departures.into_iter().chain(row("arrivals", arrivals, None))
     });
     let columns = ["octets", "device", "gaps between", "nominal"].map(Column::from);
     let quantiles = QUANTILES.map(|q| Column::from(words::quantile(q)));

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use measure::Rate;
 use page::{Axis, Figure, Image, Picture, Plot, Point, Scale, Series, Unit, words};
 
-use super::super::finding::Traffic;
+use super::super::finding::{OneWay, Traffic};
 use super::rates::{Kind, Rated};
 use crate::study::view::{Frames, Who};
 
@@ -24,7 +24,7 @@ impl Line {
         Self { who: traffic.place.who.clone(), hosts: traffic.place.hosts() }
     }
 
-    /// Its hosts stand in its name only where those of others differ.
+    /// A name in a legend, with the hosts where those of others differ.
     pub(super) fn name(&self, others: &[Self]) -> String {
         if others.iter().all(|other| other.hosts == self.hosts) {
             self.who.name()
@@ -53,7 +53,8 @@ impl Sizes {
     }
 
     /// A value above its size.
-    pub(super) fn point(&self, frames: &Frames, value: &Figure) -> Point {
+    pub(super) fn point(&self, way: &OneWay<'_, Figure>) -> Point {
+        let (frames, value) = (&way.traffic.frames, way.found);
         Point {
             x: self.0.iter().position(|size| size == frames).unwrap_or(0) as f64,
             y: value.value.unwrap_or(f64::NAN),
@@ -69,9 +70,9 @@ impl Sizes {
 pub(super) fn pictures(rates: &[Rated<'_>], link: Option<Rate>) -> Vec<Picture> {
     let shown: Vec<&Rated<'_>> = rates
         .iter()
-        .filter(|rated| rated.place().is_whole() && rated.value().value.is_some())
+        .filter(|rated| rated.way.place().is_whole() && rated.value().value.is_some())
         .collect();
-    let lines: BTreeSet<Line> = shown.iter().map(|rated| Line::new(rated.traffic)).collect();
+    let lines: BTreeSet<Line> = shown.iter().map(|rated| Line::new(rated.traffic())).collect();
     let lines: Vec<Line> = lines.into_iter().collect();
     let title = "Frames a second by frame size";
     if shown.is_empty() {
@@ -89,15 +90,15 @@ pub(super) fn pictures(rates: &[Rated<'_>], link: Option<Rate>) -> Vec<Picture> 
 }
 
 fn picture(title: &str, shown: &[&Rated<'_>], lines: &[Line], link: Option<Rate>) -> Picture {
-    let sizes = Sizes::new(shown.iter().map(|rated| rated.traffic));
+    let sizes = Sizes::new(shown.iter().map(|rated| rated.traffic()));
     let kinds: BTreeSet<Kind> = shown.iter().map(|rated| rated.kind()).collect();
     let theory = theoretical(shown, &sizes, link);
     let has_theory = theory.is_some();
     let mut series: Vec<Series> = theory.into_iter().collect();
     for (kind_at, kind) in kinds.iter().enumerate() {
         for (line_at, line) in lines.iter().enumerate() {
-            let own = shown.iter().filter(|r| r.kind() == *kind && Line::new(r.traffic) == *line);
-            let point = |rated: &&Rated<'_>| sizes.point(&rated.traffic.frames, rated.value());
+            let own = shown.iter().filter(|r| r.kind() == *kind && Line::new(r.traffic()) == *line);
+            let point = |rated: &&Rated<'_>| sizes.point(&rated.way.with(rated.value()));
             let mut points: Vec<Point> = own.map(point).collect();
             if points.is_empty() {
                 continue;
@@ -135,8 +136,8 @@ fn picture(title: &str, shown: &[&Rated<'_>], lines: &[Line], link: Option<Rate>
 
 fn theoretical(shown: &[&Rated<'_>], sizes: &Sizes, link: Option<Rate>) -> Option<Series> {
     let point = |(at, size): (usize, &Frames)| {
-        let mut own = shown.iter().filter(|rated| rated.traffic.frames == *size);
-        let y = own.find_map(|rated| rated.traffic.line)?.0;
+        let mut own = shown.iter().filter(|rated| rated.traffic().frames == *size);
+        let y = own.find_map(|rated| rated.traffic().line)?.0;
         let text = format!("{} {}", size.label(), words::value(Unit::FramesPerSecond, y));
         Some(Point { x: at as f64, y, whisker: None, text, row: None })
     };

@@ -10,20 +10,19 @@ use measure::RateConvention;
 use page::{Block, Caveat, Cell, Column, Figure, Table, Unit, Verdict, words};
 
 use super::super::finding::{
-    FloodCounts, ForwardingFinding, GoalCase, RateValue, Traffic, has_caveat,
+    FloodCounts, ForwardingFinding, GoalCase, OneWay, RateValue, Traffic, has_caveat,
 };
-use super::super::rig::Direction;
-use super::{flood, plot, throughput, value_alone};
+use super::{flood, plot, shows_bound, throughput, value_alone};
 use crate::explain::explain_size;
 use crate::search::GoalName;
 use crate::study::line_share;
-use crate::study::view::{Frames, Place};
+use crate::study::view::Frames;
 use crate::verdict::{LINE_RATE, TESTER_SHARE};
 
 /// A longer table of the same rates in bits is folded.
 const MOST_OPEN: usize = 12;
 
-/// What a rate is called. Two goals are two quantities.
+/// A kind of rate. Two goals are two quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Flood,
@@ -39,7 +38,7 @@ impl Kind {
     }
 }
 
-/// What a rate came of.
+/// The test behind a rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Origin<'a> {
     Flood(&'a FloodCounts),
@@ -49,10 +48,8 @@ pub(super) enum Origin<'a> {
 /// A rate one way, and that of the same procedure over the direct cable beside it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rated<'a> {
+    pub(super) way: OneWay<'a, RateValue>,
     pub(super) origin: Origin<'a>,
-    pub(super) traffic: &'a Traffic,
-    pub(super) direction: Option<Direction>,
-    pub(super) rate: &'a RateValue,
     pub(super) cable: Option<&'a Figure>,
     /// True if it is a cable's, and stands beside a device's.
     pub(super) is_beside: bool,
@@ -67,16 +64,16 @@ impl<'a> Rated<'a> {
     }
 
     pub(super) const fn value(&self) -> &'a Figure {
-        &self.rate.frames
+        &self.way.found.frames
     }
 
-    pub(super) fn place(&self) -> Place {
-        self.traffic.place(self.direction)
+    pub(super) const fn traffic(&self) -> &'a Traffic {
+        self.way.traffic
     }
 
     /// True if it is a device's, of all of a load.
     pub(super) fn is_whole_of_device(&self) -> bool {
-        let place = self.place();
+        let place = self.way.place();
         !place.is_cable() && place.is_whole()
     }
 
@@ -87,9 +84,9 @@ impl<'a> Rated<'a> {
             || value.verdict != Verdict::LinkLimited && has_caveat(value, Caveat::SearchCeiling)
     }
 
-    /// Why it is only a bound, where the tester was the limit.
+    /// The reason why it is only a bound, where the tester was the limit.
     pub(super) fn bound(&self) -> Option<String> {
-        bound(self.traffic, self.value(), self.cable)
+        bound(&self.way.with(self.value()), self.cable)
     }
 
     /// ` = 97.3 % of line rate`; nothing where the link's rate is not known.
@@ -109,14 +106,15 @@ impl<'a> Rated<'a> {
     }
 }
 
-/// Why a value that the tester limited is only a bound. `None` where it shows the device's own
-/// limit, or where there is no device to be bounded.
-pub(super) fn bound(traffic: &Traffic, value: &Figure, cable: Option<&Figure>) -> Option<String> {
-    if !traffic.has_device || value.verdict != Verdict::TesterLimited {
+/// The reason why a value that the tester limited is only a bound. `None` where it shows the
+/// device's own limit, or where there is no device to be bounded.
+pub(super) fn bound(way: &OneWay<'_, Figure>, cable: Option<&Figure>) -> Option<String> {
+    let OneWay { traffic, found, .. } = way;
+    if !traffic.has_device || found.verdict != Verdict::TesterLimited {
         return None;
     }
     // Where the tester did more over the cable, its limit alone does not explain the value.
-    let more = cable.and_then(|cable| Some(cable.value? * TESTER_SHARE > value.value?));
+    let more = cable.and_then(|cable| Some(cable.value? * TESTER_SHARE > found.value?));
     Some(if more == Some(true) {
         "the traffic generator was the bottleneck on this path".to_owned()
     } else {
@@ -133,8 +131,8 @@ pub(super) fn all(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     let mut all = flood::rates(found);
     all.extend(throughput::rates(found));
     all.sort_by_key(|rated| {
-        let place = rated.place();
-        (rated.kind(), place.hosts(), rated.traffic.frames.clone(), place.who, rated.direction)
+        let Traffic { frames, place, .. } = rated.traffic();
+        (rated.kind(), place.hosts(), frames.clone(), place.who.clone(), rated.way.direction)
     });
     all
 }
@@ -168,19 +166,15 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
 fn table(rates: &[Rated<'_>]) -> Table {
     let rows = rates.iter().filter(|rated| !rated.is_beside).map(|rated| {
         let value = rated.value();
-        let bounds_device =
-            value.verdict == Verdict::TesterLimited && !rated.traffic.place.is_cable();
         let rate = Cell::value(value);
-        vec![
-            rated.traffic.frames.cell(),
-            rated.place().cell(),
+        rated.way.row([
             Cell::text(rated.kind().name()),
-            if bounds_device { rate.as_bound() } else { rate },
+            if shows_bound(&rated.way.with(value)) { rate.as_bound() } else { rate },
             Cell::number_or_missing(share_of_line(value)),
             Cell::value_or_missing(rated.cable),
             Cell::samples(&[value]),
             Cell::limit(&[value]),
-        ]
+        ])
     });
     let columns =
         ["octets", "device", "what", "frames/s", "of line rate", "direct cable", "n", "limited by"];
@@ -194,20 +188,17 @@ fn table(rates: &[Rated<'_>]) -> Table {
 
 /// One rate is four bit rates: RFC 1242's frame, the wire's, the packet's and the payload's.
 fn in_bits(rates: &[Rated<'_>]) -> Table {
-    let columns = ["octets", "IP length", "UDP payload", "device", "what"].map(Column::from);
+    let columns = ["octets", "device", "IP length", "UDP payload", "what"].map(Column::from);
     let conventions = RateConvention::ALL.map(|c| Column::from(c.as_str()));
     let rows = rates.iter().filter(|rated| rated.value().value.is_some()).map(|rated| {
-        let lengths = rated.traffic.lengths;
+        let lengths = rated.traffic().lengths;
         let octets = |octets: Option<u32>| Cell::number_or_missing(octets.map(|n| n.to_string()));
-        let mut cells = vec![
-            rated.traffic.frames.cell(),
+        let cells = [
             octets(lengths.map(|lengths| lengths.ip)),
             octets(lengths.map(|lengths| lengths.payload)),
-            rated.place().cell(),
             Cell::text(rated.kind().name()),
         ];
-        cells.extend(rated.rate.bits.iter().map(value_alone));
-        cells
+        rated.way.row(cells.into_iter().chain(rated.way.found.bits.iter().map(value_alone)))
     });
     let title = "The same rates in bits a second: L1, L2 with FCS, L3 packets, UDP payload";
     let note = "L1 with preamble and gap, L2 frames with FCS, L3 IP packets, and UDP payload as \
@@ -222,7 +213,7 @@ fn in_bits(rates: &[Rated<'_>]) -> Table {
 /// The sentence that keeps payload, IP length and frame size apart, for each size in use.
 fn sizes(found: &ForwardingFinding, rates: &[Rated<'_>]) -> Option<Block> {
     let mut lines: BTreeMap<&Frames, String> = BTreeMap::new();
-    for Rated { traffic, .. } in rates {
+    for traffic in rates.iter().map(Rated::traffic) {
         let frames = &traffic.frames;
         let lengths = traffic.lengths.map(|lengths| {
             let (frame, ip, payload) = (lengths.frame, lengths.ip, lengths.payload);

@@ -4,61 +4,37 @@
 
 use page::{Answer, Cell, Figure, Table};
 
-use super::super::finding::{ForwardingFinding, Outages, ResetCase};
-use super::super::rig::Direction;
+use super::super::finding::{ForwardingFinding, Outages};
 use super::rate_cell;
 use super::smallest::{Part, lasting, sentences};
 
 /// The outage at the smallest frames, by the frames lost.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
-    let mut parts = Vec::new();
-    for case in &found.resets {
-        let begins = format!("A reset interrupts frames of {}", case.traffic.frames.in_words());
-        let outages = case.outages.iter();
-        let by_loss = outages.filter_map(|(way, outages)| Some((way, outages.by_loss.as_ref()?)));
-        parts.extend(by_loss.map(|(direction, outage)| Part {
-            text: lasting(&case.traffic, outage),
-            ..Part::new(&case.traffic, *direction, begins.clone(), outage)
-        }));
-    }
-    sentences("Reset?", parts)
-}
-
-/// One outage by one estimate.
-struct Estimate<'a> {
-    case: &'a ResetCase,
-    direction: Option<Direction>,
-    measured_by: &'static str,
-    outage: &'a Figure,
-}
-
-fn estimates(found: &ForwardingFinding) -> Vec<Estimate<'_>> {
-    let mut all = Vec::new();
-    for case in &found.resets {
-        for (direction, outages) in &case.outages {
-            let Outages { by_loss, by_gap, missing } = outages;
-            let named = [("frames lost", by_loss), ("longest gap", by_gap), ("", missing)];
-            all.extend(named.into_iter().filter_map(|(measured_by, outage)| {
-                let outage = outage.as_ref()?;
-                Some(Estimate { case, direction: *direction, measured_by, outage })
-            }));
-        }
-    }
-    all.sort_by_key(|one| (one.case.traffic.frames.clone(), one.case.traffic.place(one.direction)));
-    all
+    let outages = found.resets.iter().flat_map(|case| case.traffic.each(&case.outages));
+    let parts = outages.filter_map(|outages| {
+        let way = outages.with(outages.found.by_loss.as_ref()?);
+        let begins = format!("A reset interrupts frames of {}", way.traffic.frames.in_words());
+        Some(Part { percent: None, begins, text: lasting(&way), way, others: Vec::new() })
+    });
+    sentences("Reset?", parts.collect())
 }
 
 pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
-    let estimates = estimates(found);
-    let rows = estimates.iter().map(|one| {
-        vec![
-            one.case.traffic.frames.cell(),
-            one.case.traffic.place(one.direction).cell(),
-            Cell::text(one.measured_by),
-            rate_cell(one.case.load),
-            Cell::value(one.outage),
-            Cell::samples(&[one.outage]),
-            Cell::limit(&[one.outage]),
+    let cases = found.resets.iter();
+    let outages =
+        cases.flat_map(|case| case.traffic.each(&case.outages).map(|way| (case.load, way)));
+    let mut outages: Vec<_> = outages.collect();
+    outages.sort_by_key(|(_, way)| way.order());
+    let rows = outages.into_iter().flat_map(|(load, way)| {
+        let Outages { by_loss, by_gap, missing } = way.found;
+        let row = |measured_by: &str, outage: &Figure| {
+            let values = [Cell::value(outage), Cell::samples(&[outage]), Cell::limit(&[outage])];
+            way.row([Cell::text(measured_by), rate_cell(load)].into_iter().chain(values))
+        };
+        [
+            by_loss.as_ref().map(|outage| row("frames lost", outage)),
+            by_gap.as_ref().map(|outage| row("longest gap", outage)),
+            missing.as_ref().map(|outage| row("", outage)),
         ]
     });
     let head = [
@@ -75,6 +51,6 @@ pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
     Table::new("Reset (RFC 6201)", head)
         .sparing(&["resets"])
         .with_note(note)
-        .with_rows(rows)
+        .with_rows(rows.flatten())
         .unless_empty()
 }

@@ -16,7 +16,7 @@ use crate::search::GoalName;
 use crate::study::line_share::share;
 use crate::study::view::{line_rate, stated};
 
-/// What is asked of a rate where nobody knows what the link carries.
+/// The question about a rate where the link's rate is not known.
 const QUESTION: &str = "Throughput?";
 
 /// Every rate that was searched for.
@@ -28,17 +28,11 @@ pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
         let cable = case.cable.map(|cable| &cases[cable]);
         for (place, goal) in case.goals.iter().enumerate() {
             let beside = cable.map(|cable| &cable.goals[place].rates);
-            for (direction, rate) in &goal.rates {
-                let cable = beside.and_then(|rates| rates.get(direction));
-                all.push(Rated {
-                    origin: Origin::Search(goal),
-                    traffic: &case.traffic,
-                    direction: *direction,
-                    rate,
-                    cable: cable.map(|rate| &rate.frames),
-                    is_beside,
-                });
-            }
+            all.extend(case.traffic.each(&goal.rates).map(|way| {
+                let cable = beside.and_then(|rates| rates.get(&way.direction));
+                let cable = cable.map(|rate| &rate.frames);
+                Rated { way, origin: Origin::Search(goal), cable, is_beside }
+            }));
         }
     }
     all
@@ -57,11 +51,11 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     for rated in rates {
         let rank = rank(&rated);
         let leads = Some(rank) == leading;
-        let frames = &rated.traffic.frames;
+        let frames = &rated.traffic().frames;
         let is_first = Some(frames) == shown.first() && !several;
-        if is_first || leads && shown.iter().any(|size| size == frames) {
+        if is_first || leads && shown.binary_search(frames).is_ok() {
             let verdict = rated.value().value.map(|_| rated.value().verdict);
-            let key = (!leads, rank, rated.traffic.place.hosts(), frames.clone(), verdict);
+            let key = (!leads, rank, rated.traffic().place.hosts(), frames.clone(), verdict);
             groups.entry(key).or_default().push(rated);
         }
     }
@@ -88,7 +82,7 @@ fn answer(group: &[Rated<'_>], several: bool) -> Answer {
         let least = if rated.is_bound() { "at least " } else { "" };
         let value = rated.value();
         let rate = value.value.map_or_else(String::new, |v| words::value(value.unit, v));
-        let who = rated.traffic.place.who.in_words();
+        let who = rated.traffic().place.who.in_words();
         format!("{who} forwards {least}{rate}{}", rated.of_line())
     };
     let rates = join_names(group.iter().map(each).collect());
@@ -99,7 +93,7 @@ fn answer(group: &[Rated<'_>], several: bool) -> Answer {
         Verdict::TesterLimited => format!(": {number} are limited by the tester, so lower bounds"),
         Verdict::Undetermined => ": whose limits these are can't be told".to_owned(),
     };
-    let (hosts, frames) = (rated.traffic.place.hosts(), rated.traffic.frames.in_words());
+    let (hosts, frames) = (rated.traffic().place.hosts(), rated.traffic().frames.in_words());
     let (goal, beside) = (goal(rated), group[0].over_cable());
     let text = format!("{hosts}, frames of {frames}, {goal}: {rates}{beside}{verdict}.");
     let answer =
@@ -109,15 +103,15 @@ fn answer(group: &[Rated<'_>], several: bool) -> Answer {
 
 fn one_rate(rated: &Rated<'_>, several: bool) -> Answer {
     let value = rated.value();
-    let hosts = rated.traffic.place.hosts();
+    let hosts = rated.traffic().place.hosts();
     let (who, path) = if several {
-        (rated.traffic.place.who.in_words(), format!(", {hosts}"))
+        (rated.traffic().place.who.in_words(), format!(", {hosts}"))
     } else {
         (hosts, String::new())
     };
     let why = rated.bound().map_or_else(String::new, |why| format!(": {why}"));
     let least = if rated.is_bound() { "at least " } else { "" };
-    let (rate, frames) = (words::with_interval(value), rated.traffic.frames.in_words());
+    let (rate, frames) = (words::with_interval(value), rated.traffic().frames.in_words());
     let (goal, line, beside) = (goal(rated), rated.of_line(), rated.over_cable());
     let text = format!("{who} forwards {least}{rate} of {frames} {goal}{line}{path}{why}{beside}.");
     line_rate(stated(text, value).stating(rated.cable), value, share(value), QUESTION)
@@ -126,9 +120,9 @@ fn one_rate(rated: &Rated<'_>, several: bool) -> Answer {
 fn no_rate(group: &[Rated<'_>], several: bool) -> Answer {
     let rated = &group[0];
     let value = rated.value();
-    let whos = group.iter().map(|rated| rated.traffic.place.who.in_words());
+    let whos = group.iter().map(|rated| rated.traffic().place.who.in_words());
     let whos = if several { format!(" for {}", join_names(whos.collect())) } else { String::new() };
-    let (hosts, frames) = (rated.traffic.place.hosts(), rated.traffic.frames.in_words());
+    let (hosts, frames) = (rated.traffic().place.hosts(), rated.traffic().frames.in_words());
     let goal = goal(rated);
     let text = if has_caveat(value, Caveat::LossNotByLoad) {
         format!(
@@ -152,13 +146,13 @@ fn goal(rated: &Rated<'_>) -> String {
         Kind::Flood | Kind::Goal(GoalName::Rfc2544) => "without loss".to_owned(),
         Kind::Goal(goal) => format!("at the goal `{}`", goal.as_str()),
     };
-    let is_counted = rated.traffic.place.is_counted_by_device;
+    let is_counted = rated.traffic().place.is_counted_by_device;
     let counted = if is_counted { " (counted by the device)" } else { "" };
-    let ways = if rated.direction.is_some() { ", both ways together" } else { "" };
+    let ways = if rated.way.direction.is_some() { ", both ways together" } else { "" };
     format!("{goal}{counted}{ways}")
 }
 
-/// What each goal that occurs asks for.
+/// Explanations of the goals that occur.
 pub(super) fn meanings(rates: &[Rated<'_>]) -> Option<Block> {
     let goals = rates.iter().filter_map(|rated| match rated.kind() {
         Kind::Flood => None,
@@ -186,8 +180,8 @@ const fn meaning(goal: GoalName) -> &'static str {
     }
 }
 
-/// How each throughput was found: bracket, trials, traffic, and the conditional throughput of RFC 9971 where
-/// the goal allows loss.
+/// Table of the searches: bracket, trials, traffic, and the conditional throughput of RFC
+/// 9971 where the goal allows loss.
 pub(super) fn searches(rates: &[Rated<'_>]) -> Option<Block> {
     let row = |rated: &Rated<'_>| {
         let Origin::Search(goal) = rated.origin else { return None };
@@ -198,9 +192,7 @@ pub(super) fn searches(rates: &[Rated<'_>]) -> Option<Block> {
         };
         let value = rated.value();
         let allowed = goal.conditional.map(|given| words::percent(given.loss_ratio));
-        Some(vec![
-            rated.traffic.frames.cell(),
-            rated.place().cell(),
+        Some(rated.way.row([
             Cell::text(goal.goal.as_str()),
             Cell::text(goal.search),
             rate(value.low),
@@ -210,9 +202,9 @@ pub(super) fn searches(rates: &[Rated<'_>]) -> Option<Block> {
             Cell::number(words::count(value.n)),
             Cell::number(time(goal.final_duration)),
             Cell::number_or_missing(goal.traffic_time.map(time)),
-        ])
+        ]))
     };
-    let rows = rates.iter().filter(|rated| rated.place().is_whole()).filter_map(row);
+    let rows = rates.iter().filter(|rated| rated.way.place().is_whole()).filter_map(row);
     let head = [
         "octets",
         "device",
