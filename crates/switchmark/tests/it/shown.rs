@@ -110,7 +110,8 @@ fn shown_as_they_are(rows: &Rows, table: &page::Table) -> Vec<String> {
         for (at, cell) in line.iter().enumerate().filter(|(_, cell)| !cell.rows.is_empty()) {
             let own: Vec<&Value> = cell.rows.iter().filter_map(|id| rows.get(id)).collect();
             let found = if cell.is_value {
-                own.first().and_then(|row| value_differs(row, cell, &table.heads[at]))
+                own.first()
+                    .and_then(|row| value_differs(row, cell, &[&table.heads[at], &table.caption]))
             } else if page::VERDICTS.contains(&cell.text.as_str()) {
                 limit_differs(&own, cell, line.get(at + 1), table)
             } else {
@@ -122,7 +123,7 @@ fn shown_as_they_are(rows: &Rows, table: &page::Table) -> Vec<String> {
     wrong
 }
 
-fn value_differs(row: &Value, cell: &Cell, head: &str) -> Option<String> {
+fn value_differs(row: &Value, cell: &Cell, heads: &[&str]) -> Option<String> {
     let unit = row["unit"].as_str().unwrap_or_default();
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     let (value, low, high) = (number("value"), number("low"), number("high"));
@@ -131,18 +132,19 @@ fn value_differs(row: &Value, cell: &Cell, head: &str) -> Option<String> {
         (None, _) => cell.text != "–",
         (Some(value), "flag") => cell.text != if value == 0.0 { "no" } else { "yes" },
         (Some(value), _) => {
-            !Quantity::all(&cell.text).first().is_some_and(|shown| shown.is(value, unit, head))
+            !Quantity::all(&cell.text).first().is_some_and(|shown| shown.is(value, unit, heads))
         }
     };
     if differs {
-        return Some(format!("`{}` under `{head}` for {expected:?} {unit}", cell.text));
+        return Some(format!("`{}` under {heads:?} for {expected:?} {unit}", cell.text));
     }
     let (Some(low), Some(high), true) = (low, high, value.is_some() && unit != "flag") else {
         return None;
     };
     let ends = quantity::interval(&cell.note, &cell.text);
-    let is_own = ends.is_some_and(|[from, to]| from.is(low, unit, head) && to.is(high, unit, head));
-    (!is_own).then(|| format!("interval `{}` under `{head}` for {low}…{high} {unit}", cell.note))
+    let is_own =
+        ends.is_some_and(|[from, to]| from.is(low, unit, heads) && to.is(high, unit, heads));
+    (!is_own).then(|| format!("interval `{}` under {heads:?} for {low}…{high} {unit}", cell.note))
 }
 
 fn limit_differs(
@@ -168,9 +170,9 @@ fn limit_differs(
 fn samples_differ(own: &[&Value], cell: &Cell) -> Option<String> {
     let most = |key: &str| own.iter().filter_map(|row| row[key].as_f64()).fold(0.0, f64::max);
     let shown =
-        Quantity::all(&cell.text).first().is_some_and(|shown| shown.is(most("n"), "count", ""));
+        Quantity::all(&cell.text).first().is_some_and(|shown| shown.is(most("n"), "count", &[]));
     let blocks =
-        Quantity::all(&cell.note).first().is_some_and(|b| b.is(most("blocks"), "count", ""));
+        Quantity::all(&cell.note).first().is_some_and(|b| b.is(most("blocks"), "count", &[]));
     (!shown || !blocks).then(|| {
         format!("`{} {}` for n {} in {} blocks", cell.text, cell.note, most("n"), most("blocks"))
     })
@@ -186,10 +188,11 @@ fn stated(rows: &Rows, said: &page::Said) -> Option<String> {
         let unit = row["unit"].as_str().unwrap_or_default();
         let ends = ["value", "high", "low"].into_iter().filter_map(|key| row.get(key)?.as_f64());
         let ends: Vec<f64> = ends.collect();
-        if unit != "flag"
-            && !ends.is_empty()
-            && !ends.iter().any(|end| shown.iter().any(|q| q.is(*end, unit, "")))
-        {
+        // Of nothing sentences say `no retransmits`.
+        let none = format!("no {}", row["metric"].as_str().unwrap_or_default().replace('_', " "));
+        let is_none = ends.contains(&0.0) && said.text.to_lowercase().contains(&none);
+        let is_stated = ends.iter().any(|end| shown.iter().any(|q| q.is(*end, unit, &[])));
+        if unit != "flag" && !ends.is_empty() && !is_stated && !is_none {
             return Some(format!(
                 "row {id} ({} {ends:?} {unit}) is not said in: {}",
                 row["metric"], said.text

@@ -8,8 +8,8 @@ mod answers;
 use std::cmp::Ordering;
 
 use page::{
-    Axis, Block, Cell, Column, Ends, Figure, Image, Picture, Plot, Point, Quantity, Scale, Section,
-    Series, Table, Unit, words,
+    Axis, Block, Cell, Column, Figure, Image, Picture, Plot, Point, Scale, Section, Series, Table,
+    Unit, words,
 };
 use trial::{Pattern, Storage};
 
@@ -147,23 +147,16 @@ fn what_if_table(found: &StorageFinding) -> Option<Table> {
             Cell::number(format!("{bound}{} x {}", case.job.numjobs, line.depth)),
             Cell::text(if line.copied { "yes" } else { "no" }),
         ];
-        lead.into_iter().chain(line.rates.iter().map(whole)).collect()
+        lead.into_iter().chain(line.rates.iter().map(Cell::value)).collect()
     };
     let rows = found.cases().flat_map(|case| case.what_if.iter().map(move |line| row(case, line)));
     let lead = ["path", "size", "jobs x QD", "replicated writes"].map(Column::from);
     let trips = ROUND_TRIPS_NS.map(|ns| Column::from(words::time(ns)));
     Table::new("What if: IOPS by the network's RTT", lead.into_iter().chain(trips))
         .with_note("≤: only if the storage keeps up. ≥: more if operations waited for each other.")
+        .stating(Unit::OperationsPerSecond)
         .with_rows(rows)
         .unless_empty()
-}
-
-/// A rate as a whole number, without its interval.
-fn whole(rate: &Figure) -> Cell {
-    let value = rate.value.map(f64::round);
-    let quantity = Quantity { unit: Unit::Count, value, ..Quantity::of(rate) };
-    let quantity = Quantity { low: None, high: None, ends: Ends::Unnamed, ..quantity };
-    Cell::Value { quantity, note: String::new() }
 }
 
 /// Operations a second by the round trip: a colour a depth.

@@ -10,7 +10,8 @@ pub struct Quantity {
     factor: Option<f64>,
 }
 
-const UNITS: [(&str, f64); 18] = [
+const UNITS: [(&str, f64); 19] = [
+    ("MB/s", 8e6),
     ("ns", 1.0),
     ("µs", 1e3),
     ("ms", 1e6),
@@ -64,13 +65,17 @@ impl Quantity {
         all
     }
 
-    /// True if it is that value of that unit; a unit that does not stand behind it stands in the
-    /// column's head.
-    pub fn is(self, value: f64, unit: &str, head: &str) -> bool {
-        let of_head = head.rsplit_once(", ").and_then(|(_, unit)| unit_of(unit));
-        let plain = if unit == "ratio" { 0.01 } else { 1.0 };
-        let factor = self.factor.or(of_head).unwrap_or(plain);
-        (self.number * factor - value).abs() <= self.exact * factor * 1.01 + value.abs() * 1e-9
+    /// True if it is that value of that unit; a unit that does not stand behind it stands in one of
+    /// the `heads`, the column's or the table's. A ratio is one number, or in percent.
+    pub fn is(self, value: f64, unit: &str, heads: &[&str]) -> bool {
+        let of_heads = heads.iter().find_map(|head| unit_of(head.split_once(", ")?.1));
+        let is_at = |factor: f64| {
+            (self.number * factor - value).abs() <= self.exact * factor * 1.01 + value.abs() * 1e-9
+        };
+        match self.factor.or(of_heads) {
+            Some(factor) => is_at(factor),
+            None => is_at(1.0) || (unit == "ratio" && is_at(0.01)),
+        }
     }
 }
 

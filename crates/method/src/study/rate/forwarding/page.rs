@@ -18,7 +18,7 @@ mod reset;
 mod smallest;
 mod throughput;
 
-use page::{Block, Cell, Figure, Quantity, Section, Verdict, words};
+use page::{Block, Cell, Figure, Section, Verdict, words};
 
 use super::finding::{ForwardingFinding, OneWay};
 use crate::study::view::{StudyPage, Topic};
@@ -55,12 +55,6 @@ fn section(found: &ForwardingFinding) -> Option<Section> {
         heading: "Forwarding".to_owned(),
         blocks,
     })
-}
-
-/// A value without its interval's ends.
-fn value_alone(figure: &Figure) -> Cell {
-    let quantity = Quantity { low: None, high: None, ..Quantity::of(figure) };
-    Cell::Value { quantity, note: String::new() }
 }
 
 /// True if a device's value shows the tester's limit: the device does at least that.

@@ -7,7 +7,7 @@ use page::{Answer, Cell, Table, words};
 
 use super::super::finding::{BurstSide, ForwardingFinding, Spread};
 use super::smallest::{Part, sentences};
-use super::{rate_cell, shows_bound, value_alone};
+use super::{rate_cell, shows_bound};
 
 /// The longest burst at the smallest frames.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
@@ -66,13 +66,13 @@ pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
 fn row(side: &BurstSide) -> Vec<Cell> {
     let way = side.traffic.with(&side.burst.value);
     let (value, times) = (way.found, side.times.as_ref());
-    let mean = value_alone(value);
+    let mean = Cell::value(value);
     let time = |time: Option<&Spread>| {
         let Some(time) = time.filter(|time| time.value.value.is_some()) else {
             return Cell::Missing;
         };
         let note = time.deviation.map(|deviation| format!("± {}", words::time(deviation)));
-        value_alone(&time.value).with_note(note.unwrap_or_default())
+        Cell::value(&time.value).with_note(note.unwrap_or_default())
     };
     way.row([
         if shows_bound(&way) { mean.as_bound() } else { mean },

@@ -12,7 +12,7 @@ use page::{Block, Caveat, Cell, Column, Figure, Table, Unit, Verdict, words};
 use super::super::finding::{
     FloodCounts, ForwardingFinding, GoalCase, OneWay, RateValue, Traffic, has_caveat,
 };
-use super::{flood, plot, shows_bound, throughput, value_alone};
+use super::{flood, plot, shows_bound, throughput};
 use crate::explain::explain_size;
 use crate::search::GoalName;
 use crate::study::line_share;
@@ -198,7 +198,7 @@ fn in_bits(rates: &[Rated<'_>]) -> Table {
             octets(lengths.map(|lengths| lengths.payload)),
             Cell::text(rated.kind().name()),
         ];
-        rated.way.row(cells.into_iter().chain(rated.way.found.bits.iter().map(value_alone)))
+        rated.way.row(cells.into_iter().chain(rated.way.found.bits.iter().map(Cell::value)))
     });
     let title = "The same rates in bits a second: L1, L2 with FCS, L3 packets, UDP payload";
     let note = "L1 with preamble and gap, L2 frames with FCS, L3 IP packets, and UDP payload as \
