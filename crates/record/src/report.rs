@@ -16,7 +16,6 @@ mod conditions;
 mod conformance;
 mod devices;
 mod fabric;
-mod failover;
 mod firsts;
 mod forwarding;
 mod frames;

@@ -25,7 +25,6 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
     let switching = super::switching::answers(figures);
     let storage = super::storage::answers(figures);
     let tcp = super::tcp::answers(figures);
-    let failover = super::failover::answers(figures);
     let figures = &reading::without_own_pages(figures)[..];
     let topics = [
         fabric::nonblocking(figures),
@@ -33,7 +32,6 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<(usize, Answer)> {
         forwarding::throughput(figures),
         forwarding::flood(figures),
         tcp,
-        failover,
         switching,
         super::buffer::answers(figures),
         super::buffer::depth::answers(figures),

@@ -14,7 +14,7 @@ use trial::Topology;
 
 use super::totals::StudyTotals;
 use super::{
-    ReportInput, answers, buffer, fabric, failover, forwarding, latency, reading, storage, streams,
+    ReportInput, answers, buffer, fabric, forwarding, latency, reading, storage, streams,
     switching, tcp,
 };
 
@@ -121,7 +121,6 @@ fn of_study(anchor: &str, study: &StudyInput<'_>) -> Vec<Section> {
     sections.extend(buffer::depth::section(anchor, &figures));
     sections.extend(fabric::section(anchor, &figures));
     sections.extend(tcp::section(anchor, own, trials.tcp.trials()));
-    sections.extend(failover::section(anchor, own, trials.failover.trials()));
     sections.extend(switching::section(anchor, own));
     sections.extend(storage::section(anchor, own));
     sections.extend(streams::section(anchor, &figures, &trials.streams));

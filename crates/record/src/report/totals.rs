@@ -11,13 +11,10 @@ use method::StudySpec;
 use trial::{Trial, TrialRecord};
 
 use super::buffer::over_time;
-use super::failover::flows;
 use super::firsts::FirstOfEach;
 use super::forwarding::{loss, pacing};
 use super::subject::Who;
-use super::{
-    books, conditions, devices, failover, latency, storage, streams, switching, tcp, trials,
-};
+use super::{books, conditions, devices, latency, storage, streams, switching, tcp, trials};
 use crate::accounting::{Accounting, TrialAccount};
 
 /// What a run's trials come to.
@@ -46,7 +43,6 @@ pub(super) struct StudyTotals {
     pub(super) streams: streams::Firsts,
     pub(super) buffer: FirstOfEach<(String, Who)>,
     pub(super) tcp: FirstOfEach<(String, Who)>,
-    pub(super) failover: FirstOfEach<(String, Who)>,
 }
 
 impl Default for StudyTotals {
@@ -58,7 +54,6 @@ impl Default for StudyTotals {
             streams: streams::Firsts::default(),
             buffer: FirstOfEach::new(over_time::MOST_TRIALS),
             tcp: FirstOfEach::new(tcp::MOST_TRIALS),
-            failover: FirstOfEach::new(flows::MOST_TRIALS),
         }
     }
 }
@@ -113,9 +108,6 @@ impl TrialTotals {
         if is_valid && tcp::is_own(trial) {
             study.tcp.take(|| tcp::case(trial), trial, record);
         }
-        if is_valid && failover::is_own(trial) {
-            study.failover.take(|| case(trial), trial, record);
-        }
         if is_of_another {
             return;
         }
@@ -141,7 +133,6 @@ impl TrialTotals {
         (self.has_switching && switching::is_own(trial))
             || (self.has_tcp && tcp::is_own(trial))
             || storage::is_own(trial)
-            || failover::is_own(trial)
     }
 
     /// How many count, and why others don't.

@@ -5,22 +5,19 @@
 //! for how long flows usually are: the figures do.
 
 use measure::sequence::Conversation;
-use method::FailoverSpec;
-use page::{Axis, Block, Cell, Image, Picture, Plot, Point, Scale, Series, Table};
+use page::{Axis, Block, Cell, Image, Picture, Plot, Point, Scale, Series, Table, words};
 use trial::record::{DatagramsRecord, Ends, FlowRecord};
 use trial::{Datagrams, Deed, Flow, FlowKind, Schedule, Spread, Trial, TrialRecord};
 
-use super::super::subject::Who;
-use page::words;
+use crate::study::failover::FailoverSpec;
+use crate::study::view::Who;
 
-/// Of no more trials than these.
-pub(in crate::report) const MOST_TRIALS: usize = 16;
 /// No more runs of ports than these in one cell.
 const MOST_RUNS: usize = 24;
 /// A flow that loses less of its frames though nothing is done may do so by chance.
 const LOSING: f64 = 0.01;
 
-/// How many flows were down, from one moment to the next.
+/// Numbers of flows that were down, from one moment to the next.
 pub(super) fn over_time(trials: &[(Trial, TrialRecord)]) -> Vec<Block> {
     let pictures: Vec<Picture> = trials
         .iter()
@@ -30,8 +27,8 @@ pub(super) fn over_time(trials: &[(Trial, TrialRecord)]) -> Vec<Block> {
     if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
 }
 
-/// Each direction's load: what was asked for, what came of it, and the time between two frames in
-/// seconds.
+/// Loads of all directions: what was asked for, what came of it, and the time between two frames
+/// in seconds.
 fn loads<'a>(
     trial: &'a Trial,
     record: &'a TrialRecord,
@@ -74,14 +71,14 @@ fn picture(trial: &Trial, record: &TrialRecord) -> Picture {
     let y = Axis::over("flows interrupted", Scale::Linear, [0.0, most].into_iter(), |v| {
         words::trimmed(v, 1)
     });
-    let who = Who::of_trial(trial).name();
+    let who = Who::from_trial(trial).name();
     let title = format!("Flows interrupted over time: {}, {who}", trial.label);
     let caption = format!("{title}. The first valid trial; dashed, what was done and when.");
     Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
 }
 
-/// When frames of a conversation were missing, from and to, by the flow's numbers. A single frame
-/// is no interruption.
+/// Runs of missing frames of a conversation, from and to, by the flow's numbers. A single frame is
+/// no interruption.
 fn interruptions(seen: &DatagramsRecord, place: u32) -> impl Iterator<Item = (u64, u64)> {
     let count = seen.conversations.len() as u32;
     let conversation = &seen.conversations[place as usize];
@@ -112,8 +109,8 @@ fn down(seen: &DatagramsRecord, spacing: f64) -> Vec<(f64, f64)> {
     line
 }
 
-/// Which flows each deed interrupted together: those on the path that it took away. Where frames
-/// are lost though nothing is done, which flows lose them.
+/// Flows that each deed interrupted together: those on the path that it took away. Where frames
+/// are lost though nothing is done, flows that lose them.
 pub(super) fn together(trials: &[(Trial, TrialRecord)]) -> Option<Table> {
     let head = ["what was done", "device", "way", "flows", "those that lose frames together"];
     let note = "Flows of one path: the one that was taken away; where nothing was done and frames \
@@ -122,7 +119,7 @@ pub(super) fn together(trials: &[(Trial, TrialRecord)]) -> Option<Table> {
                 first valid trial of each deed; ports are others in each. Where all flows lose \
                 frames or none does, nothing is told apart.";
     Table::new("Which flows share a path", head)
-        .sparing(&["way"])
+        .page_only(&head)
         .with_note(note)
         .with_rows(trials.iter().flat_map(|(trial, record)| shared(trial, record)))
         .unless_empty()
@@ -135,11 +132,9 @@ fn shared<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item =
         done.map_or(trial.phases.load, |done| done.at).as_secs_f64()
     };
     let (begun, undone) = (moment(0), moment(1));
-    let deed = match trial.events.first().map(|event| &event.deed) {
-        None => Some(FailoverSpec::NOTHING),
-        Some(Deed::Do { name }) => Some(name.as_str()),
-        Some(_) => None,
-    };
+    let deed = trial.events.first();
+    let deed =
+        deed.map_or_else(|| FailoverSpec::NOTHING.to_owned(), |event| event.deed.to_string());
     loads(trial, record).filter_map(move |(flow, asked, seen, spacing)| {
         let count = seen.conversations.len() as u32;
         let loses = |place: &u32| {
@@ -157,8 +152,8 @@ fn shared<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item =
         let some = !losing.is_empty() && losing.len() < count as usize;
         let ends = seen.ends.as_deref().filter(|_| some)?;
         Some(vec![
-            Cell::text(deed?),
-            Cell::text(Who::of_trial(trial).name()),
+            Cell::text(&deed),
+            Cell::text(Who::from_trial(trial).name()),
             Cell::text(format!("{} → {}", flow.from.host, flow.to.host)),
             Cell::text(format!("{} of {count}", losing.len())),
             Cell::text(named(ends, asked.headers.spread, &losing)),
