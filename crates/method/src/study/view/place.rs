@@ -103,14 +103,18 @@ impl Place {
         self.pair.as_ref().map_or_else(String::new, hosts)
     }
 
-    /// The device, or the cable, with the direction; its ports beneath.
-    pub fn cell(&self) -> Cell {
-        let direction = match self.direction {
+    /// Behind a name, `, there` of two opposite flows; empty where there was one.
+    pub const fn direction_in_words(&self) -> &'static str {
+        match self.direction {
             None => "",
             Some(Direction::Forward) => ", there",
             Some(Direction::Reverse) => ", back",
             Some(Direction::Total) => ", both ways together",
-        };
+        }
+    }
+
+    /// The device, or the cable, with the direction; its ports beneath.
+    pub fn cell(&self) -> Cell {
         let asked = self
             .beside
             .as_ref()
@@ -118,7 +122,7 @@ impl Place {
         let ports = Some(self.ports()).filter(|ports| !ports.is_empty());
         let counted = self.is_counted_by_device.then(|| "counted by the device".to_owned());
         let notes: Vec<String> = asked.into_iter().chain(ports).chain(counted).collect();
-        Cell::path(self.who.name() + direction).with_note(notes.join(", "))
+        Cell::path(self.who.name() + self.direction_in_words()).with_note(notes.join(", "))
     }
 }
 
