@@ -85,7 +85,6 @@ fn dispatch() -> Result<()> {
         ["bpf"] => bpf::build(&steps::root()),
         ["docs", "--site"] => site::build(),
         ["docs", pages @ ..] => docs::regenerate(pages),
-        ["guards"] => guards::check(&steps::root()),
         ["shape"] => shape::print(&steps::root()),
         ["dist", "--check"] => smoke::check(false),
         ["dist", "--check", "--full"] => smoke::check(true),

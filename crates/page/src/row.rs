@@ -204,6 +204,11 @@ impl Figure {
         }
     }
 
+    /// Octets of its frames, where it is about one size.
+    pub fn frame_size(&self) -> Option<u64> {
+        self.integer(Key::FrameSize)
+    }
+
     /// Which study found it, as plans name it.
     pub fn is_of(&self, study: &str) -> bool {
         self.text(Key::Study) == Some(study)

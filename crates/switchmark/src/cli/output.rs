@@ -12,7 +12,7 @@ use method::acceptance::{Acceptance, Decision};
 use method::comparison::Comparable;
 use method::study::StudyPage;
 use method::{Conformance, StudySpec, numbered, sizes_in_words};
-use page::{Caveat, Figure, Key};
+use page::{Caveat, Figure};
 use record::{Preface, ReportError, ReportInput, RunMeta, TrialTotals};
 use trial::Topology;
 
@@ -125,7 +125,7 @@ pub fn open_in_words(figures: &[Figure]) -> Option<String> {
     }
     let mut open: BTreeMap<String, u32> = BTreeMap::new();
     for figure in figures.iter().filter(|figure| is_open(figure)) {
-        let size = figure.integer(Key::FrameSize);
+        let size = figure.frame_size();
         let size = size.map_or_else(String::new, |size| format!(" at {size} octets"));
         *open.entry(format!("{}{size}", figure.metric.as_str())).or_default() += 1;
     }
