@@ -117,7 +117,7 @@ fn the_latency_study_finds_what_the_device_adds() {
         duration: Nanos::from_millis(50),
         ..LatencySpec::quick()
     };
-    let figures = spec.run(&mut testbed(profile(text)), 1).expect("every trial runs");
+    let figures = spec.run(&mut testbed(profile(text)), 1).expect("every trial runs").rows();
     let added: Vec<&Figure> =
         figures.iter().filter(|figure| figure.metric == Metric::RttAdded).collect();
     assert!(!added.is_empty());

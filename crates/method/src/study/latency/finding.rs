@@ -5,7 +5,6 @@
 
 mod added;
 mod measured;
-mod rounds;
 
 use measure::{FrameSize, Histogram};
 
@@ -114,6 +113,14 @@ impl SizeTrips {
     pub(super) fn over_cable(&self, added: &Added) -> &PathTrips {
         &self.paths[added.cable]
     }
+
+    /// Change of a direct cable from its first round to its last. All subjects beside it tell the
+    /// same.
+    pub(super) fn drift(&self, cable: &PathTrips) -> Vec<&Figure> {
+        let added = self.paths.iter().filter_map(|path| path.added.as_ref());
+        let beside = added.filter(|added| std::ptr::eq(self.over_cable(added), cable));
+        beside.map(Added::drifts).find(|drifts| !drifts.is_empty()).unwrap_or_default()
+    }
 }
 
 impl PathTrips {
@@ -133,6 +140,15 @@ impl Added {
     /// Added to the middle round trip.
     pub(super) const fn median(&self) -> &Figure {
         &self.points[0].value
+    }
+
+    fn drifts(&self) -> Vec<&Figure> {
+        self.points.iter().filter_map(|point| point.drift.as_ref()).collect()
+    }
+
+    /// Added at each quantile.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Figure> {
+        self.points.iter().map(|point| &point.value)
     }
 }
 

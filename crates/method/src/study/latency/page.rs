@@ -29,16 +29,11 @@ struct Trips<'a> {
 }
 
 impl<'a> Trips<'a> {
-    /// All there are, in the rows' order.
-    fn all(found: &'a LatencyFinding) -> impl Iterator<Item = Self> {
-        found
-            .cases
-            .iter()
-            .flat_map(|case| case.sizes.iter().flat_map(|size| Self::of_size(case, size)))
-    }
-
-    fn of_size(case: &'a LatencyCase, size: &'a SizeTrips) -> impl Iterator<Item = Self> {
-        size.paths.iter().map(move |path| Self { case, size, path })
+    /// All of a case, in the rows' order.
+    fn of_case(case: &'a LatencyCase) -> impl Iterator<Item = Self> {
+        let trips =
+            move |size: &'a SizeTrips| size.paths.iter().map(move |path| Self { case, size, path });
+        case.sizes.iter().flat_map(trips)
     }
 
     /// `the idle UDP RTT of 64-octet frames, h1 → h2`
@@ -100,14 +95,12 @@ impl<'a> Trips<'a> {
 
 /// One for each device, protocol and load, at the smallest frame.
 fn answers(found: &LatencyFinding) -> Vec<Answer> {
-    let mut smallest = Vec::new();
+    let mut smallest: Vec<Trips<'_>> = Vec::new();
     for case in &found.cases {
-        let paths = case.sizes.first().map_or(0, |size| size.paths.len());
-        let sizes = |at: usize| {
-            case.sizes.iter().map(move |size| Trips { case, size, path: &size.paths[at] })
-        };
-        let of_paths = (0..paths).filter_map(|at| sizes(at).min_by_key(|trips| &trips.path.frames));
-        smallest.extend(of_paths.filter(|trips| !trips.path.place.is_cable()));
+        let mut trips: Vec<_> = Trips::of_case(case).filter(|t| !t.path.place.is_cable()).collect();
+        trips.sort_by_key(|trips| (&trips.path.place, &trips.path.frames));
+        trips.dedup_by_key(|trips| &trips.path.place);
+        smallest.extend(trips);
     }
     smallest.sort_by_key(|trips| (&trips.path.frames, &trips.path.place.who));
     smallest.into_iter().map(Trips::answer).collect()

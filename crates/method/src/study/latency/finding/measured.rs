@@ -9,7 +9,7 @@ use measure::{FrameMix, FrameSize};
 
 use super::super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::super::spec::LatencySpec;
-use super::rounds::InRounds;
+use super::added::InRounds;
 use super::{AddedPoint, LoadValues, PathTrips};
 use crate::study::rows::{CONFIDENCE, Row, too_few};
 use crate::study::view::Frames;
@@ -50,7 +50,7 @@ impl<'a> Measured<'a> {
         let mut trips = PathTrips {
             place: self.ways.place(self.way),
             frames: Frames::new(&asked, sent.as_ref(), Headers::default()),
-            round_trips: self.own.round_trips.clone(),
+            round_trips: self.own.round_trips.clone().filter(|all| !all.is_empty()),
             rtt: quantiles(Metric::Rtt),
             pdv: quantiles(Metric::Pdv),
             ipdv: quantiles(Metric::Ipdv),

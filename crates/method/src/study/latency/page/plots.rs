@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use measure::Histogram;
+use measure::{FrameSize, Histogram};
 use page::{Axis, Block, Image, Picture, Plot, Point, Scale, Series, Unit, words};
 
 use super::Trips;
-use crate::study::latency::finding::{LatencyCase, LatencyFinding};
+use crate::study::latency::finding::{LatencyCase, LatencyFinding, PathTrips};
 use crate::study::view::{Place, Who};
 
 /// The points of a percentile plot that a pointer can find.
@@ -17,15 +17,6 @@ const MARKED: [f64; 9] = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.9
 
 /// Shares of a cumulative distribution that a pointer can find.
 const SHARES: [f64; 6] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
-
-/// One path's round trips of one size.
-#[derive(Clone, Copy)]
-struct Distribution<'a> {
-    /// In octets.
-    size: u32,
-    place: &'a Place,
-    round_trips: &'a Histogram,
-}
 
 /// Distributions over the same axes.
 struct Drawing<'a> {
@@ -35,7 +26,15 @@ struct Drawing<'a> {
     load: String,
     /// One colour for each device, else for each size.
     by_device: bool,
-    shown: Vec<Distribution<'a>>,
+    curves: Vec<Curve<'a>>,
+}
+
+/// One path's round trips of one size.
+struct Curve<'a> {
+    name: String,
+    colour: usize,
+    is_cable: bool,
+    round_trips: &'a Histogram,
 }
 
 /// Two plots of each protocol and load, under a heading.
@@ -45,50 +44,67 @@ pub(super) fn blocks(found: &LatencyFinding) -> Vec<Block> {
     cases.into_iter().flat_map(of_case).collect()
 }
 
+/// One drawing of all sizes; where there are several devices, one for each size.
 fn of_case(case: &LatencyCase) -> Vec<Block> {
-    let shown = distributions(case);
-    if shown.is_empty() {
+    let mut trips: Vec<Trips<'_>> =
+        Trips::of_case(case).filter(|trips| trips.path.round_trips.is_some()).collect();
+    if trips.is_empty() {
         return Vec::new();
     }
+    trips.sort_by_key(|trips| (trips.size.size, &trips.path.place));
     let (name, load) = (case.protocol.as_str().to_uppercase(), case.load.caption());
     let heading = format!("{name} RTT, {load}");
-    let devices = shown.iter().map(|one| &one.place.who).filter(|who| !who.is_cable());
-    let drawings = if devices.collect::<BTreeSet<&Who>>().len() > 1 {
-        by_size(&name, &load, &shown)
+    let devices = trips.iter().map(|trips| &trips.path.place.who).filter(|who| !who.is_cable());
+    let by_device = devices.collect::<BTreeSet<&Who>>().len() > 1;
+    let drawing = |name: String, trips: &[Trips<'_>]| {
+        let curves = if by_device { by_place(trips) } else { by_size(trips) };
+        Drawing { name, load: load.clone(), by_device, curves }.pictures()
+    };
+    let pictures = if by_device {
+        let sizes = trips.chunk_by(|one, next| one.size.size == next.size.size);
+        sizes.flat_map(|own| drawing(format!("{}-octet {name}", own[0].size.size), own)).collect()
     } else {
-        vec![Drawing { name, load, by_device: false, shown }]
+        drawing(name, &trips).into()
     };
-    let plots = drawings.iter().flat_map(|drawing| [drawing.percentiles(), drawing.cumulative()]);
-    vec![Block::Subheading(heading), Block::Pictures(plots.collect())]
+    vec![Block::Subheading(heading), Block::Pictures(pictures)]
 }
 
-/// Distributions of each path that had a valid trial, smaller frames first.
-fn distributions(case: &LatencyCase) -> Vec<Distribution<'_>> {
-    let trips = case.sizes.iter().flat_map(|size| Trips::of_size(case, size));
-    let shown = trips.filter_map(|Trips { size, path, .. }| {
-        let round_trips = path.round_trips.as_ref().filter(|all| !all.is_empty())?;
-        Some(Distribution { size: size.size.octets(), place: &path.place, round_trips })
-    });
-    let mut shown: Vec<Distribution<'_>> = shown.collect();
-    shown.sort_by_key(|one| (one.size, one.place));
-    shown
+fn by_place<'a>(trips: &[Trips<'a>]) -> Vec<Curve<'a>> {
+    let cables = trips.iter().filter(|trips| trips.path.place.is_cable()).count();
+    let name = |place: &Place| match place.who.name() {
+        cable if place.is_cable() && cables > 1 => format!("{cable}, {}", place.ports()),
+        name => name,
+    };
+    let trips = trips.iter().enumerate();
+    trips.filter_map(|(at, trips)| Curve::new(name(&trips.path.place), at, trips.path)).collect()
 }
 
-fn by_size<'a>(name: &str, load: &str, shown: &[Distribution<'a>]) -> Vec<Drawing<'a>> {
-    let of_size = |shown: &[Distribution<'a>]| Drawing {
-        name: format!("{}-octet {name}", shown[0].size),
-        load: load.to_owned(),
-        by_device: true,
-        shown: shown.to_vec(),
+fn by_size<'a>(trips: &[Trips<'a>]) -> Vec<Curve<'a>> {
+    let sizes: BTreeSet<FrameSize> = trips.iter().map(|trips| trips.size.size).collect();
+    let curve = |Trips { size, path, .. }: &Trips<'a>| {
+        let cable = if path.place.is_cable() { ", direct cable" } else { "" };
+        let colour = sizes.range(..size.size).count();
+        Curve::new(format!("{}{cable}", size.size), colour, path)
     };
-    shown.chunk_by(|one, next| one.size == next.size).map(of_size).collect()
+    trips.iter().filter_map(curve).collect()
+}
+
+impl<'a> Curve<'a> {
+    fn new(name: String, colour: usize, path: &'a PathTrips) -> Option<Self> {
+        let round_trips = path.round_trips.as_ref()?;
+        Some(Self { name, colour, is_cable: path.place.is_cable(), round_trips })
+    }
 }
 
 impl Drawing<'_> {
+    fn pictures(&self) -> [Picture; 2] {
+        [self.percentiles(), self.cumulative()]
+    }
+
     /// Round-trip time by percentile, an axis on which each further nine is as wide as the last.
     fn percentiles(&self) -> Picture {
         let last = |h: &Histogram| (1.0 - 1.0 / h.count().max(1) as f64).clamp(0.0, 0.999_999);
-        let highest = self.shown.iter().map(|one| last(one.round_trips)).fold(0.9, f64::max);
+        let highest = self.curves.iter().map(|curve| last(curve.round_trips)).fold(0.9, f64::max);
         let series = self.series(|h| {
             let at = |q: f64| (q, h.quantile(q).0 as f64);
             // Evenly along the axis, which is logarithmic in 1 - q.
@@ -111,7 +127,7 @@ impl Drawing<'_> {
         } else {
             "One colour for each frame size in octets"
         };
-        let n: u64 = self.shown.iter().map(|one| one.round_trips.count()).sum();
+        let n: u64 = self.curves.iter().map(|curve| curve.round_trips.count()).sum();
         let caption = format!(
             "{title}. {coloured}; solid through the device, dashed over the direct cable. All \
              valid trials together, {} round trips.",
@@ -146,23 +162,12 @@ impl Drawing<'_> {
     }
 
     fn series(&self, draw: impl Fn(&Histogram) -> (Vec<(f64, f64)>, Vec<Point>)) -> Vec<Series> {
-        let sizes: BTreeSet<u32> = self.shown.iter().map(|one| one.size).collect();
-        let cables = self.shown.iter().filter(|one| one.place.is_cable()).count();
-        let one_series = |(at, one): (usize, &Distribution<'_>)| {
-            let Distribution { size, place, round_trips } = *one;
-            let (line, points) = draw(round_trips);
-            let (name, colour) = match (self.by_device, place.is_cable()) {
-                (true, true) if cables > 1 => (format!("direct cable, {}", place.ports()), at),
-                (true, _) => (place.who.name(), at),
-                (false, is_cable) => {
-                    let cable = if is_cable { ", direct cable" } else { "" };
-                    let colour = sizes.range(..size).count();
-                    (format!("{size}{cable}"), colour)
-                }
-            };
-            Series { name, colour: Some(colour), dashed: place.is_cable(), line, points }
+        let one_series = |curve: &Curve<'_>| {
+            let (line, points) = draw(curve.round_trips);
+            let (name, colour) = (curve.name.clone(), Some(curve.colour));
+            Series { name, colour, dashed: curve.is_cable, line, points }
         };
-        self.shown.iter().enumerate().map(one_series).collect()
+        self.curves.iter().map(one_series).collect()
     }
 }
 

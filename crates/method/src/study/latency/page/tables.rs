@@ -5,19 +5,11 @@
 use page::{Cell, Column, Figure, Room, Table, words};
 
 use super::Trips;
-use crate::study::latency::finding::{LatencyFinding, PathTrips};
-use crate::study::view::Place;
-
-/// A table's row: one kind of value at each of its quantiles.
-struct Row<'a> {
-    trips: Trips<'a>,
-    place: &'a Place,
-    values: Vec<&'a Figure>,
-}
+use crate::study::latency::finding::{Added, LatencyFinding};
 
 /// Time added, the cable's drift, round trips and delay variation, as far as there are any.
 pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
-    let mut trips: Vec<Trips<'_>> = Trips::all(found).collect();
+    let mut trips: Vec<Trips<'_>> = found.cases.iter().flat_map(Trips::of_case).collect();
     trips.sort_by_key(|Trips { case, path, .. }| {
         (case.protocol.as_str(), case.load.describe(), &path.frames, &path.place)
     });
@@ -31,87 +23,61 @@ pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
         table(
             "Added by the device to the round trip: through it less over the direct cable",
             added_note,
-            &added_rows(&trips),
+            &trips,
+            |trips| trips.path.added.iter().flat_map(Added::values).collect(),
         ),
         table(
             "Drift of the direct cable alone: its last round less its first",
             "An added latency that is no larger than this is undetermined.",
-            &drift_rows(&trips),
+            &trips,
+            |trips| trips.size.drift(trips.path),
         ),
-        table(
-            "Round-trip time",
-            "Under each value its interval.",
-            &path_rows(&trips, |path| &path.rtt),
-        ),
+        table("Round-trip time", "Under each value its interval.", &trips, |trips| {
+            trips.path.rtt.iter().collect()
+        }),
         table(
             "Delay variation, PDV (RFC 5481)",
             "Each round trip less the smallest.",
-            &path_rows(&trips, |path| &path.pdv),
+            &trips,
+            |trips| trips.path.pdv.iter().collect(),
         ),
         table(
             "Delay variation, IPDV (RFC 5481)",
             "Each round trip less the one before it, signed.",
-            &path_rows(&trips, |path| &path.ipdv),
+            &trips,
+            |trips| trips.path.ipdv.iter().collect(),
         ),
     ];
     tables.into_iter().flatten().collect()
 }
 
-fn path_rows<'a>(trips: &[Trips<'a>], values: fn(&PathTrips) -> &[Figure]) -> Vec<Row<'a>> {
-    let row = |trips: &Trips<'a>| Row {
-        trips: *trips,
-        place: &trips.path.place,
-        values: values(trips.path).iter().collect(),
-    };
-    trips.iter().map(row).collect()
-}
-
-fn added_rows<'a>(trips: &[Trips<'a>]) -> Vec<Row<'a>> {
-    let row = |trips: &Trips<'a>| {
-        let points = trips.path.added.as_ref()?.points.iter();
-        let values = points.map(|point| &point.value).collect();
-        Some(Row { trips: *trips, place: &trips.path.place, values })
-    };
-    trips.iter().filter_map(row).collect()
-}
-
-/// A cable beside several subjects drifts once.
-fn drift_rows<'a>(trips: &[Trips<'a>]) -> Vec<Row<'a>> {
-    let row = |trips: &Trips<'a>| {
-        let added = trips.path.added.as_ref()?;
-        let values: Vec<&Figure> = added.points.iter().filter_map(|p| p.drift.as_ref()).collect();
-        let place = &trips.size.over_cable(added).place;
-        (!values.is_empty()).then_some(Row { trips: *trips, place, values })
-    };
-    let mut rows: Vec<Row<'a>> = trips.iter().filter_map(row).collect();
-    let is_of_one_size =
-        |one: &Row<'_>, other: &Row<'_>| std::ptr::eq(one.trips.size, other.trips.size);
-    rows.dedup_by(|next, row| is_of_one_size(next, row) && next.place == row.place);
-    rows
-}
-
-/// One column for each quantile.
-fn table(title: &str, note: &str, rows: &[Row<'_>]) -> Option<Table> {
-    let quantiles = rows.first()?.values.iter().filter_map(|value| value.quantile);
-    let of_quantile = |q| Column { name: words::quantile(q), room: room(q) };
-    let mut columns: Vec<Column> =
-        ["protocol", "octets", "load", "device"].map(Column::from).into();
-    columns.extend(quantiles.map(of_quantile));
-    columns.extend(["n", "limited by"].map(Column::from));
-    let cells = |row: &Row<'_>| {
-        let Trips { case, path, .. } = row.trips;
+/// One row for each path that has such values, one column for each of their quantiles.
+fn table(
+    title: &str,
+    note: &str,
+    trips: &[Trips<'_>],
+    values: for<'a> fn(&Trips<'a>) -> Vec<&'a Figure>,
+) -> Option<Table> {
+    let rows = trips.iter().map(|trips| (trips, values(trips)));
+    let rows: Vec<_> = rows.filter(|(_, values)| !values.is_empty()).collect();
+    let (_, first) = rows.first()?;
+    let quantiles = first.iter().filter_map(|value| value.quantile);
+    let columns = ["protocol", "octets", "load", "device"].map(Column::from).into_iter();
+    let columns = columns
+        .chain(quantiles.map(|q| Column { name: words::quantile(q), room: room(q) }))
+        .chain(["n", "limited by"].map(Column::from));
+    let table = Table::new(title, columns).sparing(&["n"]).with_note(note);
+    Some(table.with_rows(rows.into_iter().map(|(Trips { case, path, .. }, values)| {
         let mut cells = vec![
             Cell::text(case.protocol.as_str().to_uppercase()),
             path.frames.cell(),
             Cell::text(case.load.abbreviate()),
-            row.place.cell(),
+            path.place.cell(),
         ];
-        cells.extend(row.values.iter().map(|value| Cell::value(value)));
-        cells.extend([Cell::samples(&row.values), Cell::limit(&row.values)]);
+        cells.extend(values.iter().map(|value| Cell::value(value)));
+        cells.extend([Cell::samples(&values), Cell::limit(&values)]);
         cells
-    };
-    let table = Table::new(title, columns).sparing(&["n"]).with_note(note);
-    Some(table.with_rows(rows.iter().map(cells)))
+    })))
 }
 
 /// Medians and tails stay; extremes and what lies between go first.
@@ -139,7 +105,7 @@ pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
             Cell::limit(&[value]),
         ]
     };
-    let rows = Trips::all(found).flat_map(|trips| {
+    let rows = found.cases.iter().flat_map(Trips::of_case).flat_map(|trips| {
         let values = trips.path.load.iter().flat_map(|load| [&load.goodput, &load.retransmits]);
         values.map(move |value| row(trips, value))
     });
