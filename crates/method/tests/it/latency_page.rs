@@ -49,7 +49,7 @@ fn plots(page: &StudyPage) -> Vec<&Plot> {
     });
     let plots = pictures.flatten().filter_map(|picture| match &picture.image {
         Image::Plot(plot) => Some(plot),
-        Image::Drawing(_) => None,
+        _ => None,
     });
     plots.collect()
 }
