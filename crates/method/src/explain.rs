@@ -42,15 +42,10 @@ pub fn sizes_in_words(study: &StudySpec, topology: &Topology) -> Vec<String> {
         StudySpec::Failover(spec) => {
             vec![explain_size(spec.frame_size, spec.link(topology))]
         }
-        StudySpec::Fabric(_)
-        | StudySpec::Buffer(_)
-        | StudySpec::Depth(_)
-        | StudySpec::Storage(_)
-        | StudySpec::Tcp(_)
-        | StudySpec::Imported(_) => Vec::new(),
         StudySpec::Campaign(spec) => {
             spec.studies.iter().flat_map(|study| sizes_in_words(study, topology)).collect()
         }
+        _ => Vec::new(),
     }
 }
 

@@ -111,6 +111,11 @@ macro_rules! studies {
                 match self { $(Self::$study(spec) => spec.varied(),)+ }
             }
 
+            /// Frames that have to fit the ports, the largest of each mix.
+            pub fn sizes(&self) -> Vec<FrameSize> {
+                match self { $(Self::$study(spec) => spec.sizes(),)+ }
+            }
+
             /// The devices that are named, each in the state that is asked for; none: the first as
             /// it is found.
             pub fn subjects(&self) -> Vec<Subject> {

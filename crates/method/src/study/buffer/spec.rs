@@ -162,4 +162,4 @@ impl BufferSpec {
     }
 }
 
-crate::study::varied::repeated!(BufferSpec);
+crate::study::varied::repeated!(BufferSpec, background_size);

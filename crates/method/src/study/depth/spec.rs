@@ -111,6 +111,10 @@ impl Varied for DepthSpec {
         self.subject = Some(subject);
     }
 
+    fn sizes(&self) -> Vec<FrameSize> {
+        self.sizes.iter().copied().chain([self.size]).collect()
+    }
+
     fn set_size(&mut self, size: FrameSize) -> bool {
         self.size = size;
         true

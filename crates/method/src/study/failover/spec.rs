@@ -185,4 +185,4 @@ fn known_deeds<'t>(topology: &'t Topology, device: &str) -> &'t [KnownDeed] {
     device.map_or(&[], |device| &device.deeds)
 }
 
-varied::repeated!(FailoverSpec);
+varied::repeated!(FailoverSpec, frame_size);

@@ -108,6 +108,10 @@ impl Varied for LatencySpec {
         self.subjects = vec![subject];
     }
 
+    fn sizes(&self) -> Vec<FrameSize> {
+        self.sizes.clone()
+    }
+
     fn set_size(&mut self, size: FrameSize) -> bool {
         self.sizes = vec![size];
         true

@@ -148,6 +148,10 @@ impl Varied for ForwardingSpec {
         self.subjects = vec![subject];
     }
 
+    fn sizes(&self) -> Vec<FrameSize> {
+        self.frames.iter().map(FrameMix::largest).collect()
+    }
+
     fn set_size(&mut self, size: FrameSize) -> bool {
         self.frames = vec![FrameMix::of(size)];
         true

@@ -200,6 +200,10 @@ impl Varied for SwitchingSpec {
         self.subjects = vec![subject];
     }
 
+    fn sizes(&self) -> Vec<FrameSize> {
+        self.frames.clone()
+    }
+
     fn set_size(&mut self, size: FrameSize) -> bool {
         self.frames = vec![size];
         true
