@@ -55,8 +55,8 @@ pub fn probability(share: f64) -> String {
     if share > 0.9995 { "over 99.9\u{a0}%".to_owned() } else { percent(share) }
 }
 
-/// A share of line rate as percent, to a tenth, and never 100.0 % of what is less than `whole`, from
-/// where on a rate is line rate.
+/// A share of line rate as percent, to a tenth, and never 100.0 % of what is less than `whole`, the
+/// least share that is line rate.
 pub fn share_of_line(share: f64, whole: f64) -> String {
     if share < 0.1 {
         return percent(share);

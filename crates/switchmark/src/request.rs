@@ -43,7 +43,7 @@ macro_rules! study_verbs {
             Forwarding
             /// TCP each way and both ways at once: how much payload, and who was the limit?
             Tcp
-            /// How long flows are interrupted when a link, path or router fails, and as it comes back
+            /// How long flows are interrupted when a link, path or router fails and comes back
             Failover
             /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
             Fabric

@@ -12,5 +12,6 @@ mod rows;
 mod run;
 mod sharing;
 mod spec;
+mod treatment;
 
 pub use spec::FailoverSpec;

@@ -136,8 +136,8 @@ pub fn shown(finding: &mut dyn Finding) -> (Vec<Figure>, StudyPage) {
     (rows, page)
 }
 
-/// Of a run that broke off: the rows that have a value. Where no recorded trial went wrong, only the
-/// missing ones can have brought about the caveats of those that did.
+/// The rows of a run that broke off that have a value. Where no recorded trial went wrong, only
+/// the missing ones can have brought about the caveats of those that did.
 fn partial(finding: &mut dyn Finding, all_valid: bool) -> (Vec<Figure>, StudyPage) {
     if all_valid {
         for value in finding.values() {

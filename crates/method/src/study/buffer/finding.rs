@@ -11,7 +11,7 @@ use super::cell::{Case, Cell};
 use super::judgement::Reason;
 use super::ratios;
 use super::rows::{CaseRows, Measured};
-use crate::study::view::{Finding, FirstOfEach, Place, StudyPage, Who};
+use crate::study::view::{FirstOfEach, Place, Who};
 use page::{Figure, Metric, Unit};
 
 /// Everything that was found.
@@ -136,12 +136,9 @@ impl BufferCase {
     }
 }
 
-impl Finding for BufferFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl BufferFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         self.cases.iter_mut().flat_map(BufferCase::values).collect()
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }

@@ -11,13 +11,23 @@ use super::StabilityLimits;
 use super::cell::Beside;
 use super::finding::{BufferCase, BufferFinding};
 use super::judgement;
-use crate::study::view::{StudyPage, Topic};
+use crate::study::view::{Finding, StudyPage, Topic};
 
 const LEAD: &str = "TCP alone is the baseline; beside a constant load into the same egress it has \
     to share the link; the same load the other way oversubscribes nothing and is the control. What is \
     lost beside the load and not beside its control was lost in the egress's buffer.";
 
-pub(super) fn page(found: &BufferFinding) -> StudyPage {
+impl Finding for BufferFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &BufferFinding) -> StudyPage {
     let Some(first) = found.cases.first() else { return StudyPage::default() };
     let mut blocks = vec![
         Block::Paragraph(LEAD.to_owned()),

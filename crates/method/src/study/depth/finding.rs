@@ -10,7 +10,7 @@ use measure::{FrameSize, Nanos};
 use super::cells::Counting;
 use super::outlets::Outlet;
 use super::sharing::Point;
-use crate::study::view::{Finding, Place, StudyPage};
+use crate::study::view::Place;
 use page::Figure;
 
 /// The reason why no class of service has an estimate.
@@ -144,15 +144,12 @@ impl SharedBuffer {
     }
 }
 
-impl Finding for DepthFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl DepthFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         let outputs = self.outputs.iter_mut().flat_map(OutputDepth::values);
         let units = self.units.iter_mut().map(|units| &mut units.cell);
         let shared = self.shared.iter_mut().flat_map(SharedBuffer::values);
         outputs.chain(units).chain(shared).chain(&mut self.by_class).collect()
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }

@@ -14,7 +14,7 @@ use super::finding::{
     DepthFinding, LongPaths, NO_CLASSES, OutputDepth, RoundTrip, SharedBuffer, Threshold,
 };
 use super::outlets::Outlet;
-use crate::study::view::{Place, StudyPage, Topic, stated};
+use crate::study::view::{Finding, Place, StudyPage, Topic, stated};
 
 const LEAD: &str = "Bursts that an output can't send as fast as they come. One-shot: what came \
     through of a burst that overflowed, less what the output sent meanwhile. Burst: the longest that \
@@ -22,7 +22,17 @@ const LEAD: &str = "Bursts that an output can't send as fast as they come. One-s
     frames of the output's rate. Three ways to one figure: where they disagree, something else is on \
     the way.";
 
-pub(super) fn page(found: &DepthFinding) -> StudyPage {
+impl Finding for DepthFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &DepthFinding) -> StudyPage {
     let mut blocks = vec![Block::Paragraph(LEAD.to_owned()), Block::Table(estimators(found))];
     blocks.extend(intervals::picture(found).map(|picture| Block::Pictures(vec![picture])));
     let reasons: BTreeSet<&str> =

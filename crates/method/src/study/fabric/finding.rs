@@ -10,20 +10,25 @@ mod nonblocking;
 mod reconcile;
 
 use measure::ByteCount;
+use std::collections::BTreeMap;
+
 use page::{Figure, Key};
 use trial::Carrier;
 
 use super::FabricSpec;
+use super::infer::Inferred;
 use super::rounds::Data;
-use super::run::Structures;
 use super::scene::Scene;
+use crate::study::view::Who;
 use crate::study::view::streams::Firsts;
-use crate::study::view::{Finding, StudyPage, Who};
 use crate::study::{Row, Ways};
 
 pub(super) use exchanges::{Exchange, Goodput, PairCase};
 pub(super) use groups::{PortGroups, excess_of_halves};
 pub(super) use nonblocking::{Nonblocking, ShareRange};
+
+/// Structures told from floods, by scene.
+pub(super) type Structures = BTreeMap<usize, Inferred>;
 
 /// Everything that a fabric study found.
 #[derive(Debug)]
@@ -63,8 +68,9 @@ impl FabricFinding {
     }
 }
 
-impl Finding for FabricFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl FabricFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         let (mut all, mut floods, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         for scene in &mut self.scenes {
             all.extend(scene.exchanges.iter_mut().flat_map(Exchange::values));
@@ -74,10 +80,6 @@ impl Finding for FabricFinding {
         all.extend(floods);
         all.extend(answers);
         all
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }
 

@@ -15,12 +15,22 @@ use measure::ByteCount;
 
 use super::Arrangement;
 use super::finding::{Exchange, FabricFinding, Goodput, SceneFinding};
-use crate::study::view::{StudyPage, Topic, Who, streams};
+use crate::study::view::{Finding, StudyPage, Topic, Who, streams};
 
 /// Megabytes of 10^6 octets, in which exchanges are told.
 const MEGABYTES: Scaled = (8e6, "MB/s");
 
-pub(super) fn page(found: &FabricFinding) -> StudyPage {
+impl Finding for FabricFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &FabricFinding) -> StudyPage {
     let mut blocks: Vec<Block> =
         [by_nodes(found), by_message(found)].into_iter().flatten().map(Block::Table).collect();
     for pictures in [pictures::groups(found), pictures::pairs(found)] {

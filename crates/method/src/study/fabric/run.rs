@@ -4,15 +4,13 @@
 //! Owns the order of trials, and which of them are kept for the page. What the records mean is in
 //! `finding`.
 
-use std::collections::BTreeMap;
-
 use measure::{Nanos, Rate};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
-use super::finding::{FabricFinding, Measured};
+use super::finding::{FabricFinding, Measured, Structures};
 use super::floods::Flooding;
-use super::infer::{Inferred, infer, infer_in_sittings};
+use super::infer::{infer, infer_in_sittings};
 use super::rounds::Data;
 use super::scene::Scene;
 use super::{FabricSpec, Place, gone};
@@ -20,9 +18,6 @@ use crate::study::view::streams::Firsts;
 use crate::study::{Ask, Estimate, Session};
 use trial::topology::Topology;
 use trial::{Gate, Observed, Result, Testbed};
-
-/// Structures told from floods, by scene.
-pub(super) type Structures = BTreeMap<usize, Inferred>;
 
 /// Floods of a scene, roughly: as many as a device of four groups takes.
 const TYPICAL_FLOODS: u64 = 16;

@@ -5,7 +5,7 @@
 use page::Figure;
 
 use super::sharing::Sharing;
-use crate::study::view::{Finding, FirstOfEach, Place, StudyPage, Who};
+use crate::study::view::{FirstOfEach, Place, Who};
 
 /// All cases, and the trials that are shown flow by flow.
 #[derive(Debug)]
@@ -69,13 +69,10 @@ pub(super) enum UnseenEnd {
     TrialOver,
 }
 
-impl Finding for FailoverFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl FailoverFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         self.cases.iter_mut().flat_map(FailoverCase::values).collect()
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }
 

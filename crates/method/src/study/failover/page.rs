@@ -11,9 +11,19 @@ use page::{Answer, Block, Cell, Figure, Reply, Section, Table, words};
 
 use super::finding::{FailoverCase, FailoverFinding, Interruption, UnseenEnd};
 use super::sharing::{PathShare, Sharing};
-use crate::study::view::{StudyPage, Topic, Who, stated};
+use crate::study::view::{Finding, StudyPage, Topic, Who, stated};
 
-pub(super) fn page(found: &FailoverFinding) -> StudyPage {
+impl Finding for FailoverFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &FailoverFinding) -> StudyPage {
     if found.cases.is_empty() {
         return StudyPage::default();
     }

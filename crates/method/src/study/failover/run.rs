@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::FailoverSpec;
-use super::cell::CellData;
 use super::finding::FailoverFinding;
 use super::rows;
+use super::treatment::Treatment;
 use crate::study::burst;
 use crate::study::session::{Ask, Session};
 use crate::study::view::{FirstOfEach, Who};
@@ -22,27 +22,6 @@ use trial::{
 
 /// Trials that are shown flow by flow, at most.
 const MOST_SHOWN: usize = 16;
-
-/// Flows told apart in one way, and what is done to the device meanwhile.
-#[derive(Debug)]
-pub(super) struct Treatment {
-    pub(super) spread: Spread,
-    /// Deed that is done; none where nothing is.
-    pub(super) deed: Option<KnownDeed>,
-    /// Impacts of its trials on one way.
-    pub(super) trials: CellData,
-}
-
-impl Treatment {
-    fn new(spread: Spread, deed: Option<KnownDeed>) -> Self {
-        Self { spread, deed, trials: CellData::default() }
-    }
-
-    /// The deed's name.
-    pub(super) fn name(&self) -> &str {
-        self.deed.as_ref().map_or(FailoverSpec::NOTHING, |deed| &deed.name)
-    }
-}
 
 impl FailoverSpec {
     /// See [`crate::StudySpec::run`].

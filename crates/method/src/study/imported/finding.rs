@@ -4,8 +4,6 @@
 
 use page::{Condition, Figure, Key};
 
-use crate::study::view::{Finding, StudyPage};
-
 /// Conditions that have a field of their own, or say nothing here.
 const NAMED: [Key; 6] =
     [Key::Tool, Key::Device, Key::Path, Key::File, Key::Position, Key::RateConvention];
@@ -57,12 +55,9 @@ impl Entry {
     }
 }
 
-impl Finding for ImportedFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl ImportedFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         self.entries.iter_mut().map(|entry| &mut entry.value).collect()
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }

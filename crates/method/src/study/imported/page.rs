@@ -4,12 +4,22 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Cell, Section, Table, words};
+use page::{Answer, Block, Cell, Figure, Section, Table, words};
 
 use super::finding::{Entry, ImportedFinding};
-use crate::study::view::{StudyPage, Topic};
+use crate::study::view::{Finding, StudyPage, Topic};
 
-pub(super) fn page(found: &ImportedFinding) -> StudyPage {
+impl Finding for ImportedFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &ImportedFinding) -> StudyPage {
     if found.entries.is_empty() {
         return StudyPage::default();
     }

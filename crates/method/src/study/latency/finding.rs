@@ -5,6 +5,7 @@
 
 mod added;
 mod measured;
+mod rounds;
 
 use measure::{FrameSize, Histogram};
 
@@ -12,7 +13,7 @@ use super::cell::{Cell, MEDIAN};
 use super::load::Load;
 use super::spec::LatencySpec;
 use crate::study::view::streams::Firsts;
-use crate::study::view::{Finding, Frames, Place, StudyPage};
+use crate::study::view::{Frames, Place};
 use crate::study::ways::Ways;
 use measured::Measured;
 use page::Figure;
@@ -152,8 +153,9 @@ impl Added {
     }
 }
 
-impl Finding for LatencyFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl LatencyFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         let mut all = Vec::new();
         for size in self.cases.iter_mut().flat_map(|case| &mut case.sizes) {
             // Times added stand behind all paths of a size.
@@ -169,9 +171,5 @@ impl Finding for LatencyFinding {
             all.extend(added);
         }
         all
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }

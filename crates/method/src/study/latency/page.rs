@@ -5,12 +5,22 @@
 mod plots;
 mod tables;
 
-use page::{Answer, Block, Caveat, Section, words};
+use page::{Answer, Block, Caveat, Figure, Section, words};
 
 use super::finding::{Added, LatencyCase, LatencyFinding, PathTrips, SizeTrips};
-use crate::study::view::{StudyPage, Topic, stated, streams};
+use crate::study::view::{Finding, StudyPage, Topic, stated, streams};
 
-pub(super) fn page(found: &LatencyFinding) -> StudyPage {
+impl Finding for LatencyFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &LatencyFinding) -> StudyPage {
     let mut blocks = plots::blocks(found);
     blocks.extend(tables::delays(found).into_iter().map(Block::Table));
     let heading = "Latency".to_owned();

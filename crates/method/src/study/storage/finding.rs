@@ -3,29 +3,22 @@
 //! Owns the structure, and the order in which its values are rows. Never reckons: `measured`,
 //! `added` and `what_if` make values of blocks.
 
-use std::collections::BTreeMap;
-
 use page::{Figure, Reply};
+use trial::Storage;
 use trial::record::StorageLocation;
-use trial::{Storage, Topology};
 
-use super::StorageSpec;
-use super::budget::{Crossing, PARTS};
-use super::cell::{Cell, CellData, QUANTILES};
-use super::fill::Path;
-use super::measured::Blocks;
-use super::what_if::ROUND_TRIPS_NS;
-use crate::study::view::{Finding, Place, StudyPage};
-use crate::study::{Way, Ways};
+use super::budget::PARTS;
+use super::cell::QUANTILES;
+use crate::study::view::Place;
 
-/// The blocks of each cell, by its place among them, on each way.
-pub(super) type Data = BTreeMap<(usize, Way), CellData>;
+/// Round trips of a small message, in nanoseconds: a cable's, a switch's, a room's, a town's.
+pub(super) const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];
 
 /// Reads and writes of one job.
 #[derive(Debug)]
 pub struct StorageFinding {
     /// For each size and depth, a case a way.
-    cells: Vec<Vec<StorageCase>>,
+    pub(super) cells: Vec<Vec<StorageCase>>,
 }
 
 /// A job in one size and depth on one way.
@@ -103,28 +96,6 @@ pub(super) struct WhatIf {
 }
 
 impl StorageFinding {
-    /// From the blocks of each cell on each way.
-    pub(super) fn new(
-        spec: &StorageSpec,
-        data: &Data,
-        ways: &Ways,
-        topology: &Topology,
-        seed: u64,
-    ) -> Self {
-        let empty = CellData::default();
-        let case = |at: usize, cell: Cell, way: Way| {
-            let blocks = |way| data.get(&(at, way)).unwrap_or(&empty);
-            let (own, cable) = (blocks(way), ways.bypass_of(way).map_or(&empty, blocks));
-            let path = || Path::of((spec, cell), own, topology, ways.pair(way));
-            let crossing = Crossing::of(spec, own, own.is_remote().then(path).flatten());
-            Blocks { spec, cell, own, cable, crossing, ways, way }.case(seed)
-        };
-        let cases = |(at, cell): (usize, Cell)| {
-            spec.measured(ways).into_iter().map(|way| case(at, cell, way)).collect()
-        };
-        Self { cells: spec.cells().into_iter().enumerate().map(cases).collect() }
-    }
-
     /// Every case, in the order of its values' rows.
     pub(super) fn cases(&self) -> impl Iterator<Item = &StorageCase> {
         self.cells.iter().flatten()
@@ -170,8 +141,9 @@ impl StorageCase {
     }
 }
 
-impl Finding for StorageFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl StorageFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         let mut values = Vec::new();
         for cell in &mut self.cells {
             let mut after = Vec::new();
@@ -182,9 +154,5 @@ impl Finding for StorageFinding {
             values.append(&mut after);
         }
         values
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }

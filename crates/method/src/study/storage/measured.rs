@@ -4,18 +4,48 @@
 //! Owns the conditions and doubts that all values of a case share, and that nothing is said of a
 //! network that the operations do not cross. Pure.
 
+use std::collections::BTreeMap;
+
 use measure::quantile;
 
 use super::StorageSpec;
 use super::budget::{Crossing, PARTS};
 use super::cell::{Cell, CellData, Kind, QUANTILES, Sample, Which};
-use super::finding::{Operations, StorageCase};
+use super::fill::Path;
+use super::finding::{Operations, StorageCase, StorageFinding};
 use crate::study::rows::{Row, too_few};
 use crate::study::{Way, Ways};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use trial::Pattern;
 use trial::record::StorageLocation;
+use trial::{Pattern, Topology};
+
+/// The blocks of each cell, by its place among them, on each way.
+pub(super) type Data = BTreeMap<(usize, Way), CellData>;
+
+impl StorageFinding {
+    /// From the blocks of each cell on each way.
+    pub(super) fn new(
+        spec: &StorageSpec,
+        data: &Data,
+        ways: &Ways,
+        topology: &Topology,
+        seed: u64,
+    ) -> Self {
+        let empty = CellData::default();
+        let case = |at: usize, cell: Cell, way: Way| {
+            let blocks = |way| data.get(&(at, way)).unwrap_or(&empty);
+            let (own, cable) = (blocks(way), ways.bypass_of(way).map_or(&empty, blocks));
+            let path = || Path::of((spec, cell), own, topology, ways.pair(way));
+            let crossing = Crossing::of(spec, own, own.is_remote().then(path).flatten());
+            Blocks { spec, cell, own, cable, crossing, ways, way }.case(seed)
+        };
+        let cases = |(at, cell): (usize, Cell)| {
+            spec.measured(ways).into_iter().map(|way| case(at, cell, way)).collect()
+        };
+        Self { cells: spec.cells().into_iter().enumerate().map(cases).collect() }
+    }
+}
 
 /// The blocks of one size and depth on one way.
 pub(super) struct Blocks<'a> {

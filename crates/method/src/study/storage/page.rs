@@ -14,9 +14,8 @@ use page::{
 use trial::{Pattern, Storage};
 
 use super::budget::PARTS;
-use super::finding::{Added, Operations, StorageCase, StorageFinding, WhatIf};
-use super::what_if::ROUND_TRIPS_NS;
-use crate::study::view::{StudyPage, Topic};
+use super::finding::{Added, Operations, ROUND_TRIPS_NS, StorageCase, StorageFinding, WhatIf};
+use crate::study::view::{Finding, StudyPage, Topic};
 
 const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, and \
     alone before, TCP messages of an operation's own sizes went the same way. By Little's law IOPS are \
@@ -29,7 +28,17 @@ const WHAT_IF: &str = "What if the network were otherwise: all of an operation's
     a storage slows down at some depth; a smaller one is a lower bound, since operations may have waited for each other. \
     Nothing exceeds what the link carries.";
 
-pub(super) fn page(found: &StorageFinding) -> StudyPage {
+impl Finding for StorageFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &StorageFinding) -> StudyPage {
     let all = || found.cases().flat_map(|case| case.operations().map(move |own| (case, own)));
     let kinds = found.cases().flat_map(|case| case.kinds().map(move |own| (case, own)));
     let done = table("Reads and writes: means, and the network's share of them", &DONE, all());

@@ -6,7 +6,8 @@
 use measure::{FrameRate, Nanos};
 
 use super::StorageSpec;
-use super::finding::{Data, StorageFinding};
+use super::finding::StorageFinding;
+use super::measured::Data;
 use super::spec::{AROUND_FIO, LONGEST_REST};
 use crate::study::{Ask, Session};
 use trial::{Gate, Result, Testbed};

@@ -8,13 +8,11 @@
 
 use std::cmp::Ordering;
 
-use super::finding::WhatIf;
+use super::finding::{ROUND_TRIPS_NS, WhatIf};
 use super::measured::{Blocks, estimate};
 use page::{Figure, Key, Metric, Unit};
 use trial::Path;
 
-/// Round trips of a small message, in nanoseconds: a cable's, a switch's, a room's, a town's.
-pub(super) const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];
 /// Whether writes wait for a copy on another node.
 const COPIED: [bool; 2] = [false, true];
 /// Operations under way of each job, beside the cell's own.

@@ -4,15 +4,11 @@
 //! Owns the structure of the result and the order of its rows. Never makes a value: `rows` does.
 
 use page::Figure;
-use trial::Topology;
 
-use super::cell::{self, CellData, FirstFlow, HostLimit};
-use super::rows::{CaseRows, Ceiling};
-use super::run::Data;
-use super::{TcpDirection, TcpSpec};
-use crate::study::rows::Direction;
-use crate::study::view::{Finding, Place, StudyPage};
-use crate::study::ways::Ways;
+use super::TcpDirection;
+use super::cell::{FirstFlow, HostLimit};
+use crate::study::capacity::Of;
+use crate::study::view::Place;
 
 /// The tcp study's result.
 #[derive(Debug)]
@@ -82,25 +78,6 @@ pub(super) struct HostBusy {
 }
 
 impl TcpFinding {
-    /// The cases in the order of the request.
-    pub(super) fn new(spec: &TcpSpec, data: &Data, ways: &Ways, topology: &Topology) -> Self {
-        let empty = CellData::default();
-        let all = ways.all();
-        let mut cases = Vec::new();
-        for (at, &test) in spec.directions.iter().enumerate() {
-            let cell = |way| data.get(&(at, way)).unwrap_or(&empty);
-            let before = cases.len();
-            cases.extend(all.iter().map(|&way| {
-                let bypass = ways.bypass_of(way);
-                let (own, cable) = (cell(way), bypass.map_or(&empty, cell));
-                let rows = CaseRows { spec, test, own, cable, ways, way, topology };
-                let cable = all.iter().position(|other| Some(*other) == bypass);
-                TcpCase::new(&rows, cable.map(|place| before + place))
-            }));
-        }
-        Self { streams: spec.streams, congestion_control: spec.congestion_control.clone(), cases }
-    }
-
     /// The case over the direct cable beside another.
     pub(super) fn cable_beside(&self, case: &TcpCase) -> Option<&TcpCase> {
         self.cases.get(case.cable?)
@@ -108,24 +85,6 @@ impl TcpFinding {
 }
 
 impl TcpCase {
-    fn new(rows: &CaseRows<'_>, cable: Option<usize>) -> Self {
-        let (flows, whole): (&[Direction], _) = match rows.test {
-            TcpDirection::Forward | TcpDirection::Reverse => (&[], None),
-            TcpDirection::Bidirectional => {
-                (&[Direction::Forward, Direction::Reverse], Some(Direction::Total))
-            }
-        };
-        let whole = rows.part(whole);
-        Self {
-            test: rows.test,
-            label: cell::label(rows.spec, rows.test) + &rows.ways.label(rows.way),
-            cable,
-            flows: flows.iter().map(|flow| rows.part(Some(*flow)).values()).collect(),
-            hosts: whole.hosts(),
-            whole: whole.values(),
-        }
-    }
-
     /// Flows, then both together.
     pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         self.flows.iter().chain([&self.whole])
@@ -162,12 +121,21 @@ impl Part {
     }
 }
 
-impl Finding for TcpFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl TcpFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         self.cases.iter_mut().flat_map(TcpCase::values).collect()
     }
+}
 
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
-    }
+/// The most payload that the path of some flows could carry.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ceiling {
+    /// Bits a second, with nothing else on the link.
+    pub(super) payload: f64,
+    /// From so many on the link is full: payload of the other direction is acknowledged beside
+    /// them.
+    pub(super) full: f64,
+    pub(super) of: Of,
+    pub(super) mtu: u32,
 }

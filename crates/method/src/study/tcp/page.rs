@@ -11,9 +11,19 @@ use page::{Block, Cell, Figure, Section, Table, words};
 use super::cell::HostLimit;
 use super::finding::{Part, TcpCase, TcpFinding};
 use crate::study::rows::Direction;
-use crate::study::view::{StudyPage, Topic};
+use crate::study::view::{Finding, StudyPage, Topic};
 
-pub(super) fn page(found: &TcpFinding) -> StudyPage {
+impl Finding for TcpFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &TcpFinding) -> StudyPage {
     let mut blocks = vec![
         Block::Table(goodput_table(found)),
         Block::Folded {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::cell::{self, CellData, FlowSample, HostLimit, Sample, Sender};
-use super::finding::{HostBusy, Part, Retransmits, SenderValues};
+use super::finding::{Ceiling, HostBusy, Part, Retransmits, SenderValues, TcpCase, TcpFinding};
 use super::{TcpDirection, TcpSpec};
 use crate::study::capacity::{Capacity, Of, rate};
 use crate::study::line_share::doubt_beyond;
@@ -17,6 +17,50 @@ use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Topology;
 use trial::topology::Pair;
+
+/// Cases by their direction's place in the request and their path.
+pub(super) type Data = BTreeMap<(usize, Way), CellData>;
+
+impl TcpFinding {
+    /// The cases in the order of the request.
+    pub(super) fn new(spec: &TcpSpec, data: &Data, ways: &Ways, topology: &Topology) -> Self {
+        let empty = CellData::default();
+        let all = ways.all();
+        let mut cases = Vec::new();
+        for (at, &test) in spec.directions.iter().enumerate() {
+            let cell = |way| data.get(&(at, way)).unwrap_or(&empty);
+            let before = cases.len();
+            cases.extend(all.iter().map(|&way| {
+                let bypass = ways.bypass_of(way);
+                let (own, cable) = (cell(way), bypass.map_or(&empty, cell));
+                let rows = CaseRows { spec, test, own, cable, ways, way, topology };
+                let cable = all.iter().position(|other| Some(*other) == bypass);
+                TcpCase::new(&rows, cable.map(|place| before + place))
+            }));
+        }
+        Self { streams: spec.streams, congestion_control: spec.congestion_control.clone(), cases }
+    }
+}
+
+impl TcpCase {
+    fn new(rows: &CaseRows<'_>, cable: Option<usize>) -> Self {
+        let (flows, whole): (&[Direction], _) = match rows.test {
+            TcpDirection::Forward | TcpDirection::Reverse => (&[], None),
+            TcpDirection::Bidirectional => {
+                (&[Direction::Forward, Direction::Reverse], Some(Direction::Total))
+            }
+        };
+        let whole = rows.part(whole);
+        Self {
+            test: rows.test,
+            label: cell::label(rows.spec, rows.test) + &rows.ways.label(rows.way),
+            cable,
+            flows: flows.iter().map(|flow| rows.part(Some(*flow)).values()).collect(),
+            hosts: whole.hosts(),
+            whole: whole.values(),
+        }
+    }
+}
 
 /// The trials of one test on one path, and those over the direct cable beside it.
 #[derive(Clone, Copy)]
@@ -61,18 +105,6 @@ impl<'a> CaseRows<'a> {
         row.n = self.own.samples.len() as u64;
         row
     }
-}
-
-/// The most payload that the path of some flows could carry.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ceiling {
-    /// Bits a second, with nothing else on the link.
-    pub(super) payload: f64,
-    /// From so many on the link is full: payload of the other direction is acknowledged beside
-    /// them.
-    full: f64,
-    pub(super) of: Of,
-    pub(super) mtu: u32,
 }
 
 /// The trials' flow, or both together, that values are about.

@@ -2,20 +2,15 @@
 //!
 //! Owns how many trials are kept to be shown over time. Never reads a record.
 
-use std::collections::BTreeMap;
-
 use super::TcpSpec;
-use super::cell::{self, CellData};
+use super::cell;
 use super::finding::TcpFinding;
+use super::rows::Data;
 use crate::study::session::{Ask, Session};
-use crate::study::ways::Way;
 use trial::{Gate, Result, Testbed};
 
 /// Cases of which the first valid trial is kept, at most.
 const MOST_SHOWN: usize = 12;
-
-/// Cases by their direction's place in the request and their path.
-pub(super) type Data = BTreeMap<(usize, Way), CellData>;
 
 impl TcpSpec {
     /// See [`crate::StudySpec::run`].

@@ -69,7 +69,7 @@ impl TcpSpec {
     /// TCP runs as any program's would.
     pub const OFFLOADS: Offloads = Offloads::AsFound;
 
-    /// A short request: one cubic stream for three seconds after one, in each direction, ten blocks.
+    /// A short request: one cubic stream for three seconds after one, each way, ten blocks.
     pub fn quick() -> Self {
         Self {
             subjects: Vec::new(),

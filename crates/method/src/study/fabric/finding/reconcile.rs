@@ -37,8 +37,8 @@ pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margi
     }
 }
 
-/// Share of its rate that a port keeps in the flood that held ports up most, where groups of ports with
-/// short uplinks were told for sure.
+/// Share of its rate that a port keeps in the flood that held ports up most, where groups of ports
+/// with short uplinks were told for sure.
 fn held_up(groups: &PortGroups) -> Option<f64> {
     let Finding::Blocking { share, .. } = groups.found.finding else { return None };
     let value = &groups.value;

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use measure::{FrameRate, Nanos, Rate, RateConvention};
 
 use super::super::pacing::PacingValues;
-use super::rig::Direction;
 use crate::search::GoalName;
-use crate::study::view::{Finding, Frames, Place, StudyPage};
+use crate::study::rows::Direction;
+use crate::study::view::{Frames, Place};
 use page::{Caveat, Cell, Figure};
 
 pub(super) use curves::{Curve, Curves, Offered};
@@ -331,8 +331,9 @@ impl BurstSide {
     }
 }
 
-impl Finding for ForwardingFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl ForwardingFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         let mut all = Vec::new();
         all.extend(self.floods.iter_mut().flat_map(FloodCase::values));
         all.extend(self.throughput.iter_mut().flat_map(ThroughputCase::values));
@@ -346,10 +347,6 @@ impl Finding for ForwardingFinding {
             all.extend([by_loss, by_gap, missing].into_iter().flatten());
         }
         all
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }
 

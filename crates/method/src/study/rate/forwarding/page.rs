@@ -12,6 +12,7 @@ mod latency;
 mod loss;
 mod pacing;
 mod plot;
+mod rated;
 mod rates;
 mod recovery;
 mod reset;
@@ -21,10 +22,20 @@ mod throughput;
 use page::{Block, Cell, Figure, Section, Verdict, words};
 
 use super::finding::{ForwardingFinding, OneWay};
-use crate::study::view::{StudyPage, Topic};
+use crate::study::view::{Finding, StudyPage, Topic};
 use measure::FrameRate;
 
-pub(super) fn page(found: &ForwardingFinding) -> StudyPage {
+impl Finding for ForwardingFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &ForwardingFinding) -> StudyPage {
     let others = [latency::answers, bursts::answers, recovery::answers, reset::answers];
     StudyPage { sections: section(found).into_iter().collect(), ..StudyPage::default() }
         .with_answers(Topic::Throughput, throughput::answers(found))

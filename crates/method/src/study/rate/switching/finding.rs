@@ -8,7 +8,7 @@ use measure::{FrameSize, Histogram};
 use super::super::counts::Count;
 use super::{Pattern, SwitchTest};
 use crate::study::Row;
-use crate::study::view::{Finding, StudyPage, Who};
+use crate::study::view::Who;
 use page::{Caveat, Figure, Metric, Unit};
 
 /// Results of a switching study.
@@ -208,14 +208,11 @@ impl TestFinding {
     }
 }
 
-impl Finding for SwitchingFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
+impl SwitchingFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         let tests = self.devices.iter_mut().flat_map(|device| &mut device.tests);
         tests.flat_map(|test| test.cases.values()).collect()
-    }
-
-    fn page(&self) -> StudyPage {
-        super::page::page(self)
     }
 }
 

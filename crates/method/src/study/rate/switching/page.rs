@@ -12,7 +12,7 @@ use super::finding::{
     Cases, CongestionCase, DeviceFinding, PatternCase, SwitchingFinding, TestFinding,
 };
 use crate::study::line_share;
-use crate::study::view::{StudyPage, Topic, line_rate, stated};
+use crate::study::view::{Finding, StudyPage, Topic, line_rate, stated};
 use crate::verdict::LINE_RATE;
 use lines::{Line, lines};
 
@@ -22,7 +22,17 @@ const LEAD: &str = "Rates are of all sending ports together. Throughput is the h
     most that came through at any load. Frames that came to a port they were not for are flooded: \
     they count as lost, never as received.";
 
-pub(super) fn page(found: &SwitchingFinding) -> StudyPage {
+impl Finding for SwitchingFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &SwitchingFinding) -> StudyPage {
     let tables = [pattern_table(found), other_table(found)];
     let tables: Vec<Block> =
         tables.into_iter().filter_map(Table::unless_empty).map(Block::Table).collect();

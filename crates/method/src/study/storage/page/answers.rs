@@ -12,8 +12,8 @@ use crate::study::view::{Who, stated};
 /// Below this share of an operation's time the network is not what a storage waits for.
 const STORAGE_BOUND: f64 = 0.05;
 
-/// The network's share in each case, what a network or a device without latency would give, and whether
-/// the prediction held.
+/// The network's share in each case, what a network or a device without latency would give, and
+/// whether the prediction held.
 pub(super) fn answers(found: &StorageFinding) -> Vec<Answer> {
     let cases = found.cases().filter(|case| !case.place.is_cable());
     cases.flat_map(|case| [time_spent(case), added(case)]).flatten().collect()

@@ -6,7 +6,8 @@
 use page::{Block, Caveat, Cell, Figure, Style, Table};
 
 use super::super::finding::{ForwardingFinding, OneWay, has_caveat};
-use super::rates::{self, Kind, bound};
+use super::rated::{Kind, bound};
+use super::rates;
 use super::shows_bound;
 
 /// A value that may be a bound.

@@ -5,7 +5,7 @@
 use page::{Answer, Cell, Figure, Table, Unit, words};
 
 use super::super::finding::{FloodCounts, ForwardingFinding, OneWay};
-use super::rates::{Origin, Rated};
+use super::rated::{Origin, Rated};
 use super::smallest::{several_devices, shown_sizes};
 use crate::study::line_share::share;
 use crate::study::view::{line_rate, stated};

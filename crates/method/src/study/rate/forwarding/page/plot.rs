@@ -9,7 +9,7 @@ use measure::Rate;
 use page::{Axis, Figure, Image, Picture, Plot, Point, Scale, Series, Unit, words};
 
 use super::super::finding::{OneWay, Traffic};
-use super::rates::{Kind, Rated};
+use super::rated::{Kind, Rated};
 use crate::study::view::{Frames, Who};
 
 /// Points that belong to one line: through what, and between which hosts.

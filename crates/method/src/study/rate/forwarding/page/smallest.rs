@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use page::{Answer, Figure, Verdict, words};
 
 use super::super::finding::{OneWay, Traffic};
-use super::rates::Rated;
+use super::rated::Rated;
 use crate::study::view::{Frames, Who};
 
 /// With more sizes than this only the smallest, the largest and the mixes are told at the top.

@@ -10,7 +10,7 @@ use page::{Answer, Block, Caveat, Cell, Table, Unit, Verdict, words};
 
 use super::super::finding::{ForwardingFinding, has_caveat};
 use super::super::throughput::LOAD_GOALS;
-use super::rates::{Kind, Origin, Rated};
+use super::rated::{Kind, Origin, Rated};
 use super::smallest::{join_names, several_devices, shown_sizes};
 use crate::search::GoalName;
 use crate::study::line_share::share;
