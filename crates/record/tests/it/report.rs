@@ -235,7 +235,7 @@ fn figures_without_conditions_or_direct_cable_do_no_harm() {
 fn several_runs_share_one_page() {
     let (a, b) = (synthetic::meta("a"), synthetic::meta("b"));
     let (figures, records) = (synthetic::figures(), synthetic::records(3));
-    let [some, none] = [&records[..], &[]].map(|records| TrialTotals::from_trials(records));
+    let [some, none] = [&records[..], &[]].map(TrialTotals::from_trials);
     let pages = [(std::num::NonZeroU16::MIN, synthetic::page(&figures))];
     let inputs = [
         ReportInput { meta: &a, figures: &figures, pages: &pages, trials: &some, comparable: None },

@@ -495,7 +495,7 @@ fn table(figures: &[&Figure]) -> Table {
     let mut lines: BTreeMap<String, Vec<&Figure>> = BTreeMap::new();
     for figure in figures {
         let said =
-            |key: &Key| figure.conditions.get(key).map_or_else(String::new, |c| c.to_string());
+            |key: &Key| figure.conditions.get(key).map_or_else(String::new, ToString::to_string);
         let name = format!("{} {} {}", said(&Key::Device), said(&Key::Path), said(&Key::Load));
         lines.entry(name).or_default().push(figure);
     }

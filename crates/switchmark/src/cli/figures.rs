@@ -31,7 +31,7 @@ pub struct Computed {
     pub meta: RunMeta,
     pub figures: Vec<Figure>,
     /// What its studies show of it, by their numbers.
-    pub pages: Vec<(NonZeroU16, StudyPage)>,
+    pub pages: StudyPages,
     /// Whether every trial that the studies ask for was recorded.
     pub is_whole: bool,
 }
@@ -128,6 +128,9 @@ fn unfinished(run: &str, label: &str, trials: usize) -> String {
          trials recorded until then; `switchmark run --resume {run}` goes on."
     )
 }
+
+/// Each study's part of a page, by the study's number.
+pub type StudyPages = Vec<(NonZeroU16, StudyPage)>;
 
 /// A study's rows, and its part of a page.
 pub fn shown(finding: &mut dyn Finding) -> (Vec<Figure>, StudyPage) {

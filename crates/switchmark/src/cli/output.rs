@@ -4,18 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use method::acceptance::{Acceptance, Decision};
 use method::comparison::Comparable;
-use method::study::StudyPage;
 use method::{Conformance, StudySpec, numbered, sizes_in_words};
 use page::{Caveat, Figure};
 use record::{Preface, ReportError, ReportInput, RunMeta, TrialTotals};
 use trial::Topology;
 
+use super::figures::StudyPages;
 use super::options::Data;
 use super::{Failure, Outcome, lone};
 use crate::config::ConfigError;
@@ -33,7 +32,7 @@ pub struct Finished {
     /// What it found.
     pub figures: Vec<Figure>,
     /// What its studies show of it, by their numbers.
-    pub pages: Vec<(NonZeroU16, StudyPage)>,
+    pub pages: StudyPages,
     /// What the trials come to from which it is found.
     pub trials: TrialTotals,
     /// Of a campaign: its figures block by block.

@@ -4,13 +4,11 @@
 //! Never reads a flag's meaning: a request is complete.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU16;
 use std::path::Path;
 
 use jiff::Timestamp;
 use measure::Nanos;
 use method::acceptance::SheetClaim;
-use method::study::StudyPage;
 use method::{Estimate, StudySpec, numbered};
 use page::Figure;
 use record::exposition::RoundTrips;
@@ -18,7 +16,7 @@ use record::{Journal, RunMeta, RunStatus, Store, SweepPoint, TrialTotals};
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
-use super::figures::{self, RunFigures};
+use super::figures::{self, RunFigures, StudyPages};
 use super::left_deeds::REMEDY;
 use super::memory::Need;
 use super::options::{Data, Measuring};
@@ -357,7 +355,7 @@ fn studies(
     meta: &RunMeta,
     testbed: &mut dyn Testbed,
     data: &Data,
-) -> Result<(Vec<Figure>, Vec<(NonZeroU16, StudyPage)>), TestbedError> {
+) -> Result<(Vec<Figure>, StudyPages), TestbedError> {
     let estimate = estimate(&meta.studies, &meta.topology);
     let mut watched = Watched::new(testbed, estimate, data.quiet);
     let (mut rows, mut pages, mut asked) = (Vec::new(), Vec::new(), 0);

@@ -1,5 +1,7 @@
 //! Plans at random: one to three studies, some of one kind, with options of every study.
 
+use std::fmt::Write as _;
+
 /// A plan as TOML.
 pub fn draw(seed: u64) -> String {
     let mut chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
@@ -19,7 +21,7 @@ pub fn draw(seed: u64) -> String {
         let again = nth > 0 && chance.percent(60);
         let kind = if again { first } else { (first + nth as usize * 3) % KINDS.len() };
         let (name, options) = KINDS[kind];
-        plan += &format!("[[study]]\n[study.{name}]\n{}", options(&mut chance, hosts));
+        let _ = write!(plan, "[[study]]\n[study.{name}]\n{}", options(&mut chance, hosts));
     }
     plan
 }
@@ -48,7 +50,7 @@ fn latency(chance: &mut Chance, hosts: u64) -> String {
         chance.one(&["3", "6"]),
     );
     if chance.percent(40) {
-        own += &format!("open_loop = \"{}\"\n", chance.one(&["2kpps", "10kpps"]));
+        let _ = writeln!(own, "open_loop = \"{}\"", chance.one(&["2kpps", "10kpps"]));
     }
     own + &ports(chance, hosts)
 }
@@ -71,7 +73,7 @@ fn forwarding(chance: &mut Chance, hosts: u64) -> String {
         chance.some(&["64", "512", "1518"]),
     );
     if chance.percent(40) {
-        own += &format!("search = [{}]\n", chance.some(&["\"rfc2544\"", "\"ndr\"", "\"pdr\""]));
+        let _ = writeln!(own, "search = [{}]", chance.some(&["\"rfc2544\"", "\"ndr\"", "\"pdr\""]));
     }
     let more = [
         "bidirectional = true",
@@ -84,7 +86,7 @@ fn forwarding(chance: &mut Chance, hosts: u64) -> String {
     ];
     for option in more {
         if chance.percent(20) {
-            own += &format!("{option}\n");
+            let _ = writeln!(own, "{option}");
         }
     }
     own + &ports(chance, hosts)
@@ -102,7 +104,7 @@ fn storage(chance: &mut Chance, hosts: u64) -> String {
     );
     let is_mixed = own.contains("\"randrw\"") || own.contains("\"rw\"");
     if is_mixed {
-        own += &format!("rwmixread = {}\n", chance.one(&["10", "70", "90"]));
+        let _ = writeln!(own, "rwmixread = {}", chance.one(&["10", "70", "90"]));
     }
     if chance.percent(30) {
         own += "replicas = [\"h3/eth1\"]\n";
@@ -122,17 +124,17 @@ fn tcp(chance: &mut Chance, hosts: u64) -> String {
 
 fn fabric(chance: &mut Chance, _: u64) -> String {
     let mut own = "duration = \"100ms\"\nblocks = 3\n".to_owned();
-    match chance.below(3) {
-        0 => own += "infer = true\n",
-        _ => {
-            own += &format!(
-                "arrangements = [{}]\nmessages = [{}]\n",
-                chance.some(&["\"neighbours\"", "\"sweep\"", "\"bisections=4\"", "\"tournament\""]),
-                chance.some(&["\"16KiB\"", "\"64KiB\"", "\"1KiB\""]),
-            );
-            if chance.percent(30) {
-                own += "carrier = \"datagrams\"\n";
-            }
+    if chance.below(3) == 0 {
+        own += "infer = true\n";
+    } else {
+        let _ = write!(
+            own,
+            "arrangements = [{}]\nmessages = [{}]\n",
+            chance.some(&["\"neighbours\"", "\"sweep\"", "\"bisections=4\"", "\"tournament\""]),
+            chance.some(&["\"16KiB\"", "\"64KiB\"", "\"1KiB\""]),
+        );
+        if chance.percent(30) {
+            own += "carrier = \"datagrams\"\n";
         }
     }
     own
