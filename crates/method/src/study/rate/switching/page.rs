@@ -193,7 +193,7 @@ mod tests {
         BroadcastCase, Delays, Egress, IncastCase, LineRateCase, MicroburstCase, Rates, Receiver,
     };
     use super::*;
-    use crate::study::view::{Finding as _, Who};
+    use crate::study::view::Who;
 
     /// The text with plain spaces before units.
     fn spaced(text: &str) -> String {
