@@ -19,6 +19,7 @@ mod deny;
 mod dist;
 mod docs;
 mod edges;
+mod guards;
 mod makers;
 mod packages;
 mod pages;

@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{attack, bpf, circles, deny, edges, makers, packages, pages, site, threads, tidy};
+use crate::{
+    attack, bpf, circles, deny, edges, guards, makers, packages, pages, site, threads, tidy,
+};
 
 /// The workspace's root: the folder above this crate's.
 pub fn root() -> PathBuf {
@@ -24,6 +26,7 @@ pub fn check() -> Result<()> {
     step("crate edges", edges::check)?;
     step("circles of modules", || circles::check(&root()))?;
     step("makers of verdicts and conditions", || makers::check(&root()))?;
+    step("pages from findings", || guards::check(&root()))?;
     step("pages and links", || pages::check(&root()))?;
     step("licences and sources", || deny::check(&root()))?;
     step("clippy", || {

@@ -9,7 +9,7 @@ mod tests_of;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 
 use crate::study::rate::suite::{self, Suite};
-use crate::{ForwardingSpec, Profile};
+use crate::{ForwardingSpec, ForwardingTest, Profile, StudySpec, SwitchTest};
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use trial::Topology;
 use trial::topology::HostPort;
@@ -27,6 +27,48 @@ pub struct Clause {
     pub done: String,
     /// Whether that is what was asked for.
     pub conforms: bool,
+}
+
+/// How a study's tests keep what the RFCs ask of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conformance {
+    /// The RFCs, `RFC 2544`.
+    pub rfcs: &'static str,
+    /// True if all tests of one of them were asked for.
+    pub is_whole: bool,
+    /// Each clause that bears on the tests that were made, in the order of the RFC.
+    pub clauses: Vec<Clause>,
+}
+
+impl Conformance {
+    /// The conformance of a study's rows; `None` where no test of an RFC was made.
+    pub fn from_study(study: &StudySpec, topology: &Topology, rows: &[Figure]) -> Option<Self> {
+        match study {
+            StudySpec::Forwarding(spec) => {
+                let own = ForwardingTest::RFC2544;
+                own.iter().any(|test| spec.wants(*test)).then(|| Self {
+                    rfcs: "RFC 2544",
+                    is_whole: own.iter().all(|test| spec.tests.contains(test)),
+                    clauses: conformance(spec, topology, rows),
+                })
+            }
+            StudySpec::Switching(spec) => {
+                let suites = [&SwitchTest::RFC2889[..], &SwitchTest::RFC8239];
+                let is_whole = |suite: &&[SwitchTest]| suite.iter().all(|t| spec.tests.contains(t));
+                Some(Self {
+                    rfcs: "RFC 2889 and RFC 8239",
+                    is_whole: suites.iter().any(is_whole),
+                    clauses: switching(spec, topology, rows),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// How many clauses were kept.
+    pub fn kept(&self) -> usize {
+        self.clauses.iter().filter(|clause| clause.conforms).count()
+    }
 }
 
 /// All clauses that bear on the tests that the study made, in the order of the RFC.

@@ -2,7 +2,11 @@
 //!
 //! Owns that sentence. Never converts by itself: the arithmetic is the unit type's.
 
-use measure::{FrameRate, FrameSize, Rate};
+use measure::{FrameMix, FrameRate, FrameSize, Rate};
+use page::words;
+use trial::{Headers, Topology};
+
+use crate::{ForwardingSpec, StudySpec};
 
 /// `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490 frames/s`. Where
 /// nobody knows what the link carries, nothing is said of it.
@@ -13,23 +17,58 @@ pub fn explain_size(size: FrameSize, link: Option<Rate>) -> String {
 }
 
 /// `; line rate at 1Gbit 1,225,490 frames/s`, or nothing where no link's rate is known.
-pub fn line_rate_in_words(known: Option<(Rate, FrameRate)>) -> String {
+fn line_rate_in_words(known: Option<(Rate, FrameRate)>) -> String {
     known.map_or_else(String::new, |(link, line)| {
-        format!("; line rate at {link} {} frames/s", grouped(line.0.floor() as u64))
+        format!("; line rate at {link} {} frames/s", words::count(line.0.floor() as u64))
     })
 }
 
-/// Digits in groups of three: `1,225,490`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
+/// Each size of a study's frames by its other names, and the frames a second that the links carry
+/// of it where their rate is known.
+pub fn sizes_in_words(study: &StudySpec, topology: &Topology) -> Vec<String> {
+    match study {
+        StudySpec::Latency(spec) => {
+            let link = spec.link(topology);
+            spec.sizes.iter().map(|size| explain_size(*size, link)).collect()
         }
-        text.push(digit);
+        StudySpec::Forwarding(spec) => {
+            let link = spec.link(topology);
+            spec.frames.iter().map(|mix| frames((spec, link), mix)).collect()
+        }
+        StudySpec::Switching(spec) => {
+            let link = spec.link(topology);
+            spec.frames.iter().map(|size| explain_size(*size, link)).collect()
+        }
+        StudySpec::Failover(spec) => {
+            vec![explain_size(spec.frame_size, spec.link(topology))]
+        }
+        StudySpec::Campaign(spec) => {
+            spec.studies.iter().flat_map(|study| sizes_in_words(study, topology)).collect()
+        }
+        _ => Vec::new(),
     }
-    text
+}
+
+fn frames((spec, link): (&ForwardingSpec, Option<Rate>), asked: &FrameMix) -> String {
+    let mix = spec.sent(asked);
+    let line = line_rate_in_words(link.map(|link| (link, mix.line_rate(link))));
+    let Some(size) = mix.single() else {
+        let share = |(size, count): (FrameSize, usize)| format!("{count} of {size}");
+        let shares = mix.shares().into_iter().map(share).collect::<Vec<_>>().join(", ");
+        return format!("{shares} octets, mean {:.1}{line}", mix.mean_octets());
+    };
+    let bare = Headers::default();
+    if (spec.headers.version, spec.headers.vlan) == (bare.version, bare.vlan) {
+        return explain_size(size, link);
+    }
+    let inside = |above: u32| size.octets() - above;
+    format!(
+        "{size}-octet frame{} = {} length {} = UDP payload {}{line}",
+        if mix == *asked { String::new() } else { format!(" (where {asked} is asked for)") },
+        if spec.headers.version == bare.version { "IP" } else { "IPv6" },
+        inside(spec.headers.above_ip()),
+        inside(spec.headers.above_payload()),
+    )
 }
 
 #[cfg(test)]

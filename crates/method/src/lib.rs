@@ -10,12 +10,13 @@ pub mod conformance;
 pub mod explain;
 pub mod prove;
 pub mod search;
+pub mod seconds;
 pub mod study;
 pub mod verdict;
 pub mod watch;
 
-pub use conformance::{Clause, conformance};
-pub use explain::{explain_size, line_rate_in_words};
+pub use conformance::{Clause, Conformance, conformance};
+pub use explain::{explain_size, sizes_in_words};
 pub use study::{
     Arrangement, Background, Between, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, Estimate,
     FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load,

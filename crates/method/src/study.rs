@@ -11,6 +11,7 @@ mod burst;
 pub mod campaign;
 mod capacity;
 mod consistency;
+mod depth;
 mod doubts;
 mod estimate;
 pub mod fabric;
@@ -29,6 +30,7 @@ mod session;
 pub mod storage;
 pub mod tcp;
 mod varied;
+mod view;
 mod ways;
 pub mod xray;
 
@@ -47,9 +49,9 @@ use session::{Ask, Session, Tried};
 use ways::{Link, Way, Ways};
 
 pub use between::Between;
-pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
+pub use depth::DepthSpec;
 pub use estimate::{Estimate, TRIAL_OVERHEAD, trial_overhead};
 pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
 pub use failover::FailoverSpec;
@@ -62,6 +64,7 @@ pub use rate::switching::{self, SwitchTest, SwitchingSpec};
 pub use storage::StorageSpec;
 pub use tcp::{TcpDirection, TcpSpec};
 pub use varied::Varied;
+pub use view::{Finding, StudyPage, Topic, Who};
 
 use doubts::Doubts;
 
@@ -95,13 +98,22 @@ macro_rules! studies {
                 match self { $(Self::$study(spec) => spec.check(topology),)+ }
             }
 
-            fn ask(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
-                match self { $(Self::$study(spec) => spec.run(testbed, seed),)+ }
+            fn ask(
+                &self,
+                testbed: &mut dyn Testbed,
+                seed: u64,
+            ) -> Result<Box<dyn Finding>, TestbedError> {
+                Ok(match self { $(Self::$study(spec) => Box::new(spec.run(testbed, seed)?),)+ })
             }
 
             /// What others may set in it.
             pub fn varied(&mut self) -> &mut dyn Varied {
                 match self { $(Self::$study(spec) => spec.varied(),)+ }
+            }
+
+            /// Frames that have to fit the ports, the largest of each mix.
+            pub fn sizes(&self) -> Vec<FrameSize> {
+                match self { $(Self::$study(spec) => spec.sizes(),)+ }
             }
 
             /// The devices that are named, each in the state that is asked for; none: the first as
@@ -154,50 +166,65 @@ impl StudySpec {
         }
     }
 
-    /// Asks for all trials and returns the figures. An error means that no further trial could be
-    /// run; trials that went wrong are caveats of their figures.
+    /// The rows of what [`Self::find`] finds.
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        Ok(self.find(testbed, seed)?.rows())
+    }
+
+    /// Asks for all trials and returns what was found. An error means that no further trial could
+    /// be run; trials that went wrong are caveats of their values.
+    fn find(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Box<dyn Finding>, TestbedError> {
         if matches!(self, Self::Campaign(_)) {
             // Its cells' studies come through here themselves.
-            let mut figures = self.ask(testbed, seed)?;
-            line_share::mark(&mut figures);
-            CaseId::number(&mut figures);
-            return Ok(figures);
+            let mut finding = self.ask(testbed, seed)?;
+            line_share::mark(finding.values());
+            CaseId::number(finding.values());
+            return Ok(finding);
         }
         let mut doubts = Doubts::default();
         let mut seen = Observed::new(testbed, |trial, record| doubts.hear(trial, record));
-        let mut figures = self.ask(&mut seen, seed)?;
-        doubts.mark(&mut figures);
-        line_share::mark(&mut figures);
-        for figure in &mut figures {
-            figure.set(Key::Study, self.name());
+        let mut finding = self.ask(&mut seen, seed)?;
+        doubts.mark(finding.values());
+        line_share::mark(finding.values());
+        for value in finding.values() {
+            value.set(Key::Study, self.name());
         }
-        CaseId::number(&mut figures);
-        Ok(figures)
+        CaseId::number(finding.values());
+        Ok(finding)
     }
 
-    /// The same as one of its run's studies: its trials and its figures say so. `asked` counts the
+    /// The same as one of its run's studies: its trials and its values say so. `asked` counts the
     /// run's trials.
-    pub fn run_as(
+    pub fn find_as(
         &self,
         place: StudyPlace,
         (testbed, asked): (&mut dyn Testbed, &mut u64),
         seed: u64,
-    ) -> Result<Vec<Figure>, TestbedError> {
+    ) -> Result<Box<dyn Finding>, TestbedError> {
         if matches!(self, Self::Campaign(_)) {
             // Its studies' places are theirs: a plan has no other beside it.
-            return self.run(testbed, seed);
+            return self.find(testbed, seed);
         }
         let (number, first) = (place.number, *asked);
-        let mut figures = self.run(&mut Numbered { testbed, number, asked }, seed)?;
-        for figure in &mut figures {
-            place.mark(figure);
+        let mut finding = self.find(&mut Numbered { testbed, number, asked }, seed)?;
+        for value in finding.values() {
+            place.mark(value);
             // What its study does not tell closer rests on any of its trials.
-            if figure.trials.is_empty() {
-                figure.trials = Trials::between(first, *asked);
+            if value.trials.is_empty() {
+                value.trials = Trials::between(first, *asked);
             }
         }
-        Ok(figures)
+        Ok(finding)
+    }
+
+    /// The rows of what [`Self::find_as`] finds.
+    pub fn run_as(
+        &self,
+        place: StudyPlace,
+        numbered: (&mut dyn Testbed, &mut u64),
+        seed: u64,
+    ) -> Result<Vec<Figure>, TestbedError> {
+        Ok(self.find_as(place, numbered, seed)?.rows())
     }
 
     /// Whether it has a frame size to vary.

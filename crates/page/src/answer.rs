@@ -4,7 +4,7 @@
 //! An answer is not a verdict: it may be good or bad, while a verdict says whose limit the figure
 //! in it shows, and is neither. Never decides one: studies and comparisons do.
 
-use crate::Verdict;
+use crate::{Figure, RowId, Verdict};
 
 /// One sentence of the first screen: what was asked, the answer with its figure, and whose limit
 /// that figure shows.
@@ -18,6 +18,8 @@ pub struct Answer {
     pub reply: Option<Reply>,
     /// Whose limit the sentence's figure shows, where it states one.
     pub verdict: Option<Verdict>,
+    /// The rows whose values it states.
+    pub rows: Vec<RowId>,
 }
 
 impl Answer {
@@ -30,6 +32,17 @@ impl Answer {
     #[must_use]
     pub const fn limited_by(mut self, verdict: Verdict) -> Self {
         self.verdict = Some(verdict);
+        self
+    }
+
+    /// Stating these values.
+    #[must_use]
+    pub fn stating<'a>(mut self, figures: impl IntoIterator<Item = &'a Figure>) -> Self {
+        for id in figures.into_iter().filter_map(Figure::id) {
+            if !self.rows.contains(&id) {
+                self.rows.push(id);
+            }
+        }
         self
     }
 

@@ -9,6 +9,8 @@ mod answer;
 mod caveat;
 mod key;
 mod metric;
+pub mod numbers;
+mod picture;
 mod plot;
 mod row;
 mod section;
@@ -16,13 +18,17 @@ mod table;
 mod trials;
 mod unit;
 mod verdict;
+pub mod words;
 
 pub use answer::{Answer, Reply, Tone};
 pub use caveat::Caveat;
 pub use key::{Key, Numbered, Role};
 pub use metric::Metric;
+pub use picture::{GroupedPort, PortGroups, ShareField, Shares};
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
-pub use row::{CABLE, CaseId, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE};
+pub use row::{
+    CABLE, CaseId, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE, RowId,
+};
 pub use section::{Block, Image, Page, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
 pub use trials::Trials;

@@ -2,6 +2,8 @@
 
 mod axis;
 
+use crate::RowId;
+
 pub use axis::{Axis, Scale};
 
 /// How many colours (and shapes) there are before they repeat.
@@ -46,4 +48,6 @@ pub struct Point {
     pub whisker: Option<(f64, f64)>,
     /// What it says on hover.
     pub text: String,
+    /// The row that it is; none of what was read off a distribution.
+    pub row: Option<RowId>,
 }

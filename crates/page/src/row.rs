@@ -10,6 +10,7 @@ use std::num::NonZeroU16;
 use measure::Interval;
 use serde::{Deserialize, Serialize};
 
+use crate::words;
 use crate::{Caveat, Key, Metric, Role, Trials, Unit, Verdict};
 
 /// Where in its run a figure belongs: rows of two studies never stand for each other, whatever
@@ -24,11 +25,15 @@ pub struct CaseId {
 }
 
 impl CaseId {
-    /// Numbers the cases of each study's rows, by what identifies them and where they were had, in
-    /// the order in which they come.
-    pub fn number(rows: &mut [Figure]) {
+    /// Numbers each study's rows and their cases, by what identifies them and where they were had,
+    /// in the order in which they come.
+    pub fn number<'a>(rows: impl IntoIterator<Item = &'a mut Figure>) {
         let mut known: BTreeMap<NonZeroU16, BTreeMap<String, u32>> = BTreeMap::new();
+        let mut count: BTreeMap<NonZeroU16, u32> = BTreeMap::new();
         for row in rows {
+            let number = count.entry(row.case.study).or_default();
+            *number += 1;
+            row.row = *number;
             let of_case = |(key, said): (&Key, &Condition)| {
                 matches!(key.role(), Role::Identifies | Role::Place)
                     .then(|| format!("{key}\0{said}\0"))
@@ -47,12 +52,30 @@ impl Default for CaseId {
     }
 }
 
+/// One of a run's rows: `3.17` is the third study's seventeenth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowId {
+    /// The study that found it, from 1 in the plan's order.
+    pub study: NonZeroU16,
+    /// Its number among that study's rows, from 1.
+    pub row: u32,
+}
+
+impl fmt::Display for RowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.study, self.row)
+    }
+}
+
 /// One measured value and everything that must stand beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Where in its run it belongs.
     #[serde(default)]
     pub case: CaseId,
+    /// Its number among its study's rows, from 1; 0 of a value that is no run's row.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub row: u32,
     /// What was measured.
     pub metric: Metric,
     /// For a point of a distribution: 0…1, with 0 the minimum and 1 the maximum.
@@ -88,6 +111,11 @@ pub struct Figure {
     pub trials: Trials,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+const fn is_zero(row: &u32) -> bool {
+    *row == 0
+}
+
 /// Below this an interval is not one: its ends are only the smallest and the largest that were
 /// seen.
 pub const LEAST_CONFIDENCE: f64 = 0.90;
@@ -106,6 +134,7 @@ impl Figure {
     pub fn new(metric: Metric, unit: Unit, value: Option<f64>) -> Self {
         Self {
             case: CaseId::default(),
+            row: 0,
             metric,
             quantile: None,
             unit,
@@ -135,9 +164,19 @@ impl Figure {
         }
     }
 
+    /// The row that it is, of a run's.
+    pub fn id(&self) -> Option<RowId> {
+        (self.row > 0).then_some(RowId { study: self.case.study, row: self.row })
+    }
+
     /// Sets a condition.
     pub fn set(&mut self, key: Key, value: impl Into<Condition>) {
         self.conditions.insert(key, value.into());
+    }
+
+    /// A condition as sentences and tables have it.
+    pub fn in_words(&self, key: impl Borrow<Key>) -> Option<String> {
+        self.conditions.get(key.borrow()).map(Condition::in_words)
     }
 
     /// A condition that is a name.
@@ -163,6 +202,11 @@ impl Figure {
             Condition::Integer(number) => Some(*number),
             _ => None,
         }
+    }
+
+    /// Octets of its frames, where it is about one size.
+    pub fn frame_size(&self) -> Option<u64> {
+        self.integer(Key::FrameSize)
     }
 
     /// Which study found it, as plans name it.
@@ -197,6 +241,17 @@ pub enum Condition {
     Groups(Vec<Vec<String>>),
     /// A number for each of the device's ports, in its order; none where nothing is known.
     OfPorts(Vec<Option<u32>>),
+}
+
+impl Condition {
+    /// As sentences and tables have it: numbers without trailing zeros, flags as yes and no.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Number(number) => words::trimmed(*number, 6),
+            Self::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// As texts and tables have it: `h1/eth1 to h3/eth1, h7/eth1; h4/eth1` of groups, `1 1 2 –` of

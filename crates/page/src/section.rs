@@ -3,7 +3,7 @@
 //! Data alone: renderers draw any of it and know no study. Never holds markup, but for drawings
 //! that are finished.
 
-use crate::{Answer, Plot, Reply, Table, Tone, Verdict};
+use crate::{Answer, Plot, PortGroups, Reply, Shares, Table, Tone, Verdict};
 
 /// All that is told of one run, one comparison, one certificate.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +78,10 @@ pub struct Picture {
 pub enum Image {
     /// Series over two axes.
     Plot(Plot),
+    /// Ports in groups.
+    Groups(PortGroups),
+    /// Ports by ports.
+    Shares(Shares),
     /// Something laid out for itself (a testbed, ports, a plan's order): finished SVG, escaped when
     /// it was drawn.
     Drawing(String),

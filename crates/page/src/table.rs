@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Caveat, Condition, Figure, Key, Style, Unit, Verdict};
+use crate::words::{self, Scaled};
+use crate::{Caveat, Condition, Figure, Key, RowId, Style, Unit, Verdict};
 
 /// The rank of the column that goes first.
 const FIRST_TO_GO: u8 = 100;
@@ -23,6 +24,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// The unit that the title or the columns' names state already.
     pub stated: Option<Unit>,
+    /// The magnitude in which all its values are written; none where it follows from them.
+    pub scale: Option<Scaled>,
 }
 
 /// One column.
@@ -69,6 +72,7 @@ impl Table {
             columns: columns.into_iter().map(Into::into).collect(),
             rows: Vec::new(),
             stated: None,
+            scale: None,
         }
     }
 
@@ -76,6 +80,13 @@ impl Table {
     #[must_use]
     pub const fn stating(mut self, unit: Unit) -> Self {
         self.stated = Some(unit);
+        self
+    }
+
+    /// Whose values are all written in this magnitude.
+    #[must_use]
+    pub const fn written_in(mut self, scale: Scaled) -> Self {
+        self.scale = Some(scale);
         self
     }
 
@@ -190,7 +201,8 @@ impl Cell {
     /// A value alone, without an interval.
     pub const fn quantity(unit: Unit, value: Option<f64>) -> Self {
         let ends = Ends::Unnamed;
-        let quantity = Quantity { unit, value, low: None, high: None, ends, at_least: false };
+        let quantity =
+            Quantity { unit, value, low: None, high: None, ends, at_least: false, row: None };
         Self::Value { quantity, note: String::new() }
     }
 
@@ -199,6 +211,7 @@ impl Cell {
         Self::Samples(Samples {
             n: row.iter().map(|f| f.n).max().unwrap_or(0),
             blocks: row.iter().map(|f| f.blocks).max().unwrap_or(0),
+            rows: ids(row),
         })
     }
 
@@ -207,11 +220,9 @@ impl Cell {
         Limit::of(row).map_or(Self::Blank, Self::Limit)
     }
 
-    /// Whose limit one figure of a row shows, and every doubt of the whole row.
+    /// The limit of a row of figures, led by one of them, and every doubt of the whole row.
     pub fn limit_of(leading: &Figure, row: &[&Figure]) -> Self {
-        Limit::of(row).map_or(Self::Blank, |limit| {
-            Self::Limit(Limit { verdict: leading.verdict, others: Vec::new(), ..limit })
-        })
+        Limit::led_by(leading, row).map_or(Self::Blank, Self::Limit)
     }
 
     /// A value that is a lower bound.
@@ -257,6 +268,8 @@ pub struct Quantity {
     pub ends: Ends,
     /// The value is a lower bound.
     pub at_least: bool,
+    /// The row that it is; none of a number that was worked out for the page.
+    pub row: Option<RowId>,
 }
 
 /// What an interval's ends are.
@@ -284,17 +297,20 @@ impl Quantity {
                 (None, _) => Ends::Unnamed,
             },
             at_least: false,
+            row: figure.id(),
         }
     }
 }
 
 /// How much is behind a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Samples {
     /// Packets, trials, operations.
     pub n: u64,
     /// Repetitions: the sampling unit.
     pub blocks: u32,
+    /// The rows that it is about.
+    pub rows: Vec<RowId>,
 }
 
 /// Whose limit a row of figures shows, and every doubt; where not all figures of the row share one,
@@ -303,33 +319,59 @@ pub struct Samples {
 pub struct Limit {
     /// The median's, or the first figure's.
     pub verdict: Verdict,
-    /// Those that differ.
-    pub others: Vec<(Verdict, Vec<f64>)>,
+    /// Those that differ, each with the quantiles or metrics that it is about.
+    pub others: Vec<(Verdict, Vec<String>)>,
     /// Every caveat.
     pub caveats: Vec<(Caveat, Vec<f64>)>,
+    /// The rows that it is about.
+    pub rows: Vec<RowId>,
 }
 
 impl Limit {
     /// Of a row; none of no figures.
     pub fn of(row: &[&Figure]) -> Option<Self> {
         let median = row.iter().find(|f| f.quantile == Some(0.5));
-        let verdict = median.or(row.first())?.verdict;
+        Self::led_by(median.or(row.first())?, row)
+    }
+
+    /// Of a row that one of its figures leads; none of no figures.
+    pub fn led_by(leading: &Figure, row: &[&Figure]) -> Option<Self> {
+        row.first()?;
+        let verdict = leading.verdict;
         let others: BTreeSet<Verdict> =
             row.iter().map(|f| f.verdict).filter(|other| *other != verdict).collect();
         let caveats: BTreeSet<Caveat> =
             row.iter().flat_map(|f| f.caveats.iter().copied()).collect();
         Some(Self {
             verdict,
-            others: others
-                .into_iter()
-                .map(|other| (other, concerned(row, |f| f.verdict == other)))
-                .collect(),
+            others: others.into_iter().map(|other| (other, names(row, other))).collect(),
             caveats: caveats
                 .into_iter()
                 .map(|caveat| (caveat, concerned(row, |f| f.caveats.contains(&caveat))))
                 .collect(),
+            rows: ids(row),
         })
     }
+}
+
+fn ids(figures: &[&Figure]) -> Vec<RowId> {
+    figures.iter().filter_map(|figure| figure.id()).collect()
+}
+
+/// The quantiles of the figures that have a verdict, or their metrics.
+fn names(row: &[&Figure], verdict: Verdict) -> Vec<String> {
+    let own = || row.iter().filter(|figure| figure.verdict == verdict);
+    let quantiles = concerned(row, |figure| figure.verdict == verdict);
+    if !quantiles.is_empty() {
+        return quantiles.into_iter().map(words::quantile).collect();
+    }
+    let mut metrics: Vec<String> = Vec::new();
+    for name in own().map(|figure| figure.metric.as_str().replace('_', " ")) {
+        if !metrics.contains(&name) {
+            metrics.push(name);
+        }
+    }
+    metrics
 }
 
 /// The quantiles of those of whom it is said; empty where it is said of all.
@@ -368,7 +410,7 @@ mod tests {
         ];
         let limit = Limit::of(&row.iter().collect::<Vec<_>>()).expect("three figures");
         assert_eq!(limit.verdict, device);
-        assert_eq!(limit.others, [(open, vec![0.999, 1.0])]);
+        assert_eq!(limit.others, [(open, vec!["p99.9".to_owned(), "max".to_owned()])]);
         let mut caveats = limit.caveats;
         caveats.sort_by_key(|(_, quantiles)| quantiles.len());
         let expected = [(Caveat::QuickProfile, vec![]), (Caveat::FewSamples, vec![0.999, 1.0])];

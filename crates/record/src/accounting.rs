@@ -11,7 +11,7 @@ use serde::Serialize;
 use trial::record::{Defect, Outcome};
 use trial::{Trial, TrialRecord};
 
-use crate::words;
+use page::words;
 
 /// A run's trials.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

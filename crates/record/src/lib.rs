@@ -8,15 +8,14 @@ mod accounting;
 pub mod export;
 pub mod exposition;
 pub mod journal;
+mod moment;
 pub mod progress;
 pub mod report;
 pub mod rows;
 pub mod run;
-pub mod seconds;
 pub mod store;
 mod svg;
 pub mod text;
-mod words;
 
 pub use accounting::{Accounting, LeftOut, TrialAccount};
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};

@@ -20,8 +20,8 @@ use trial::{Flow, FlowKind, Role, Schedule, Trial, TrialRecord};
 pub use self::ports::{PortLine, PortState};
 use crate::accounting::{all_exactly, exactly};
 use crate::run::RunMeta;
-use crate::seconds::{Second, seconds};
-use crate::text::numbers;
+use method::seconds::{Second, seconds};
+use page::numbers;
 
 /// So many trials are shown.
 const MOST_SHOWN: usize = 200;

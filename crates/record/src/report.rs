@@ -5,35 +5,18 @@
 //! and computes nothing but merged histograms, sums and rates in other conventions.
 
 pub mod acceptance;
-mod among;
-mod answers;
 mod books;
-mod buffer;
 mod campaign;
 mod caveats;
 pub mod comparison;
 mod conditions;
 mod conformance;
 mod devices;
-mod fabric;
-mod failover;
-mod firsts;
-mod forwarding;
-mod frames;
 mod html;
-mod imported;
-mod latency;
 pub mod picture;
 pub mod prove;
-mod reading;
-mod stated;
-mod storage;
-mod streams;
 mod studies;
-mod subject;
 pub mod sweep;
-mod switching;
-mod tcp;
 mod totals;
 pub mod trend;
 mod trials;
@@ -41,18 +24,21 @@ mod variance;
 pub mod watch;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU16;
 
 use crate::accounting::TrialAccount;
+use crate::moment;
 use crate::run::RunMeta;
+use crate::text;
 use crate::text::Screen;
-use crate::{text, words};
 use method::StudySpec;
 use method::acceptance::Acceptance;
 use method::comparison::Comparable;
+use method::study::StudyPage;
+use page::words;
 use page::{Answer, Figure, Page, Section};
 
 pub use html::{Preface, ReportError};
-pub use switching::{is_of_pattern, wording as switch_wording};
 pub use totals::TrialTotals;
 
 /// What the report is made from.
@@ -62,6 +48,8 @@ pub struct ReportInput<'a> {
     pub meta: &'a RunMeta,
     /// Its figures.
     pub figures: &'a [Figure],
+    /// What its studies show of what they found, by their numbers.
+    pub pages: &'a [(NonZeroU16, StudyPage)],
     /// What its trials come to.
     pub trials: &'a TrialTotals,
     /// Of a campaign: its figures block by block, where they can be told.
@@ -122,7 +110,7 @@ fn among_others(meta: &RunMeta) -> String {
 /// footnotes. Empty where there is no figure.
 pub fn text(run: &ReportInput<'_>, screen: Screen) -> String {
     let mut answers = claims(run).map(|held| acceptance::answers(&held)).unwrap_or_default();
-    answers.extend(studies::answered(run));
+    answers.extend(studies::answers(run));
     let sections = if let Some(told) = campaign::told("", run) {
         answers.extend(told.answers);
         told.sections
@@ -158,8 +146,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         answers.extend(acceptance::answers(&held));
         sections.push(acceptance::section(&anchor, &held));
     }
-    answers.extend(studies::answered(run));
-    answers.extend(imported::answer(run.figures));
+    answers.extend(studies::answers(run));
     if run.figures.is_empty() {
         answers.push(Answer::new(NO_FIGURE));
     }
@@ -185,7 +172,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         line: format!(
             "Run {}, {}, switchmark {}",
             meta.id,
-            words::moment(meta.created_unix_ns),
+            moment::moment(meta.created_unix_ns),
             meta.version
         ),
         notes: meta.notes.iter().cloned().chain(left_out(&account)).collect(),

@@ -4,7 +4,9 @@
 //! Colours are CSS variables of the page (`--c0`…), so that dark mode and print choose them. What
 //! tells series apart is never colour alone: shape and dash do too. Knows no figure and no trial.
 
+mod groups;
 mod plot;
+mod shares;
 
 use std::borrow::Cow;
 
@@ -14,6 +16,8 @@ use page::Image;
 pub(crate) fn of(image: &Image) -> Cow<'_, str> {
     match image {
         Image::Plot(plot) => plot::draw(plot).into(),
+        Image::Groups(picture) => groups::draw(picture).into(),
+        Image::Shares(picture) => shares::draw(picture).into(),
         Image::Drawing(svg) => svg.into(),
     }
 }

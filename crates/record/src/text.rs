@@ -5,7 +5,6 @@
 
 mod grid;
 mod notes;
-pub mod numbers;
 mod paint;
 mod table;
 

@@ -56,7 +56,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::request::given::Unreadable;
-use crate::request::{Fabric, Failover, Forwarding, Latency, Storage, Switching, Tcp};
 use crate::speak::{self, tell};
 use crate::terminal::screen::{self, Colour};
 pub use doctor::{
@@ -90,22 +89,10 @@ enum Verb {
     Demo(demo::Args),
     /// Carry out a plan file, or go on with an interrupted run
     Run(run::Args),
-    /// Round-trip times by size, protocol and load
-    Latency(Box<study::Args<Latency>>),
-    /// Frames a second: flood, throughput without loss, the tests of RFC 2544
-    Forwarding(Box<study::Args<Forwarding>>),
-    /// TCP each way and both ways at once: how much payload, and who was the limit?
-    Tcp(Box<study::Args<Tcp>>),
-    /// How long flows are interrupted when a link, path or router fails, and as it comes back
-    Failover(Box<study::Args<Failover>>),
-    /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
-    Fabric(Box<study::Args<Fabric>>),
-    /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
-    Switching(Box<study::Args<Switching>>),
+    #[command(flatten)]
+    Study(study::Verb),
     /// TCP beside a constant load: is there buffer enough for long paths?
     Buffer(Box<buffer::Args>),
-    /// Reads and writes behind the network, by fio: whose is their time?
-    Storage(Box<study::Args<Storage>>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
     /// Does a device keep its data sheet? Claims, measured: pass, fail or inconclusive
@@ -239,14 +226,8 @@ where
     let outcome = match cli.verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Run(args) => run::run(args),
-        Verb::Latency(args) => study::run(&args),
-        Verb::Forwarding(args) => study::run(&args),
-        Verb::Tcp(args) => study::run(&args),
-        Verb::Failover(args) => study::run(&args),
-        Verb::Fabric(args) => study::run(&args),
-        Verb::Switching(args) => study::run(&args),
+        Verb::Study(verb) => study::run_verb(&verb),
         Verb::Buffer(args) => buffer::run(&args),
-        Verb::Storage(args) => study::run(&args),
         Verb::Xray(args) => xray::run(&args),
         Verb::Accept(args) => accept::run(&args),
         Verb::Testbed(verb) => testbed::run(&verb),

@@ -16,6 +16,8 @@ pub mod switching;
 pub mod tcp;
 pub mod values;
 
+use std::path::Path;
+
 use method::{Profile, StudySpec};
 
 use crate::config::resolved::Testbed;
@@ -31,10 +33,36 @@ pub use storage::Storage;
 pub use switching::Switching;
 pub use tcp::Tcp;
 
+/// Each study that has a verb of its own, with the verb's help.
+macro_rules! study_verbs {
+    ($table:path) => {
+        $table! {
+            /// Round-trip times by size, protocol and load
+            Latency
+            /// Frames a second: flood, throughput without loss, the tests of RFC 2544
+            Forwarding
+            /// TCP each way and both ways at once: how much payload, and who was the limit?
+            Tcp
+            /// How long flows are interrupted when a link, path or router fails and comes back
+            Failover
+            /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
+            Fabric
+            /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
+            Switching
+            /// Reads and writes behind the network, by fio: whose is their time?
+            Storage
+        }
+    };
+}
+pub(crate) use study_verbs;
+
 /// One study's options, as they were stated.
 pub trait StudyRequest {
     /// The complete request on a testbed; a fault names the flag, or has its place in the plan.
     fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault>;
+
+    /// Takes files that are named relative to a plan from the plan's folder.
+    fn take_files_from(&mut self, _base: &Path) {}
 
     /// Has so many hosts of the testbed go round the device's ports, and says whether it can.
     fn go_round(&mut self, _hosts: u32) -> bool {

@@ -208,7 +208,7 @@ pub enum DeviceKind {
 }
 
 /// Two ports that can talk, and what is between them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
     /// Sending or asking end.
     pub from: PortRef,

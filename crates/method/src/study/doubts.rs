@@ -58,7 +58,7 @@ struct Doubt {
 impl Doubts {
     /// Has every figure say what its trials' records say and, since they decide whose the figure
     /// is, those of the direct cable at its frame size.
-    pub(super) fn mark(&self, figures: &mut [Figure]) {
+    pub(super) fn mark<'a>(&self, figures: impl IntoIterator<Item = &'a mut Figure>) {
         for figure in figures {
             let said = self.said.iter().filter(|(asked, doubt)| concerns(asked, doubt, figure));
             let said: Vec<&Doubt> = said.map(|(_, doubt)| doubt).collect();

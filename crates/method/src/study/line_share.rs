@@ -8,7 +8,7 @@ use page::{Caveat, Figure, Key, Metric, Unit};
 
 /// Adds `of_line_rate` to every throughput and to every flood's received rate that a device
 /// forwarded.
-pub(super) fn mark(figures: &mut [Figure]) {
+pub(super) fn mark<'a>(figures: impl IntoIterator<Item = &'a mut Figure>) {
     for figure in figures {
         figure.conditions.remove(&Key::OfLineRate);
         if let (Some(value), Some(line)) = (figure.value, line(figure)) {
@@ -16,6 +16,11 @@ pub(super) fn mark(figures: &mut [Figure]) {
             doubt_beyond(figure, value / line);
         }
     }
+}
+
+/// The share of line rate that a value shows, once it is marked and where its link's rate is known.
+pub(in crate::study) fn share(value: &Figure) -> Option<f64> {
+    value.number(Key::OfLineRate)
 }
 
 /// A rate that no link of the stated rate carries contradicts that rate.
@@ -59,7 +64,7 @@ mod tests {
             for (key, number) in numbers {
                 figure.set(key.clone(), *number);
             }
-            mark(std::slice::from_mut(&mut figure));
+            mark([&mut figure]);
             assert_eq!(figure.number(Key::OfLineRate), expect, "{figure:?}");
             let beyond = expect.is_some_and(|share| share > 1.01);
             assert_eq!(figure.caveats.contains(&Caveat::Contradicted), beyond, "{figure:?}");

@@ -95,7 +95,7 @@ impl Row {
 
 /// Which of two opposite flows a figure is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Direction {
+pub enum Direction {
     /// From `from` to `to`.
     Forward,
     /// Back.

@@ -26,6 +26,11 @@ pub trait Varied {
         false
     }
 
+    /// Frames that have to fit the ports, the largest of each mix.
+    fn sizes(&self) -> Vec<FrameSize> {
+        Vec::new()
+    }
+
     /// How often all of it is repeated.
     fn blocks(&mut self) -> Option<&mut u32> {
         None
@@ -42,9 +47,10 @@ pub trait Varied {
     }
 }
 
-/// For requests that have `subjects`, and `blocks` that repeat all of them.
+/// For requests that have `subjects`, and `blocks` that repeat all of them; with the field that is
+/// the size of their frames, where they have one.
 macro_rules! repeated {
-    ($spec:ty) => {
+    ($spec:ty $(, $size:ident)?) => {
         impl $crate::study::varied::Varied for $spec {
             fn subjects(&self) -> Vec<trial::Subject> {
                 self.subjects.clone()
@@ -53,6 +59,10 @@ macro_rules! repeated {
             fn set_subject(&mut self, subject: trial::Subject) {
                 self.subjects = vec![subject];
             }
+
+            $(fn sizes(&self) -> Vec<measure::FrameSize> {
+                vec![self.$size]
+            })?
 
             fn blocks(&mut self) -> Option<&mut u32> {
                 Some(&mut self.blocks)

@@ -6,6 +6,7 @@
 
 use measure::Rate;
 
+use super::view::{Place, Who};
 use super::{Between, SpecProblem};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Conditions, Key, Verdict};
@@ -294,6 +295,21 @@ impl Ways {
             conditions.insert(Key::ObservationPoint, page::DEVICE.into());
         }
         conditions
+    }
+
+    /// Whose a way's values are, in a page's words.
+    pub(super) fn place(&self, way: Way) -> Place {
+        let Route { path, pair, subject, .. } = &self.routes[way.0];
+        let who = match (path, subject) {
+            (Path::Bypass, _) => Who::Cable,
+            (Path::Device, Some(subject)) => Who::Named(subject.clone()),
+            // A testbed without a device measures a cable.
+            (Path::Device, None) => {
+                Who::Named(Subject { device: page::CABLE.to_owned(), variant: None })
+            }
+        };
+        let is_counted_by_device = self.is_counted_by_device(way);
+        Place { pair: Some(pair.clone()), is_counted_by_device, ..Place::new(who) }
     }
 
     /// Whose limit a figure of a way shows.

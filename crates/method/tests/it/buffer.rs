@@ -3,9 +3,9 @@
 
 use measure::reading::StreamPoint;
 use measure::{ByteCount, FrameSize, Nanos, Rate};
-use method::{Background, BufferSpec, Profile, SpecProblem, StudySpec};
-use page::Condition;
-use page::{Caveat, Figure, Key, Metric, Verdict};
+use method::study::{StudyPage, Topic};
+use method::{Background, BufferSpec, Profile, SpecProblem, StudySpec, numbered};
+use page::{Block, Caveat, Cell, Condition, Figure, Key, Metric, Reply, RowId, Verdict};
 use scripted::{Script, Scripted, judged, one_way};
 use trial::record::{BulkRecord, DatagramsRecord, FlowRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
@@ -366,4 +366,58 @@ fn what_can_not_be_measured_is_told_before() {
     }
     let empty = |spec: &mut BufferSpec| spec.congestion_controls.clear();
     assert!(matches!(check(&four, &empty), Err(SpecProblem::Nothing { .. })));
+}
+
+/// Its page of one study on a device.
+fn page_on(second: fn(&Trial, u64) -> Second) -> StudyPage {
+    let studies = [StudySpec::Buffer(spec())];
+    let mut testbed = bed(topology(&["sw1"; 4], true), second);
+    let (place, study) = numbered(&studies).next().expect("one study");
+    study.find_as(place, (&mut testbed, &mut 0), 7).expect("it is measured").page()
+}
+
+/// The rows that a cell is about.
+fn rows_of(cell: &Cell) -> Vec<RowId> {
+    match cell {
+        Cell::Value { quantity, .. } => quantity.row.into_iter().collect(),
+        Cell::Samples(samples) => samples.rows.clone(),
+        Cell::Limit(limit) => limit.rows.clone(),
+        Cell::Blank | Cell::Missing | Cell::Text { .. } => Vec::new(),
+    }
+}
+
+#[test]
+fn a_page_answers_for_each_load_and_states_its_rows() {
+    let deep = "sw1 has enough buffer for 2 streams of cubic beside udp 2Gbit/s at an RTT of ";
+    let shallow = "sw1 does not have enough buffer for 2 streams of cubic beside udp 2Gbit/s";
+    for (device, reply, begins, stated) in [
+        (self::deep as fn(&Trial, u64) -> Second, Reply::Yes, deep, 3),
+        (self::shallow, Reply::No, shallow, 2),
+    ] {
+        let page = page_on(device);
+        let [(Topic::Buffer, answer)] = &page.answers[..] else { panic!("{:?}", page.answers) };
+        assert_eq!((answer.reply, answer.rows.len()), (Some(reply), stated), "{answer:?}");
+        assert!(answer.text.starts_with(begins), "{}", answer.text);
+    }
+}
+
+#[test]
+fn a_row_is_in_one_table_of_the_page_alone() {
+    let page = page_on(deep);
+    let tables = page.sections[0].blocks.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let mut known = Vec::new();
+    for table in tables {
+        assert_eq!(table.rows.len(), 4, "alone, two loads, and the cable");
+        let mut own: Vec<RowId> = table.rows.iter().flatten().flat_map(rows_of).collect();
+        own.sort_unstable();
+        own.dedup();
+        assert!(own.iter().all(|row| !known.contains(row)), "{}", table.title);
+        known.extend(own);
+    }
+    // All but the four cases' retransmits, which the page counts by the gigabyte.
+    let all = measure_with(&mut bed(topology(&["sw1"; 4], true), deep), &spec()).len();
+    assert_eq!(known.len(), all - 4);
 }

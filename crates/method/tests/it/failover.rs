@@ -3,10 +3,12 @@
 
 use measure::sequence::SequenceTracker;
 use measure::{FrameRate, Histogram, Nanos};
-use method::{FailoverSpec, SpecProblem, StudySpec};
-use page::{Caveat, Figure, Key, Metric, Verdict};
+use method::study::StudyPage;
+use method::{FailoverSpec, SpecProblem, StudySpec, numbered};
+use page::{Block, Caveat, Cell, Figure, Key, Metric, RowId, Table, Verdict};
 use scripted::{Scripted, judged, one_way};
-use trial::record::{DatagramsRecord, DeedRecord, DeviceRecord, FlowRecord};
+use trial::counters::TX_PACKETS;
+use trial::record::{DatagramsRecord, DeedRecord, DeviceRecord, FlowRecord, PortCounters, Side};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, KnownDeed};
 use trial::{Deed, FlowKind, Schedule, Topology, Trial, TrialRecord};
 
@@ -250,4 +252,112 @@ fn what_the_testbed_does_not_know_is_refused() {
     let none = check(FailoverSpec::quick(), &bare).expect_err("there is none");
     assert!(matches!(none, SpecProblem::NoDeed { deed: None, .. }), "{none}");
     assert!(none.hint().contains("[[device.deed]]"), "{}", none.hint());
+}
+
+/// The rows and the page of a run in which the device counts so many frames on two paths.
+fn page(spec: &FailoverSpec, paths: [u64; 2], loses: Loses) -> (Vec<Figure>, StudyPage) {
+    let port = |name: &str, frames| PortCounters {
+        place: format!("core/{name}"),
+        side: Side::Reported,
+        cable: None,
+        counters: [(TX_PACKETS.to_owned(), frames)].into(),
+    };
+    let ports = vec![port("p1", paths[0]), port("p2", paths[1])];
+    let mut bed = Scripted::new(topology(), move |_: usize, trial: &Trial| {
+        Ok(TrialRecord { ports: ports.clone(), ..record(trial, loses) })
+    });
+    let studies = [StudySpec::Failover(spec.clone())];
+    let (place, study) = numbered(&studies).next().expect("one study");
+    let mut found = study.find_as(place, (&mut bed, &mut 0), 3).expect("every trial runs");
+    (found.rows(), found.page())
+}
+
+fn table<'a>(page: &'a StudyPage, title: &str) -> &'a Table {
+    let tables = page
+        .sections
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None });
+    tables.into_iter().find(|table| table.title == title).expect("a table of this title")
+}
+
+/// The rows of the values in a table's line.
+fn rows(line: &[Cell]) -> Vec<Option<RowId>> {
+    let row = |cell: &Cell| match cell {
+        Cell::Value { quantity, .. } => Some(quantity.row),
+        _ => None,
+    };
+    line.iter().filter_map(row).collect()
+}
+
+#[test]
+fn the_page_states_each_deed_with_its_own_rows() {
+    let spec = FailoverSpec { bidirectional: true, ..spec("link-down") };
+    let (figures, page) = page(&spec, [60, 40], |l: Lost| {
+        let away = l.done + 2.0 + (l.flow as f64)..l.done + 52.0 + (l.flow as f64);
+        l.deed.is_some() && l.flow.is_multiple_of(2) && away.contains(&l.at)
+    });
+    let id = |metric, conditions: &[(Key, &str)]| one(&figures, metric, conditions).id();
+    for (answer, way, name) in [(1, "forward", "there"), (2, "reverse", "back")] {
+        let answer = &page.answers[answer].1;
+        let start = format!("`link-down`, {name} interrupts 8 of 16 flows, for 50.0 ms (");
+        let end = "Undoing it interrupts no flow, or none for longer than 1.00 ms.";
+        let text = answer.text.replace('\u{a0}', " ");
+        assert!(text.starts_with(&start) && text.ends_with(end), "{text}");
+        let direction = || (Key::Direction, way);
+        let stated = [
+            id(Metric::Outage, &[FAILURE, LONGEST, direction()]),
+            id(Metric::FlowsAffected, &[FAILURE, direction()]),
+            id(Metric::Outage, &[FAILURE, MEDIAN, direction()]),
+            id(Metric::FirstLost, &[FAILURE, direction()]),
+            id(Metric::Outage, &[RESTORATION, direction()]),
+        ];
+        assert_eq!(answer.rows.iter().copied().map(Some).collect::<Vec<_>>(), stated);
+    }
+    let outages = table(&page, "For how long flows were interrupted");
+    let counts: Vec<usize> = outages.rows.iter().map(|line| rows(line).len()).collect();
+    assert_eq!(counts, [4, 1, 4, 1], "a deed and its undoing, each direction");
+    // What paths share has no line among the frames.
+    let frames = table(&page, "What became of the frames");
+    let counts: Vec<usize> = frames.rows.iter().map(|line| rows(line).len()).collect();
+    assert_eq!(counts, [4; 4], "{frames:?}");
+    let lost = (Key::Deed, "nothing");
+    let lost = id(Metric::LostFrames, &[lost, (Key::Direction, "reverse")]);
+    assert_eq!(rows(&frames.rows[1])[0], lost);
+}
+
+#[test]
+fn paths_are_told_once_for_both_directions() {
+    let spec = FailoverSpec { bidirectional: true, ..spec(FailoverSpec::NOTHING) };
+    for (paths, word, end) in [
+        (
+            [60, 40],
+            "yes",
+            "p1 60.0 %, p2 40.0 % (Jain's index 0.962; 0.941 where each takes one by chance).",
+        ),
+        ([100, 0], "no", "All take one path: the device does not look at source ports."),
+    ] {
+        let (figures, page) = page(&spec, paths, |_| false);
+        let [(_, answer)] = &page.answers[..] else { panic!("{:?}", page.answers) };
+        let text = answer.text.replace('\u{a0}', " ");
+        assert_eq!((answer.word(), text.ends_with(end)), (word, true), "{text}");
+        assert_eq!(Some(answer.rows[0]), one(&figures, Metric::JainIndex, &[]).id());
+        assert_eq!(table(&page, "How paths share the flows").rows.len(), 1);
+    }
+}
+
+/// Without a trial in which nothing is done an outage is not known, whatever the others show.
+#[test]
+fn what_no_control_tells_is_no_outage() {
+    let mut bed = Scripted::new(topology(), |_: usize, trial: &Trial| {
+        let away = |l: Lost| (l.done..l.done + 50.0).contains(&l.at);
+        let record = record(trial, away);
+        let failed = || TrialRecord::failed(record.ordinal, "no control".to_owned());
+        Ok(if trial.events.is_empty() { failed() } else { record })
+    });
+    let finding = spec("link-down").run(&mut bed, 3).expect("every trial runs");
+    let page = method::study::Finding::page(&finding);
+    let [(_, answer)] = &page.answers[..] else { panic!("{:?}", page.answers) };
+    let expected = "No figure for `link-down`: no trial in which nothing is done was valid.";
+    assert_eq!(answer.text, expected);
 }

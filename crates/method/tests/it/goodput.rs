@@ -2,6 +2,7 @@
 //! and what it makes of records that lack a part, as those of a far end without an agent do.
 
 use measure::{ByteCount, Nanos, Rate};
+use method::study::Finding as _;
 use method::{Between, SpecProblem, TcpSpec};
 use page::{Caveat, Figure, Key, Metric};
 use scripted::{Scripted, judged};
@@ -49,7 +50,7 @@ fn run(spec: &TcpSpec, topology: Topology) -> (Vec<Figure>, Vec<Trial>) {
     let mut bed = Scripted::new(topology, |_: usize, trial: &Trial| {
         Ok(judged(trial, trial.flows.iter().map(|_| sum_only(trial)).collect()))
     });
-    let figures = spec.run(&mut bed, 3).expect("every trial runs");
+    let figures = spec.run(&mut bed, 3).expect("every trial runs").rows();
     (figures, bed.asked)
 }
 

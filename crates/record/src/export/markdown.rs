@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use page::{Caveat, Figure, Key};
 
 use crate::run::RunMeta;
-use crate::words;
+use page::words;
 
 /// Conditions that stand in the heading or say nothing to a reader.
 const LEFT_OUT: [Key; 5] = [Key::Study, Key::Device, Key::File, Key::Variant, Key::RateConvention];

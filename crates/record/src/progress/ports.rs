@@ -9,7 +9,7 @@ use trial::record::{FlowRecord, Outcome};
 use trial::{Trial, TrialRecord};
 
 use crate::accounting::all_exactly;
-use crate::text::numbers;
+use page::numbers;
 
 /// A port, as its newest trial left it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -8,7 +8,7 @@ use page::Unit;
 use super::ports::TrialPorts;
 use super::{TrialLine, Values};
 use crate::accounting::all_exactly;
-use crate::text::numbers;
+use page::numbers;
 
 /// A visit in a line; none of a way that the watch does not have.
 pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine> {

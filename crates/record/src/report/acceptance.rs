@@ -12,7 +12,7 @@ use page::{Answer, Block, Caveat, Cell, Figure, Key, Page, Reply, Section, Style
 use super::html::{self, Preface, ReportError};
 use super::{ReportInput, page_of, picture};
 use crate::text::{Footnotes, Screen, put_table, put_wrapped};
-use crate::{text, words};
+use page::words;
 
 /// As the journal names the runs of claims.
 pub const VERB: &str = "accept";
@@ -240,7 +240,7 @@ fn rule(one: &Decided) -> Option<String> {
 }
 
 fn why(one: &Decided) -> String {
-    let more: Option<String> = one.needs.map(|needs: Nanos| text::numbers::span(needs));
+    let more: Option<String> = one.needs.map(|needs: Nanos| page::numbers::span(needs));
     match one.why {
         Why::Kept => "all that is possible keeps it".to_owned(),
         Why::Broken => "nothing that is possible keeps it".to_owned(),

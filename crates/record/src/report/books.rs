@@ -15,8 +15,8 @@ use trial::counters::{
 use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Path, Trial};
 
-use super::subject::Who;
-use crate::words;
+use method::study::Who;
+use page::words;
 
 /// So many doubts are told one by one.
 const MOST_DOUBTS: usize = 12;
@@ -64,7 +64,7 @@ impl Books {
         let Some(books) = books::balance(trial, record).filter(|books| !books.mixed) else {
             return;
         };
-        let sum = self.sums.entry(Who::of_trial(trial)).or_default();
+        let sum = self.sums.entry(Who::from_trial(trial)).or_default();
         sum.trials += 1;
         sum.sent +=
             record.flows.iter().filter_map(trial::record::FlowRecord::frames_sent).sum::<u64>();

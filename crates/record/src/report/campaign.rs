@@ -11,9 +11,9 @@ use method::study::campaign::{CampaignSpec, Factor};
 use page::{Answer, Block, Cell, Figure, Image, Key, Picture, Quantity, Reply, Section, Table};
 
 use super::variance::{self, case, of};
-use super::{ReportInput, comparison, reading};
+use super::{ReportInput, comparison};
 use crate::svg::{escape, text_width};
-use crate::words;
+use page::words;
 
 /// Of so many figures maps are drawn; the table has all.
 const MOST_MAPS: usize = 6;
@@ -68,7 +68,7 @@ fn of_comparison(anchor: &str, compared: &Compared) -> Vec<Section> {
 /// Medians and rates through the device.
 fn typical(figures: &[Figure]) -> Vec<&Figure> {
     let asked = |figure: &&Figure| {
-        let convention = reading::text(figure, Key::RateConvention);
+        let convention = figure.in_words(Key::RateConvention);
         better(figure.metric).is_some()
             && !figure.is_bypass()
             && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9)
@@ -108,7 +108,8 @@ fn maps(spec: &CampaignSpec, figures: &[Figure]) -> Vec<Block> {
 
 /// A factor's level that a figure is of.
 fn level(figure: &Figure, factor: &str) -> String {
-    reading::text(figure, Key::named(factor))
+    figure
+        .in_words(Key::named(factor))
         .unwrap_or_else(|| method::study::campaign::AS_FOUND.to_owned())
 }
 
@@ -190,7 +191,7 @@ pub(super) fn cell_table<'a>(
         vec![
             Cell::text(name(figure)),
             Cell::text(of),
-            Cell::text(reading::text(figure, Key::Cell).unwrap_or_default()),
+            Cell::text(figure.in_words(Key::Cell).unwrap_or_default()),
             Cell::value(figure),
             Cell::samples(&[figure]),
             Cell::limit(&[figure]),
@@ -215,11 +216,11 @@ fn control(figures: &[Figure]) -> Option<Table> {
             Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
             Cell::number(interval).with_note(words::ends(&quantity.ends)),
             Cell::number(figure.number(Key::Margin).map_or_else(String::new, words::percent)),
-            Cell::text(reading::text(figure, Key::Decision).unwrap_or_default()),
+            Cell::text(figure.in_words(Key::Decision).unwrap_or_default()),
         ]
     };
     let columns = ["figure", "of", "ratio", "interval", "margin", "decision"];
-    let of = controls(figures).next().and_then(|figure| reading::text(figure, Key::Cell))?;
+    let of = controls(figures).next().and_then(|figure| figure.in_words(Key::Cell))?;
     let title = format!("A/A control: {of} under two names");
     Table::new(title, columns).with_rows(controls(figures).map(row)).unless_empty()
 }
@@ -227,13 +228,11 @@ fn control(figures: &[Figure]) -> Option<Table> {
 /// The control in a sentence.
 fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let count = |decision: &str| {
-        controls(figures)
-            .filter(|f| reading::text(f, Key::Decision).as_deref() == Some(decision))
-            .count()
+        controls(figures).filter(|f| f.in_words(Key::Decision).as_deref() == Some(decision)).count()
     };
     let all = controls(figures).count();
     let (different, equal) = (count("different"), count("equivalent"));
-    let of = controls(figures).next().and_then(|figure| reading::text(figure, Key::Cell))?;
+    let of = controls(figures).next().and_then(|figure| figure.in_words(Key::Cell))?;
     let (text, reply) = if different > 0 {
         let text = format!(
             "The A/A control failed: {of} under two names came out different in {different} of {all} \

@@ -21,7 +21,7 @@ use super::html::{self, ReportError};
 use super::{conditions, picture, variance};
 use crate::run::RunMeta;
 use crate::text::{self, Footnotes, Screen};
-use crate::words;
+use page::words;
 
 pub use baseline::held;
 pub use markdown::markdown;
@@ -352,6 +352,7 @@ fn order(compared: &Compared, row: &Row, base: f64) -> Picture {
                 x: at as f64,
                 y: percent(value / base),
                 whisker: None,
+                row: None,
                 text: format!("block {}: {}", at + 1, words::value(row.unit, *value)),
             })
             .collect(),

@@ -10,9 +10,10 @@ use trial::topology::{CableEnd, DeviceKind};
 use trial::{Gate, Offloads, Phases};
 use trial::{Topology, Trial, TrialRecord};
 
-use super::{ReportInput, reading};
+use super::ReportInput;
+use crate::moment;
 use crate::run::RunMeta;
-use crate::words;
+use page::words;
 
 /// More ports than these are behind a line that opens them.
 const MOST_PORTS: usize = 8;
@@ -58,7 +59,7 @@ fn asked(meta: &RunMeta) -> Vec<(String, String)> {
         ("run", meta.id.clone()),
         ("command line", meta.command_line.clone()),
         ("version", meta.version.clone()),
-        ("began", words::moment(meta.created_unix_ns)),
+        ("began", moment::moment(meta.created_unix_ns)),
         ("seed", meta.seed.to_string()),
         ("studies", studies.join(", ")),
         ("testbed", meta.topology.name.clone()),
@@ -244,7 +245,7 @@ pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> 
         let conditions: Vec<String> = f
             .conditions
             .keys()
-            .map(|k| format!("{k} {}", reading::text(f, k).unwrap_or_default()))
+            .map(|k| format!("{k} {}", f.in_words(k).unwrap_or_default()))
             .collect();
         let quantile = f.quantile.map(words::quantile).unwrap_or_default();
         vec![

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use trial::{Trial, TrialRecord};
 
-use super::subject::Who;
-use crate::words;
+use method::study::Who;
+use page::words;
 
 /// No more events are listed than this; the store has the rest.
 const MOST_EVENTS: usize = 200;
@@ -35,7 +35,7 @@ impl Devices {
     /// Adds what a trial says of them.
     pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         if let Some(probe) = &record.device.probe {
-            let said = self.said.entry(Who::of_trial(trial)).or_default();
+            let said = self.said.entry(Who::from_trial(trial)).or_default();
             *said.entry(probe.clone()).or_default() += 1;
         }
         let time = |time: measure::Nanos| words::time(time.0 as f64);
@@ -50,7 +50,7 @@ impl Devices {
             };
             self.rows.push(vec![
                 Cell::text(&trial.label),
-                Cell::text(Who::of_trial(trial).name()),
+                Cell::text(Who::from_trial(trial).name()),
                 Cell::text(event.deed.to_string()),
                 Cell::number(time(event.at)),
                 Cell::number(began),

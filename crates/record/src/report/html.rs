@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::moment;
 use askama::Template;
 use page::{
-    Answer, Block, Caveat, Cell, Column, Image, Limit, Page, Picture, Quantity, Reply, Samples,
-    Section, Style, Table, Unit, Verdict,
+    Answer, Block, Caveat, Cell, Column, Image, Limit, Page, Picture, Quantity, Reply, RowId,
+    Samples, Section, Style, Table, Unit, Verdict,
 };
 
-use crate::words::{self, Scaled};
+use page::words::{self, Scaled};
 
 /// The template could not be filled.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +85,7 @@ pub(super) fn render_all(
     let summary = if pages.len() > 1 { pages.iter().map(summed_up).collect() } else { Vec::new() };
     let document = Document {
         title: preface.title,
-        generated: words::moment(generated_unix_ns),
+        generated: moment::moment(generated_unix_ns),
         summary,
         preface: preface.blocks.into_iter().map(block).collect(),
         lead: lead.map(page),
@@ -149,6 +150,10 @@ struct CellView {
     text: String,
     note: String,
     class: &'static str,
+    /// The row whose value it shows, `1.3`.
+    row: String,
+    /// The rows of which it tells the samples or the limit, `1.3 1.4`.
+    of: String,
 }
 
 /// One sentence of the first screen.
@@ -159,6 +164,8 @@ struct AnswerView {
     reply: Option<Chip>,
     /// Whose limit the figure shows, which is neither good nor bad.
     verdict: Option<Chip>,
+    /// The rows whose values it states.
+    rows: String,
 }
 
 /// A word and the class that sets it.
@@ -174,9 +181,15 @@ fn answer(answer: Answer) -> AnswerView {
         reply: answer.reply.map(reply),
         verdict: answer.verdict.map(verdict),
         question: answer.question,
+        rows: listed(&answer.rows),
         // A sign on a line of its own says nothing.
         text: answer.text.replace(" %", "\u{a0}%"),
     }
+}
+
+/// `1.3 1.4`
+fn listed(rows: &[RowId]) -> String {
+    rows.iter().map(RowId::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn section(section: Section) -> SectionView {
@@ -251,7 +264,8 @@ fn table(table: &Table) -> TableView {
     TableView { caption, rows: rows.collect(), head }
 }
 
-/// The one magnitude of a column's times, octets or bit rates, which its head names.
+/// The one magnitude of a column's times, octets or bit rates, which its head names unless all the
+/// table's are in it.
 fn scale(table: &Table, at: usize) -> Option<Scaled> {
     let quantities: Vec<&Quantity> = table
         .rows
@@ -266,6 +280,9 @@ fn scale(table: &Table, at: usize) -> Option<Scaled> {
     if !scaled || quantities.iter().any(|other| other.unit != unit) {
         return None;
     }
+    if table.scale.is_some() {
+        return table.scale;
+    }
     words::one_scale(unit, quantities.iter().filter_map(|q| q.value.or(q.high).or(q.low)))
 }
 
@@ -276,7 +293,9 @@ fn head_of(column: &Column, table: &Table, at: usize, scale: Option<Scaled>) -> 
         Cell::Missing | Cell::Value { .. } | Cell::Samples(_) => true,
     };
     let text = match scale {
-        Some((_, unit)) if !column.name.contains(unit) => format!("{}, {unit}", column.name),
+        Some((_, unit)) if table.scale.is_none() && !column.name.contains(unit) => {
+            format!("{}, {unit}", column.name)
+        }
         _ => column.name.clone(),
     };
     let class = if table.rows.iter().any(is_number) { "number" } else { "" };
@@ -328,12 +347,18 @@ fn row_confidence(row: &[Cell]) -> Option<String> {
 }
 
 fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Scaled>) -> CellView {
-    let number = |text: String, note: String| CellView { text, note, class: "number" };
+    let number = |text: String, note: String| CellView {
+        text,
+        note,
+        class: "number",
+        ..CellView::default()
+    };
     match cell {
         Cell::Blank => CellView::default(),
         Cell::Missing => number("–".to_owned(), String::new()),
         Cell::Text { text, note, style } => {
-            CellView { text: text.clone(), note: note.clone(), class: class(*style) }
+            let (text, note, class) = (text.clone(), note.clone(), class(*style));
+            CellView { text, note, class, ..CellView::default() }
         }
         Cell::Value { quantity, note } => {
             let stated = table.stated == Some(quantity.unit);
@@ -343,9 +368,12 @@ fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Sca
             };
             let parts = [note.clone(), interval];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            number(text, parts.join("; "))
+            CellView { row: listed(quantity.row.as_slice()), ..number(text, parts.join("; ")) }
         }
-        Cell::Samples(samples) => number(words::count(samples.n), behind(*samples, confidence)),
+        Cell::Samples(samples) => CellView {
+            of: listed(&samples.rows),
+            ..number(words::count(samples.n), behind(samples, confidence))
+        },
         Cell::Limit(limit) => verdict(limit),
     }
 }
@@ -391,7 +419,7 @@ fn value(quantity: &Quantity, stated: bool, confidence: Option<&str>) -> (String
 }
 
 /// How many blocks are behind a row, and how sure its intervals are.
-fn behind(samples: Samples, confidence: Option<&str>) -> String {
+fn behind(samples: &Samples, confidence: Option<&str>) -> String {
     let blocks = match samples.blocks {
         1 => "1 block".to_owned(),
         more => format!("{more} blocks"),
@@ -401,18 +429,20 @@ fn behind(samples: Samples, confidence: Option<&str>) -> String {
 
 fn verdict(limit: &Limit) -> CellView {
     let others: Vec<String> =
-        limit.others.iter().map(|(other, of)| said_of(other.as_str(), of)).collect();
+        limit.others.iter().map(|(other, of)| with_names(other.as_str(), of)).collect();
     CellView {
         text: limit.verdict.as_str().to_owned(),
         note: others.join(", "),
         class: class(limit.verdict.into()),
+        of: listed(&limit.rows),
+        ..CellView::default()
     }
 }
 
 fn caveats(limit: &Limit, shared: &BTreeSet<Caveat>) -> CellView {
     let own = limit.caveats.iter().filter(|(caveat, _)| !shared.contains(caveat));
     let names: Vec<String> = own.map(|(caveat, of)| said_of(caveat.as_str(), of)).collect();
-    CellView { text: names.join(", "), note: String::new(), class: "small" }
+    CellView { text: names.join(", "), class: "small", ..CellView::default() }
 }
 
 /// `few-samples (p99.9, max)`, or the name alone where it is said of every figure.
@@ -421,5 +451,10 @@ fn said_of(name: &str, quantiles: &[f64]) -> String {
         return name.to_owned();
     }
     let quantiles: Vec<String> = quantiles.iter().map(|q| words::quantile(*q)).collect();
-    format!("{name} ({})", quantiles.join(", "))
+    with_names(name, &quantiles)
+}
+
+/// `tester (retransmits)`
+fn with_names(name: &str, names: &[String]) -> String {
+    if names.is_empty() { name.to_owned() } else { format!("{name} ({})", names.join(", ")) }
 }

@@ -11,8 +11,9 @@ use page::{
 };
 
 use super::html::{self, ReportError};
+use crate::text;
 use crate::text::Screen;
-use crate::{text, words};
+use page::words;
 
 const ANCHOR: &str = "certificate";
 
@@ -113,7 +114,7 @@ fn outcomes(certificate: &Certificate) -> Picture {
                 let share = of(&row.tally) as f64 / row.tally.asked.max(1) as f64 * 100.0;
                 let place = format!("{}, {}", row.place.study, row.place.kind);
                 let text = format!("{place}: {share:.0} % {name}");
-                Point { x: at as f64, y: share, whisker: None, text }
+                Point { x: at as f64, y: share, whisker: None, text, row: None }
             })
             .collect(),
     };

@@ -10,6 +10,7 @@ mod plots;
 
 use std::fmt::Write as _;
 
+use crate::moment;
 use page::{Answer, Block, Cell, Condition, Figure, Key, Page, Section, Table};
 use serde_json::{Value, json};
 
@@ -17,9 +18,10 @@ use super::html::{self, ReportError};
 use super::{campaign, caveats, conditions, picture};
 use crate::rows::SCHEMA;
 use crate::run::{RunMeta, RunStatus, SweptValue};
+use crate::text;
 use crate::text::Screen;
-use crate::{text, words};
 use lines::{Line, lines};
+use page::words;
 
 /// One point's run.
 #[derive(Debug, Clone)]
@@ -160,7 +162,7 @@ impl Sweep {
             line: format!(
                 "Sweep {}, {}, switchmark {}",
                 self.id,
-                words::moment(first.created_unix_ns),
+                moment::moment(first.created_unix_ns),
                 first.version
             ),
             notes,

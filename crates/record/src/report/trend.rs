@@ -10,7 +10,7 @@ use method::comparison::{Cable, FEWEST_RUNS, Moved, Series, Trend};
 use page::{Cell, Table};
 
 use crate::text::{self, Footnotes, Screen};
-use crate::words;
+use page::words;
 
 /// The answer first, then figure by figure.
 pub fn text(trend: &Trend, screen: Screen) -> String {

@@ -8,9 +8,10 @@ use method::books::{self, Place};
 use trial::record::{FlowRecord, Outcome, Side};
 use trial::{Trial, TrialRecord};
 
-use super::subject::Who;
 use crate::accounting::{LeftOut, TrialAccount, exactly};
-use crate::words;
+use crate::moment;
+use method::study::Who;
+use page::words;
 
 /// The list of single trials ends here; the store has the rest.
 const MOST_LISTED: usize = 1000;
@@ -111,7 +112,7 @@ impl Sums {
             _ => None,
         });
         for (i, d) in flows.enumerate() {
-            let sum = self.frames.entry(Who::of_trial(trial)).or_default();
+            let sum = self.frames.entry(Who::from_trial(trial)).or_default();
             sum.trials += u64::from(i == 0);
             sum.offered += d.offered;
             sum.sent += d.sent;
@@ -123,7 +124,7 @@ impl Sums {
             sum.rejected += d.rejected.malformed + d.rejected.foreign;
         }
         if let (Some(sum), Some(books)) =
-            (self.frames.get_mut(&Who::of_trial(trial)), books::balance(trial, record))
+            (self.frames.get_mut(&Who::from_trial(trial)), books::balance(trial, record))
         {
             sum.reconciled += 1;
             sum.by_device += books.died(Place::is_device);
@@ -177,7 +178,7 @@ impl Sums {
             return;
         }
         for port in &record.ports {
-            let whose = (Who::of_trial(trial), port.side == Side::Device);
+            let whose = (Who::from_trial(trial), port.side == Side::Device);
             let places = self.ports.entry(whose).or_default();
             let sum = of_name(places, &port.place);
             for (name, n) in &port.counters {
@@ -290,10 +291,10 @@ fn row(number: usize, trial: &Trial, record: &TrialRecord) -> Vec<Cell> {
     vec![
         Cell::number(number.to_string()),
         Cell::text(&trial.label),
-        Cell::text(Who::of_trial(trial).name()),
+        Cell::text(Who::from_trial(trial).name()),
         Cell::number(trial.block.to_string()),
         Cell::number(trial.attempt.to_string()),
-        Cell::text(words::moment(record.started_unix_ns)),
+        Cell::text(moment::moment(record.started_unix_ns)),
         Cell::text(outcome).with_note(why),
     ]
 }

@@ -3,12 +3,11 @@
 
 use page::{Cell, Figure, Key, Metric, Table};
 
-use super::reading;
-use crate::words;
+use page::words;
 
 /// What a control or a share is of: `rtt p50`.
 pub(super) fn of(figure: &Figure) -> String {
-    let of = reading::text(figure, Key::Of).unwrap_or_default();
+    let of = figure.in_words(Key::Of).unwrap_or_default();
     let quantile = figure.number(Key::OfQuantile);
     quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
 }
@@ -19,7 +18,7 @@ pub(super) fn shares(figures: &[Figure]) -> Option<Table> {
         vec![
             Cell::text(of(figure)),
             Cell::text(case(figure)),
-            Cell::text(reading::text(figure, Key::Factor).unwrap_or_default()),
+            Cell::text(figure.in_words(Key::Factor).unwrap_or_default()),
             Cell::value(figure),
         ]
     };
@@ -27,7 +26,7 @@ pub(super) fn shares(figures: &[Figure]) -> Option<Table> {
                 what drifts.";
     Table::new("Where the variance comes from", ["figure", "of", "factor", "share"])
         .with_note(note)
-        .with_rows(reading::of(figures, Metric::VarianceShare).map(row))
+        .with_rows(figures.iter().filter(|figure| figure.metric == Metric::VarianceShare).map(row))
         .unless_empty()
 }
 
@@ -43,6 +42,6 @@ pub(super) fn case(figure: &Figure) -> String {
         Key::Statistic,
         Key::Load,
     ];
-    let said: Vec<String> = words.iter().filter_map(|name| reading::text(figure, name)).collect();
+    let said: Vec<String> = words.iter().filter_map(|name| figure.in_words(name)).collect();
     said.join(" ")
 }

@@ -6,6 +6,7 @@
 mod sections;
 mod sentence;
 
+use crate::moment;
 use method::watch::{Gap, Hour, Incident, News, Outage, WatchSpec};
 use page::{Answer, Page, Reply, Section};
 use serde_json::{Value, json};
@@ -14,8 +15,9 @@ use super::{ReportError, ReportInput, TrialTotals, conditions, html, picture};
 use crate::exposition::{WatchChange, WatchSeries, WatchTrials};
 use crate::rows::SCHEMA;
 use crate::run::RunMeta;
+use crate::text;
 use crate::text::Screen;
-use crate::{text, words};
+use page::words;
 
 pub use sentence::{of_gap, of_incident, of_news, of_outage};
 
@@ -204,7 +206,8 @@ impl Watched {
         let anchor = "watch";
         let mut sections = self.sections(anchor);
         let trials = TrialTotals::default();
-        let input = ReportInput { meta, figures: &[], trials: &trials, comparable: None };
+        let input =
+            ReportInput { meta, figures: &[], pages: &[], trials: &trials, comparable: None };
         sections.push(conditions::section(anchor, &input));
         let page = Page {
             id: anchor.to_owned(),
@@ -212,7 +215,7 @@ impl Watched {
             line: format!(
                 "Run {}, since {}, switchmark {}",
                 meta.id,
-                words::moment(meta.created_unix_ns),
+                moment::moment(meta.created_unix_ns),
                 meta.version
             ),
             notes: meta.notes.clone(),

@@ -108,10 +108,11 @@ fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
     }
     for point in &series.points {
         let (x, y) = at(plot, point.x, point.y);
+        let row = point.row.map_or_else(String::new, |row| format!(r#" data-rows="{row}""#));
         put(
             out,
             format_args!(
-                r#"<g class="pt {class}" data-x="{}" data-y="{}"><title>{}</title>"#,
+                r#"<g class="pt {class}" data-x="{}" data-y="{}"{row}><title>{}</title>"#,
                 point.x,
                 point.y,
                 escape(&format!("{}: {}", series.name, point.text))
@@ -240,8 +241,13 @@ mod tests {
         let check = |count: usize, marks: usize| {
             let y = |at: usize| if at == count / 2 { 9.0 } else { (at % 2) as f64 };
             let line: Vec<(f64, f64)> = (0..count).map(|at| (at as f64, y(at))).collect();
-            let point =
-                |(x, y): &(f64, f64)| Point { x: *x, y: *y, whisker: None, text: "p".into() };
+            let point = |(x, y): &(f64, f64)| Point {
+                x: *x,
+                y: *y,
+                whisker: None,
+                text: "p".into(),
+                row: None,
+            };
             let points: Vec<Point> = line.iter().map(point).collect();
             let axis = |of: fn(&Point) -> f64| {
                 Axis::over("", Scale::Linear, points.iter().map(of), |v| v.to_string())

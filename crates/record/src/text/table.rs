@@ -4,9 +4,9 @@
 
 use page::{Cell, Column, Quantity, Room, Style, Table, Unit};
 
-use super::numbers::{self, TimeUnit};
 use super::{Footnotes, Grid};
-use crate::words::{BIT_RATES, BYTES, Scaled};
+use page::numbers::{self, TimeUnit};
+use page::words::{BIT_RATES, BYTES, Scaled};
 
 /// What stands where something is not known.
 const MISSING: &str = "–";
@@ -129,7 +129,9 @@ fn form(table: &Table, at: usize, times: TimeUnit) -> Form {
         if quantities.iter().any(|other| other.unit != first.unit) {
             return Form::Mixed;
         }
-        return Form::Scaled(scale(first.unit, times, &quantities));
+        let fitting = scale(first.unit, times, &quantities);
+        let fixed = table.scale.map(|(divisor, name)| Scale { divisor, name, ..fitting });
+        return Form::Scaled(fixed.unwrap_or(fitting));
     }
     if cells().any(|cell| matches!(cell, Cell::Limit(_))) {
         return Form::Limit;

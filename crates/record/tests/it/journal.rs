@@ -272,9 +272,21 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let records = store.records("r1").expect("readable");
     let mut replay = Recorded::in_order(&run.topology, &records);
     assert_eq!(figures(&mut replay), first, "figures are a pure function of the records");
-    let trials = record::TrialTotals::of(&run.studies, &records);
-    let input =
-        record::ReportInput { meta: &run, figures: &first, trials: &trials, comparable: None };
+    let trials = record::TrialTotals::from_trials(&records);
+    let mut replay = Recorded::in_order(&run.topology, &records);
+    let mut asked = 0;
+    let page = |(place, study): (method::StudyPlace, &StudySpec)| {
+        let found = study.find_as(place, (&mut replay, &mut asked), run.seed);
+        (place.number, found.expect("the study ends").page())
+    };
+    let pages: Vec<_> = method::numbered(&run.studies).map(page).collect();
+    let input = record::ReportInput {
+        meta: &run,
+        figures: &first,
+        pages: &pages,
+        trials: &trials,
+        comparable: None,
+    };
     let html = record::report::render(&[input], synthetic::BEGAN).expect("it renders");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-studies.html");
     std::fs::write(path, &html).expect("the target directory can be written");

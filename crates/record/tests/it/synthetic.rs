@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use measure::reading::{Rejected, Stamp, Stamps, StreamPoint};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos, Rate};
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use method::study::{StudyPage, Topic};
+use page::{
+    Answer, Block, Caveat, Cell, Column, Figure, Key, Metric, Section, Table, Unit, Verdict,
+};
 use record::RunMeta;
 use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, HostUsage, PortCounters, Side, StreamRecord,
@@ -456,4 +459,58 @@ pub fn figures() -> Vec<Figure> {
         }
     }
     all
+}
+
+/// A study's page of figures that no study found: a table a metric, a line for each of the other
+/// conditions, a column a quantile; and an answer for each median.
+pub fn page(figures: &[Figure]) -> StudyPage {
+    let mut metrics: Vec<Metric> = Vec::new();
+    for figure in figures {
+        if !metrics.contains(&figure.metric) {
+            metrics.push(figure.metric);
+        }
+    }
+    let tables = metrics.iter().map(|metric| {
+        Block::Table(table(&figures.iter().filter(|f| f.metric == *metric).collect::<Vec<_>>()))
+    });
+    let section = Section {
+        id: "synthetic".to_owned(),
+        heading: "Synthetic".to_owned(),
+        blocks: tables.collect(),
+    };
+    let medians = figures.iter().filter(|figure| figure.quantile == Some(0.5));
+    let answers = medians.map(|figure| {
+        let said = page::words::with_interval(figure);
+        let text = format!("The {} is {said}.", figure.metric.as_str());
+        Answer::new(text).limited_by(figure.verdict).stating([figure]).asked("How long?")
+    });
+    let sections = if figures.is_empty() { Vec::new() } else { vec![section] };
+    StudyPage { sections, ..StudyPage::default() }.with_answers(Topic::Latency, answers)
+}
+
+fn table(figures: &[&Figure]) -> Table {
+    let mut quantiles: Vec<Option<f64>> = figures.iter().map(|figure| figure.quantile).collect();
+    quantiles.sort_by(|a, b| a.unwrap_or(0.5).total_cmp(&b.unwrap_or(0.5)));
+    quantiles.dedup();
+    let mut lines: BTreeMap<String, Vec<&Figure>> = BTreeMap::new();
+    for figure in figures {
+        let said =
+            |key: &Key| figure.conditions.get(key).map_or_else(String::new, ToString::to_string);
+        let name = format!("{} {} {}", said(&Key::Device), said(&Key::Path), said(&Key::Load));
+        lines.entry(name).or_default().push(figure);
+    }
+    let named = |q: &Option<f64>| q.map_or_else(|| "value".to_owned(), page::words::quantile);
+    let mut columns: Vec<Column> = vec!["load".into()];
+    columns.extend(quantiles.iter().map(|q| Column::from(named(q))));
+    columns.extend(["n", "limited by"].map(Column::from));
+    let rows = lines.into_iter().map(|(name, line)| {
+        let mut cells = vec![Cell::text(name)];
+        cells.extend(quantiles.iter().map(|q| {
+            Cell::value_or_missing(line.iter().find(|figure| figure.quantile == *q).copied())
+        }));
+        cells.extend([Cell::samples(&line), Cell::limit(&line)]);
+        cells
+    });
+    let title = format!("Synthetic {}", figures[0].metric.as_str());
+    Table::new(title, columns).with_rows(rows)
 }

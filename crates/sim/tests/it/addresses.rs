@@ -2,6 +2,7 @@
 //! frame is no full table, a slow learner no small one, and what can't be told is left open.
 
 use measure::{Nanos, Rate};
+use method::study::Finding as _;
 use method::{SwitchTest, SwitchingSpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
@@ -28,7 +29,7 @@ fn spec(test: SwitchTest) -> SwitchingSpec {
 fn measured(lines: &str, spec: &SwitchingSpec) -> Figure {
     let head = "name = \"sw\"\nports = 4\nrate = \"100Mbit\"\nbuffer = { per_port = \"1MiB\" }";
     let mut testbed = testbed(profile(&format!("{head}\n{lines}")));
-    let figures = spec.run(&mut testbed, 7).expect("every trial runs");
+    let figures = spec.run(&mut testbed, 7).expect("every trial runs").rows();
     let wanted = [Metric::AddressCapacity, Metric::AddressLearningRate];
     let mut found = figures.into_iter().filter(|figure| wanted.contains(&figure.metric));
     found.next().expect("a figure")

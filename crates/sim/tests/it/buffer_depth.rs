@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use method::DepthSpec;
+use method::study::Finding as _;
 use page::{Figure, Key, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -128,7 +129,7 @@ fn every_estimator_meets_the_truth_on_random_devices() {
     for seed in 1..=devices {
         let truth = Truth::random(seed, largest);
         let mut place = testbed(profile(&truth.text));
-        let figures = DepthSpec::quick().run(&mut place, seed).expect("every trial runs");
+        let figures = DepthSpec::quick().run(&mut place, seed).expect("every trial runs").rows();
         for (column, name) in columns.iter_mut().zip(["one-shot", "burst", "delay"]) {
             let figure = estimated(&figures, name).unwrap_or_else(|| panic!("{name}: {truth:?}"));
             column.take(&truth, truth.alone(), figure);

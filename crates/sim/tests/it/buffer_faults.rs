@@ -5,6 +5,7 @@
 
 use measure::{FrameRate, Nanos};
 use method::DepthSpec;
+use method::study::Finding as _;
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use sim::{HostModel, VirtualTestbed};
@@ -27,7 +28,7 @@ fn buffers(figures: &[Figure]) -> Vec<&Figure> {
 #[test]
 fn a_device_that_pauses_its_senders_has_no_figure() {
     let mut place = testbed(switch("buffer = { per_port = \"256KiB\" }\npause = true"));
-    let figures = short().run(&mut place, 1).expect("every trial runs");
+    let figures = short().run(&mut place, 1).expect("every trial runs").rows();
     let found = buffers(&figures);
     assert_eq!((found.len(), found[0].value), (1, None));
     assert!(found[0].caveats.contains(&Caveat::Backpressure), "{:?}", found[0]);
@@ -38,7 +39,7 @@ fn hosts_that_send_too_little_are_named() {
     let sheet = switch("buffer = { per_port = \"256KiB\" }");
     let hosts = HostModel { sends_at_most: Some(FrameRate(20_000.0)), ..HostModel::ideal(4) };
     let mut place = VirtualTestbed::new("sim:slow", sheet, hosts, 1);
-    let figures = short().run(&mut place, 1).expect("every trial runs");
+    let figures = short().run(&mut place, 1).expect("every trial runs").rows();
     let found = buffers(&figures);
     assert_eq!((found.len(), found[0].value), (1, None));
     // Three senders of 20,000 frames a second stay below 81,274; with paced trials they are
@@ -52,7 +53,7 @@ fn a_buffer_too_large_to_fill_has_a_lower_bound() {
     let size = 64_000_000.0;
     let mut place = testbed(switch("buffer = { per_port = \"64MB\" }"));
     let spec = DepthSpec { longest: Nanos::from_millis(100), ..short() };
-    let figures = spec.run(&mut place, 1).expect("every trial runs");
+    let figures = spec.run(&mut place, 1).expect("every trial runs").rows();
     let found = buffers(&figures);
     let value = found[0].value.expect("a bound");
     // 100 ms at a gigabit more than leaves: 12.5 MB on the wire.
@@ -63,6 +64,18 @@ fn a_buffer_too_large_to_fill_has_a_lower_bound() {
     );
     let unsure = figures.iter().filter(|f| f.metric == Metric::Enough && f.value == Some(0.0));
     assert_eq!(unsure.count(), 0, "a lower bound never says `not enough`");
+}
+
+#[test]
+fn frames_that_wait_before_a_decision_say_nothing_of_paths() {
+    let limited = "buffer = { per_port = \"200000B\" }\npps_limit = 90000\npps_queue = 512";
+    let spec = DepthSpec { congested: 2, ..short() };
+    let page = spec.run(&mut testbed(switch(limited)), 1).expect("every trial runs").page();
+    let texts: Vec<&str> = page.answers.iter().map(|(_, answer)| answer.text.as_str()).collect();
+    let [at_the_output, before, ..] = &texts[..] else { panic!("{texts:?}") };
+    assert!(at_the_output.contains(": enough for one flow of 1.00"), "{at_the_output}");
+    let ends = "frames of 64 octets that wait before the device decides on them).";
+    assert!(before.ends_with(ends), "{before}");
 }
 
 #[test]
@@ -96,7 +109,7 @@ fn one_fast_port_fills_a_slow_ones_buffer() {
     let mut place = testbed(profile(text));
     let output: PortRef = "h3/eth1".parse().expect("a port");
     let spec = DepthSpec { outputs: vec![output], ..short() };
-    let figures = spec.run(&mut place, 1).expect("every trial runs");
+    let figures = spec.run(&mut place, 1).expect("every trial runs").rows();
     let one = figures.iter().filter(|figure| {
         matches!(figure.conditions.get(&Key::Feeding), Some(Condition::Text(text)) if text == "1 to 1")
     });

@@ -6,6 +6,7 @@
 //! Prints the table with the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 32 MB.
 
 use method::DepthSpec;
+use method::study::Finding as _;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -51,7 +52,7 @@ impl Truth {
 
     fn figures(&self) -> Vec<Figure> {
         let mut place = testbed(profile(&self.text()));
-        DepthSpec::quick().run(&mut place, self.seed).expect("every trial runs")
+        DepthSpec::quick().run(&mut place, self.seed).expect("every trial runs").rows()
     }
 
     /// What one output alone may hold.

@@ -5,6 +5,7 @@
 //! speed, and a switch that floods. The truth is the profile; never a record of another run.
 
 use measure::Nanos;
+use method::study::Finding as _;
 use method::{Arrangement, FabricSpec, Nodes};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
@@ -45,7 +46,7 @@ fn testbed(more: &str, dies: Option<Death>) -> VirtualTestbed {
 
 fn run(spec: &FabricSpec, testbed: &mut VirtualTestbed) -> Vec<Figure> {
     spec.check(testbed.topology()).expect("a possible study");
-    spec.run(testbed, 7).expect("every trial has a record")
+    spec.run(testbed, 7).expect("every trial has a record").rows()
 }
 
 /// What each pair of neighbours got through the device.

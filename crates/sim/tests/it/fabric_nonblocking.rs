@@ -5,6 +5,7 @@
 //! the floods beside them never say the opposite. Never touches the network.
 
 use measure::Nanos;
+use method::study::Finding as _;
 use method::{Arrangement, FabricSpec, Nodes};
 use page::{Caveat, Figure, Metric, Verdict};
 
@@ -30,7 +31,7 @@ fn figures(text: &str, duration: Nanos, infer: bool) -> Vec<Figure> {
         infer,
         ..FabricSpec::quick()
     };
-    spec.run(&mut testbed(profile(text)), 7).expect("every trial runs")
+    spec.run(&mut testbed(profile(text)), 7).expect("every trial runs").rows()
 }
 
 fn nonblocking(figures: &[Figure]) -> &Figure {
@@ -105,7 +106,7 @@ fn no_yes_stands_beside_a_short_uplink() {
             infer: true,
             ..FabricSpec::quick()
         };
-        let figures = spec.run(&mut testbed(profile(&text)), 7).expect("every trial runs");
+        let figures = spec.run(&mut testbed(profile(&text)), 7).expect("every trial runs").rows();
         let groups = figures.iter().find(|f| f.metric == Metric::PortGroups).expect("a row");
         let short = groups.verdict == Verdict::DeviceLimited;
         assert!(short || percent == 97, "{groups:?}");

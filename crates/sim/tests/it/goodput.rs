@@ -2,6 +2,7 @@
 //! segments on Ethernet is the truth, and that of a window over a round trip.
 
 use measure::{ByteCount, Nanos, Rate};
+use method::study::Finding as _;
 use method::{TcpDirection, TcpSpec};
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{HostModel, VirtualTestbed};
@@ -25,7 +26,7 @@ fn spec(directions: &[TcpDirection]) -> TcpSpec {
 
 fn measure(spec: &TcpSpec, text: &str, hosts: HostModel) -> Vec<Figure> {
     let mut testbed = VirtualTestbed::new("sim:known", profile(text), hosts, 1);
-    spec.run(&mut testbed, 7).expect("every trial runs")
+    spec.run(&mut testbed, 7).expect("every trial runs").rows()
 }
 
 /// Ports of [`RATE`] and cables of so much delay, a quarter of the round trip each.

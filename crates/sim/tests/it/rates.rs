@@ -7,6 +7,7 @@
 
 use measure::{FrameMix, FrameRate, Nanos, Rate};
 use method::StudySpec;
+use method::study::Finding as _;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
 use method::study::switching::{SwitchTest, SwitchingSpec};
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
@@ -83,7 +84,7 @@ impl Question {
             final_duration: self.last,
             ..ForwardingSpec::quick()
         };
-        let figures = spec.run(testbed, 1).expect("every trial runs");
+        let figures = spec.run(testbed, 1).expect("every trial runs").rows();
         let direction = self.both_ways.then(|| Condition::from("total"));
         let wanted = |f: &&Figure| {
             f.text(Key::Path) == Some("device")
@@ -102,7 +103,7 @@ impl Question {
             final_duration: self.last,
             ..SwitchingSpec::quick()
         };
-        let figures = spec.run(testbed, 1).expect("every trial runs");
+        let figures = spec.run(testbed, 1).expect("every trial runs").rows();
         said(figures.iter())
     }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use device::Profile;
 use measure::{ByteCount, Nanos};
 use method::StorageSpec;
+use method::study::Finding as _;
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
@@ -175,7 +176,7 @@ fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
     let job = Storage { filename: String::new(), server: Some(server), ..job };
     let spec = StorageSpec { duration: Nanos::from_secs(1), blocks: 2, ..StorageSpec::quick(job) };
     let mut testbed = testbed(DiskModel::IDEAL);
-    let figures = spec.run(&mut testbed, 1).expect("the model runs");
+    let figures = spec.run(&mut testbed, 1).expect("the model runs").rows();
     move |metric, pairs| {
         let found = figures.iter().find(|f| {
             f.metric == metric
@@ -241,6 +242,23 @@ fn the_studys_budget_is_the_models() {
     assert!((then - 1.0).abs() < 0.02, "{then}");
 }
 
+/// Of reads alone the page knows as well as of writes who takes their time.
+#[test]
+fn a_slow_disk_is_the_bottleneck_of_reads_and_of_writes() {
+    for reads in [0, 100] {
+        let FlowKind::Storage(job) = storage(reads, (1, 1), &[]) else { unreachable!() };
+        let slow = Nanos::from_millis(20);
+        let server = ServedMemory { size: ByteCount(1 << 20), read: slow, write: slow };
+        let job = Storage { filename: String::new(), server: Some(server), ..job };
+        let spec = StorageSpec { blocks: 2, ..StorageSpec::quick(job) };
+        let found = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
+        let answers = found.page().answers;
+        let is_said =
+            answers.iter().any(|(_, a)| a.text.contains("The storage is the bottleneck."));
+        assert!(is_said, "{reads} % reads: {answers:?}");
+    }
+}
+
 /// A testbed whose client's host tells that the storage is elsewhere than it is.
 struct Told(VirtualTestbed, StorageLocation);
 
@@ -272,7 +290,8 @@ fn a_local_storage_has_no_figure_of_the_network() {
         (StorageLocation::Unknown, Some(Caveat::StorageLocationUnknown)),
     ] {
         let disk = fixed(SERVICE, SERVICE);
-        let figures = spec.run(&mut Told(testbed(disk), location), 1).expect("the model runs");
+        let figures =
+            spec.run(&mut Told(testbed(disk), location), 1).expect("the model runs").rows();
         let is_networks = |f: &&Figure| {
             let estimate = said(f, "estimate");
             matches!(f.metric, Metric::NetworkShare | Metric::IoLatencyAdded | Metric::Rtt)
@@ -304,7 +323,7 @@ fn a_full_link_is_the_links() {
         let job =
             Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
         let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
-        let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
+        let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
         let all = |estimate: &str| {
             let own = |f: &&Figure| {
                 f.metric == Metric::Iops
@@ -344,7 +363,7 @@ fn copies_fill_the_storage_hosts_link() {
     let job =
         Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
     let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
-    let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
+    let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
     let plain = figures
         .iter()
         .find(|f| {
@@ -371,7 +390,7 @@ fn copies_of_short_blocks_fill_it_as_well() {
         let job = Storage { filename: String::new(), server: Some(server), ..job };
         let duration = Nanos::from_millis(500);
         let spec = StorageSpec { blocks: 6, duration, ..StorageSpec::quick(job) };
-        let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
+        let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
         let of = |metric, part: &str| {
             let own = |f: &&Figure| {
                 f.metric == metric

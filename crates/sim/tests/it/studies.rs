@@ -2,6 +2,7 @@
 
 use measure::{FrameMix, Nanos};
 use method::LatencySpec;
+use method::study::Finding as _;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
@@ -39,7 +40,7 @@ fn forwarding(tests: &[ForwardingTest]) -> ForwardingSpec {
 }
 
 fn figures(spec: &ForwardingSpec) -> Vec<Figure> {
-    spec.run(&mut testbed(limited()), 1).expect("every trial runs")
+    spec.run(&mut testbed(limited()), 1).expect("every trial runs").rows()
 }
 
 fn of(figures: &[Figure], metric: Metric, device: bool) -> Vec<&Figure> {
@@ -116,7 +117,7 @@ fn the_latency_study_finds_what_the_device_adds() {
         duration: Nanos::from_millis(50),
         ..LatencySpec::quick()
     };
-    let figures = spec.run(&mut testbed(profile(text)), 1).expect("every trial runs");
+    let figures = spec.run(&mut testbed(profile(text)), 1).expect("every trial runs").rows();
     let added: Vec<&Figure> =
         figures.iter().filter(|figure| figure.metric == Metric::RttAdded).collect();
     assert!(!added.is_empty());

@@ -5,8 +5,8 @@
 
 use measure::FrameMix;
 use method::search::GoalName;
-use method::study::Profile as Rigor;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
+use method::study::{Finding as _, Profile as Rigor};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 use crate::trials::{GIGABIT, profile, size, testbed};
@@ -30,7 +30,7 @@ fn full() -> bool {
 
 /// The device's figures of a metric, in frames, shares or nanoseconds.
 fn figures(spec: &ForwardingSpec, text: &str, metric: Metric) -> Vec<Figure> {
-    let all = spec.run(&mut testbed(profile(text)), 1).expect("every trial runs");
+    let all = spec.run(&mut testbed(profile(text)), 1).expect("every trial runs").rows();
     let device = |f: &Figure| f.text(Key::Path) == Some("device");
     let wanted = |f: &Figure| f.metric == metric && f.unit != Unit::BitsPerSecond && device(f);
     all.into_iter().filter(wanted).collect()
@@ -139,7 +139,7 @@ fn losses_that_do_not_grow_with_the_load_are_no_rate() {
             let device = profile(&text);
             let hosts = sim::HostModel::ideal(device.edges());
             let mut bed = sim::VirtualTestbed::new("sim:lossy", device, hosts, seed);
-            let all = spec.run(&mut bed, seed).expect("every trial runs");
+            let all = spec.run(&mut bed, seed).expect("every trial runs").rows();
             let found = all
                 .iter()
                 .filter(|f| f.metric == Metric::Throughput)

@@ -3,6 +3,7 @@
 //! 100 Mbit/s ports, so that a second of every port at line rate is soon over.
 
 use measure::{FrameSize, Nanos, Rate};
+use method::study::Finding as _;
 use method::{Profile, SwitchTest, SwitchingSpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
@@ -33,7 +34,7 @@ fn spec(tests: &[SwitchTest], octets: u32) -> SwitchingSpec {
 fn measure(device: device::Profile, spec: &SwitchingSpec) -> Vec<Figure> {
     let mut testbed = testbed(device);
     spec.check(trial::Testbed::topology(&testbed)).expect("it can be asked for");
-    spec.run(&mut testbed, 7).expect("every trial runs")
+    spec.run(&mut testbed, 7).expect("every trial runs").rows()
 }
 
 /// The one figure of a metric that has all these conditions.

@@ -13,9 +13,9 @@ use measure::Nanos;
 use method::StudySpec;
 use method::acceptance::{self, Acceptance, Decided, Decision, Planned, SheetClaim};
 use method::study::xray::Bed;
+use page::numbers;
 use record::Store;
 use record::report::acceptance::VERB;
-use record::text::numbers;
 use trial::{Testbed as _, Topology};
 
 use super::options::{self, Measuring};

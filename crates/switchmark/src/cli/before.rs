@@ -9,7 +9,7 @@ use std::thread;
 use dataplane::affinity;
 use method::comparison::before_start;
 use method::{Estimate, StudySpec};
-use record::text::numbers;
+use page::numbers;
 use trial::{Offloads, Topology};
 
 use super::memory::Need;

@@ -3,9 +3,13 @@
 //! Owns which of the two it is, and what becomes of the figures of a run that broke off. Never
 //! measures: the run's studies are asked over its records.
 
+use std::collections::BTreeSet;
+use std::num::NonZeroU16;
+
 use method::comparison::{Comparable, per_block};
+use method::study::{Finding, StudyPage};
 use method::{StudySpec, numbered};
-use page::{Caveat, Figure};
+use page::{Caveat, Figure, RowId};
 use record::exposition::RoundTrips;
 use record::store::KeptFigures;
 use record::{RunMeta, Store};
@@ -26,6 +30,8 @@ pub struct RunFigures {
 pub struct Computed {
     pub meta: RunMeta,
     pub figures: Vec<Figure>,
+    /// What its studies show of it, by their numbers.
+    pub pages: StudyPages,
     /// Whether every trial that the studies ask for was recorded.
     pub is_whole: bool,
 }
@@ -40,7 +46,7 @@ pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     }
     let mut round_trips = RoundTrips::default();
     let again = compute(store, meta, &mut |trial, record| round_trips.take(trial, record))?;
-    let Computed { meta, figures, is_whole } = again;
+    let Computed { meta, figures, is_whole, .. } = again;
     let comparable = in_blocks(store, &meta, &figures)?;
     let found = RunFigures { meta, figures, comparable, round_trips };
     Ok(if is_whole { kept(store, found) } else { found })
@@ -91,20 +97,29 @@ pub fn compute(
     };
     let records = store.stored_records(&meta.id)?;
     let mut recorded = Recorded::in_order(&meta.topology, &records).hearing(&mut count);
-    let (mut figures, mut asked) = (Vec::new(), 0);
+    let (mut findings, mut asked) = (Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
-        figures.extend(study.run_as(place, (&mut recorded, &mut asked), meta.seed)?);
+        let finding = study.find_as(place, (&mut recorded, &mut asked), meta.seed)?;
+        findings.push((place.number, finding));
     }
     recorded.hear_rest().map_err(|cause| TestbedError::NotReplayed {
         label: "behind the last that was asked for".to_owned(),
         cause,
     })?;
     let broke_off = recorded.broke_off().map(str::to_owned);
+    let (mut figures, mut pages) = (Vec::new(), Vec::new());
+    for (number, mut finding) in findings {
+        let (rows, page) = match &broke_off {
+            Some(_) => partial(&mut *finding, all_valid),
+            None => shown(&mut *finding),
+        };
+        figures.extend(rows);
+        pages.push((number, page));
+    }
     if let Some(label) = &broke_off {
-        figures = partial(figures, all_valid);
         meta.notes.insert(0, unfinished(&meta.id, label, trials));
     }
-    Ok(Computed { meta, figures, is_whole: broke_off.is_none() })
+    Ok(Computed { meta, figures, pages, is_whole: broke_off.is_none() })
 }
 
 fn unfinished(run: &str, label: &str, trials: usize) -> String {
@@ -114,15 +129,28 @@ fn unfinished(run: &str, label: &str, trials: usize) -> String {
     )
 }
 
-/// RunFigures that have a value. Where no recorded trial went wrong, only the missing ones can have
-/// brought about the caveats of those that did.
-fn partial(figures: Vec<Figure>, all_valid: bool) -> Vec<Figure> {
-    let mut kept: Vec<Figure> = figures.into_iter().filter(|f| f.value.is_some()).collect();
+/// Each study's part of a page, by the study's number.
+pub type StudyPages = Vec<(NonZeroU16, StudyPage)>;
+
+/// A study's rows, and its part of a page.
+pub fn shown(finding: &mut dyn Finding) -> (Vec<Figure>, StudyPage) {
+    let rows = finding.rows();
+    let page = finding.page().with_rest(&rows);
+    (rows, page)
+}
+
+/// The rows of a run that broke off that have a value. Where no recorded trial went wrong, only
+/// the missing ones can have brought about the caveats of those that did.
+fn partial(finding: &mut dyn Finding, all_valid: bool) -> (Vec<Figure>, StudyPage) {
     if all_valid {
-        for figure in &mut kept {
+        for value in finding.values() {
             let missing = [Caveat::NoValidTrial, Caveat::RepeatedTrials];
-            figure.caveats.retain(|caveat| !missing.contains(caveat));
+            value.caveats.retain(|caveat| !missing.contains(caveat));
         }
     }
-    kept
+    let (rows, page) = shown(finding);
+    let (kept, dropped): (Vec<Figure>, Vec<Figure>) =
+        rows.into_iter().partition(|row| row.value.is_some());
+    let dropped: BTreeSet<RowId> = dropped.iter().filter_map(Figure::id).collect();
+    (kept, page.without(&dropped))
 }

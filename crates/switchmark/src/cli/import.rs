@@ -12,13 +12,13 @@ use method::{ImportedSpec, StudySpec};
 use page::Figure;
 use page::Key;
 use record::text::put_wrapped;
-use record::{RunMeta, RunStatus, Store, TrialTotals};
+use record::{RunMeta, RunStatus, Store};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
 
 use super::options::Data;
-use super::output::{self, Finished};
 use super::{Failure, Outcome, lone};
+use super::{output, report};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::terminal::screen::screen;
@@ -78,17 +78,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     for path in &args.bypass {
         taken.file(path, "cable", "bypass")?;
     }
-    let spec = ImportedSpec::new(taken.files, taken.figures);
-    let mut figures = spec.figures.clone();
-    let study = StudySpec::Imported(spec);
-    for figure in &mut figures {
-        figure.set(Key::Study, study.name());
-    }
+    let study = StudySpec::Imported(ImportedSpec::new(taken.files, taken.figures));
     let meta = meta(&device, study, taken.notes);
     let store = Store::open(&output::store_path(&args.data)?)?;
     store.create_run(&meta)?;
     store.set_status(&meta.id, &RunStatus::Done)?;
-    let finished = Finished { meta, figures, trials: TrialTotals::default(), comparable: None };
+    let finished = report::replay(&store, &meta.id)?;
     let outcome = output::show(&finished, &args.data)?;
     output::write_report(&args.data, &[finished], args.report.as_deref())?;
     Ok(outcome)

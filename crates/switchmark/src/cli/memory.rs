@@ -8,7 +8,7 @@ use measure::ByteCount;
 use method::StudySpec;
 use nix::sys::resource::{Resource, getrlimit};
 use page::Unit;
-use record::text::numbers;
+use page::numbers;
 use trial::Topology;
 
 use crate::config::ConfigError;

@@ -7,19 +7,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use measure::{FrameMix, FrameSize, Rate};
 use method::acceptance::{Acceptance, Decision};
 use method::comparison::Comparable;
-use method::conformance::conformance;
-use method::{
-    ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
-    numbered,
-};
-use page::{Caveat, Figure, Key};
+use method::{Conformance, StudySpec, numbered, sizes_in_words};
+use page::{Caveat, Figure};
 use record::{Preface, ReportError, ReportInput, RunMeta, TrialTotals};
-use trial::Headers;
 use trial::Topology;
 
+use super::figures::StudyPages;
 use super::options::Data;
 use super::{Failure, Outcome, lone};
 use crate::config::ConfigError;
@@ -36,6 +31,8 @@ pub struct Finished {
     pub meta: RunMeta,
     /// What it found.
     pub figures: Vec<Figure>,
+    /// What its studies show of it, by their numbers.
+    pub pages: StudyPages,
     /// What the trials come to from which it is found.
     pub trials: TrialTotals,
     /// Of a campaign: its figures block by block.
@@ -45,8 +42,8 @@ pub struct Finished {
 impl Finished {
     /// As pages and texts are made from it.
     pub fn input(&self) -> ReportInput<'_> {
-        let Self { meta, figures, trials, comparable } = self;
-        ReportInput { meta, figures, trials, comparable: comparable.as_ref() }
+        let Self { meta, figures, pages, trials, comparable } = self;
+        ReportInput { meta, figures, pages, trials, comparable: comparable.as_ref() }
     }
 
     /// As scripts read it.
@@ -127,7 +124,7 @@ pub fn open_in_words(figures: &[Figure]) -> Option<String> {
     }
     let mut open: BTreeMap<String, u32> = BTreeMap::new();
     for figure in figures.iter().filter(|figure| is_open(figure)) {
-        let size = figure.integer(Key::FrameSize);
+        let size = figure.frame_size();
         let size = size.map_or_else(String::new, |size| format!(" at {size} octets"));
         *open.entry(format!("{}{size}", figure.metric.as_str())).or_default() += 1;
     }
@@ -150,7 +147,7 @@ pub fn text(run: &Finished) -> String {
         record::text::put_wrapped(&mut out, screen(), "", note);
     }
     let mut explained: Vec<String> = Vec::new();
-    for line in meta.studies.iter().flat_map(|study| sizes(study, &meta.topology)) {
+    for line in meta.studies.iter().flat_map(|study| sizes_in_words(study, &meta.topology)) {
         if !explained.contains(&line) {
             record::text::put_wrapped(&mut out, screen(), "", &line);
             explained.push(line);
@@ -175,22 +172,11 @@ pub fn text(run: &Finished) -> String {
 
 /// Where the whole of an RFC was asked for: what was not done as it asks.
 fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> String {
-    let clauses = match study {
-        StudySpec::Forwarding(spec)
-            if ForwardingTest::RFC2544.iter().all(|test| spec.tests.contains(test)) =>
-        {
-            conformance(spec, topology, figures)
-        }
-        StudySpec::Switching(spec)
-            if [&SwitchTest::RFC2889[..], &SwitchTest::RFC8239]
-                .iter()
-                .any(|suite| suite.iter().all(|test| spec.tests.contains(test))) =>
-        {
-            method::conformance::switching(spec, topology, figures)
-        }
-        _ => return String::new(),
+    let Some(found) = Conformance::from_study(study, topology, figures).filter(|c| c.is_whole)
+    else {
+        return String::new();
     };
-    let kept = clauses.iter().filter(|clause| clause.conforms).count();
+    let (kept, clauses) = (found.kept(), found.clauses);
     let mut out = format!("Conformance: {kept} of {} clauses kept; not kept:\n", clauses.len());
     for clause in clauses.iter().filter(|clause| !clause.conforms) {
         let text = format!("{}: {}", clause.requirement, clause.done);
@@ -198,58 +184,6 @@ fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> Str
     }
     out.push('\n');
     out
-}
-
-/// What each size is by other names, and what the links carry of it where their rate is known.
-fn sizes(study: &StudySpec, topology: &Topology) -> Vec<String> {
-    match study {
-        StudySpec::Latency(spec) => {
-            let link = spec.link(topology);
-            spec.sizes.iter().map(|size| explain_size(*size, link)).collect()
-        }
-        StudySpec::Forwarding(spec) => {
-            let link = spec.link(topology);
-            spec.frames.iter().map(|mix| frames((spec, link), mix)).collect()
-        }
-        StudySpec::Switching(spec) => {
-            let link = spec.link(topology);
-            spec.frames.iter().map(|size| explain_size(*size, link)).collect()
-        }
-        StudySpec::Failover(spec) => {
-            vec![explain_size(spec.frame_size, spec.link(topology))]
-        }
-        StudySpec::Fabric(_)
-        | StudySpec::Buffer(_)
-        | StudySpec::Depth(_)
-        | StudySpec::Storage(_)
-        | StudySpec::Tcp(_)
-        | StudySpec::Imported(_) => Vec::new(),
-        StudySpec::Campaign(spec) => {
-            spec.studies.iter().flat_map(|study| sizes(study, topology)).collect()
-        }
-    }
-}
-
-fn frames((spec, link): (&ForwardingSpec, Option<Rate>), asked: &FrameMix) -> String {
-    let mix = spec.sent(asked);
-    let line = line_rate_in_words(link.map(|link| (link, mix.line_rate(link))));
-    let Some(size) = mix.single() else {
-        let share = |(size, count): (FrameSize, usize)| format!("{count} of {size}");
-        let shares = mix.shares().into_iter().map(share).collect::<Vec<_>>().join(", ");
-        return format!("{shares} octets, mean {:.1}{line}", mix.mean_octets());
-    };
-    let bare = Headers::default();
-    if (spec.headers.version, spec.headers.vlan) == (bare.version, bare.vlan) {
-        return explain_size(size, link);
-    }
-    let inside = |above: u32| size.octets() - above;
-    format!(
-        "{size}-octet frame{} = {} length {} = UDP payload {}{line}",
-        if mix == *asked { String::new() } else { format!(" (where {asked} is asked for)") },
-        if spec.headers.version == bare.version { "IP" } else { "IPv6" },
-        inside(spec.headers.above_ip()),
-        inside(spec.headers.above_payload()),
-    )
 }
 
 /// Writes one HTML file for all `runs`, where one is asked for.

@@ -30,7 +30,7 @@ use crate::files;
 use crate::request::given::Given;
 use crate::speak::tell;
 use crate::terminal::progress::Wait;
-use record::text::numbers;
+use page::numbers;
 
 /// `prove`
 #[derive(Debug, clap::Args)]

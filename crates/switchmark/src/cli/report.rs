@@ -93,9 +93,9 @@ pub fn sweep(store: &Store, asked: &str) -> Result<Option<Sweep>, Failure> {
 /// its recorded trials give.
 pub fn replay(store: &Store, asked: &str) -> Result<Finished, Failure> {
     let meta = store.load(asked)?;
-    let mut trials = TrialTotals::new(&meta.studies);
+    let mut trials = TrialTotals::default();
     let again = figures::compute(store, meta, &mut |trial, record| trials.take(trial, record))?;
-    let Computed { meta, figures, .. } = again;
+    let Computed { meta, figures, pages, .. } = again;
     let comparable = figures::of_campaign(store, &meta, &figures);
-    Ok(Finished { meta, figures, trials, comparable })
+    Ok(Finished { meta, figures, pages, trials, comparable })
 }

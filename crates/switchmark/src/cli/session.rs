@@ -16,7 +16,7 @@ use record::{Journal, RunMeta, RunStatus, Store, SweepPoint, TrialTotals};
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
-use super::figures::{self, RunFigures};
+use super::figures::{self, RunFigures, StudyPages};
 use super::left_deeds::REMEDY;
 use super::memory::Need;
 use super::options::{Data, Measuring};
@@ -31,7 +31,7 @@ use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop, killed_at}
 use crate::ownership::own_files_only;
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
-use record::text::numbers;
+use page::numbers;
 
 /// What takes longer is only begun when that is said.
 const LONGEST: Nanos = Nanos::from_secs(3 * 24 * 3600);
@@ -325,7 +325,7 @@ fn conduct(
         None => Box::new(futile),
     };
     let mut journal = Journal::new(store, &meta.id, testbed)?;
-    let mut trials = TrialTotals::new(&meta.studies);
+    let mut trials = TrialTotals::default();
     let mut round_trips = RoundTrips::default();
     let mut heard = Observed::new(&mut journal, |trial, record| {
         hear(trial.phases.total());
@@ -335,8 +335,8 @@ fn conduct(
     let ended = studies(&meta, &mut heard, data);
     // The lab goes before anything else can fail.
     drop(journal);
-    let figures = match ended {
-        Ok(figures) => figures,
+    let (figures, pages) = match ended {
+        Ok(found) => found,
         Err(error) => return Ok(Err(error)),
     };
     store.set_status(&meta.id, &RunStatus::Done)?;
@@ -344,9 +344,9 @@ fn conduct(
         Ok(comparable) => {
             let found = RunFigures { meta, figures, comparable, round_trips };
             let RunFigures { meta, figures, comparable, .. } = figures::kept(store, found);
-            Finished { meta, figures, trials, comparable: Some(comparable) }
+            Finished { meta, figures, pages, trials, comparable: Some(comparable) }
         }
-        Err(_) => Finished { meta, figures, trials, comparable: None },
+        Err(_) => Finished { meta, figures, pages, trials, comparable: None },
     };
     Ok(Ok(found))
 }
@@ -355,18 +355,21 @@ fn studies(
     meta: &RunMeta,
     testbed: &mut dyn Testbed,
     data: &Data,
-) -> Result<Vec<Figure>, TestbedError> {
+) -> Result<(Vec<Figure>, StudyPages), TestbedError> {
     let estimate = estimate(&meta.studies, &meta.topology);
     let mut watched = Watched::new(testbed, estimate, data.quiet);
-    let (mut figures, mut asked) = (Vec::new(), 0);
+    let (mut rows, mut pages, mut asked) = (Vec::new(), Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
         watched.print_seconds(match study {
             StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
             _ => None,
         });
-        figures.extend(study.run_as(place, (&mut watched, &mut asked), meta.seed)?);
+        let mut finding = study.find_as(place, (&mut watched, &mut asked), meta.seed)?;
+        let (own, page) = figures::shown(&mut *finding);
+        rows.extend(own);
+        pages.push((place.number, page));
     }
-    Ok(figures)
+    Ok((rows, pages))
 }
 
 /// Refuses what would go on for days or fill the memory, which is a slip more often than a wish.

@@ -7,7 +7,7 @@ use super::run_request::Request;
 use super::session;
 use super::{Failure, Outcome};
 use crate::config::ConfigError;
-use crate::request::StudyRequest;
+use crate::request::{self, StudyRequest, study_verbs};
 
 /// A testbed, and what is asked of the study.
 #[derive(Debug, clap::Args)]
@@ -25,8 +25,25 @@ pub struct Args<R: clap::Args> {
     measuring: Measuring,
 }
 
-/// Measures.
-pub fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outcome, Failure> {
+macro_rules! verb {
+    ($($(#[$help:meta])* $study:ident)+) => {
+        /// The verbs of one study each.
+        #[derive(Debug, clap::Subcommand)]
+        pub enum Verb {
+            $($(#[$help])* $study(Box<Args<request::$study>>),)+
+        }
+
+        /// Measures.
+        pub fn run_verb(verb: &Verb) -> Result<Outcome, Failure> {
+            match verb {
+                $(Verb::$study(args) => run(args),)+
+            }
+        }
+    };
+}
+study_verbs!(verb);
+
+fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
         let mut request = args.request.clone();
         let testbed = match (&args.hosts, &args.testbed) {

@@ -19,8 +19,8 @@ use crate::config::{ConfigError, bed, testbed};
 use crate::controller::Stop;
 use crate::files;
 use crate::terminal::screen::screen;
+use page::numbers;
 use record::text::Grid;
-use record::text::numbers;
 
 /// A twin further off than this is none.
 const BAR: f64 = 0.05;

@@ -200,19 +200,13 @@ fn counter_fits(study: &StudySpec, host: &str) -> Result<(), Misfit> {
 /// Every size and rate of a request, against the testbed; for requests that came without places.
 pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
     hosts_fit(study, testbed)?;
+    study.sizes().into_iter().try_for_each(|size| size_fits(size, testbed))?;
     match study {
         StudySpec::Forwarding(spec) => {
             backend_fits(spec.backend, spec.receiver, testbed)?;
-            addresses_fit(spec.headers, testbed)?;
-            for mix in &spec.frames {
-                size_fits(mix.largest(), testbed)?;
-            }
-            Ok(())
+            addresses_fit(spec.headers, testbed)
         }
         StudySpec::Latency(spec) => {
-            for size in &spec.sizes {
-                size_fits(*size, testbed)?;
-            }
             for load in &spec.loads {
                 load_fits(load, testbed)?;
             }
@@ -228,26 +222,11 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
             )),
             Source::Virtual(_) | Source::Hosts(_) => Ok(()),
         },
-        // Messages are cut up by whatever carries them, and what was measured fitted.
-        StudySpec::Fabric(_)
-        | StudySpec::Storage(_)
-        | StudySpec::Tcp(_)
-        | StudySpec::Imported(_) => Ok(()),
-        StudySpec::Failover(spec) => {
-            for spread in &spec.spreads {
-                let headers = Headers { spread: *spread, ..Headers::default() };
-                addresses_fit(headers, testbed)?;
-            }
-            size_fits(spec.frame_size, testbed)
-        }
+        StudySpec::Failover(spec) => spec.spreads.iter().try_for_each(|spread| {
+            addresses_fit(Headers { spread: *spread, ..Headers::default() }, testbed)
+        }),
         StudySpec::Campaign(spec) => spec.studies.iter().try_for_each(|one| fits(one, testbed)),
-        StudySpec::Buffer(spec) => size_fits(spec.background_size, testbed),
-        StudySpec::Switching(spec) => {
-            spec.frames.iter().try_for_each(|size| size_fits(*size, testbed))
-        }
-        StudySpec::Depth(spec) => {
-            let all = spec.sizes.iter().chain([&spec.size]);
-            all.into_iter().try_for_each(|size| size_fits(*size, testbed))
-        }
+        // Messages are cut up by whatever carries them, and what was measured fitted.
+        _ => Ok(()),
     }
 }

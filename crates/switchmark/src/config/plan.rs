@@ -18,7 +18,7 @@ use super::typed::{self, Text};
 use super::{lab_name, sim_name, testbed};
 use crate::request::{
     Buffer, Depth, Fabric, Failover, Forwarding, Latency, Storage, StudyRequest as _, Switching,
-    Tcp,
+    Tcp, study_verbs,
 };
 use campaign::CampaignFile;
 
@@ -47,19 +47,33 @@ struct PlanFile {
     campaign: Option<Spanned<CampaignFile>>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum StudyFile {
-    Latency(Box<Latency>),
-    Forwarding(Box<Forwarding>),
-    Fabric(Box<Fabric>),
-    Buffer(Box<Buffer>),
-    Switching(Box<Switching>),
-    Depth(Box<Depth>),
-    Storage(Box<Storage>),
-    Tcp(Box<Tcp>),
-    Failover(Box<Failover>),
+macro_rules! study_file {
+    ($($(#[$help:meta])* $study:ident)+) => {
+        /// A study's table: each that has a verb, and the two that `buffer` asks.
+        #[derive(Debug, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        enum StudyFile {
+            Buffer(Box<Buffer>),
+            Depth(Box<Depth>),
+            $($study(Box<$study>),)+
+        }
+
+        impl StudyFile {
+            fn resolve(&self, testbed: &Testbed, base: &Path) -> Result<StudySpec, Fault> {
+                match self {
+                    Self::Buffer(request) => request.resolve(testbed),
+                    Self::Depth(request) => request.resolve(testbed),
+                    $(Self::$study(request) => {
+                        let mut request = request.clone();
+                        request.take_files_from(base);
+                        request.resolve(testbed)
+                    })+
+                }
+            }
+        }
+    };
 }
+study_verbs!(study_file);
 
 /// Reads and resolves a plan file, and the testbed file that it names.
 pub fn read(path: &Path) -> Result<Plan, ConfigError> {
@@ -97,7 +111,7 @@ fn resolve_on(
         )));
     }
     let studies: Result<Vec<StudySpec>, Fault> =
-        file.study.iter().map(|s| study_of(s.get_ref(), &testbed, base)).collect();
+        file.study.iter().map(|s| s.get_ref().resolve(&testbed, base)).collect();
     let mut studies = studies.map_err(|f| source.locate(f))?;
     if let Some(campaign) = &file.campaign {
         let all = CampaignFile::resolve(campaign, studies, &testbed);
@@ -138,22 +152,4 @@ fn testbed_of(text: &Text, source: &SourceText, base: &Path) -> Result<Testbed, 
     }
     let inner = SourceText::read(&path)?;
     testbed::from_source(&path.display().to_string(), &inner)
-}
-
-fn study_of(file: &StudyFile, testbed: &Testbed, base: &Path) -> Result<StudySpec, Fault> {
-    match file {
-        StudyFile::Latency(request) => request.resolve(testbed),
-        StudyFile::Forwarding(request) => request.resolve(testbed),
-        StudyFile::Fabric(request) => request.resolve(testbed),
-        StudyFile::Buffer(request) => request.resolve(testbed),
-        StudyFile::Switching(request) => request.resolve(testbed),
-        StudyFile::Depth(request) => request.resolve(testbed),
-        StudyFile::Tcp(request) => request.resolve(testbed),
-        StudyFile::Failover(request) => request.resolve(testbed),
-        StudyFile::Storage(request) => {
-            let mut request = request.clone();
-            request.found_from(base);
-            request.resolve(testbed)
-        }
-    }
 }

@@ -122,16 +122,15 @@ impl StudyRequest for Storage {
         set(&mut spec.blocks, &self.blocks);
         Ok(StudySpec::Storage(Box::new(spec)))
     }
-}
 
-impl Storage {
-    /// A job file's path in a plan is relative to the plan.
-    pub fn found_from(&mut self, base: &Path) {
+    fn take_files_from(&mut self, base: &Path) {
         if let Some(fio) = &mut self.fio {
             fio.value = base.join(&fio.value);
         }
     }
+}
 
+impl Storage {
     /// nbdkit serves one host's memory and copies nothing.
     fn check_replicas(&self) -> Result<(), Fault> {
         let Some(replica) = self.replicas.first() else { return Ok(()) };

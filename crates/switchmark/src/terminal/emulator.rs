@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::screen::screen;
 use crate::cli::{Kept, Limits};
+use page::numbers::{self, TimeUnit};
 use record::text::Grid;
-use record::text::numbers::{self, TimeUnit};
 
 /// All of it.
 pub fn render(of: &Limits) -> String {

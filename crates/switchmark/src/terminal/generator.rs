@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::screen::screen;
 use crate::cli::{Cable, Calibration, LineRates, Most, Paced};
 use page::Reply;
+use page::numbers::{self, TimeUnit};
 use record::text::Grid;
-use record::text::numbers::{self, TimeUnit};
 
 /// All of it.
 pub fn render(of: &Calibration, line_rates: &LineRates) -> String {

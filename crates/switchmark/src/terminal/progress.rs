@@ -14,7 +14,7 @@ use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::screen;
 use crate::speak::{clear, redraw, speak, tell};
-use record::text::numbers;
+use page::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -225,7 +225,7 @@ impl Testbed for Watched<'_> {
         }
         self.spent += trial.phases.total();
         if let Some(omit) = self.seconds
-            && let Some(lines) = record::seconds::lines(trial, &record, omit)
+            && let Some(lines) = method::seconds::lines(trial, &record, omit)
         {
             self.wait.print(&lines);
         }

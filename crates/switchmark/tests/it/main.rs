@@ -26,6 +26,7 @@ mod program;
 mod protocol;
 mod prove;
 mod serve;
+mod shown;
 mod sim;
 mod site;
 mod terminal;

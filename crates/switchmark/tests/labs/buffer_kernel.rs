@@ -9,6 +9,7 @@ use crate::harness::{self, alone, switchmark};
 use lab::{LabDevice, LabSpec, PortLimit};
 use measure::{ByteCount, Rate};
 use method::DepthSpec;
+use method::study::Finding as _;
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use switchmark::config::resolved::{Source, Testbed};
@@ -42,7 +43,7 @@ fn measure(limit: u64, rate: Rate, blocks: u32) -> Vec<Figure> {
     let mut testbed =
         LiveTestbed::open_with(&place, Stop::new(), switchmark()).expect("the lab comes up");
     let study = DepthSpec { sizes: Vec::new(), congested: 1, blocks, ..DepthSpec::quick() };
-    study.run(&mut testbed, 1).expect("every trial runs")
+    study.run(&mut testbed, 1).expect("every trial runs").rows()
 }
 
 /// What came of one estimator at one limit.

@@ -6,6 +6,7 @@
 
 use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
+use method::study::Finding as _;
 use method::{TcpDirection, TcpSpec};
 use page::{Key, Metric};
 use switchmark::config::resolved::{Source, Testbed};
@@ -55,7 +56,7 @@ fn ours(testbed: &mut LiveTestbed, seed: u64) -> f64 {
         blocks: 1,
         ..TcpSpec::quick()
     };
-    let figures = spec.run(testbed, seed).expect("the trials run");
+    let figures = spec.run(testbed, seed).expect("the trials run").rows();
     let goodput = figures
         .iter()
         .find(|f| f.metric == Metric::Goodput && f.text(Key::Path) == Some("device"))

@@ -5,6 +5,7 @@
 use crate::harness;
 use lab::{LabDevice, LabSpec};
 use measure::{FrameSize, Nanos};
+use method::study::Finding as _;
 use method::{SwitchTest, SwitchingSpec};
 use netlink::Netlink;
 use page::{Caveat, Figure, Key, Metric};
@@ -51,7 +52,7 @@ fn the_kernels_bridge_knows_as_many_addresses_as_it_is_limited_to() {
     let lab = testbed.lab().expect("a lab");
     lab.inside("bridge", limit).expect("enter the bridge").expect("limit it");
     let asked = SwitchingSpec { stations: 1_000, ..spec(&[SwitchTest::AddressCaching]) };
-    let figures = asked.run(&mut testbed, 1).expect("the testbed lives");
+    let figures = asked.run(&mut testbed, 1).expect("the testbed lives").rows();
     let [found] = of(&figures, Metric::AddressCapacity)[..] else { panic!("{figures:#?}") };
     if found.caveats.contains(&Caveat::SearchCeiling) {
         eprintln!("skipped: this kernel's bridge has no limit of what it learns");
@@ -66,7 +67,7 @@ fn every_port_of_a_bridge_hears_a_broadcast_and_nothing_goes_astray() {
     let Some(_alone) = harness::alone("broadcasts through the bridge", &[]) else { return };
     let mut testbed = bridge(4);
     let tests = [SwitchTest::Mesh, SwitchTest::Broadcast, SwitchTest::ForwardPressure];
-    let figures = rough(&tests).run(&mut testbed, 1).expect("the testbed lives");
+    let figures = rough(&tests).run(&mut testbed, 1).expect("the testbed lives").rows();
     for figure in of(&figures, Metric::Flooded) {
         assert_eq!(figure.value, Some(0.0), "{figure:#?}");
     }
@@ -93,13 +94,13 @@ fn a_dead_port_has_no_figure_and_the_others_keep_theirs() {
     let lab = testbed.lab().expect("a lab");
     lab.set_link("h3", "eth1", false).expect("take down");
     let tests = [SwitchTest::OneToMany];
-    let dead = rough(&tests).run(&mut testbed, 1).expect("it lives");
+    let dead = rough(&tests).run(&mut testbed, 1).expect("it lives").rows();
     let found = of(&dead, Metric::Throughput);
     assert_eq!(found[0].value, None, "{found:#?}");
     assert!(found[0].caveats.contains(&Caveat::NoValidTrial));
     // The two ports that live are enough for the same test.
     let two = SwitchingSpec { ports: 2, ..rough(&tests) };
-    let alive = two.run(&mut testbed, 1).expect("it lives");
+    let alive = two.run(&mut testbed, 1).expect("it lives").rows();
     let most = of(&alive, Metric::Received);
     assert!(most[0].value.is_some_and(|rate| rate > 0.0), "{most:#?}");
 }

@@ -16,6 +16,7 @@ use crate::harness::{
 use lab::LabDevice;
 use measure::{ByteCount, FrameRate, Nanos, Rate};
 use method::StorageSpec;
+use method::study::Finding as _;
 use page::Condition;
 use page::{Figure, Key, Metric};
 use trial::{
@@ -424,7 +425,7 @@ fn predicted_and_observed_agree(delay: Nanos) {
     for device in [LabDevice::Bridge, LabDevice::Router] {
         let mut testbed = open(&device, None);
         let spec = StorageSpec { blocks: 10, ..StorageSpec::quick(storage_job(delay)) };
-        let figures = spec.run(&mut testbed, 7).expect("the testbed lives");
+        let figures = spec.run(&mut testbed, 7).expect("the testbed lives").rows();
         let of = |estimate: &str| {
             figures.iter().find(|f| {
                 f.metric == Metric::IoLatencyAdded

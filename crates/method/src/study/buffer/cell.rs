@@ -8,11 +8,12 @@ use measure::{Nanos, Rate};
 use super::ends::Ends;
 use super::{Background, BufferSpec};
 use crate::study::series::Series;
-use crate::study::{Noted, Tried, burst};
-use page::{Caveat, Conditions, Key};
+use crate::study::view::streams;
+use crate::study::{Noted, Tried, Way, burst};
+use page::Caveat;
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
-use trial::{Bulk, Flow, FlowKind, Role, Schedule};
+use trial::{Bulk, Flow, FlowKind, Role, Schedule, Trial, TrialRecord};
 
 /// A case.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,12 +51,21 @@ impl Beside {
             Self::SameWay(background) | Self::OtherWay(background) => Some(background),
         }
     }
+
+    /// `nothing`, `udp 2Gbit/s`, `udp 20.0 %, back`
+    pub(super) fn in_words(self) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::SameWay(background) => format!("udp {}", amount(background)),
+            Self::OtherWay(background) => format!("udp {}, back", amount(background)),
+        }
+    }
 }
 
-/// `2Gbit/s`, or `20 % of the link`.
+/// `2Gbit/s`, or `20.0 %` of the link.
 fn amount(background: Background) -> String {
     match background {
-        Background::Share(share) => format!("{:.1} % of the link", share * 100.0),
+        Background::Share(share) => format!("{:.1} %", share * 100.0),
         Background::Payload(rate) => format!("{rate}/s"),
     }
 }
@@ -67,12 +77,23 @@ impl Cell {
         format!("tcp {} {} {seconds} s, {}", self.streams, self.control, self.load())
     }
 
-    fn load(&self) -> String {
+    /// `idle`, `udp 2Gbit/s`, `udp 20.0 % of the link the other way`
+    pub(super) fn load(&self) -> String {
+        let load = |background| match background {
+            Background::Share(_) => format!("udp {} of the link", amount(background)),
+            Background::Payload(_) => format!("udp {}", amount(background)),
+        };
         match self.beside {
             Beside::Nothing => "idle".to_owned(),
-            Beside::SameWay(background) => format!("udp {}", amount(background)),
-            Beside::OtherWay(background) => format!("udp {} the other way", amount(background)),
+            Beside::SameWay(background) => load(background),
+            Beside::OtherWay(background) => load(background) + " the other way",
         }
+    }
+
+    /// `2 streams of cubic`
+    pub(super) fn tcp(&self) -> String {
+        let streams = if self.streams == 1 { "stream" } else { "streams" };
+        format!("{} {streams} of {}", self.streams, self.control)
     }
 
     /// TCP, and the load.
@@ -98,18 +119,14 @@ impl Cell {
         }
         flows
     }
+}
 
-    /// `scenario`, `load`, `streams`, `congestion_control`, `protocol`.
-    pub(super) fn conditions(&self) -> Conditions {
-        Conditions::from([
-            (Key::Test, "esnet".into()),
-            (Key::Scenario, self.beside.scenario().into()),
-            (Key::Load, self.load().into()),
-            (Key::Protocol, "tcp".into()),
-            (Key::Streams, u64::from(self.streams).into()),
-            (Key::CongestionControl, self.control.clone().into()),
-        ])
-    }
+/// A cell on one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Case {
+    pub(super) way: Way,
+    /// The cell's place among all.
+    pub(super) cell: usize,
 }
 
 /// What one block's trial of a case showed.
@@ -168,4 +185,15 @@ fn datagrams_of(flow: &FlowRecord) -> Option<&DatagramsRecord> {
         FlowRecord::Datagrams(datagrams) => Some(datagrams),
         _ => None,
     }
+}
+
+/// The trial's TCP.
+pub(super) fn tcp<'a>(trial: &'a Trial, record: &'a TrialRecord) -> Option<streams::Case<'a>> {
+    let mut flows = trial.flows.iter().zip(&record.flows);
+    flows.find_map(|(flow, done)| match (&flow.kind, done) {
+        (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) if flow.role == Role::Measured => {
+            Some(streams::Case { trial, role: flow.role, bulk, done })
+        }
+        _ => None,
+    })
 }

@@ -94,7 +94,7 @@ fn place(device: &str, port: &str) -> String {
 }
 
 /// Each host's first port to a device, and that device.
-pub(super) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
+pub(in crate::study) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
     let of_host = |host: &trial::topology::Host| {
         host.ports.iter().find_map(|port| match &port.cable {
             CableEnd::Device { device, port: far } => {

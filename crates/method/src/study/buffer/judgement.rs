@@ -3,6 +3,8 @@
 //! Owns the rule and the names of its reasons. Pure: a series and a share in, a judgement out.
 //! Never blames a buffer for what was not lost in one.
 
+use std::collections::BTreeSet;
+
 use measure::Nanos;
 
 use super::StabilityLimits;
@@ -82,6 +84,11 @@ impl Reason {
             Self::NothingLost => "nothing lost",
         }
     }
+}
+
+/// `retransmits, sawtooth`
+pub(super) fn in_words(reasons: &BTreeSet<Reason>) -> String {
+    reasons.iter().map(|reason| reason.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Judges what comes after the warm-up and after the ramp-up, whichever ends later; a flow that

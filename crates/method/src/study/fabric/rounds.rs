@@ -1,26 +1,21 @@
-//! A cell's rounds, and numbers over the pairs of each block; what rows of a subject share.
+//! A cell's rounds, and numbers over the pairs of each block.
 //!
 //! Pure, and the same for a cell's own figures and for whether the device blocks.
 
 use std::collections::BTreeMap;
 
 use measure::quantile::median;
-use page::Key;
-use trial::Carrier;
 
+use super::Place;
 use super::cell::{Got, RoundData};
 use super::scene::{Cell, Scene};
-use super::{FabricSpec, Place};
-use crate::study::{Noted, Row, Ways};
+use crate::study::{Noted, Ways};
 
 /// All rounds of a study.
 pub(super) type Data = BTreeMap<Place, RoundData>;
 
 /// A number over all pairs of one block.
 pub(super) type Statistic = fn(&[&Got]) -> Option<f64>;
-
-pub(super) const STATISTICS: [(&str, Statistic); 3] =
-    [("mean", mean), ("minimum", minimum), ("worst-interval", worst_interval)];
 
 pub(super) fn mean(pairs: &[&Got]) -> Option<f64> {
     (!pairs.is_empty()).then(|| pairs.iter().map(|got| got.mean).sum::<f64>() / pairs.len() as f64)
@@ -36,11 +31,11 @@ fn of_one_message(pairs: &[&Got]) -> Option<f64> {
     (!pairs.is_empty()).then(|| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64)
 }
 
-fn minimum(pairs: &[&Got]) -> Option<f64> {
+pub(super) fn minimum(pairs: &[&Got]) -> Option<f64> {
     pairs.iter().map(|got| got.slower).min_by(f64::total_cmp)
 }
 
-fn worst_interval(pairs: &[&Got]) -> Option<f64> {
+pub(super) fn worst_interval(pairs: &[&Got]) -> Option<f64> {
     pairs.iter().map(|got| got.worst_interval).min_by(f64::total_cmp)
 }
 
@@ -66,8 +61,8 @@ impl<'a> Rounds<'a> {
         &self.0
     }
 
-    /// Of the cell at that place.
-    pub(super) fn of(data: &'a Data, scene: usize, cell: usize) -> Self {
+    /// The rounds of the cell at that place.
+    pub(super) fn of(data: &'a Data, CellPlace { scene, cell }: CellPlace) -> Self {
         let from = (scene, cell, 0)..=(scene, cell, usize::MAX);
         Self(data.range(from).map(|(_, round)| round).collect())
     }
@@ -87,12 +82,13 @@ impl<'a> Rounds<'a> {
         Self(vec![self.0[round]]).by_block(mean)
     }
 
-    /// The same as a share of the pairs' own links: ports of several speeds then weigh alike.
+    /// Mean share of the pairs' own links by block, of one round: ports of several speeds then
+    /// weigh alike.
     pub(super) fn shares_of(&self, round: usize) -> BTreeMap<u32, f64> {
         Self(vec![self.0[round]]).by_block(share)
     }
 
-    /// How far a share of one round is off for want of messages, in its worst block.
+    /// Error of one round's share for want of messages, in its worst block.
     pub(super) fn error_of(&self, round: usize) -> f64 {
         let blocks = Self(vec![self.0[round]]).by_block(of_one_message);
         blocks.into_values().fold(0.0, f64::max)
@@ -130,35 +126,26 @@ impl<'a> Rounds<'a> {
     }
 }
 
+/// Where a cell stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CellPlace {
+    pub(super) scene: usize,
+    pub(super) cell: usize,
+}
+
 /// The place of the direct cables' cell beside a subject's.
 pub(super) fn cables(
     scenes: &[Scene],
     scene: &Scene,
     cell: &Cell,
     ways: &Ways,
-) -> Option<(usize, usize)> {
+) -> Option<CellPlace> {
     let way = ways.bypass_of(scene.way)?;
     let at = scenes.iter().position(|other| other.way == way)?;
-    Some((at, scenes[at].alike(cell)?))
+    Some(CellPlace { scene: at, cell: scenes[at].alike(cell)? })
 }
 
 /// The largest number of nodes.
 pub(super) fn most(scene: &Scene) -> Option<usize> {
     scene.cells.iter().map(|cell| cell.nodes).max()
-}
-
-/// What all rows of a subject share.
-pub(super) fn plain_row(spec: &FabricSpec, scene: &Scene, ways: &Ways) -> Row {
-    let mut row = Row::of(ways, scene.way, spec.profile);
-    // Many pairs stand behind a row.
-    row.conditions.remove(&Key::From);
-    row.conditions.remove(&Key::To);
-    let carrier = match spec.carrier {
-        Carrier::Tcp => "tcp".to_owned(),
-        Carrier::Datagrams { credits } => format!("datagrams, {credits} credits"),
-    };
-    row.set(Key::Carrier, carrier);
-    row.set(Key::Ports, scene.ports.len() as u64);
-    row.set(Key::RateConvention, "payload");
-    row
 }

@@ -16,10 +16,10 @@ use trial::counters::{RX_PACKETS, TX_PACKETS};
 use trial::record::{DatagramsRecord, PortCounters, Side};
 use trial::{Deed, Spread};
 
-/// By how much a sender may fall short and still have kept its load.
+/// The share by which a sender may fall short and still have kept its load.
 const SHORT: f64 = 0.001;
 
-/// What follows a deed, or its end.
+/// The time after a deed, or after its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// From the deed on.
@@ -29,7 +29,7 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    /// As figures write it.
+    /// The phase's name in figures.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Failure => "failure",
@@ -38,27 +38,28 @@ impl Phase {
     }
 }
 
-/// What one flow lost in a phase. Times are nanoseconds from the load's start, by the numbers of
-/// its frames: the sender's clock.
+/// Frames that one flow lost in a phase. Times are nanoseconds from the load's start, by the
+/// frames' numbers: the sender's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Hit {
     /// Frames of the longest run that never came.
     pub(super) longest: u64,
-    /// When the first frame lost was due.
+    /// The moment at which the first frame lost was due.
     pub(super) begins: f64,
-    /// When the frame after the longest run was due; none where nothing came any more.
+    /// The moment at which the frame after the longest run was due; none where nothing came any
+    /// more.
     pub(super) ends: Option<f64>,
 }
 
-/// What one trial did to all flows of a direction.
+/// Losses of all flows of a direction in one trial.
 #[derive(Debug, Clone)]
 pub(super) struct Impact {
     direction: Option<Direction>,
-    /// When the deed began, and when its end did, as they were or would have been.
+    /// The moments at which the deed began and its end did, as they were or would have been.
     pub(super) at: [f64; 2],
-    /// How long the deed's command took.
+    /// Time that the deed's command took.
     pub(super) took: Option<f64>,
-    /// Each flow's, by phase.
+    /// Hits of each flow, by phase.
     pub(super) hits: Vec<[Option<Hit>; 2]>,
     /// Flows of which not one frame came.
     pub(super) silent: u64,
@@ -66,7 +67,7 @@ pub(super) struct Impact {
     pub(super) reordered: u64,
     pub(super) duplicated: u64,
     pub(super) lost: u64,
-    /// What the device counted on each path to choose from, by its own account.
+    /// Frames on each path to choose from, by the device's own account.
     pub(super) paths: Vec<(String, u64)>,
     /// The longest gap between any arrivals, where the sender could not send for so long: its own
     /// link was down, and numbers no longer tell the time.
@@ -79,7 +80,7 @@ pub(super) struct Impact {
 impl Impact {
     /// The longest interruption of any flow, in nanoseconds.
     pub(super) fn longest(&self, phase: Phase, spacing: f64) -> f64 {
-        let runs = self.of(phase).map(|hit| hit.longest as f64 * spacing);
+        let runs = self.hits_in(phase).map(|hit| hit.longest as f64 * spacing);
         let stalled = self.stalled.filter(|_| phase == Phase::Failure);
         runs.chain(stalled).fold(0.0, f64::max)
     }
@@ -95,7 +96,7 @@ impl Impact {
         self.beyond(phase, own).count() as f64 / self.hits.len().max(1) as f64
     }
 
-    /// Whether no such flow can have been missed: the middle one lost two frames in a row at least,
+    /// True if no such flow can have been missed: the middle one lost two frames in a row at least,
     /// so that one was due of each that was interrupted for as long.
     pub(super) fn sees_all(&self, phase: Phase, own: u64) -> bool {
         let runs = self.beyond(phase, own).map(|hit| hit.longest as f64);
@@ -117,11 +118,11 @@ impl Impact {
     }
 
     /// Flows that were interrupted in a phase and never came back.
-    pub(super) fn gone(&self, phase: Phase, own: u64) -> u64 {
+    pub(super) fn flows_gone(&self, phase: Phase, own: u64) -> u64 {
         self.beyond(phase, own).filter(|hit| hit.ends.is_none()).count() as u64
     }
 
-    /// Whether such flows came back only as the deed was undone.
+    /// True if such flows came back only as the deed was undone.
     pub(super) fn waited_for_the_end(&self, own: u64) -> bool {
         let undone = self.at[Phase::Restoration as usize];
         self.beyond(Phase::Failure, own).any(|hit| hit.ends.is_some_and(|ends| ends >= undone))
@@ -129,15 +130,15 @@ impl Impact {
 
     /// The longest run of any flow in a phase.
     pub(super) fn run(&self, phase: Phase) -> u64 {
-        self.of(phase).map(|hit| hit.longest).max().unwrap_or(0)
+        self.hits_in(phase).map(|hit| hit.longest).max().unwrap_or(0)
     }
 
-    fn of(&self, phase: Phase) -> impl Iterator<Item = &Hit> {
+    fn hits_in(&self, phase: Phase) -> impl Iterator<Item = &Hit> {
         self.hits.iter().filter_map(move |hits| hits[phase as usize].as_ref())
     }
 
     fn beyond(&self, phase: Phase, own: u64) -> impl Iterator<Item = &Hit> {
-        self.of(phase).filter(move |hit| hit.longest > own)
+        self.hits_in(phase).filter(move |hit| hit.longest > own)
     }
 }
 
@@ -145,18 +146,18 @@ impl Impact {
 #[derive(Debug, Default)]
 pub(super) struct CellData {
     impacts: Vec<Impact>,
-    /// Its trials, and whether they were repeated or given up.
+    /// The trials, and doubts about them.
     pub(super) noted: Noted,
 }
 
 impl CellData {
-    /// Those of one direction, in the blocks' order.
-    pub(super) fn of(&self, direction: Option<Direction>) -> Vec<&Impact> {
+    /// Impacts on one direction, in the blocks' order.
+    pub(super) fn in_direction(&self, direction: Option<Direction>) -> Vec<&Impact> {
         self.impacts.iter().filter(|impact| impact.direction == direction).collect()
     }
 
     /// Keeps what matters of a block's trial.
-    pub(super) fn take(&mut self, tried: &Tried, (spec, by): (&FailoverSpec, Spread)) {
+    pub(super) fn take(&mut self, tried: &Tried, spec: &FailoverSpec, by: Spread) {
         self.noted.hear(tried);
         let flows: Vec<&DatagramsRecord> = tried.measured().collect();
         let count = by.conversations() as usize;
@@ -171,7 +172,7 @@ impl CellData {
         let both = [Some(Direction::Forward), Some(Direction::Reverse)];
         let directions = if flows.len() == 2 { &both[..] } else { &[None] };
         for (seen, direction) in flows.iter().zip(directions) {
-            self.impacts.push(impact(tried, seen, *direction, (spec, by)));
+            self.impacts.push(impact(tried, seen, *direction, spec, by));
         }
     }
 }
@@ -180,7 +181,8 @@ fn impact(
     tried: &Tried,
     seen: &DatagramsRecord,
     direction: Option<Direction>,
-    (spec, by): (&FailoverSpec, Spread),
+    spec: &FailoverSpec,
+    by: Spread,
 ) -> Impact {
     let events = tried.trial.events.iter().zip(&tried.record.device.deeds);
     let when = |is: fn(&Deed) -> bool, planned: measure::Nanos| {
@@ -197,9 +199,9 @@ fn impact(
     let held_up = if short { 0.0 } else { seen.departures.max().0 as f64 };
     let (late, half) = (spacing * f64::from(count) + held_up, (undone - begun) / 2.0);
     let (late, coarse) = (late.min(half), late > half);
-    let hits = (0..).zip(&seen.conversations).map(|(at, conversation)| {
-        hits(conversation, ((at, count), seen.sent), (spacing, late), [begun, undone])
-    });
+    let timing = Timing { sent: seen.sent, spacing, late, begun, undone };
+    let hits = (0..).zip(&seen.conversations);
+    let hits = hits.map(|(at, conversation)| hits_of_flow(conversation, (at, count), &timing));
     let silent = seen.conversations.iter().filter(|own| own.received == 0).count() as u64;
     Impact {
         direction,
@@ -227,16 +229,29 @@ fn paths(ports: &[PortCounters]) -> Vec<(String, u64)> {
     own.filter_map(crossed).collect()
 }
 
-/// A run belongs to the deed where it was not over by then and began before the deed was undone;
-/// what began later belongs to that. So does what was under way then and had begun no earlier than
-/// by what the sender may have been late: its first frame perhaps left afterwards. Of a flow of
-/// which nothing ever came nobody can say when it was interrupted.
-fn hits(
+/// Times of a trial's frames and events, in nanoseconds; moments are from the load's start.
+struct Timing {
+    /// Frames of all flows.
+    sent: u64,
+    /// The time between two frames of any flows.
+    spacing: f64,
+    /// The longest time by which the sender may have been late.
+    late: f64,
+    begun: f64,
+    undone: f64,
+}
+
+/// Longest losses of a flow, by phase; `place` is its number among so many flows. A run belongs to
+/// the deed where it was not over by then and began before the deed was undone; what began later
+/// belongs to that. So does what was under way then and had begun no earlier than by what the
+/// sender may have been late: its first frame perhaps left afterwards. Of a flow of which nothing
+/// ever came nobody can say when it was interrupted.
+fn hits_of_flow(
     conversation: &Conversation,
-    (place, sent): ((u32, u32), u64),
-    (spacing, late): (f64, f64),
-    [begun, undone]: [f64; 2],
+    place: (u32, u32),
+    timing: &Timing,
 ) -> [Option<Hit>; 2] {
+    let Timing { sent, spacing, late, begun, undone } = *timing;
     let mut hits = [None; 2];
     if conversation.received == 0 {
         return hits;
@@ -273,11 +288,14 @@ mod tests {
     use super::*;
 
     /// One flow of a thousand frames a second; the deed after 100 ms, undone after 300.
+    const TIMING: Timing =
+        Timing { sent: 500, spacing: 1e6, late: 5e6, begun: 100e6, undone: 300e6 };
+
     fn of(gaps: &[(u64, u64)], last: u64) -> [Option<Hit>; 2] {
         let gaps: Vec<Gap> = gaps.iter().map(|&(first, frames)| Gap { first, frames }).collect();
         let received = last + 1 - gaps.iter().map(|gap| gap.frames).sum::<u64>();
         let own = Conversation { received, last: Some(last), gaps, ..Conversation::default() };
-        hits(&own, ((0, 1), 500), (1e6, 5e6), [100e6, 300e6])
+        hits_of_flow(&own, (0, 1), &TIMING)
     }
 
     #[test]
@@ -304,7 +322,7 @@ mod tests {
         ] {
             assert_eq!(of(gaps, last), expected, "{gaps:?} {last}");
         }
-        let silent = hits(&Conversation::default(), ((0, 1), 500), (1e6, 5e6), [100e6, 300e6]);
+        let silent = hits_of_flow(&Conversation::default(), (0, 1), &TIMING);
         assert_eq!(silent, [None, None]);
     }
 

@@ -11,41 +11,73 @@ use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 /// say to each other crosses it too.
 const NOTHING: f64 = 0.1;
 
-/// That a path gets no flow may be chance, where that is likelier than this.
+/// Probability above which a path may get no flow by chance.
 const CHANCE: f64 = 0.01;
 
-/// Each path's share, how even they are, and how many carry nothing; nothing of fewer than two
-/// paths.
-pub(super) fn figures(row: &Row, trials: &[&Impact], flows: u64) -> Vec<Figure> {
-    let Some(first) = trials.first().filter(|first| first.paths.len() > 1) else {
-        return Vec::new();
-    };
-    let names: Vec<&String> = first.paths.iter().map(|(name, _)| name).collect();
-    let shares: Vec<Vec<f64>> = trials.iter().filter_map(|one| shares(one, &names)).collect();
-    let mut row = row.clone();
-    row.verdict = Verdict::Undetermined;
-    row.set(Key::Paths, names.len() as u64);
-    row.n = shares.len() as u64;
-    let over = |value: &dyn Fn(&[f64]) -> f64| -> Vec<f64> {
-        shares.iter().map(|shares| value(shares)).collect()
-    };
-    let mut figures: Vec<Figure> = Vec::new();
-    for (at, name) in names.iter().enumerate() {
-        let own = over(&|shares| shares[at]);
-        let mut figure = row.over_blocks(Metric::PathShare, Unit::Ratio, &own);
-        figure.set(Key::Member, name.as_str());
-        figures.push(figure);
-    }
-    let mut jain = row.over_blocks(Metric::JainIndex, Unit::Ratio, &over(&jain));
-    jain.set(Key::AtRandom, at_random(names.len(), flows));
-    figures.push(jain);
-    figures.push(row.over_blocks(Metric::MaxMean, Unit::Ratio, &over(&max_mean)));
-    figures.push(idle(&row, &shares, flows));
-    figures
+/// Shares of several paths in the flows.
+#[derive(Debug)]
+pub(super) struct Sharing {
+    pub(super) paths: Vec<PathShare>,
+    pub(super) jain: Figure,
+    /// Jain's index where each flow takes any of the paths by chance.
+    pub(super) at_random: f64,
+    pub(super) max_mean: Figure,
+    /// Paths that carry nothing.
+    pub(super) idle: Figure,
 }
 
-/// Of all frames that crossed a path, each path's; `None` where one of them was not counted or none
-/// crossed any.
+/// One path's share of all frames that crossed any.
+#[derive(Debug)]
+pub(super) struct PathShare {
+    /// The device's port.
+    pub(super) port: String,
+    pub(super) share: Figure,
+}
+
+impl Sharing {
+    /// Reads each path's share off the trials, and how even they are; none of fewer than two
+    /// paths.
+    pub(super) fn new(row: &Row, trials: &[&Impact], flows: u64) -> Option<Self> {
+        let first = trials.first().filter(|first| first.paths.len() > 1)?;
+        let names: Vec<&String> = first.paths.iter().map(|(name, _)| name).collect();
+        let shares: Vec<Vec<f64>> = trials.iter().filter_map(|one| shares(one, &names)).collect();
+        let mut row = row.clone();
+        row.verdict = Verdict::Undetermined;
+        row.set(Key::Paths, names.len() as u64);
+        row.n = shares.len() as u64;
+        let over = |metric, value: &dyn Fn(&[f64]) -> f64| {
+            let values: Vec<f64> = shares.iter().map(|shares| value(shares)).collect();
+            row.over_blocks(metric, Unit::Ratio, &values)
+        };
+        let path = |(at, name): (usize, &&String)| {
+            let mut share = over(Metric::PathShare, &|shares| shares[at]);
+            share.set(Key::Member, name.as_str());
+            // The device is named beside it.
+            let port = name.split_once('/').map_or(name.as_str(), |(_, port)| port);
+            PathShare { port: port.to_owned(), share }
+        };
+        let at_random = at_random(names.len(), flows);
+        let mut jain = over(Metric::JainIndex, &jain);
+        jain.set(Key::AtRandom, at_random);
+        Some(Self {
+            paths: names.iter().enumerate().map(path).collect(),
+            jain,
+            at_random,
+            max_mean: over(Metric::MaxMean, &max_mean),
+            idle: idle(&row, &shares, flows),
+        })
+    }
+
+    /// The values, in their rows' order.
+    pub(super) fn values(&mut self) -> Vec<&mut Figure> {
+        let Self { paths, jain, max_mean, idle, .. } = self;
+        let shares = paths.iter_mut().map(|path| &mut path.share);
+        shares.chain([jain, max_mean, idle]).collect()
+    }
+}
+
+/// Shares of the paths in all frames that crossed any; none where one of them was not counted or no
+/// frame crossed any.
 fn shares(one: &Impact, names: &[&String]) -> Option<Vec<f64>> {
     let count = |name: &&String| {
         one.paths.iter().find(|(known, _)| known == *name).map(|(_, frames)| *frames as f64)
@@ -61,7 +93,7 @@ fn jain(shares: &[f64]) -> f64 {
     1.0 / (shares.len() as f64 * squares)
 }
 
-/// How many times its even share the fullest path carries.
+/// Share of the fullest path in multiples of an even share.
 fn max_mean(shares: &[f64]) -> f64 {
     shares.iter().copied().fold(0.0, f64::max) * shares.len() as f64
 }

@@ -1,21 +1,24 @@
 //! One cell of the latency study: a load, a protocol and a size; its trial, and what is kept of
 //! each record.
 //!
-//! Never keeps a histogram: quantiles are taken block by block, since the block is the sampling
-//! unit.
+//! Quantiles are taken block by block, since the block is the sampling unit. Of all blocks together
+//! it keeps one distribution, to be drawn; never takes a value from it.
 
-use crate::study::Noted;
+use std::collections::BTreeMap;
+
 use measure::delay::{ipdv_quantile, pdv_quantile};
 use measure::reading::Stamps;
-use measure::{FrameSize, Nanos};
+use measure::{FrameSize, Histogram};
 
-use super::super::session::Tried;
-use super::{LatencySpec, Load};
-use crate::study::burst;
+use super::load::Load;
+use super::spec::LatencySpec;
+use crate::study::Noted;
+use crate::study::session::Tried;
+use crate::study::ways::Way;
 use page::{Caveat, Conditions, Key, Metric};
 use trial::record::{EchoRecord, FlowRecord, TrialRecord};
 use trial::topology::Pair;
-use trial::{Bulk, Echo, Flow, FlowKind, Protocol, Role, Schedule};
+use trial::{Echo, Flow, FlowKind, Protocol, Role, Schedule};
 
 /// The points taken of each block's distributions: minimum and maximum included for round trips,
 /// both tails for the signed differences.
@@ -36,18 +39,37 @@ pub(super) const POINTS: [(Metric, f64); 14] = [
     (Metric::Ipdv, 0.99),
 ];
 
-/// A combination to measure.
+/// Places in [`POINTS`]: of round trips the shortest, the median and the 99th percentile, and of
+/// signed differences the median.
+const SHORTEST: usize = 0;
+pub(super) const MEDIAN: usize = 1;
+pub(super) const P99: usize = 3;
+const MIDDLE_IPDV: usize = 12;
+
+/// A combination to measure, and its blocks on each path.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     pub(super) load: Load,
     pub(super) protocol: Protocol,
     pub(super) size: FrameSize,
+    pub(super) data: BTreeMap<Way, CellData>,
 }
 
 impl Cell {
+    /// Not measured yet on any of these paths.
+    pub(super) fn new(load: &Load, protocol: Protocol, size: FrameSize, paths: &[Way]) -> Self {
+        let data = paths.iter().map(|way| (*way, CellData::default())).collect();
+        Self { load: load.clone(), protocol, size, data }
+    }
+
+    /// True if the two differ in nothing but the frames' size.
+    pub(super) fn is_of_one_case(&self, other: &Self) -> bool {
+        (&self.load, self.protocol) == (&other.load, other.protocol)
+    }
+
     /// `rtt udp 64 idle`
     pub(super) fn label(&self) -> String {
-        format!("rtt {} {} {}", self.protocol.as_str(), self.size, describe(&self.load))
+        format!("rtt {} {} {}", self.protocol.as_str(), self.size, self.load.describe())
     }
 
     /// The round trips, and the load beside them in the same direction.
@@ -61,22 +83,8 @@ impl Cell {
         let flow =
             |id, role, kind| Flow { id, from: pair.from.clone(), to: pair.to.clone(), role, kind };
         let mut flows = vec![flow(1, Role::Measured, echo)];
-        flows.extend(self.load_kind(spec.duration).map(|kind| flow(2, Role::Load, kind)));
+        flows.extend(self.load.flow(spec.duration).map(|kind| flow(2, Role::Load, kind)));
         flows
-    }
-
-    fn load_kind(&self, duration: Nanos) -> Option<FlowKind> {
-        match &self.load {
-            Load::Idle => None,
-            Load::Datagrams { frame_size, rate } => {
-                Some(burst::plain(*frame_size, Schedule::Paced(*rate)))
-            }
-            Load::Bulk { streams, congestion_control } => Some(FlowKind::Bulk(Bulk {
-                streams: *streams,
-                congestion_control: congestion_control.clone(),
-                interval: (duration / 10).clamp(Nanos::from_millis(10), Nanos::from_millis(100)),
-            })),
-        }
     }
 
     /// `protocol`, `frame_size`, `load`, `schedule`.
@@ -89,23 +97,9 @@ impl Cell {
         Conditions::from([
             (Key::Protocol, self.protocol.as_str().into()),
             (Key::FrameSize, u64::from(self.size.octets()).into()),
-            (Key::Load, describe(&self.load).into()),
+            (Key::Load, self.load.describe().into()),
             (Key::Schedule, schedule.into()),
         ])
-    }
-}
-
-/// `idle`, `udp 50000 frames/s of 1518`, `tcp 1 stream cubic`
-fn describe(load: &Load) -> String {
-    match load {
-        Load::Idle => "idle".to_owned(),
-        Load::Datagrams { frame_size, rate } => format!("udp {} frames/s of {frame_size}", rate.0),
-        Load::Bulk { streams: 1, congestion_control } => {
-            format!("tcp 1 stream {congestion_control}")
-        }
-        Load::Bulk { streams, congestion_control } => {
-            format!("tcp {streams} streams {congestion_control}")
-        }
     }
 }
 
@@ -121,24 +115,19 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// By how much the middle round trip is longer than the shortest.
+    /// Time by which the middle round trip is longer than the shortest.
     pub(super) fn waited(&self) -> f64 {
-        self.at(Metric::Rtt, 0.5) - self.at(Metric::Rtt, 0.0)
+        self.points[MEDIAN] - self.points[SHORTEST]
     }
 
-    /// By what share of the middle one round trips grew until the middle of the trial, where most
+    /// Share of the middle one by which round trips grew until the middle of the trial, where most
     /// were longer than the one before.
     pub(super) fn grew(&self) -> f64 {
-        self.at(Metric::Ipdv, 0.5) * self.answers as f64 / 2.0 / self.at(Metric::Rtt, 0.5)
-    }
-
-    fn at(&self, metric: Metric, q: f64) -> f64 {
-        let index = POINTS.iter().position(|point| *point == (metric, q));
-        index.map_or(f64::NAN, |index| self.points[index])
+        self.points[MIDDLE_IPDV] * self.answers as f64 / 2.0 / self.points[MEDIAN]
     }
 }
 
-/// What a TCP load did meanwhile.
+/// Payload and retransmits of a TCP load meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BulkSample {
     /// Payload, bits a second.
@@ -150,11 +139,13 @@ pub(super) struct BulkSample {
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
+    /// All blocks' round trips.
+    pub(super) round_trips: Option<Histogram>,
     pub(super) answers: u64,
     pub(super) stamps: Option<Stamps>,
     pub(super) frame_size: Option<FrameSize>,
     pub(super) some_lost: bool,
-    /// Its trials, and whether they were repeated or given up.
+    /// Trials behind them, and whether some were repeated or given up.
     pub(super) noted: Noted,
 }
 
@@ -166,6 +157,7 @@ impl CellData {
             self.noted.doubt(Caveat::NoValidTrial);
             return;
         };
+        self.round_trips.get_or_insert_with(Histogram::growing).merge(&echo.rtt);
         self.answers += echo.answers.unique;
         self.some_lost |= echo.answers.lost(echo.sent) > 0;
         self.stamps = Some(echo.stamps);

@@ -8,8 +8,7 @@ use measure::FrameRate;
 
 use super::sustained::backlog;
 use crate::books;
-use crate::study::{Row, Tried};
-use page::{Figure, Metric, Unit};
+use crate::study::Tried;
 use trial::Role;
 use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
 use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
@@ -76,16 +75,6 @@ impl Count {
         }
         let received = (self.received - frames / self.span).max(0.0);
         Self { received, queued: self.queued + frames, ..self }
-    }
-
-    /// Offered load, forwarding rate and loss; without values where nothing was counted.
-    pub(super) fn figures(count: Option<Self>, row: &Row) -> Vec<Figure> {
-        let of = |value: fn(&Self) -> f64| count.as_ref().map(value);
-        vec![
-            row.single(Metric::Offered, Unit::FramesPerSecond, of(|count| count.offered)),
-            row.single(Metric::Received, Unit::FramesPerSecond, of(|count| count.received)),
-            row.single(Metric::LossRatio, Unit::Ratio, of(Self::short_ratio)),
-        ]
     }
 }
 

@@ -10,7 +10,7 @@ use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
 
 /// Where the gaps are read off.
-const QUANTILES: [f64; 4] = [0.01, 0.5, 0.99, 0.999];
+pub(super) const QUANTILES: [f64; 4] = [0.01, 0.5, 0.99, 0.999];
 
 /// Of the nominal gap: a frame that follows more closely than this is part of a burst.
 const CLOSE: f64 = 0.5;
@@ -53,6 +53,25 @@ pub(super) struct Pacing {
     burst_fraction: f64,
 }
 
+/// Values of how even a load was.
+#[derive(Debug)]
+pub(super) struct PacingValues {
+    pub(super) nominal_ns: f64,
+    /// At each of [`QUANTILES`]; empty where none was stamped.
+    pub(super) departures: Vec<Figure>,
+    pub(super) arrivals: Vec<Figure>,
+    /// Share of frames that left close behind the one before.
+    pub(super) bursts: Option<Figure>,
+}
+
+impl PacingValues {
+    /// In their rows' order.
+    pub(super) fn values(&mut self) -> impl Iterator<Item = &mut Figure> {
+        let Self { departures, arrivals, bursts, .. } = self;
+        departures.iter_mut().chain(arrivals).chain(bursts)
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Gaps {
     count: u64,
@@ -80,25 +99,23 @@ impl Pacing {
 
     /// Every gap's quantile and the burst fraction; nothing where no gap was stamped. They are
     /// about the load, so that no verdict is theirs.
-    pub(super) fn figures(&self, mut row: Row) -> Vec<Figure> {
+    pub(super) fn measured(&self, mut row: Row) -> PacingValues {
         row.verdict = Verdict::Undetermined;
         row.set(Key::NominalGap, self.nominal_ns);
-        let sides =
-            [(Metric::DepartureGap, &self.departures), (Metric::ArrivalGap, &self.arrivals)];
-        let mut figures = Vec::new();
-        for (metric, gaps) in sides.into_iter().filter(|(_, gaps)| gaps.count > 0) {
+        let mut quantiles = |metric, gaps: &Gaps| {
             row.n = gaps.count;
-            for (q, gap) in QUANTILES.into_iter().zip(gaps.at) {
-                let mut figure = row.single(metric, Unit::Nanoseconds, Some(gap.0 as f64));
-                figure.quantile = Some(q);
-                figures.push(figure);
-            }
-        }
-        if self.departures.count > 0 {
-            row.n = self.departures.count;
-            figures.push(row.single(Metric::BurstFraction, Unit::Ratio, Some(self.burst_fraction)));
-        }
-        figures
+            let at = |(q, gap): (f64, Nanos)| Figure {
+                quantile: Some(q),
+                ..row.single(metric, Unit::Nanoseconds, Some(gap.0 as f64))
+            };
+            let known = gaps.count > 0;
+            QUANTILES.into_iter().zip(gaps.at).filter(|_| known).map(at).collect()
+        };
+        let arrivals = quantiles(Metric::ArrivalGap, &self.arrivals);
+        let departures = quantiles(Metric::DepartureGap, &self.departures);
+        let bursts = (self.departures.count > 0)
+            .then(|| row.single(Metric::BurstFraction, Unit::Ratio, Some(self.burst_fraction)));
+        PacingValues { nominal_ns: self.nominal_ns, departures, arrivals, bursts }
     }
 }
 

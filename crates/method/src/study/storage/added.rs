@@ -7,40 +7,116 @@
 use measure::blocks::{BlockEstimate, paired_shift};
 use measure::{Interval, comparison, quantile};
 
-use super::super::rows::CONFIDENCE;
 use super::budget::Crossing;
-use super::cell::{Kind, Sample};
+use super::cell::{Sample, Which};
+use super::finding::Added;
+use super::measured::{Blocks, estimate, mean};
 use crate::comparison::MARGIN;
+use crate::study::rows::{CONFIDENCE, Row};
 use crate::verdict::{Delays, Evidence, Setting};
-use page::Verdict;
+use page::{Caveat, Figure, Key, Metric, Reply, Unit, Verdict};
 
-/// `None` is reads and writes together.
-pub(super) type Which = Option<bool>;
+/// The name of an estimate from round trips.
+const PREDICTED: &str = "predicted from the round trips";
 
-/// By how much operations take longer through the device than over the cable: as they did, as their
-/// round trips tell, and what is left between the two.
-pub(super) struct Added {
-    pub(super) observed: Option<BlockEstimate>,
-    pub(super) predicted: Option<BlockEstimate>,
-    pub(super) rest: Option<BlockEstimate>,
-    /// Each block's observed and predicted pair: the device's and the cable's.
+impl Blocks<'_> {
+    /// True where the cable's operations can stand beside the device's. Those that wait for each
+    /// other's octets do not show what a round trip adds to them.
+    pub(super) fn has_comparison(&self) -> bool {
+        self.own.is_remote()
+            && self.ways.bypass_of(self.way).is_some()
+            && self.spec.job.replicas.is_empty()
+            && !self.crossing.is_full
+    }
+
+    /// The device's blocks, each with the cable's.
+    fn pairs(&self) -> Vec<(&Sample, &Sample)> {
+        self.own.samples.iter().filter_map(|own| Some((own, self.cable_at(own)?))).collect()
+    }
+
+    /// The time that the device adds to an operation.
+    pub(super) fn added(&self, which: Which, seed: u64) -> Added {
+        let row = mean(self.row(which));
+        let pairs = self.pairs();
+        let shifts = Shifts::new(&pairs, &self.crossing, which, seed);
+        let is_unsteady = self.own.is_inconsistent() || self.cable.is_inconsistent();
+        let [observed, predicted] = if is_unsteady {
+            [Verdict::Undetermined; 2]
+        } else {
+            shifts.verdicts(self.ways.setting(self.way))
+        };
+        let over_cable: Vec<f64> =
+            pairs.iter().filter_map(|(_, cable)| cable.latency_of(which)).collect();
+        let agrees = agrees(shifts.observed, shifts.rest, practical(&over_cable));
+        let value = |row: Row, verdict, shift| {
+            let mut row = Row { verdict, ..row };
+            if verdict != Verdict::DeviceLimited {
+                row.caveats.insert(Caveat::NotResolved);
+            }
+            row.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, shift)
+        };
+        // A remainder is nobody's.
+        let mut rest = Row {
+            verdict: Verdict::Undetermined,
+            ..estimate(row.clone(), "observed less predicted")
+        };
+        rest.set(Key::Agrees, agrees.word());
+        Added {
+            predicted: value(estimate(row.clone(), PREDICTED), predicted, shifts.predicted),
+            observed: value(row, observed, shifts.observed),
+            rest: rest.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, shifts.rest),
+            agrees,
+        }
+    }
+
+    /// Operations a second that the device should do: the cable's, with the round trips' difference
+    /// added.
+    pub(super) fn predicted_rate(&self) -> Figure {
+        let value = |(own, cable): &(&Sample, &Sample)| {
+            let longer =
+                messages(&self.crossing, own, None)? - messages(&self.crossing, cable, None)?;
+            (cable.latency + longer > 0.0)
+                .then(|| cable.per_second * cable.latency / (cable.latency + longer))
+        };
+        let values: Vec<f64> = self.pairs().iter().filter_map(value).collect();
+        let row = estimate(self.row(None), PREDICTED);
+        row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values)
+    }
+
+    /// Operations a second through a device without latency, at most: what the messages tell, or
+    /// what was seen, whichever is more; and no messages beside it.
+    pub(super) fn rate_without_device(&self) -> Option<Figure> {
+        let crossing = &self.crossing;
+        self.at_most("at most, with a device without latency", true, |own| {
+            let cable = &self.cable_at(own)?.with_reads(crossing.reads())?;
+            let longer = messages(crossing, own, None)? - messages(crossing, cable, None)?;
+            let over_cable = cable.over_kinds(|kind| crossing.never_waiting(cable, kind));
+            let through = own.over_kinds(|kind| crossing.undisturbed(own, kind));
+            Some(over_cable.min(through - longer.max(0.0)))
+        })
+    }
+}
+
+/// The time that operations take longer through the device than over the cable: as they did, as
+/// their round trips tell, and what is left between the two.
+struct Shifts {
+    observed: Option<BlockEstimate>,
+    predicted: Option<BlockEstimate>,
+    rest: Option<BlockEstimate>,
+    /// Pairs of the device and the cable, block by block: observed, then predicted.
     pairs: [Vec<(f64, f64)>; 2],
 }
 
-impl Added {
-    /// Of each block's sample of the device and of the cable.
-    pub(super) fn of(
-        (pairs, crossing): (&[(&Sample, &Sample)], &Crossing<'_>),
-        which: Which,
-        seed: u64,
-    ) -> Self {
+impl Shifts {
+    /// From each block's sample of the device and of the cable.
+    fn new(pairs: &[(&Sample, &Sample)], crossing: &Crossing<'_>, which: Which, seed: u64) -> Self {
         let both = |value: &dyn Fn(&Sample) -> Option<f64>| -> Vec<(f64, f64)> {
             pairs.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?))).collect()
         };
-        let seen = both(&|sample| latency(sample, which));
+        let seen = both(&|sample| sample.latency_of(which));
         let told = both(&|sample| messages(crossing, sample, which));
-        let left = both(&|s| Some(latency(s, which)? - messages(crossing, s, which)?));
-        let waited = both(&|s| over(s, which, |kind| crossing.disturbance(s, kind)));
+        let left = both(&|s| Some(s.latency_of(which)? - messages(crossing, s, which)?));
+        let waited = both(&|s| s.mean_of(which, |kind| crossing.disturbance(s, kind)));
         let [observed, predicted, rest] =
             [&seen, &told, &left].map(|both| paired_shift(both, CONFIDENCE, seed));
         // Without the messages beside them those through the device may take so much less, and
@@ -65,8 +141,8 @@ impl Added {
         Self { observed, predicted, rest, pairs: [seen, told] }
     }
 
-    /// Whose each is; a remainder is nobody's.
-    pub(super) fn verdicts(&self, setting: Setting) -> [Verdict; 3] {
+    /// Verdicts of the observed and the predicted.
+    fn verdicts(&self, setting: Setting) -> [Verdict; 2] {
         let [seen, told] = self
             .pairs
             .each_ref()
@@ -84,10 +160,10 @@ impl Added {
             None => Verdict::Undetermined,
         };
         let told = if self.holds() { told } else { Verdict::Undetermined };
-        [apart(self.observed, seen), apart(self.predicted, told), Verdict::Undetermined]
+        [apart(self.observed, seen), apart(self.predicted, told)]
     }
 
-    /// Whether a prediction may stand as a figure of its own: what is left between observed and
+    /// True if a prediction may stand as a figure of its own: what is left between observed and
     /// predicted is within a hundredth of what was observed, or can't be told from that.
     fn holds(&self) -> bool {
         let (Some(observed), Some(rest)) = (self.observed, self.rest) else { return false };
@@ -99,43 +175,25 @@ impl Added {
 
 /// The largest difference that does not matter, in nanoseconds: [`MARGIN`] of what an operation
 /// takes over the direct cable, or as much as that repeats worse.
-pub(super) fn practical(cable: &[f64]) -> f64 {
+fn practical(cable: &[f64]) -> f64 {
     let repeats = comparison::repeatability(cable).unwrap_or(0.0);
     quantile::median(cable).unwrap_or(0.0) * MARGIN.max(repeats)
 }
 
-/// Whether what is left between observed and predicted is nothing that matters. An interval as
+/// Yes where what is left between observed and predicted is nothing that matters. An interval as
 /// wide as the change itself would hold zero whatever was predicted, and shows nothing.
-pub(super) fn agrees(
-    observed: Option<BlockEstimate>,
-    rest: Option<BlockEstimate>,
-    practical: f64,
-) -> &'static str {
-    let (Some(observed), Some(rest)) = (observed, rest) else { return "not shown" };
+fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>, practical: f64) -> Reply {
+    let (Some(observed), Some(rest)) = (observed, rest) else { return Reply::NotShown };
     let Interval { low, high, .. } = rest.interval;
     match () {
-        () if low > practical || high < -practical => "no",
-        () if low >= -practical && high <= practical => "yes",
-        () if low <= 0.0 && high >= 0.0 && high - low <= 2.0 * observed.value.abs() => "yes",
-        () => "not shown",
+        () if low > practical || high < -practical => Reply::No,
+        () if low >= -practical && high <= practical => Reply::Yes,
+        () if low <= 0.0 && high >= 0.0 && high - low <= 2.0 * observed.value.abs() => Reply::Yes,
+        () => Reply::NotShown,
     }
 }
 
-pub(super) fn latency(sample: &Sample, which: Which) -> Option<f64> {
-    match which {
-        None => Some(sample.latency),
-        Some(write) => Some(sample.kind(write)?.latency),
-    }
-}
-
-/// What the messages took that stand for an operation.
-pub(super) fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
-    over(sample, which, |kind| crossing.messages(kind))
-}
-
-pub(super) fn over(sample: &Sample, which: Which, of: impl Fn(&Kind) -> f64) -> Option<f64> {
-    match which {
-        None => Some(sample.over_kinds(of)),
-        Some(write) => sample.kind(write).map(of),
-    }
+/// The time of the messages that stand for an operation.
+fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
+    sample.mean_of(which, |kind| crossing.messages(kind))
 }

@@ -9,12 +9,12 @@ use measure::{ByteCount, FrameRate};
 use super::StorageSpec;
 use crate::study::rate::counts::paused;
 use crate::study::{Noted, Tried};
-use page::{Caveat, Conditions, Key};
+use page::Caveat;
 use trial::record::{
     EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageLocation, StorageRecord,
 };
 use trial::topology::Pair;
-use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Schedule, Storage};
+use trial::{Echo, Flow, FlowKind, Messages, Protocol, Schedule, Storage};
 
 /// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom
 /// leave at one moment and wait for each other.
@@ -85,22 +85,6 @@ impl Cell {
         ];
         both.into_iter().filter_map(|(done, write, of)| done.then_some((write, of))).collect()
     }
-
-    pub(super) fn conditions(self, spec: &StorageSpec) -> Conditions {
-        let pattern = match spec.job.pattern {
-            Pattern::Sequential => "sequential",
-            Pattern::Random => "random",
-        };
-        Conditions::from([
-            (Key::Engine, spec.job.ioengine.clone().into()),
-            (Key::Pattern, pattern.into()),
-            (Key::ReadPercent, u64::from(spec.job.rwmixread).into()),
-            (Key::BlockSize, self.size.0.into()),
-            (Key::Jobs, u64::from(spec.job.numjobs).into()),
-            (Key::IoDepth, u64::from(self.depth).into()),
-            (Key::Replicas, (spec.job.replicas.len() as u64).into()),
-        ])
-    }
 }
 
 /// The numbers of the flows of a read's messages, of a write's, and of small ones.
@@ -120,6 +104,9 @@ fn echo_flow(messages: Messages, rate: FrameRate) -> FlowKind {
 fn flow(id: u16, pair: &Pair, kind: FlowKind) -> Flow {
     Flow { id, ..Flow::measured(pair, kind) }
 }
+
+/// Writes or reads alone; `None` is both together.
+pub(super) type Which = Option<bool>;
 
 /// Reads or writes of one block, in nanoseconds.
 #[derive(Debug, Clone)]
@@ -190,6 +177,24 @@ impl Sample {
         (self.under_way / self.asked - 1.0).abs() > LITTLE
     }
 
+    /// Operations a second.
+    pub(super) fn per_second_of(&self, which: Which) -> Option<f64> {
+        which.map_or(Some(self.per_second), |write| Some(self.kind(write)?.per_second))
+    }
+
+    /// The mean latency.
+    pub(super) fn latency_of(&self, which: Which) -> Option<f64> {
+        which.map_or(Some(self.latency), |write| Some(self.kind(write)?.latency))
+    }
+
+    /// A mean over such operations, each counted once.
+    pub(super) fn mean_of(&self, which: Which, value: impl Fn(&Kind) -> f64) -> Option<f64> {
+        match which {
+            None => Some(self.over_kinds(value)),
+            Some(write) => self.kind(write).map(value),
+        }
+    }
+
     /// A mean over all operations, each counted once.
     pub(super) fn over_kinds(&self, value: impl Fn(&Kind) -> f64) -> f64 {
         let all: f64 = self.kinds.iter().map(|kind| kind.per_second).sum();
@@ -253,16 +258,16 @@ impl CellData {
         self.samples.iter().filter_map(value).collect()
     }
 
-    /// Where the storage is: in every block the same, else nobody knows.
-    pub(super) fn location(&self) -> StorageLocation {
+    /// The storage's location: in every block the same, else nobody knows. None without a block.
+    pub(super) fn location(&self) -> Option<StorageLocation> {
         let mut all = self.samples.iter().map(|sample| sample.location);
-        let first = all.next().unwrap_or(StorageLocation::Unknown);
-        if all.all(|one| one == first) { first } else { StorageLocation::Unknown }
+        let first = all.next()?;
+        Some(if all.all(|one| one == first) { first } else { StorageLocation::Unknown })
     }
 
-    /// Whether the operations crossed the network, so that its round trips are a part of theirs.
+    /// True if the operations crossed the network, so that its round trips are a part of theirs.
     pub(super) fn is_remote(&self) -> bool {
-        self.location() == StorageLocation::Remote
+        self.location() == Some(StorageLocation::Remote)
     }
 
     /// Whether in any block operations a second and their latency contradict each other.

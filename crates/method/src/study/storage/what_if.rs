@@ -8,64 +8,56 @@
 
 use std::cmp::Ordering;
 
-use super::StorageSpec;
-use super::budget::Crossing;
-use super::cell::{Cell, CellData};
-use crate::study::rows::Row;
+use super::finding::{ROUND_TRIPS_NS, WhatIf};
+use super::measured::{Blocks, estimate};
 use page::{Figure, Key, Metric, Unit};
+use trial::Path;
 
-/// As `estimate` in the conditions has it.
-const ESTIMATE: &str = "what if";
-
-/// Round trips of a small message, in nanoseconds: a cable's, a switch's, a room's, a town's.
-const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];
 /// Whether writes wait for a copy on another node.
 const COPIED: [bool; 2] = [false, true];
 /// Operations under way of each job, beside the cell's own.
 const DEPTHS: [u16; 2] = [1, 32];
 
-/// The table of one cell on one way.
-pub(super) fn rows(
-    spec: &StorageSpec,
-    cell: Cell,
-    row: &Row,
-    (data, crossing): (&CellData, &Crossing<'_>),
-) -> Vec<Figure> {
-    let mut depths: Vec<u16> = DEPTHS.into_iter().chain([cell.depth]).collect();
-    depths.sort_unstable();
-    depths.dedup();
-    let mut all = Vec::new();
-    for copied in COPIED {
+impl Blocks<'_> {
+    /// Operations a second over other networks; nothing of operations that cross none, or of a
+    /// direct cable's.
+    pub(super) fn what_if(&self) -> Vec<WhatIf> {
+        if self.ways.path(self.way) == Path::Bypass || !self.own.is_remote() {
+            return Vec::new();
+        }
+        let mut depths: Vec<u16> = DEPTHS.into_iter().chain([self.cell.depth]).collect();
+        depths.sort_unstable();
+        depths.dedup();
         // Without writes nothing is copied.
-        if copied && !data.has(true) {
-            continue;
-        }
-        for depth in &depths {
-            for rtt in ROUND_TRIPS_NS {
-                let under_way = f64::from(spec.job.numjobs) * f64::from(*depth);
-                let values = data.values(|sample| {
-                    let latency = crossing.with_round_trip(sample, rtt, copied);
-                    let most = sample.per_second * crossing.room_for(sample, copied);
-                    (latency > 0.0).then(|| (under_way * 1e9 / latency).min(most))
-                });
-                let mut row = row.clone();
-                for (name, value) in [
-                    (Key::WhatIfRtt, (rtt as u64).into()),
-                    (Key::WhatIfIoDepth, u64::from(*depth).into()),
-                    (Key::WhatIfCopied, page::Condition::Flag(copied)),
-                    (Key::Estimate, ESTIMATE.into()),
-                    (Key::Operation, "all".into()),
-                ] {
-                    row.set(name, value);
-                }
-                match depth.cmp(&cell.depth) {
-                    Ordering::Greater => row.set(Key::Bound, "at most"),
-                    Ordering::Less => row.set(Key::Bound, "at least"),
-                    Ordering::Equal => {}
-                }
-                all.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
-            }
-        }
+        let copied = COPIED.into_iter().filter(|copied| !copied || self.own.has(true));
+        copied
+            .flat_map(|copied| depths.iter().map(move |depth| (copied, *depth)))
+            .map(|(copied, depth)| {
+                let bound = match depth.cmp(&self.cell.depth) {
+                    Ordering::Greater => Some("at most"),
+                    Ordering::Less => Some("at least"),
+                    Ordering::Equal => None,
+                };
+                let rates = ROUND_TRIPS_NS.map(|rtt| self.rate_if(rtt, copied, depth, bound));
+                WhatIf { copied, depth, bound, rates }
+            })
+            .collect()
     }
-    all
+
+    fn rate_if(&self, rtt_ns: f64, copied: bool, depth: u16, bound: Option<&str>) -> Figure {
+        let under_way = f64::from(self.spec.job.numjobs) * f64::from(depth);
+        let values = self.own.values(|sample| {
+            let latency = self.crossing.with_round_trip(sample, rtt_ns, copied);
+            let most = sample.per_second * self.crossing.room_for(sample, copied);
+            (latency > 0.0).then(|| (under_way * 1e9 / latency).min(most))
+        });
+        let mut row = estimate(self.row(None), "what if");
+        row.set(Key::WhatIfRtt, rtt_ns as u64);
+        row.set(Key::WhatIfIoDepth, u64::from(depth));
+        row.set(Key::WhatIfCopied, page::Condition::Flag(copied));
+        if let Some(bound) = bound {
+            row.set(Key::Bound, bound);
+        }
+        row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values)
+    }
 }

@@ -1,13 +1,13 @@
-//! One case of the tcp study: which way TCP goes; its trial, and what is kept of each record.
+//! One case of the tcp study: its trial, and the parts of each record that are kept.
 //!
-//! Owns what a connection's readings say of what held it up. Never sees another trial.
+//! Owns the hosts' limits that a connection's readings show. Never makes a value.
 
-use crate::study::Noted;
 use measure::Nanos;
 use measure::quantile::median;
 use measure::reading::Segment;
 
 use super::{TcpDirection, TcpSpec};
+use crate::study::Noted;
 use crate::study::rate::counts::paused;
 use crate::study::series::{Series, Total};
 use crate::study::session::Tried;
@@ -52,7 +52,7 @@ pub(super) fn flows(spec: &TcpSpec, direction: TcpDirection, pair: &Pair) -> Vec
     Flow::each_measured(&pairs, &kind)
 }
 
-/// What held a connection up that was not the path.
+/// Limit of the hosts, not of the path, that held a connection up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HostLimit {
     /// The receiver's window.
@@ -66,7 +66,7 @@ pub(super) enum HostLimit {
 impl HostLimit {
     pub(super) const ALL: [Self; 3] = [Self::ReceiveWindow, Self::SendBuffer, Self::Processors];
 
-    /// As figures write it.
+    /// Name in rows.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::ReceiveWindow => "receive window",
@@ -76,40 +76,42 @@ impl HostLimit {
     }
 }
 
-/// What one block's trial of a case showed.
+/// One block's trial of a case.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
-    /// In the trial's order.
-    pub(super) flows: Vec<Seen>,
-    /// Each host's busy share of all its processors.
+    /// In the trial's order; behind two opposite ones, both together.
+    pub(super) flows: Vec<FlowSample>,
+    /// Busy share of all processors, host by host.
     pub(super) hosts: Vec<(String, f64)>,
     /// Other programs had a host's processors meanwhile.
     pub(super) busy: bool,
 }
 
 impl Sample {
-    /// Whether a host's processors had nothing left, by the trial's own work.
+    /// True if a host's processors had nothing left, by the trial's own work.
     pub(super) fn out_of_processors(&self) -> bool {
         !self.busy && self.hosts.iter().any(|(_, share)| *share > BUSY)
     }
 }
 
-/// One flow's TCP, after the warm-up.
+/// One flow's TCP, or both flows', after the warm-up.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct FlowSample {
     /// Payload bits a second at the receiver.
     pub(super) goodput: f64,
     /// Payload octets at the receiver.
     pub(super) octets: f64,
-    /// None where the sender's host told nothing.
+    /// Segments sent again; none where neither the sender's host nor the far end counted.
     pub(super) retransmits: Option<u64>,
     pub(super) segment: Option<Segment>,
-    /// None where nobody read the sender's sockets.
+    /// Readings of the sender; none where nobody read its sockets, and of both flows.
     pub(super) sender: Option<Sender>,
+    /// The hosts' limit that a sender's sockets show.
+    pub(super) limit: Option<HostLimit>,
 }
 
-/// What the sender's sockets said, all streams together.
+/// Readings of the sender's sockets, all streams together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sender {
     pub(super) retransmits: u64,
@@ -121,15 +123,15 @@ pub(super) struct Sender {
     pub(super) min_rtt: Option<f64>,
     /// Share of the busy time spent waiting for the receiver's window.
     pub(super) window: f64,
-    /// And for the sender's own buffer.
+    /// Share of the busy time spent waiting for the sender's own buffer.
     pub(super) buffer: f64,
     readings: u64,
 }
 
 impl Sender {
-    /// What held it up. A window that is full because a queue on the way is long is not the hosts'
-    /// limit.
-    pub(super) fn limit(&self) -> Option<HostLimit> {
+    /// The hosts' limit that held it up. A window that is full because a queue on the path is long
+    /// is none.
+    fn limit(&self) -> Option<HostLimit> {
         let queued = self.srtt.zip(self.min_rtt).is_some_and(|(srtt, min)| srtt > QUEUED * min);
         if self.window > STALLED && !queued {
             Some(HostLimit::ReceiveWindow)
@@ -140,7 +142,7 @@ impl Sender {
         }
     }
 
-    fn of(bulk: &BulkRecord, spec: &TcpSpec) -> Option<Self> {
+    fn new(bulk: &BulkRecord, spec: &TcpSpec) -> Option<Self> {
         let series = Series::of(bulk, (spec.omit, spec.duration), spec.interval);
         let (first, last) = series.span()?;
         let since =
@@ -159,7 +161,7 @@ impl Sender {
     }
 }
 
-/// What counts of a flow's payload.
+/// Payload of a flow that counts.
 struct Arrived {
     octets: u64,
     elapsed: Nanos,
@@ -181,17 +183,36 @@ fn arrived(bulk: &BulkRecord, spec: &TcpSpec) -> Arrived {
     Arrived { octets: after.map(|octets| octets.0).sum(), elapsed, whole: false }
 }
 
-impl Seen {
-    fn of(bulk: &BulkRecord, spec: &TcpSpec) -> Self {
+impl FlowSample {
+    fn new(bulk: &BulkRecord, spec: &TcpSpec) -> Self {
         let arrived = arrived(bulk, spec);
         let (octets, seconds) = (arrived.octets as f64, arrived.elapsed.as_secs_f64());
         let goodput = if seconds > 0.0 { octets * 8.0 / seconds } else { 0.0 };
-        let sender = Sender::of(bulk, spec);
+        let sender = Sender::new(bulk, spec);
         // An iperf3 server that sends tells of its whole test.
         let far_end = bulk.far_end.as_ref().filter(|_| arrived.whole);
-        let told = far_end.and_then(|far| far.retransmits);
-        let retransmits = sender.map(|sender| sender.retransmits).or(told);
-        Self { goodput, octets, retransmits, segment: bulk.segment, sender }
+        let at_far_end = far_end.and_then(|far| far.retransmits);
+        let retransmits = sender.map(|sender| sender.retransmits).or(at_far_end);
+        let limit = sender.and_then(|sender| sender.limit());
+        Self { goodput, octets, retransmits, segment: bulk.segment, sender, limit }
+    }
+
+    /// Sum of a trial's flows.
+    fn sum(flows: &[Self]) -> Self {
+        Self {
+            goodput: flows.iter().map(|flow| flow.goodput).sum(),
+            octets: flows.iter().map(|flow| flow.octets).sum(),
+            retransmits: flows.iter().map(|flow| flow.retransmits).sum(),
+            segment: flows.iter().find_map(|flow| flow.segment),
+            sender: None,
+            limit: flows.iter().find_map(|flow| flow.limit),
+        }
+    }
+
+    /// Segments sent again; none where nobody counted, or no payload arrived.
+    pub(super) fn retransmits_per_gigabyte(&self) -> Option<f64> {
+        let rate = self.retransmits? as f64 / (self.octets / 1e9);
+        Some(rate).filter(|rate| rate.is_finite())
     }
 }
 
@@ -208,24 +229,36 @@ fn by_the_sender(bulk: &BulkRecord, skipped: u64) -> Option<Nanos> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    /// Its trials, and whether they were repeated or given up.
+    /// Numbers of the trials, and whether they were repeated or given up.
     pub(super) noted: Noted,
+    /// The flows of its first valid trial; empty where enough others are kept.
+    pub(super) first: Vec<FirstFlow>,
+}
+
+/// One flow of a case's first valid trial, to be shown over time.
+#[derive(Debug, Clone)]
+pub(super) struct FirstFlow {
+    pub(super) bulk: Bulk,
+    pub(super) done: BulkRecord,
 }
 
 impl CellData {
-    /// Keeps what matters of a block's trial.
+    /// Keeps a block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &TcpSpec) {
         self.noted.hear(tried);
-        let seen = |record: &TrialRecord| {
-            let flows = record.flows.iter().map(|flow| Some(Seen::of(flow.bulk()?, spec)));
-            flows.collect::<Option<Vec<Seen>>>()
+        let samples = |record: &TrialRecord| {
+            let flows = record.flows.iter().map(|flow| Some(FlowSample::new(flow.bulk()?, spec)));
+            flows.collect::<Option<Vec<FlowSample>>>()
         };
-        let Some(flows) = tried.valid().and_then(seen) else {
+        let Some(mut flows) = tried.valid().and_then(samples) else {
             self.noted.doubt(Caveat::NoValidTrial);
             return;
         };
         if paused(tried) {
             self.noted.doubt(Caveat::Paused);
+        }
+        if flows.len() > 1 {
+            flows.push(FlowSample::sum(&flows));
         }
         let hosts = &tried.record.hosts;
         let busy = hosts.iter().any(|host| taken_by_others(host).is_some());
@@ -236,14 +269,27 @@ impl CellData {
         self.samples.push(Sample { block: tried.trial.block, flows, hosts, busy });
     }
 
+    /// Keeps the flows of a trial, if it is valid and the first; true if it kept them.
+    pub(super) fn take_first(&mut self, tried: &Tried) -> bool {
+        let Some(record) = tried.valid().filter(|_| self.first.is_empty()) else { return false };
+        let flows = tried.trial.flows.iter().zip(&record.flows);
+        self.first.extend(flows.filter_map(|(flow, done)| match &flow.kind {
+            FlowKind::Bulk(bulk) => {
+                Some(FirstFlow { bulk: bulk.clone(), done: done.bulk()?.clone() })
+            }
+            _ => None,
+        }));
+        !self.first.is_empty()
+    }
+
     /// The readings of the round trip behind all samples.
     pub(super) fn readings(&self) -> u64 {
-        let senders = self.samples.iter().flat_map(|s| &s.flows).filter_map(|seen| seen.sender);
+        let senders = self.samples.iter().flat_map(|s| &s.flows).filter_map(|flow| flow.sender);
         senders.map(|sender| sender.readings).sum()
     }
 
     /// The size of the segments, where any sender's host told.
     pub(super) fn segment(&self) -> Option<Segment> {
-        self.samples.iter().flat_map(|s| &s.flows).find_map(|seen| seen.segment)
+        self.samples.iter().flat_map(|s| &s.flows).find_map(|flow| flow.segment)
     }
 }

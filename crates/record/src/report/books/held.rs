@@ -10,7 +10,7 @@ use page::{Answer, Block, Cell, Table};
 use trial::record::TrialRecord;
 use trial::{Path, Trial};
 
-use crate::words;
+use page::words;
 
 /// Of one port, all trials together in which it was counted.
 #[derive(Debug, Default)]

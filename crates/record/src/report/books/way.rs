@@ -10,7 +10,7 @@ use method::books::Place;
 use page::{Image, Picture};
 
 use crate::svg::{escape, shorten};
-use crate::words;
+use page::words;
 
 /// What stands at each place: its middle, the label's and the count's baseline, and its name.
 const PLACES: [(f64, f64, f64, &str); 7] = [

@@ -8,7 +8,7 @@ use measure::comparison::{Decision, Scale};
 use method::comparison::{Better, Blocking, Compared, Direct, Row};
 use page::{Ends, LEAST_CONFIDENCE, Metric, RANGE, Unit};
 
-use crate::words;
+use page::words;
 
 /// A ratio up to this, or from its inverse on, reads well as percent more or less.
 const MOST_PERCENT: f64 = 2.0;

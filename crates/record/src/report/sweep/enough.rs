@@ -52,7 +52,7 @@ fn answer(of: &str, answers: &[(&str, Option<bool>)]) -> Answer {
     };
     let of = if of.is_empty() { String::new() } else { format!(" at {of}") };
     let text = format!("Buffer for TCP beside its load{of}: {text}.");
-    Answer { question: "Enough buffer?".to_owned(), text, reply, verdict: None }
+    Answer { question: "Enough buffer?".to_owned(), text, reply, ..Answer::default() }
 }
 
 #[cfg(test)]

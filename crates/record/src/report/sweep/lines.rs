@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use page::{Condition, Figure, Key, Metric, Role, Unit};
 
 use super::SweptRun;
-use crate::report::{campaign, reading};
+use crate::report::campaign;
 
 /// The same case of a metric at every point.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ fn answers(figure: &Figure) -> bool {
     let again = figure.conditions.contains_key(&Key::RateConvention)
         && matches!(figure.metric, Metric::Received | Metric::Throughput);
     // Of many pairs of ports at once, what they come to.
-    let one_of_many = reading::text(figure, Key::Statistic).is_some_and(|s| s == "pair");
+    let one_of_many = figure.in_words(Key::Statistic).is_some_and(|s| s == "pair");
     !figure.is_bypass()
         && !one_of_many
         && !BESIDE.contains(&figure.metric)
@@ -102,7 +102,7 @@ fn case<'a>(figure: &'a Figure, swept: &[&str]) -> Case<'a> {
             && !matches!(value, Condition::Number(_))
             && !swept.contains(&key.as_str())
     };
-    let text = |key: &Key| reading::text(figure, key).unwrap_or_default();
+    let text = |key: &Key| figure.in_words(key).unwrap_or_default();
     figure.conditions.iter().filter(is_case).map(|(key, _)| (key, text(key))).collect()
 }
 

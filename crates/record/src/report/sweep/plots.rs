@@ -5,7 +5,7 @@ use page::{Axis, Image, PALETTE, Picture, Plot, Point, Scale, Series, Unit};
 
 use super::SweptRun;
 use super::lines::Line;
-use crate::words;
+use page::words;
 
 /// So many lines can be told apart; the table has all of them.
 const MOST_LINES: usize = 2 * PALETTE;
@@ -37,6 +37,7 @@ pub(super) fn plot(lines: &[Line<'_>], points: &[&SweptRun]) -> Option<Picture> 
                 x: first.number,
                 y: value,
                 whisker: figure.low.zip(figure.high),
+                row: None,
                 text: format!("{} {}: {told}", first.parameter, first.text),
             });
         }

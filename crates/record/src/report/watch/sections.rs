@@ -7,8 +7,9 @@ use page::{
 
 use super::Watched;
 use super::sentence::{by, named, whose, why};
-use crate::text::numbers;
-use crate::words;
+use crate::moment;
+use page::numbers;
+use page::words;
 
 /// So many lines can be told apart; the table has all ways.
 const MOST_LINES: usize = 2 * PALETTE;
@@ -109,9 +110,10 @@ fn by_hour(
                 x,
                 y,
                 whisker: None,
+                row: None,
                 text: format!(
                     "{}: {}",
-                    words::moment(unix_s * 1_000_000_000),
+                    moment::moment(unix_s * 1_000_000_000),
                     words::value(unit, y)
                 ),
             })
@@ -129,7 +131,7 @@ fn by_hour(
     }
     let all = || series.iter().flat_map(|one: &Series| &one.points);
     all().next()?;
-    let from = words::moment(began * 1_000_000_000);
+    let from = moment::moment(began * 1_000_000_000);
     let plot = Plot {
         title: title.to_owned(),
         x: Axis::over(
@@ -152,11 +154,11 @@ fn changes(watched: &Watched) -> Table {
             let first = at == 0;
             vec![
                 Cell::number(incident.number.to_string()),
-                Cell::text(words::moment(member.change.since.unix_ns)),
+                Cell::text(moment::moment(member.change.since.unix_ns)),
                 Cell::path(way.map_or_else(String::new, method::watch::WatchedWay::label)),
                 Cell::text(named(member.quantity)),
                 Cell::text(by(member)),
-                Cell::text(words::moment(member.change.seen.unix_ns)),
+                Cell::text(moment::moment(member.change.seen.unix_ns)),
                 if first {
                     Cell::text(whose(&watched.spec, &incident.doing))
                 } else {
@@ -181,9 +183,9 @@ fn outages(watched: &Watched) -> Table {
             .map(|to| numbers::span(measure::Nanos(to.saturating_sub(outage.after_unix_ns))));
         vec![
             Cell::path(way.map_or_else(String::new, method::watch::WatchedWay::label)),
-            Cell::text(words::moment(outage.after_unix_ns)),
-            Cell::text(words::moment(outage.from_unix_ns)),
-            outage.to_unix_ns.map_or(Cell::text("not yet"), |to| Cell::text(words::moment(to))),
+            Cell::text(moment::moment(outage.after_unix_ns)),
+            Cell::text(moment::moment(outage.from_unix_ns)),
+            outage.to_unix_ns.map_or(Cell::text("not yet"), |to| Cell::text(moment::moment(to))),
             Cell::number_or_missing(most),
         ]
     };
@@ -193,7 +195,7 @@ fn outages(watched: &Watched) -> Table {
 fn gaps(watched: &Watched) -> Table {
     let row = |news: &News| match news {
         News::Gap(gap) => Some(vec![
-            Cell::text(words::moment(gap.from_unix_ns)),
+            Cell::text(moment::moment(gap.from_unix_ns)),
             Cell::number(numbers::span(gap.lasted())),
             Cell::text(why(gap)),
         ]),

@@ -6,8 +6,9 @@ use method::comparison::Doing;
 use method::watch::{Cause, Gap, Incident, Member, News, Outage, Quantity, WatchSpec};
 use page::Unit;
 
-use crate::text::numbers;
-use crate::words;
+use crate::moment;
+use page::numbers;
+use page::words;
 
 /// Any of them.
 pub fn of_news(spec: &WatchSpec, news: &News) -> String {
@@ -27,8 +28,8 @@ pub fn of_incident(spec: &WatchSpec, incident: &Incident) -> String {
     } else {
         format!(
             " (between {} and {})",
-            words::moment(change.earliest.unix_ns),
-            words::moment(change.latest.unix_ns)
+            moment::moment(change.earliest.unix_ns),
+            moment::moment(change.latest.unix_ns)
         )
     };
     let ways: std::collections::BTreeSet<usize> =
@@ -42,7 +43,7 @@ pub fn of_incident(spec: &WatchSpec, incident: &Incident) -> String {
         words::capital(named(lead.quantity)),
         way(spec, lead),
         by(lead),
-        words::moment(change.since.unix_ns),
+        moment::moment(change.since.unix_ns),
         whose(spec, &incident.doing),
     )
 }
@@ -135,14 +136,14 @@ pub(super) fn whose(spec: &WatchSpec, doing: &Doing) -> String {
 /// `h1/eth1 -> h2/eth1 answers nothing since …`
 pub fn of_outage(spec: &WatchSpec, outage: &Outage) -> String {
     let way = spec.ways.get(outage.way).map_or_else(String::new, method::watch::WatchedWay::label);
-    let (after, from) = (words::moment(outage.after_unix_ns), words::moment(outage.from_unix_ns));
+    let (after, from) = (moment::moment(outage.after_unix_ns), moment::moment(outage.from_unix_ns));
     match outage.to_unix_ns {
         None => format!("{way} answers nothing since {from}; it last answered at {after}."),
         Some(to) => {
             let most = Nanos(to.saturating_sub(outage.after_unix_ns));
             format!(
                 "{way} answered nothing from {from} on, and again at {}: out for {} at most.",
-                words::moment(to),
+                moment::moment(to),
                 numbers::span(most)
             )
         }
@@ -151,7 +152,7 @@ pub fn of_outage(spec: &WatchSpec, outage: &Outage) -> String {
 
 /// `Nothing was watched from … to …, 3 min: the machine slept.`
 pub fn of_gap(gap: &Gap) -> String {
-    let (from, to) = (words::moment(gap.from_unix_ns), words::moment(gap.to_unix_ns));
+    let (from, to) = (moment::moment(gap.from_unix_ns), moment::moment(gap.to_unix_ns));
     let (lasted, why) = (numbers::span(gap.lasted()), why(gap));
     match gap.cause {
         Cause::ClockStep => format!("The machine's clock was set from {from} to {to}."),
@@ -163,7 +164,7 @@ pub fn of_gap(gap: &Gap) -> String {
 pub fn why(gap: &Gap) -> String {
     let why = match gap.cause {
         Cause::ClockStep => {
-            return format!("the machine's clock was set to {}", words::moment(gap.to_unix_ns));
+            return format!("the machine's clock was set to {}", moment::moment(gap.to_unix_ns));
         }
         Cause::Suspended => "the machine slept",
         Cause::Agents => "hosts' agents could not be had",

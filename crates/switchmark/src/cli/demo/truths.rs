@@ -5,8 +5,8 @@
 //! kernel's limit and the profiles do.
 
 use measure::Rate;
+use page::numbers;
 use page::{Cell, Condition, Figure, Key, Metric, Style, Table, Unit, Verdict};
-use record::text::numbers;
 
 use super::{LIMIT, buffers, groups};
 use crate::cli::output::Finished;

@@ -10,8 +10,8 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 
 use method::watch::{WatchSpec, round_takes};
+use page::numbers;
 use record::RunMeta;
-use record::text::numbers;
 
 use crate::speak;
 use crate::terminal::screen;

@@ -10,8 +10,8 @@ use method::comparison::Doing;
 use method::watch::{
     Budget, Came, Cause, Cost, Gap, News, Reading, Turn, Visit, WatchedWay, Watcher,
 };
+use page::numbers;
 use record::report::watch as words;
-use record::text::numbers;
 use record::{RunMeta, Store};
 use serde_json::json;
 use trial::{Testbed as _, TestbedError};

@@ -9,17 +9,17 @@ use measure::{FrameRate, Nanos};
 
 use super::super::counts::{lost, seen};
 use super::ForwardingTest;
+use super::finding::{BufferTimes, BurstCase, BurstSide, Spread};
 use super::rig::{Cell, Found, Notes, Offer, Rig};
 use crate::search::{Answer, Largest, Within, largest};
 use crate::study::rows::Row;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
 use trial::{Result, Schedule, TestbedError};
 
 const TEST: ForwardingTest = ForwardingTest::BackToBack;
-const TOLD: (Metric, Unit) = (Metric::BackToBack, Unit::Count);
 
 /// For an estimate: trials of one search, from a burst of a second down to a small buffer's.
 pub(super) const USUAL_TRIALS: u64 = 13;
@@ -107,16 +107,16 @@ impl Searched {
 }
 
 /// A subject and its frames.
-pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<BurstCase> {
     let Some(found) = rig.found(cell) else {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD)]);
+        return Ok(nothing(rig, cell, Caveat::NoThroughput));
     };
     let Some(media) = Media::of(rig, cell)? else {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoValidTrial, TOLD)]);
+        return Ok(nothing(rig, cell, Caveat::NoValidTrial));
     };
     // RFC 9004 §6: only the frame sizes whose throughput is below the media's.
     if !found.driven || found.rate >= media.rate.0 * (1.0 - rig.spec.precision) {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::DeviceNotDriven, TOLD)]);
+        return Ok(nothing(rig, cell, Caveat::DeviceNotDriven));
     }
     let most = media.most_frames(rig.spec.burst_duration);
     let device = search(rig, cell, most, rig.spec.burst_repeats)?;
@@ -126,11 +126,21 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
         let enough = ((longest * BYPASS_HEADROOM) as u64).clamp(1, most);
         bypass = Some((cable, search(rig, cable, enough, 1)?));
     }
-    let mut figures = of_searches(rig, (cell, cell), (found, media), &device, bypass.as_ref());
-    if let Some((cable, searched)) = &bypass {
-        figures.extend(of_searches(rig, (*cable, cell), (found, media), searched, None));
-    }
-    Ok(figures)
+    let beside = bypass.as_ref().map(|(_, searched)| searched);
+    let of_cable = |(cable, searched): &(Cell, Searched)| {
+        of_searches(rig, (*cable, cell), (found, media), searched, None)
+    };
+    Ok(BurstCase {
+        device: of_searches(rig, (cell, cell), (found, media), &device, beside),
+        cable: bypass.as_ref().map(of_cable),
+    })
+}
+
+fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> BurstCase {
+    let value = rig.nothing(TEST, cell, why, (Metric::BackToBack, Unit::Count));
+    let burst = Spread { value, deviation: None };
+    let device = BurstSide { traffic: rig.traffic(cell), burst, media: None, times: None };
+    BurstCase { device, cable: None }
 }
 
 fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<Searched> {
@@ -171,8 +181,8 @@ fn of_searches(
     (cell, subject): (Cell, Cell),
     (found, media): (Found, Media),
     own: &Searched,
-    bypass: Option<&(Cell, Searched)>,
-) -> Vec<Figure> {
+    bypass: Option<&Searched>,
+) -> BurstSide {
     let lengths = own.lengths();
     let mut row = rig.row_beside(TEST, (cell, subject), &own.notes);
     row.n = own.trials;
@@ -186,7 +196,7 @@ fn of_searches(
     let evidence = RateEvidence::of(
         Rates::Brackets {
             device: own.bracket(rig.spec.precision),
-            bypass: bypass.map(|(_, searched)| searched.bracket(rig.spec.precision)),
+            bypass: bypass.map(|searched| searched.bracket(rig.spec.precision)),
         },
         Driven::if_lost(driven),
     );
@@ -199,33 +209,35 @@ fn of_searches(
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
     }
     let burst = spread(&row, Metric::BackToBack, Unit::Count, &lengths);
-    if cell != subject || by_bucket {
-        return vec![burst];
-    }
-    // RFC 9004 §6: frames leave the buffer at the throughput while the burst fills it.
-    let drained = 1.0 - found.rate / media.rate.0;
-    let time = |estimate: &str, share: f64| {
-        let times: Vec<f64> = lengths.iter().map(|n| n / media.rate.0 * 1e9 * share).collect();
-        let mut figure = spread(&row, Metric::BufferTime, Unit::Nanoseconds, &times);
-        figure.set(Key::Estimate, estimate);
-        figure.set(Key::ThroughputRate, found.rate);
-        figure
-    };
-    vec![burst, time("implied", 1.0), time("corrected", drained)]
+    let times = (cell == subject && !by_bucket).then(|| {
+        // RFC 9004 §6: frames leave the buffer at the throughput while the burst fills it.
+        let drained = 1.0 - found.rate / media.rate.0;
+        let time = |estimate: &str, share: f64| {
+            let times: Vec<f64> = lengths.iter().map(|n| n / media.rate.0 * 1e9 * share).collect();
+            let mut time = spread(&row, Metric::BufferTime, Unit::Nanoseconds, &times);
+            time.value.set(Key::Estimate, estimate);
+            time.value.set(Key::ThroughputRate, found.rate);
+            time
+        };
+        let (implied, corrected) = (time("implied", 1.0), time("corrected", drained));
+        BufferTimes { implied, corrected, drain: FrameRate(found.rate) }
+    });
+    let traffic = rig.traffic_beside(cell, subject);
+    BurstSide { traffic, burst, media: Some(media.rate), times }
 }
 
 /// RFC 9004 §6: average, minimum, maximum and standard deviation of the searches.
-fn spread(row: &Row, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
-    let mut figure = row.single(metric, unit, mean(values));
-    figure.blocks = values.len() as u32;
-    figure.low = values.iter().copied().min_by(f64::total_cmp);
-    figure.high = values.iter().copied().max_by(f64::total_cmp);
-    let mut add = |key: Key, value| figure.conditions.insert(key, value);
-    add(Key::Interval, "minimum and maximum of searches".into());
-    if let Some(deviation) = deviation(values) {
-        add(Key::StandardDeviation, deviation.into());
+fn spread(row: &Row, metric: Metric, unit: Unit, values: &[f64]) -> Spread {
+    let mut value = row.single(metric, unit, mean(values));
+    value.blocks = values.len() as u32;
+    value.low = values.iter().copied().min_by(f64::total_cmp);
+    value.high = values.iter().copied().max_by(f64::total_cmp);
+    value.set(Key::Interval, "minimum and maximum of searches");
+    let deviation = deviation(values);
+    if let Some(deviation) = deviation {
+        value.set(Key::StandardDeviation, deviation);
     }
-    figure
+    Spread { value, deviation }
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -13,6 +13,7 @@ use measure::Nanos;
 
 use super::super::counts::{lost, lost_on_path, paused, seen, sent};
 use super::super::sustained::{lasting, longer};
+use super::finding::{FloodCase, FloodCounts};
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use super::{ForwardingTest, SearchRules};
 use crate::study::{Row, Tried};
@@ -75,8 +76,8 @@ struct Side {
 /// One of a sample's numbers.
 type Value = fn(&Sample) -> f64;
 
-/// Every cell in every block, then the figures.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+/// Every cell in every block, then what each came to.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
     let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
     let mut lengths: BTreeMap<Cell, Length> = BTreeMap::new();
     let mut late: Vec<(Cell, u32)> = Vec::new();
@@ -123,7 +124,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
             both_lengths(rig, (cell, block), usual, side)?;
         }
     }
-    Ok(rig.cells().into_iter().flat_map(|cell| figures(rig, cell, &sides)).collect())
+    Ok(rig.cells().into_iter().map(|cell| case(rig, cell, &sides)).collect())
 }
 
 /// How a cell is flooded.
@@ -357,7 +358,7 @@ fn own_drops(tried: &Tried, flows: &[&DatagramsRecord]) -> f64 {
     lost.saturating_sub(lost_on_path(tried)) as f64 / received as f64
 }
 
-fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<Figure> {
+fn case(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> FloodCase {
     let empty = Side::default();
     let own = sides.get(&cell).unwrap_or(&empty);
     let bypass = rig.bypass_of(cell).and_then(|cable| sides.get(&cable)).unwrap_or(&empty);
@@ -366,8 +367,7 @@ fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<F
     if names.is_empty() {
         names.push(None);
     }
-    let mut figures = Vec::new();
-    for direction in names {
+    let one_way = |direction| {
         let mut row = rig.row(TEST, cell, &own.notes);
         set_direction(&mut row, direction);
         row.n = own.frames;
@@ -385,9 +385,10 @@ fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<F
         };
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Rate(rate));
         let samples = own.samples.get(&direction).map_or(&[][..], Vec::as_slice);
-        figures.extend(of_samples(rig, &row, cell, (samples, own.unseen())));
-    }
-    figures
+        (direction, counts(rig, &row, cell, samples, own.unseen()))
+    };
+    let counts = names.into_iter().map(one_way).collect();
+    FloodCase { traffic: rig.traffic(cell), cable: rig.cable_at(cell), counts }
 }
 
 /// A count begins and ends anywhere between two frames: each end is off by one at most, in every
@@ -408,61 +409,53 @@ fn widen_loss(ratio: &mut Figure, frame: &[f64], unseen: f64) {
     }
 }
 
-/// So many frames a second that count as received may be others', and as many more be lost.
-fn leave_open(figures: &mut [Figure], open: f64) {
-    for figure in figures {
-        match figure.metric {
-            Metric::Received => figure.low = figure.low.map(|low| (low - open).max(0.0)),
-            Metric::Lost => figure.high = figure.high.map(|high| high + open),
-            _ => {}
-        }
-    }
-}
-
-fn of_samples(
+fn counts(
     rig: &Rig<'_, '_>,
     row: &Row,
     cell: Cell,
-    (samples, unseen): (&[Sample], f64),
-) -> Vec<Figure> {
+    samples: &[Sample],
+    unseen: f64,
+) -> FloodCounts {
     let values = |of: Value| samples.iter().map(of).collect::<Vec<f64>>();
-    let rates: [(Metric, Value); 6] = [
-        (Metric::Offered, |s| s.offered),
-        (Metric::Sent, |s| s.sent),
-        (Metric::Received, |s| s.received),
-        (Metric::Lost, |s| s.lost),
-        (Metric::Duplicated, |s| s.duplicated),
-        (Metric::Reordered, |s| s.reordered),
-    ];
-    let mut figures: Vec<Figure> = rates
-        .into_iter()
-        .map(|(metric, of)| row.over_blocks(metric, Unit::FramesPerSecond, &values(of)))
-        .collect();
-    widen(&mut figures[2], &values(|s| s.frame), unseen);
+    let most = |of: Value| values(of).into_iter().fold(0.0, f64::max);
+    let rate = |metric, of: Value| row.over_blocks(metric, Unit::FramesPerSecond, &values(of));
+    let (frames, ways) = (&rig.frames[cell.frames], &rig.session.ways);
+    let mut received = rate(Metric::Received, |s| s.received);
+    widen(&mut received, &values(|s| s.frame), unseen);
     if row.verdict == Verdict::DeviceLimited {
         // Flooded without a pause it would have brought up to so much.
-        let fed = values(|s| s.received / (1.0 - s.starved.min(MOST_STARVED)));
-        let most = row.over_blocks(Metric::Received, Unit::FramesPerSecond, &fed).high;
-        figures[2].high = figures[2].high.zip(most).map(|(high, most)| high.max(most));
+        let fed = rate(Metric::Received, |s| s.received / (1.0 - s.starved.min(MOST_STARVED)));
+        received.high = received.high.zip(fed.high).map(|(high, most)| high.max(most));
     }
-    if rig.session.ways.is_counted_by_device(cell.way) {
+    let is_counted = ways.is_counted_by_device(cell.way);
+    // What a queue still held when the load ended has left by the time of a device's count.
+    let is_at_most = is_counted && samples.iter().any(|sample| sample.lost > 0.0);
+    if is_at_most {
+        received.set(Key::Bound, "at most");
+    }
+    // So many that count as received may be others', and as many more be lost.
+    let open = most(|s| s.open);
+    let mut lost = rate(Metric::Lost, |s| s.lost);
+    received.low = received.low.map(|low| (low - open).max(0.0));
+    lost.high = lost.high.map(|high| high + open);
+    let mut loss_ratio = row.over_blocks(Metric::LossRatio, Unit::Ratio, &values(|s| s.loss_ratio));
+    let open = most(|s| s.open / s.sent.max(f64::MIN_POSITIVE));
+    loss_ratio.high = loss_ratio.high.map(|high| (high + open).min(1.0));
+    if !is_counted {
+        let frame = values(|s| s.frame / s.sent.max(f64::MIN_POSITIVE));
+        widen_loss(&mut loss_ratio, &frame, unseen);
+    }
+    FloodCounts {
+        offered: rate(Metric::Offered, |s| s.offered),
+        sent: rate(Metric::Sent, |s| s.sent),
+        received: frames.rate(received),
+        lost,
         // Frames that nobody told apart have no order and no copies.
-        figures.retain(|f| !matches!(f.metric, Metric::Duplicated | Metric::Reordered));
-        // What a queue still held when the load ended has left by the time of the count.
-        if samples.iter().any(|sample| sample.lost > 0.0) {
-            figures[2].set(Key::Bound, "at most");
-        }
+        told_apart: (!is_counted).then(|| {
+            let duplicated = rate(Metric::Duplicated, |s| s.duplicated);
+            [duplicated, rate(Metric::Reordered, |s| s.reordered)]
+        }),
+        loss_ratio,
+        is_at_most,
     }
-    let open = values(|s| s.open).into_iter().fold(0.0, f64::max);
-    leave_open(&mut figures, open);
-    let in_bits: Vec<Figure> = rig.frames[cell.frames].in_bits(&figures[2]).collect();
-    figures.extend(in_bits);
-    let mut ratio = row.over_blocks(Metric::LossRatio, Unit::Ratio, &values(|s| s.loss_ratio));
-    let open = values(|s| s.open / s.sent.max(f64::MIN_POSITIVE)).into_iter().fold(0.0, f64::max);
-    ratio.high = ratio.high.map(|high| (high + open).min(1.0));
-    if !rig.session.ways.is_counted_by_device(cell.way) {
-        widen_loss(&mut ratio, &values(|s| s.frame / s.sent.max(f64::MIN_POSITIVE)), unseen);
-    }
-    figures.push(ratio);
-    figures
 }

@@ -6,6 +6,8 @@
 use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 
 use super::ForwardingSpec;
+use super::finding::{Lengths, RateValue};
+use crate::study::view;
 use page::{Conditions, Figure, Key, Unit};
 use trial::{Headers, IpVersion};
 
@@ -48,6 +50,18 @@ impl Frames {
         self.sent != self.asked
     }
 
+    /// As a page names them.
+    pub(super) fn named(&self) -> view::Frames {
+        view::Frames::new(&self.asked, self.raised().then_some(&self.sent), self.headers)
+    }
+
+    /// What is in each, where all have one size.
+    pub(super) fn lengths(&self) -> Option<Lengths> {
+        let frame = self.sent.single()?.octets();
+        let (ip, payload) = (self.headers.above_ip(), self.headers.above_payload());
+        Some(Lengths { frame, ip: frame - ip, payload: frame - payload })
+    }
+
     /// What the link carries of them.
     pub(super) fn line_rate(&self, link: Option<Rate>) -> Option<FrameRate> {
         link.map(|link| self.sent.line_rate(link))
@@ -61,10 +75,9 @@ impl Frames {
             Some(size) => add(Key::FrameSize, u64::from(size.octets()).into()),
             None => add(Key::FrameSize, self.asked.to_string().into()),
         };
-        if let Some(size) = self.sent.single() {
-            let inside = |headers: u32| u64::from(size.octets() - headers);
-            add(Key::IpLength, inside(self.headers.above_ip()).into());
-            add(Key::UdpPayload, inside(self.headers.above_payload()).into());
+        if let Some(lengths) = self.lengths() {
+            add(Key::IpLength, u64::from(lengths.ip).into());
+            add(Key::UdpPayload, u64::from(lengths.payload).into());
         } else {
             add(Key::MeanFrameOctets, self.sent.mean_octets().into());
         }
@@ -95,9 +108,9 @@ impl Frames {
         conditions
     }
 
-    /// A frame rate's figure again in bits a second, once for each convention.
-    pub(super) fn in_bits<'a>(&'a self, frames: &'a Figure) -> impl Iterator<Item = Figure> + 'a {
-        RateConvention::ALL.into_iter().map(move |convention| {
+    /// A frame rate, and the same in bits a second once for each convention.
+    pub(super) fn rate(&self, frames: Figure) -> RateValue {
+        let bits = RateConvention::ALL.map(|convention| {
             let bits = |rate: f64| rate * 8.0 * self.octets(convention);
             let mut figure = frames.clone();
             figure.unit = Unit::BitsPerSecond;
@@ -106,7 +119,8 @@ impl Frames {
             figure.high = frames.high.map(bits);
             figure.set(Key::RateConvention, convention.as_str());
             figure
-        })
+        });
+        RateValue { frames, bits }
     }
 
     /// Mean octets a frame that a convention counts.

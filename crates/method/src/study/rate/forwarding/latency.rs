@@ -13,11 +13,12 @@ use measure::quantile::{median, quantile};
 
 use super::super::counts::lost;
 use super::ForwardingTest;
+use super::finding::{DelayLoad, DelaySide, Delays, EachWay, LatencyCase};
 use super::rig::{ByDirection, Cell, Notes, Offer, Rig, each_way, set_direction};
-use crate::study::rows::too_few;
+use crate::study::rows::{Row, too_few};
 use crate::verdict::{Delays as DelayEvidence, Evidence};
 use page::{Caveat, Figure, Key, Metric, Unit};
-use trial::record::{Clocks, Delays};
+use trial::record::{self, Clocks};
 use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Latency;
@@ -49,18 +50,16 @@ struct Sample {
     frames: u64,
 }
 
-/// Every job and its direct cable in every repeat, in random order, then the figures.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+/// Every job and its direct cable in every repeat, in random order.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<LatencyCase>> {
     let mut sides: BTreeMap<(Job, Cell), Side> = BTreeMap::new();
-    let mut trials: Vec<(Job, Cell)> = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
     let cells = rig.subject_cells();
     for cell in cells.iter().copied().filter(|cell| rig.found(*cell).is_some()) {
-        for percent in &rig.spec.latency_percents {
-            let job = (cell, *percent);
-            trials.push((job, cell));
-            trials.extend(rig.bypass_of(cell).map(|cable| (job, cable)));
-        }
+        jobs.extend(rig.spec.latency_percents.iter().map(|percent| (cell, *percent)));
     }
+    let trials = |job: &Job| [Some(job.0), rig.bypass_of(job.0)].map(|cell| Some((*job, cell?)));
+    let trials: Vec<(Job, Cell)> = jobs.iter().flat_map(trials).flatten().collect();
     for repeat in 0..rig.spec.latency_repeats {
         let mut order = trials.clone();
         rig.session.shuffle_block(&mut order, |(job, _)| job.0.way);
@@ -80,20 +79,31 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
             }
         }
     }
-    let mut figures: Vec<Figure> = cells
-        .iter()
-        .filter(|cell| rig.found(**cell).is_none())
-        .map(|cell| rig.nothing(TEST, *cell, Caveat::NoThroughput, TOLD))
-        .collect();
-    figures.extend(trials.iter().flat_map(|trial| of_side(rig, *trial, &sides)));
-    Ok(figures)
+    let without = cells.into_iter().filter(|cell| rig.found(*cell).is_none());
+    let mut cases: Vec<LatencyCase> = without.map(|cell| not_offered(rig, cell)).collect();
+    cases.extend(jobs.into_iter().map(|job| LatencyCase {
+        load: rate(rig, job).map(|rate| DelayLoad { percent: job.1, rate }),
+        device: of_side(rig, (job, job.0), &sides),
+        cable: rig.bypass_of(job.0).map(|cable| of_side(rig, (job, cable), &sides)),
+    }));
+    Ok(cases)
+}
+
+fn not_offered(rig: &Rig<'_, '_>, cell: Cell) -> LatencyCase {
+    let missing = rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD);
+    let device = DelaySide { traffic: rig.traffic(cell), delays: without_values(missing) };
+    LatencyCase { load: None, device, cable: None }
+}
+
+fn without_values(missing: Figure) -> EachWay<Delays> {
+    EachWay::from([(None, Delays { missing: Some(missing), ..Delays::default() })])
 }
 
 fn rate(rig: &Rig<'_, '_>, (cell, percent): Job) -> Option<FrameRate> {
     rig.found(cell).map(|found| FrameRate(found.rate * f64::from(percent) / 100.0))
 }
 
-fn sample(repeat: u32, delays: &Delays) -> Sample {
+fn sample(repeat: u32, delays: &record::Delays) -> Sample {
     let delay = &delays.histogram;
     let point = |(metric, q)| match metric {
         Metric::Pdv => pdv_quantile(delay, q).0 as f64,
@@ -106,11 +116,12 @@ fn of_side(
     rig: &Rig<'_, '_>,
     (job, cell): (Job, Cell),
     sides: &BTreeMap<(Job, Cell), Side>,
-) -> Vec<Figure> {
+) -> DelaySide {
     let empty = Side::default();
     let side = |cell: Cell| sides.get(&(job, cell)).unwrap_or(&empty);
     let own = side(cell);
     let bypass = rig.bypass_of(cell).map_or(&empty, side);
+    let traffic = rig.traffic_beside(cell, job.0);
     let mut row = rig.row_beside(TEST, (cell, job.0), &own.notes);
     row.set(Key::LoadPercent, u64::from(job.1));
     row.set(Key::LoadReference, "throughput");
@@ -122,50 +133,62 @@ fn of_side(
             row.caveats.insert(Caveat::NotStamped);
         }
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
-        return vec![row.single(Metric::OneWayDelay, Unit::Nanoseconds, None)];
+        let delays = without_values(row.single(TOLD.0, TOLD.1, None));
+        return DelaySide { traffic, delays };
     }
-    let mut figures = Vec::new();
-    for (direction, samples) in &own.samples {
+    let delays = own.samples.iter().map(|(direction, samples)| {
         let beside = bypass.samples.get(direction).map_or(&[][..], Vec::as_slice);
         let mut row = row.clone();
         set_direction(&mut row, *direction);
-        row.n = samples.iter().map(|sample| sample.frames).sum();
-        if samples.iter().any(|sample| sample.frames < LEAST_FRAMES) {
+        (*direction, delays(rig, cell, row, samples, beside))
+    });
+    DelaySide { traffic, delays: delays.collect() }
+}
+
+fn delays(
+    rig: &Rig<'_, '_>,
+    cell: Cell,
+    mut row: Row,
+    samples: &[Sample],
+    beside: &[Sample],
+) -> Delays {
+    row.n = samples.iter().map(|sample| sample.frames).sum();
+    if samples.iter().any(|sample| sample.frames < LEAST_FRAMES) {
+        row.caveats.insert(Caveat::FewSamples);
+    }
+    let apart = samples.iter().any(|sample| sample.clocks == Clocks::Apart);
+    let doubts = (doubt(samples), doubt(beside));
+    if doubts.0 > 0.0 {
+        row.set(Key::ClockUncertainty, doubts.0);
+    }
+    if apart {
+        row.caveats.insert(Caveat::ClocksApart);
+    } else if rig.session.ways.stamps_by_software() {
+        row.caveats.insert(Caveat::SoftwareTimestamps);
+    }
+    let point = |at: usize| {
+        let (metric, q) = POINTS[at];
+        if apart && metric == Metric::OneWayDelay {
+            return None;
+        }
+        let mut row = row.clone();
+        let pairs = in_repeats(samples, beside, at);
+        // Two clocks are wrong by the same in every repeat: no number of them makes up for it.
+        let delays = DelayEvidence::Paired { pairs: &pairs, floor: doubts.0 + doubts.1 };
+        row.verdict = rig.session.ways.judge(cell.way, &Evidence::Delay(delays));
+        // Successive delays depend on each other: there are at most as many samples as frames.
+        if samples.iter().any(|sample| too_few(sample.frames as f64, q)) {
             row.caveats.insert(Caveat::FewSamples);
         }
-        let apart = samples.iter().any(|sample| sample.clocks == Clocks::Apart);
-        let doubts = (doubt(samples), doubt(beside));
-        if doubts.0 > 0.0 {
-            row.set(Key::ClockUncertainty, doubts.0);
+        let mut figure = row.single(metric, Unit::Nanoseconds, None);
+        over_repeats(&mut figure, &values(samples, at));
+        if metric == Metric::OneWayDelay && doubts.0 > 0.0 {
+            between_clocks(&mut figure, doubts.0);
         }
-        if apart {
-            row.caveats.insert(Caveat::ClocksApart);
-        } else if rig.session.ways.stamps_by_software() {
-            row.caveats.insert(Caveat::SoftwareTimestamps);
-        }
-        for (at, (metric, q)) in POINTS.into_iter().enumerate() {
-            if apart && metric == Metric::OneWayDelay {
-                continue;
-            }
-            let pairs = in_repeats(samples, beside, at);
-            // Two clocks are wrong by the same in every repeat: no number of them makes up for it.
-            let delays = DelayEvidence::Paired { pairs: &pairs, floor: doubts.0 + doubts.1 };
-            row.verdict = rig.session.ways.judge(cell.way, &Evidence::Delay(delays));
-            let mut row = row.clone();
-            // Successive delays depend on each other: there are at most as many samples as frames.
-            if samples.iter().any(|sample| too_few(sample.frames as f64, q)) {
-                row.caveats.insert(Caveat::FewSamples);
-            }
-            let mut figure = row.single(metric, Unit::Nanoseconds, None);
-            over_repeats(&mut figure, &values(samples, at));
-            if metric == Metric::OneWayDelay && doubts.0 > 0.0 {
-                between_clocks(&mut figure, doubts.0);
-            }
-            figure.quantile = Some(q);
-            figures.push(figure);
-        }
-    }
-    figures
+        figure.quantile = Some(q);
+        Some(figure)
+    };
+    Delays { typical: point(0), worst: point(1), variation: point(2), missing: None }
 }
 
 /// The most by which two clocks' delays are off, in nanoseconds; zero of one clock.

@@ -11,9 +11,11 @@ use measure::{FrameRate, Nanos};
 use super::super::counts::{lost, lost_on_path, slowest_flow};
 use super::super::sustained::Delivery;
 use super::ForwardingTest;
+use super::finding::{EachWay, LossAt, LossLoad, LossPoint};
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
+use crate::study::Row;
 use crate::verdict::{Evidence, LossCount, Losses};
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
 use trial::{Result, Schedule};
 
@@ -110,16 +112,16 @@ impl Reference {
     }
 }
 
-/// Steps down until the subject's way lost nothing twice, and returns the cell's figures. The
+/// Steps down until the subject's way lost nothing twice. The
 /// direct cable is asked only until it loses nothing once: at lower loads it would only say so
 /// again.
-pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<LossPoint>> {
     let mut cells = vec![subject];
     cells.extend(rig.bypass_of(subject));
     let Some(reference) = Reference::of(rig, subject)? else {
         return Ok(cells.into_iter().map(|cell| nothing(rig, (cell, subject))).collect());
     };
-    let mut figures = Vec::new();
+    let mut curve = Vec::new();
     let mut lossless = 0;
     let mut cable: Option<LossCount> = None;
     for percent in (1..=100 / STEP_PERCENT).rev().map(|step| step * STEP_PERCENT) {
@@ -136,7 +138,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>> {
             }
         }
         for (cell, point) in &points {
-            figures.extend(of_point(rig, (*cell, subject), (percent, reference), point, cable));
+            let load = LossLoad { percent, reference: reference.name };
+            curve.push(of_point(rig, (*cell, subject), load, point, cable));
         }
         let passed = points.iter().any(|(cell, point)| *cell == subject && point.lossless());
         lossless = if passed { lossless + 1 } else { 0 };
@@ -144,7 +147,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>> {
             break;
         }
     }
-    Ok(figures)
+    Ok(curve)
 }
 
 fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Result<Point> {
@@ -183,14 +186,14 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
 fn of_point(
     rig: &Rig<'_, '_>,
     (cell, subject): (Cell, Cell),
-    (percent, reference): (u32, Reference),
+    load: LossLoad,
     point: &Point,
     cable: Option<LossCount>,
-) -> Vec<Figure> {
+) -> LossPoint {
     let mut row = rig.row_beside(TEST, (cell, subject), &point.notes);
     row.n = point.frames;
-    row.set(Key::LoadPercent, u64::from(percent));
-    row.set(Key::LoadReference, reference.name);
+    row.set(Key::LoadPercent, u64::from(load.percent));
+    row.set(Key::LoadReference, load.reference);
     let losses = Losses { device: point.count(), bypass: cable };
     let evidence = match point {
         _ if point.beyond_tester => Evidence::Bound,
@@ -198,21 +201,29 @@ fn of_point(
         _ => Evidence::Nothing,
     };
     row.verdict = rig.session.ways.judge(cell.way, &evidence);
-    if point.seen.is_empty() {
-        return vec![row.single(Metric::LossRatio, Unit::Ratio, None)];
-    }
-    let of_direction = |(direction, offered, ratio): &(Option<Direction>, FrameRate, f64)| {
+    let one_way = |(direction, offered, ratio): &(Option<Direction>, FrameRate, f64)| {
         let mut row = row.clone();
         set_direction(&mut row, *direction);
         row.set(Key::OfferedRate, offered.0);
-        row.single(Metric::LossRatio, Unit::Ratio, Some(*ratio))
+        let ratio = row.single(Metric::LossRatio, Unit::Ratio, Some(*ratio));
+        (*direction, LossAt { offered: Some(*offered), ratio })
     };
-    point.seen.iter().map(of_direction).collect()
+    let mut ratios: EachWay<LossAt> = point.seen.iter().map(one_way).collect();
+    if ratios.is_empty() {
+        ratios = without_load(&row);
+    }
+    LossPoint { traffic: rig.traffic_beside(cell, subject), load: Some(load), ratios }
 }
 
-fn nothing(rig: &Rig<'_, '_>, (cell, subject): (Cell, Cell)) -> Figure {
+fn nothing(rig: &Rig<'_, '_>, (cell, subject): (Cell, Cell)) -> LossPoint {
     let notes = Notes::only(Caveat::NoValidTrial);
     let mut row = rig.row_beside(TEST, (cell, subject), &notes);
     row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
-    row.single(Metric::LossRatio, Unit::Ratio, None)
+    let traffic = rig.traffic_beside(cell, subject);
+    LossPoint { traffic, load: None, ratios: without_load(&row) }
+}
+
+fn without_load(row: &Row) -> EachWay<LossAt> {
+    let ratio = row.single(Metric::LossRatio, Unit::Ratio, None);
+    EachWay::from([(None, LossAt { offered: None, ratio })])
 }

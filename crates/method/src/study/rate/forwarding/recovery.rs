@@ -8,14 +8,14 @@ use measure::{FrameRate, Nanos};
 
 use super::super::counts::{lost, seen};
 use super::ForwardingTest;
+use super::finding::{EachWay, Overload, RecoveryCase};
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, each_way, set_direction};
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
 use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Recovery;
-const TOLD: (Metric, Unit) = (Metric::RecoveryTime, Unit::Nanoseconds);
 
 /// RFC 2544 §26.5: the overload, or the media's highest rate where that is less.
 const OVERLOAD: f64 = 1.10;
@@ -78,16 +78,16 @@ struct Side {
 }
 
 /// The highest overload that the tester can offer, in every block; the cable once, under the same.
-pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<RecoveryCase> {
     let Some(found) = rig.found(cell) else {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD)]);
+        return Ok(nothing(rig, cell, Caveat::NoThroughput));
     };
     // What is only the tester's limit is no measure of an overload.
     if !found.driven {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::DeviceNotDriven, TOLD)]);
+        return Ok(nothing(rig, cell, Caveat::DeviceNotDriven));
     }
     let Some(most) = rig.most(cell)? else {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoValidTrial, TOLD)]);
+        return Ok(nothing(rig, cell, Caveat::NoValidTrial));
     };
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
     let asked = OVERLOAD.min(line / found.rate);
@@ -107,7 +107,13 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
         let below = overload < asked;
         return Ok(of_side(rig, cell, (fall, below), &device, cable_lossless));
     }
-    Ok(vec![rig.nothing(TEST, cell, Caveat::DeviceNotDriven, TOLD)])
+    Ok(nothing(rig, cell, Caveat::DeviceNotDriven))
+}
+
+fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> RecoveryCase {
+    let missing = rig.nothing(TEST, cell, why, (Metric::RecoveryTime, Unit::Nanoseconds));
+    let times = EachWay::from([(None, missing)]);
+    RecoveryCase { traffic: rig.traffic(cell), overload: None, times }
 }
 
 /// `None` where the tester can't offer that load at all.
@@ -141,20 +147,25 @@ fn of_side(
     (fall, below): (Fall, bool),
     side: &Side,
     cable_lossless: bool,
-) -> Vec<Figure> {
+) -> RecoveryCase {
     if side.told.is_empty() {
-        return vec![rig.nothing(TEST, cell, Caveat::NoValidTrial, TOLD)];
+        return nothing(rig, cell, Caveat::NoValidTrial);
     }
-    let of_direction = |(name, told): (&Option<Direction>, &Vec<Told>)| {
+    let ratio = fall.from.0 / fall.to.0 * AFTER;
+    let overload = Overload {
+        from: fall.from,
+        to: fall.to,
+        duration: fall.after,
+        percent: (1_000.0 * ratio).round() / 10.0,
+    };
+    let one_way = |(name, told): (&Option<Direction>, &Vec<Told>)| {
         let mut row = rig.row(TEST, cell, &side.notes);
         set_direction(&mut row, *name);
         row.n = side.trials;
-        row.set(Key::OverloadRate, fall.from.0);
-        row.set(Key::LoadRate, fall.to.0);
-        let overload = fall.from.0 / fall.to.0 * AFTER;
-        let percent = (1_000.0 * overload).round() / 10.0;
-        row.set(Key::OverloadPercent, percent);
-        row.set(Key::OverloadDuration, fall.after.0);
+        row.set(Key::OverloadRate, overload.from.0);
+        row.set(Key::LoadRate, overload.to.0);
+        row.set(Key::OverloadPercent, overload.percent);
+        row.set(Key::OverloadDuration, overload.duration.0);
         if below {
             row.caveats.insert(Caveat::LoadBelowAsked);
         }
@@ -177,9 +188,10 @@ fn of_side(
         row.verdict = rig.session.ways.judge(cell.way, &evidence);
         // Some that recovered say nothing of those that did not.
         let times = if told.contains(&Told::NotRecovered) { &[][..] } else { &times[..] };
-        row.over_blocks(Metric::RecoveryTime, Unit::Nanoseconds, times)
+        (*name, row.over_blocks(Metric::RecoveryTime, Unit::Nanoseconds, times))
     };
-    side.told.iter().map(of_direction).collect()
+    let times = side.told.iter().map(one_way).collect();
+    RecoveryCase { traffic: rig.traffic(cell), overload: Some(overload), times }
 }
 
 #[cfg(test)]

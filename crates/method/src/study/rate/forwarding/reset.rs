@@ -8,7 +8,10 @@
 use measure::{FrameRate, Nanos};
 
 use super::ForwardingTest;
-use super::rig::{ByDirection, CONTROL, Cell, Notes, Offer, Rig, each_way, set_direction};
+use super::finding::{EachWay, Outages, ResetCase};
+use super::rig::{
+    ByDirection, CONTROL, Cell, Direction, Notes, Offer, Rig, each_way, set_direction,
+};
 use crate::study::outage::{self, Outage, Resolution};
 use crate::study::rows::Row;
 use crate::verdict::Evidence;
@@ -72,12 +75,14 @@ impl Told {
 type Interruptions = ByDirection<Option<Told>>;
 
 /// A subject and its frames.
-pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<ResetCase> {
     if !rig.session.resettable(cell.way) {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::NotResettable, TOLD)]);
+        let missing = rig.nothing(TEST, cell, Caveat::NotResettable, TOLD);
+        return Ok(nothing(rig, cell, missing));
     }
     let Some(found) = rig.found(cell) else {
-        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD)]);
+        let missing = rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD);
+        return Ok(nothing(rig, cell, missing));
     };
     let rate = FrameRate(found.rate);
     let (mut resets, mut controls) = (Interruptions::new(), Interruptions::new());
@@ -94,16 +99,23 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
     if resets.is_empty() {
         let mut row = rig.row(TEST, cell, &notes);
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
-        return Ok(vec![row.single(TOLD.0, TOLD.1, None)]);
+        return Ok(nothing(rig, cell, row.single(TOLD.0, TOLD.1, None)));
     }
-    let of_direction = |(direction, resets): (&_, &Vec<_>)| {
+    let one_way = |(direction, resets): (&Option<Direction>, &Vec<_>)| {
         let mut row = rig.row(TEST, cell, &notes);
         set_direction(&mut row, *direction);
         row.set(Key::LoadRate, rate.0);
         let controls = controls.get(direction).map_or(&[][..], Vec::as_slice);
-        of_direction(rig, row, (cell, rate), (resets, controls))
+        (*direction, outages(rig, row, (cell, rate), (resets, controls)))
     };
-    Ok(resets.iter().flat_map(of_direction).collect())
+    let outages = resets.iter().map(one_way).collect();
+    Ok(ResetCase { traffic: rig.traffic(cell), load: Some(rate), outages })
+}
+
+fn nothing(rig: &Rig<'_, '_>, cell: Cell, missing: Figure) -> ResetCase {
+    let none = Outages { missing: Some(missing), ..Outages::default() };
+    let outages = EachWay::from([(None, none)]);
+    ResetCase { traffic: rig.traffic(cell), load: None, outages }
 }
 
 /// A trial with a reset.
@@ -130,12 +142,12 @@ fn interrupt(
     Ok(())
 }
 
-fn of_direction(
+fn outages(
     rig: &Rig<'_, '_>,
     mut row: Row,
     (cell, rate): (Cell, FrameRate),
     (resets, controls): (&[Option<Told>], &[Option<Told>]),
-) -> [Figure; 2] {
+) -> Outages {
     row.n = resets.len() as u64;
     // One that stayed away once has no typical outage.
     let told: Option<Vec<Told>> = resets.iter().copied().collect();
@@ -160,7 +172,7 @@ fn of_direction(
         loss.caveats.push(Caveat::LoadBelowAsked);
         loss.caveats.sort();
     }
-    [loss, gap]
+    Outages { by_loss: Some(loss), by_gap: Some(gap), missing: None }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use measure::{FrameRate, Nanos, Rate};
 
 use super::super::counts::{Seen, seen};
 use super::super::throughput::Floods;
+use super::finding::Traffic;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, SearchRules};
 pub(super) use crate::study::rows::{Direction, set_direction};
@@ -17,7 +18,7 @@ use crate::study::{Ask, Noted, Row, Session, Tried, Way, burst};
 use crate::verdict::Evidence;
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
-use trial::{Datagrams, Event, Flow, FlowKind, Gate, Result, Schedule};
+use trial::{Datagrams, Event, Flow, FlowKind, Gate, Result, Schedule, Subject};
 
 /// Of the reset test, the same load without a reset: before each one and after the last.
 pub(super) const CONTROL: &str = "reset control";
@@ -151,6 +152,38 @@ impl<'s, 't> Rig<'s, 't> {
         self.session.ways.bypass_of(cell.way).map(|way| Cell { way, ..cell })
     }
 
+    /// Where that cable's case stands among those of all cells.
+    pub(super) fn cable_at(&self, cell: Cell) -> Option<usize> {
+        let cable = self.bypass_of(cell)?;
+        self.cells().iter().position(|other| *other == cable)
+    }
+
+    /// The cell as a page names it.
+    pub(super) fn traffic(&self, cell: Cell) -> Traffic {
+        let (frames, ways) = (&self.frames[cell.frames], &self.session.ways);
+        Traffic {
+            frames: frames.named(),
+            place: ways.place(cell.way),
+            line: self.line_rate(cell),
+            lengths: frames.lengths(),
+            has_device: ways.subject(cell.way).is_some(),
+        }
+    }
+
+    /// As [`Self::traffic`], of a cable that was asked to do what one subject of several does.
+    pub(super) fn traffic_beside(&self, cell: Cell, subject: Cell) -> Traffic {
+        let mut traffic = self.traffic(cell);
+        traffic.place.beside = self.beside(cell, subject).cloned();
+        traffic
+    }
+
+    /// The subject at whose loads a cable is measured, where that is one of several.
+    fn beside(&self, cell: Cell, subject: Cell) -> Option<&Subject> {
+        let ways = &self.session.ways;
+        let named = ways.subjects().len() > 1 && cell.way != subject.way;
+        ways.subject(subject.way).filter(|_| named)
+    }
+
     /// Offers it, one flow or one each way.
     pub(super) fn offer(&mut self, offer: &Offer) -> Result<Tried> {
         let Cell { frames, way } = offer.cell;
@@ -282,9 +315,7 @@ impl<'s, 't> Rig<'s, 't> {
         notes: &Notes,
     ) -> Row {
         let mut row = self.row(test, cell, notes);
-        let ways = &self.session.ways;
-        let named = ways.subjects().len() > 1 && cell.way != subject.way;
-        if let Some(subject) = ways.subject(subject.way).filter(|_| named) {
+        if let Some(subject) = self.beside(cell, subject) {
             row.set(Key::BesideDevice, subject.device.clone());
             if let Some(variant) = &subject.variant {
                 row.set(Key::BesideVariant, variant.clone());

@@ -1,24 +1,26 @@
 //! The throughput of each subject between two ports, and then of the direct cables, by every goal.
 //!
-//! Owns the order of the searches and their figures. What is searched, and what is called a
+//! Owns the order of the searches and what they find. What is searched, and what is called a
 //! throughput, is the same for every pattern (`rate::throughput`).
 
 use std::collections::BTreeMap;
 
 use measure::FrameRate;
 
+use super::super::pacing::PacingValues;
 use super::super::throughput::{BYPASS_HEADROOM, Load, Purpose, Reach, Searched, Terms, search};
+use super::finding::{Conditional, EachWay, GoalCase, LossAt, ThroughputCase};
 use super::rig::{Bucket, Cell, Direction, Found, Notes, Offer, Rig, set_direction};
 use super::{ForwardingSpec, ForwardingTest};
 use crate::search::{Goal, GoalName};
 use crate::verdict::Driven;
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use trial::Result;
 
 const TEST: ForwardingTest = ForwardingTest::Throughput;
 
 /// Which goal's load the other tests use: the RFC's own, else the one nearest to it.
-const LOAD_GOALS: [GoalName; 4] =
+pub(super) const LOAD_GOALS: [GoalName; 4] =
     [GoalName::Rfc2544, GoalName::Ndr, GoalName::Tst009, GoalName::Pdr];
 
 impl From<&ForwardingSpec> for Terms {
@@ -59,8 +61,8 @@ impl Known {
     }
 }
 
-/// Searches the subjects' ways and then the direct cables, and returns the figures.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+/// Searches the subjects' ways and then the direct cables.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<ThroughputCase>> {
     let terms = Terms::from(rig.spec);
     let goals = terms.goals();
     let mut all: BTreeMap<Cell, Known> = BTreeMap::new();
@@ -88,20 +90,27 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
             all.insert(cable, known);
         }
     }
+    Ok(rig.cells().into_iter().map(|cell| case(rig, &terms, cell, &all)).collect())
+}
+
+fn case(
+    rig: &Rig<'_, '_>,
+    terms: &Terms,
+    cell: Cell,
+    all: &BTreeMap<Cell, Known>,
+) -> ThroughputCase {
     let empty = Known::default();
-    let mut figures = Vec::new();
-    for cell in rig.cells() {
-        let own = all.get(&cell).unwrap_or(&empty);
-        let bypass = rig.bypass_of(cell).and_then(|cable| all.get(&cable)).unwrap_or(&empty);
-        for together in terms.rounds() {
-            for goal in &together {
-                let search = terms.search_name(goal, &together);
-                figures.extend(of_goal(rig, cell, (goal, search), (own, bypass)));
-            }
+    let own = all.get(&cell).unwrap_or(&empty);
+    let bypass = rig.bypass_of(cell).and_then(|cable| all.get(&cable)).unwrap_or(&empty);
+    let mut goals = Vec::new();
+    for together in terms.rounds() {
+        for goal in &together {
+            let search = terms.search_name(goal, &together);
+            goals.push(goal_case(rig, cell, (goal, search), (own, bypass)));
         }
-        figures.extend(of_pacing(rig, cell, (own, &goals)));
     }
-    Ok(figures)
+    let pacing = pacing(rig, cell, own, &terms.goals());
+    ThroughputCase { traffic: rig.traffic(cell), cable: rig.cable_at(cell), goals, pacing }
 }
 
 fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) -> Result<Known> {
@@ -132,12 +141,12 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
     Ok(Known { searched, notes })
 }
 
-fn of_goal(
+fn goal_case(
     rig: &Rig<'_, '_>,
     cell: Cell,
-    (goal, search): (&Goal, &str),
+    (goal, search): (&Goal, &'static str),
     (own, bypass): (&Known, &Known),
-) -> Vec<Figure> {
+) -> GoalCase {
     let Known { searched, notes, .. } = own;
     let result = searched.result(goal.name);
     let frames = &rig.frames[cell.frames];
@@ -146,30 +155,31 @@ fn of_goal(
     let evidence = searched.evidence(goal, beside, rig.line_rate(cell));
     row.verdict = rig.session.ways.judge(cell.way, &evidence);
     searched.describe(goal, frames.sent.mean_octets(), &mut row);
-    let mut add = |key: Key, value| row.conditions.insert(key, value);
-    add(Key::Search, search.into());
-    if let Some(result) = result {
-        add(Key::TrafficTime, result.traffic_time.0.into());
+    row.set(Key::Search, search);
+    let traffic_time = result.map(|result| result.traffic_time);
+    if let Some(time) = traffic_time {
+        row.set(Key::TrafficTime, time.0);
     }
     let through = result.and_then(|r| r.conditional_throughput).filter(|_| goal.loss_ratio > 0.0);
     let through = through.and_then(|rate| Some(FrameRate(rate.0.min(searched.value(goal)?))));
-    if let Some(through) = through {
-        add(Key::LossRatioAllowed, goal.loss_ratio.into());
-        add(Key::ConditionalThroughput, through.0.into());
+    let conditional = through.map(|rate| Conditional { rate, loss_ratio: goal.loss_ratio });
+    if let Some(Conditional { rate, loss_ratio }) = conditional {
+        row.set(Key::LossRatioAllowed, loss_ratio);
+        row.set(Key::ConditionalThroughput, rate.0);
     }
-    let mut figures = Vec::new();
-    for (direction, ways) in shares(rig.spec) {
+    let rate = |(direction, ways): (Option<Direction>, f64)| {
         let mut row = row.clone();
         set_direction(&mut row, direction);
-        let figure = searched.figure(goal, ways, &row);
-        let bits: Vec<Figure> = frames.in_bits(&figure).collect();
-        figures.extend(std::iter::once(figure).chain(bits));
-    }
-    if let Some((load, ratio)) = searched.bracket(goal).loss {
+        (direction, frames.rate(searched.figure(goal, ways, &row)))
+    };
+    let rates = shares(rig.spec).into_iter().map(rate).collect();
+    let loss = searched.bracket(goal).loss.map(|(load, ratio)| {
         row.set(Key::OfferedRate, load);
-        figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(ratio)));
-    }
-    figures
+        let ratio = row.single(Metric::LossRatio, Unit::Ratio, Some(ratio));
+        LossAt { offered: Some(FrameRate(load)), ratio }
+    });
+    let (goal, final_duration) = (goal.name, goal.final_duration);
+    GoalCase { goal, search, final_duration, traffic_time, conditional, rates, loss }
 }
 
 /// Both ways carry the same load; together they carry twice as much.
@@ -184,13 +194,12 @@ fn shares(spec: &ForwardingSpec) -> Vec<(Option<Direction>, f64)> {
     ]
 }
 
-/// How even the load was at which the throughput was found.
-fn of_pacing(rig: &Rig<'_, '_>, cell: Cell, (own, goals): (&Known, &[Goal])) -> Vec<Figure> {
+/// Evenness of the load at which the throughput was found, one way.
+fn pacing(rig: &Rig<'_, '_>, cell: Cell, own: &Known, goals: &[Goal]) -> EachWay<PacingValues> {
     let found = own.found(goals).filter(|found| !found.irregular);
-    let Some(pacing) = found.and_then(|found| own.searched.pacing_at(found.rate)) else {
-        return Vec::new();
-    };
+    let pacing = found.and_then(|found| own.searched.pacing_at(found.rate));
+    let direction = rig.spec.bidirectional.then_some(Direction::Forward);
     let mut row = rig.row(TEST, cell, &own.notes);
-    set_direction(&mut row, rig.spec.bidirectional.then_some(Direction::Forward));
-    pacing.figures(row)
+    set_direction(&mut row, direction);
+    pacing.map(|pacing| (direction, pacing.measured(row))).into_iter().collect()
 }

@@ -15,6 +15,7 @@ mod trials;
 use measure::FrameSize;
 
 use super::SwitchTest;
+use super::finding::Cases;
 use super::rig::Rig;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Result;
@@ -30,13 +31,13 @@ const NOT_FORGOTTEN: &str =
     "a device can't be told to forget, and has learned these stations before";
 
 /// The most addresses that were all reached without flooding.
-pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
-    let test = SwitchTest::AddressCaching;
+pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Cases> {
+    let (test, size) = (SwitchTest::AddressCaching, FrameSize::MIN);
     let most = u64::from(rig.spec.stations);
     let mut trials = Trials::new(rig, test);
     let found = capacity::find(&mut trials, most)?;
     let asked = trials.made;
-    let mut row = rig.row(test, Some(FrameSize::MIN));
+    let mut row = rig.row(test, Some(size));
     row.n = asked;
     row.set(Key::LearnRate, found.learn_rate);
     row.set(Key::Interval, "search bracket");
@@ -58,30 +59,29 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
         Limit::Tried => rig.sight(false),
         Limit::Full(_) | Limit::Untold(_) => Verdict::Undetermined,
     };
-    let mut figure = row.single(Metric::AddressCapacity, Unit::Count, value);
-    (figure.low, figure.high) = (known, high);
-    Ok(vec![figure])
+    let entries = row.single(Metric::AddressCapacity, Unit::Count, value);
+    Ok(Cases::AddressTable { size, entries: Figure { low: known, high, ..entries } })
 }
 
 /// The most addresses a second that were all learned.
-pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
-    let test = SwitchTest::AddressLearning;
+pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Cases> {
+    let (test, size) = (SwitchTest::AddressLearning, FrameSize::MIN);
     let (metric, unit) = (Metric::AddressLearningRate, Unit::FramesPerSecond);
     if !rig.is_simulated() {
-        return Ok(vec![rig.unsupported(test, metric, unit, NOT_FORGOTTEN)]);
+        return Ok(rig.not_made(test, metric, unit, NOT_FORGOTTEN.to_owned()));
     }
-    let most = rig.slowest_line(FrameSize::MIN).map_or(1_000_000, |line| line.0 as u64);
+    let most = rig.slowest_line(size).map_or(1_000_000, |line| line.0 as u64);
     let mut trials = Trials::new(rig, test);
     let found = learning::find(&mut trials, most)?;
     let asked = trials.made;
-    let mut row = rig.row(test, Some(FrameSize::MIN));
+    let mut row = rig.row(test, Some(size));
     row.n = asked;
     row.set(Key::Interval, "search bracket");
     let found = match found {
         Ok(found) => found,
         Err(doubt) => {
             row.caveats.insert(doubt);
-            return Ok(vec![row.single(metric, unit, None)]);
+            return Ok(Cases::AddressLearning { size, rate: row.single(metric, unit, None) });
         }
     };
     row.set(Key::Stations, found.stations);
@@ -95,7 +95,6 @@ pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     } else if high.is_none() {
         row.caveats.insert(Caveat::SearchCeiling);
     }
-    let mut figure = row.single(metric, unit, Some(rate));
-    (figure.low, figure.high) = (Some(low), high);
-    Ok(vec![figure])
+    let rate = row.single(metric, unit, Some(rate));
+    Ok(Cases::AddressLearning { size, rate: Figure { low: Some(low), high, ..rate } })
 }

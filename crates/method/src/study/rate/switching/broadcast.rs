@@ -4,16 +4,17 @@
 //! but the flow's own count by their kernel's counters. Never counts a copy that came back to the
 //! sender, nor what a token bucket gives at first: storm control has one.
 
-use measure::{FrameRate, FrameSize, Histogram};
+use measure::{FrameRate, FrameSize};
 
 use super::super::counts::{arrived, seen, slowest_sender};
 use super::super::sustained::{Deliveries, Delivery};
 use super::super::throughput::{Searched, Terms};
+use super::finding::{BroadcastCase, Delays, Receiver};
 use super::rig::{Offer, Rig};
 use super::{SearchRules, SwitchTest};
 use crate::search::{Attempt, Goal, LoadRange, Seen, begin, carry_out};
 use crate::study::session::Tried;
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Figure, Key};
 use trial::topology::PortRef;
 use trial::{Destination, Flow, Gate, Result, Role, Schedule, TestbedError};
 
@@ -23,20 +24,21 @@ const TEST: SwitchTest = SwitchTest::Broadcast;
 const FROM: usize = 0;
 
 /// Every size.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<BroadcastCase>> {
     let [goal] = Terms::from(rig.spec).goals()[..] else { return Ok(Vec::new()) };
-    let mut figures = Vec::new();
+    let mut cases = Vec::new();
     for size in rig.spec.frames.clone() {
         let found = search(rig, (size, &goal))?;
-        figures.push(throughput(rig, size, (&goal, &found)));
-        let rate = found.bracket(&goal).low;
-        if let Some(rate) = rate.map(FrameRate) {
+        let throughput = throughput(rig, size, (&goal, &found));
+        let mut receivers = Vec::new();
+        if let Some(rate) = found.bracket(&goal).low.map(FrameRate) {
             for to in 1..rig.ports.len() {
-                figures.extend(latency(rig, (size, rate), to)?);
+                receivers.push(receiver(rig, (size, rate), to)?);
             }
         }
+        cases.push(BroadcastCase { size, throughput, receivers });
     }
-    Ok(figures)
+    Ok(cases)
 }
 
 /// The load to everybody, counted by port `to`, and a frame from each other port so that all are
@@ -128,12 +130,12 @@ fn throughput(rig: &Rig<'_, '_>, size: FrameSize, (goal, found): (&Goal, &Search
     found.figure(goal, 1.0, &row)
 }
 
-/// How late a port's copies come at the rate that reaches everybody.
-fn latency(
+/// Delays of a port's copies at the rate that reaches everybody.
+fn receiver(
     rig: &mut Rig<'_, '_>,
     (size, rate): (FrameSize, FrameRate),
     to: usize,
-) -> Result<Vec<Figure>> {
+) -> Result<Receiver> {
     let offer = Offer {
         label: format!("{} {size} latency to port {}", TEST.as_str(), to + 1),
         flows: flows(rig, (size, Schedule::Paced(rate)), to),
@@ -143,25 +145,8 @@ fn latency(
     let tried = rig.offer(offer)?;
     let mut row = rig.row(TEST, Some(size));
     row.set(Key::From, rig.ports[FROM].to_string());
-    row.set(Key::To, rig.ports[to].to_string());
+    let port = rig.ports[to].to_string();
+    row.set(Key::To, port.as_str());
     let delays = tried.valid().and_then(|_| tried.measured().next()?.delays.as_ref());
-    Ok(delays_of(&mut row, delays.map(|delays| &delays.histogram)))
-}
-
-/// The median and the largest.
-pub(super) fn delays_of(
-    row: &mut crate::study::rows::Row,
-    delays: Option<&Histogram>,
-) -> Vec<Figure> {
-    row.n = delays.map_or(0, Histogram::count);
-    if delays.is_none() {
-        row.caveats.insert(Caveat::NotStamped);
-    }
-    let point = |q: f64| {
-        let value = delays.map(|delays| delays.quantile(q).0 as f64);
-        let mut figure = row.single(Metric::OneWayDelay, Unit::Nanoseconds, value);
-        figure.quantile = Some(q);
-        figure
-    };
-    vec![point(0.5), point(1.0)]
+    Ok(Receiver { port, delays: Delays::new(delays.map(|delays| &delays.histogram), row) })
 }

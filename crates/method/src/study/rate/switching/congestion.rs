@@ -12,8 +12,10 @@ use measure::{FrameRate, FrameSize};
 
 use super::super::counts::{Count, flooded, paused, tester_dropped};
 use super::SwitchTest;
+use super::finding::{CongestionCase, Egress, Rates};
 use super::rig::{Offer, Rig};
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use crate::study::Row;
+use page::{Caveat, Key, Metric, Unit, Verdict};
 use trial::{Flow, Gate, Result, Schedule};
 
 use pairs::{Blocking, Pairs, Sides};
@@ -37,9 +39,16 @@ struct Scene<'a> {
     rate: Option<FrameRate>,
 }
 
+/// The scene that stands for all of one size.
+struct Worst {
+    pairs: Pairs,
+    /// The first port of its four, where fours were tried in turn.
+    first: Option<usize>,
+}
+
 /// RFC 2889: all ports in groups of four at once, each at the most it can send. RFC 8239: one group
 /// after another, shifted by one port each time; the worst stands for all.
-pub(super) fn run(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Vec<CongestionCase>> {
     let ports = 0..rig.ports.len();
     let at_once = test == SwitchTest::Congestion;
     let scenes: Vec<Vec<usize>> = if at_once {
@@ -47,24 +56,24 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Vec<Figure>
     } else {
         ports.map(|first| vec![first]).collect()
     };
-    let mut figures = Vec::new();
+    let mut cases = Vec::new();
     for size in rig.spec.frames.clone() {
         let line = rig.line_rate(size).filter(|_| !at_once);
         let rate = line.map(|line| FrameRate(line.0 * LINE_SHARE));
-        let mut worst: Option<(Pairs, usize)> = None;
+        let mut worst: Option<Worst> = None;
         for firsts in &scenes {
-            let first = (!at_once).then(|| format!(" from port {}", firsts[0] + 1));
-            let label = format!("{} {size}{}", test.as_str(), first.unwrap_or_default());
+            let first = (!at_once).then_some(firsts[0]);
+            let from = first.map(|first| format!(" from port {}", first + 1));
+            let label = format!("{} {size}{}", test.as_str(), from.unwrap_or_default());
             let found = decide(rig, &Scene { label, size, firsts, rate })?;
-            let Some(found) = found else { continue };
-            if worst.as_ref().is_none_or(|(known, _)| found.is_worse(known)) {
-                worst = Some((found, firsts[0]));
+            let Some(pairs) = found else { continue };
+            if worst.as_ref().is_none_or(|known| pairs.is_worse(&known.pairs)) {
+                worst = Some(Worst { pairs, first });
             }
         }
-        let (found, first) = worst.unzip();
-        figures.extend(tell(rig, (test, size), (found, first.filter(|_| !at_once))));
+        cases.push(found_case(rig, test, size, worst));
     }
-    Ok(figures)
+    Ok(cases)
 }
 
 /// Looks twice, and where the uncongested port did worse beside a congested one, decides by trials
@@ -135,33 +144,33 @@ fn measure(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, congests: bool) -> Result<O
     }))
 }
 
-fn tell(
+/// Results of the scenes of one size.
+fn found_case(
     rig: &Rig<'_, '_>,
-    (test, size): (SwitchTest, FrameSize),
-    (found, first): (Option<Pairs>, Option<usize>),
-) -> Vec<Figure> {
+    test: SwitchTest,
+    size: FrameSize,
+    worst: Option<Worst>,
+) -> CongestionCase {
     let mut row = rig.row(test, Some(size));
-    if let Some(first) = first {
-        row.set(Key::WorstFrom, rig.ports[first].to_string());
+    let first = worst.as_ref().and_then(|worst| worst.first);
+    let worst_from = first.map(|first| rig.ports[first].to_string());
+    if let Some(port) = &worst_from {
+        row.set(Key::WorstFrom, port.as_str());
     }
     let media_known = rig.line_rate(size).is_some();
     if !media_known {
         row.caveats.insert(Caveat::MediaRateUnknown);
     }
-    let Some(found) = found else {
+    let Some(Worst { pairs: found, .. }) = worst else {
         row.caveats.insert(Caveat::NoValidTrial);
-        return vec![row.single(Metric::HeadOfLineBlocking, Unit::Flag, None)];
+        let blocking = row.single(Metric::HeadOfLineBlocking, Unit::Flag, None);
+        let (egresses, backpressure, flooded) = (Vec::new(), None, None);
+        return CongestionCase { size, worst_from, egresses, blocking, backpressure, flooded };
     };
-    let paused = if found.paused() { "yes" } else { "no" };
-    row.set(Key::Paused, paused);
+    row.set(Key::Paused, if found.paused() { "yes" } else { "no" });
     row.n = found.congested.iter().map(|s| s.uncongested.sent + s.congested.sent).sum();
     let blocking = found.blocking(media_known);
-    row.caveats.extend(match blocking {
-        Blocking::Doubtful => Some(Caveat::TesterDrops),
-        Blocking::NotCongested => Some(Caveat::DeviceNotDriven),
-        Blocking::NotResolved => Some(Caveat::NotResolved),
-        Blocking::Overfed | Blocking::Yes { .. } | Blocking::No => None,
-    });
+    row.caveats.extend(blocking.doubt());
     row.verdict = match blocking {
         // Hosts that do the device's work send and take in less beside it; a frame lost is the
         // device's.
@@ -171,26 +180,31 @@ fn tell(
         Blocking::Yes { .. } | Blocking::No => rig.sight(true),
         _ => Verdict::Undetermined,
     };
-    let mut figures = Vec::new();
-    for (name, count) in [
+    let flag = |metric, yes: Option<bool>| {
+        row.single(metric, Unit::Flag, yes.map(|yes| if yes { 1.0 } else { 0.0 }))
+    };
+    let astray: u64 = found.congested.iter().map(|sides| sides.flooded).sum();
+    CongestionCase {
+        size,
+        worst_from,
+        egresses: egresses(&found, &row),
+        blocking: flag(Metric::HeadOfLineBlocking, blocking.is_known()),
+        backpressure: Some(flag(Metric::Backpressure, found.backpressure())),
+        flooded: Some(row.single(Metric::Flooded, Unit::Count, Some(astray as f64))),
+    }
+}
+
+/// The mean rates at both ports, and at the uncongested one with nobody congested.
+fn egresses(found: &Pairs, row: &Row) -> Vec<Egress> {
+    let counts = [
         ("uncongested", pairs::mean(&found.congested, |sides| sides.uncongested)),
         ("congested", pairs::mean(&found.congested, |sides| sides.congested)),
         ("uncongested (control)", pairs::mean(&found.control, |sides| sides.uncongested)),
-    ] {
+    ];
+    let egress = |(name, count)| {
         let mut row = row.clone();
         row.set(Key::Egress, name);
-        figures.extend(Count::figures(Some(count), &row));
-    }
-    let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
-    let blocked = match blocking {
-        Blocking::Yes { .. } => Some(true),
-        Blocking::No => Some(false),
-        _ => None,
+        Egress { name, rates: Rates::new(Some(count), &row) }
     };
-    figures.push(row.single(Metric::HeadOfLineBlocking, Unit::Flag, blocked.map(flag)));
-    let held_back = found.backpressure().map(flag);
-    figures.push(row.single(Metric::Backpressure, Unit::Flag, held_back));
-    let astray: u64 = found.congested.iter().map(|sides| sides.flooded).sum();
-    figures.push(row.single(Metric::Flooded, Unit::Count, Some(astray as f64)));
-    figures
+    counts.into_iter().map(egress).collect()
 }

@@ -10,10 +10,10 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::counts::Count;
 use super::SwitchTest;
-use super::broadcast::delays_of;
+use super::finding::{Delays, IncastCase};
 use super::rig::{Offer, Rig};
 use crate::study::session::Tried;
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use trial::record::FlowRecord;
 use trial::{Bulk, Flow, FlowKind, Gate, Result, Role, Schedule};
 
@@ -46,49 +46,47 @@ struct Traffic {
 }
 
 /// Datagrams alone, TCP alone, both; then bursts into one port after another.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
     let thin = rig.slowest_line(FrameSize::STANDARD_MAX).map_or(THIN_RATE, |line| line.0 * THIN);
     let thin = Some(Schedule::Paced(FrameRate(thin)));
     let of = |name, stateful, stateless| Traffic { name, to: 0, stateful, stateless };
-    let mut figures = Vec::new();
+    let mut cases = Vec::new();
     for traffic in
         [of("datagrams", false, thin), of("tcp", true, None), of("tcp and datagrams", true, thin)]
     {
         let tried = offer(rig, traffic)?;
-        figures.extend(tell(rig, traffic, &tried));
+        cases.push(found_case(rig, traffic, None, &tried));
     }
-    figures.extend(bursts(rig)?);
-    Ok(figures)
+    cases.extend(bursts(rig)?);
+    Ok(cases)
 }
 
 /// The port that lost most of its burst stands for all; one whose trial can't be used has no value.
-fn bursts(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+fn bursts(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
     let Some(line) = rig.highest(FrameSize::STANDARD_MAX) else {
         let mut row = rig.row(TEST, Some(FrameSize::STANDARD_MAX));
         row.set(Key::Traffic, WITH_A_BURST);
         row.caveats.insert(Caveat::MediaRateUnknown);
-        return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
+        let lost = Some(row.single(Metric::LossRatio, Unit::Ratio, None));
+        return Ok(vec![IncastCase { lost, ..IncastCase::new(WITH_A_BURST, None) }]);
     };
     let after = duration(rig).saturating_sub(BURST);
     let stateless = Some(Schedule::Falling { from: BEFORE, to: line, after });
-    let mut figures = Vec::new();
-    let mut worst: Option<(f64, Vec<Figure>)> = None;
+    let mut cases = Vec::new();
+    let mut worst: Option<(f64, IncastCase)> = None;
     for to in 0..rig.ports.len() {
         let traffic = Traffic { name: WITH_A_BURST, to, stateful: true, stateless };
         let tried = offer(rig, traffic)?;
-        let mut told = tell(rig, traffic, &tried);
-        for figure in &mut told {
-            figure.set(Key::To, rig.ports[to].to_string());
-        }
+        let case = found_case(rig, traffic, Some(rig.ports[to].to_string()), &tried);
         let lost = Count::of(tried.measured()).loss_ratio();
         if tried.valid().is_none() {
-            figures.extend(told);
+            cases.push(case);
         } else if worst.as_ref().is_none_or(|(most, _)| lost > *most) {
-            worst = Some((lost, told));
+            worst = Some((lost, case));
         }
     }
-    figures.extend(worst.map(|(_, told)| told).unwrap_or_default());
-    Ok(figures)
+    cases.extend(worst.map(|(_, case)| case));
+    Ok(cases)
 }
 
 /// TCP needs a while to find its rate.
@@ -123,14 +121,24 @@ impl Traffic {
     }
 }
 
-fn tell(rig: &Rig<'_, '_>, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
+/// Results of one trial; `into` where each port is congested in turn.
+fn found_case(
+    rig: &Rig<'_, '_>,
+    traffic: Traffic,
+    into: Option<String>,
+    tried: &Tried,
+) -> IncastCase {
     let mut row = rig.row(TEST, Some(FrameSize::STANDARD_MAX));
     row.set(Key::Traffic, traffic.name);
+    if let Some(port) = &into {
+        row.set(Key::To, port.as_str());
+    }
+    let mut case = IncastCase::new(traffic.name, into);
     let Some(record) = tried.valid() else {
         row.caveats.insert(Caveat::NoValidTrial);
-        return vec![row.single(Metric::Goodput, Unit::BitsPerSecond, None)];
+        case.goodput = Some(row.single(Metric::Goodput, Unit::BitsPerSecond, None));
+        return case;
     };
-    let mut figures = Vec::new();
     if traffic.stateful {
         let (mut goodput, mut again, mut count) = (0.0, 0_u64, 0_u64);
         for bulk in record.flows.iter().filter_map(FlowRecord::bulk) {
@@ -141,16 +149,16 @@ fn tell(rig: &Rig<'_, '_>, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
         row.n = count;
         row.set(Key::Streams, count);
         row.set(Key::RateConvention, "payload");
-        figures.push(row.single(Metric::Goodput, Unit::BitsPerSecond, Some(goodput)));
+        case.goodput = Some(row.single(Metric::Goodput, Unit::BitsPerSecond, Some(goodput)));
         row.conditions.remove(&Key::RateConvention);
-        figures.push(row.single(Metric::Retransmits, Unit::Count, Some(again as f64)));
+        case.retransmits = Some(row.single(Metric::Retransmits, Unit::Count, Some(again as f64)));
     }
     if traffic.stateless.is_some() {
         let count = Count::of(tried.measured());
         row.n = count.sent;
-        figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())));
+        case.lost = Some(row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())));
         let delays = tried.measured().next().and_then(|flow| flow.delays.as_ref());
-        figures.extend(delays_of(&mut row, delays.map(|delays| &delays.histogram)));
+        case.delays = Some(Delays::new(delays.map(|delays| &delays.histogram), row));
     }
-    figures
+    case
 }

@@ -6,35 +6,36 @@
 use measure::{FrameRate, FrameSize, Histogram};
 
 use super::super::counts::{Count, flooded};
-use super::broadcast::delays_of;
 use super::congestion::LINE_SHARE;
+use super::finding::{Delays, LineRateCase, Rates};
 use super::rig::{Offer, Rig};
 use super::throughput::share;
 use super::{Pattern, SwitchTest};
+use crate::study::Row;
 use crate::verdict::Driven;
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use trial::{Destination, Flow, Gate, Result};
 
 const TEST: SwitchTest = SwitchTest::LineRate;
 
 /// Every pattern and size.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
-    let mut figures = Vec::new();
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<LineRateCase>> {
+    let mut cases = Vec::new();
     for pattern in [Pattern::Pairs, Pattern::Mesh] {
         for size in rig.spec.frames.clone() {
-            figures.extend(one(rig, (pattern, size))?);
+            cases.push(measure(rig, pattern, size)?);
         }
     }
-    Ok(figures)
+    Ok(cases)
 }
 
-fn one(rig: &mut Rig<'_, '_>, (pattern, size): (Pattern, FrameSize)) -> Result<Vec<Figure>> {
+fn measure(rig: &mut Rig<'_, '_>, pattern: Pattern, size: FrameSize) -> Result<LineRateCase> {
     let ports = rig.ports.len();
     let mut row = rig.row(TEST, Some(size));
     row.set(Key::Pattern, pattern.as_str());
     let Some(line) = rig.line_rate(size) else {
         row.caveats.insert(Caveat::MediaRateUnknown);
-        return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
+        return Ok(without_trial(pattern, size, &row));
     };
     let rate = FrameRate(line.0 * LINE_SHARE);
     row.set(Key::LoadShare, LINE_SHARE);
@@ -51,7 +52,7 @@ fn one(rig: &mut Rig<'_, '_>, (pattern, size): (Pattern, FrameSize)) -> Result<V
         if tried.beyond_tester() {
             row.caveats.insert(Caveat::LoadBelowAsked);
         }
-        return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
+        return Ok(without_trial(pattern, size, &row));
     }
     let count = Count::of(tried.measured());
     let (senders, _) = pattern.senders(ports);
@@ -59,17 +60,30 @@ fn one(rig: &mut Rig<'_, '_>, (pattern, size): (Pattern, FrameSize)) -> Result<V
     let each = count.received / senders as f64;
     row.verdict = rig.verdict(size, Some(each), Driven::if_lost(count.lost > 0));
     let astray = flooded(&tried.record) as f64;
-    let mut figures = Count::figures(Some(count), &row);
-    figures.push(row.single(Metric::Flooded, Unit::Count, Some(astray)));
     let mut delays: Option<Histogram> = None;
     for seen in tried.measured().filter_map(|flow| flow.delays.as_ref()) {
         delays.get_or_insert_with(Histogram::growing).merge(&seen.histogram);
     }
     // RFC 8239 §2.3 asks for latency and its variation beside the loss.
-    if let Some(delays) = &delays {
+    let spread = |delays: &Histogram| {
         let spread = delays.max().saturating_sub(delays.min()).0 as f64;
-        figures.push(row.single(Metric::Pdv, Unit::Nanoseconds, Some(spread)));
-    }
-    figures.extend(delays_of(&mut row, delays.as_ref()));
-    Ok(figures)
+        row.single(Metric::Pdv, Unit::Nanoseconds, Some(spread))
+    };
+    let Rates { offered, received, lost } = Rates::new(Some(count), &row);
+    Ok(LineRateCase {
+        pattern,
+        size,
+        offered: Some(offered),
+        received: Some(received),
+        lost,
+        flooded: Some(row.single(Metric::Flooded, Unit::Count, Some(astray))),
+        spread: delays.as_ref().map(spread),
+        delays: Some(Delays::new(delays.as_ref(), row)),
+    })
+}
+
+fn without_trial(pattern: Pattern, size: FrameSize, row: &Row) -> LineRateCase {
+    let lost = row.single(Metric::LossRatio, Unit::Ratio, None);
+    let (offered, received, flooded, spread, delays) = (None, None, None, None, None);
+    LineRateCase { pattern, size, offered, received, lost, flooded, spread, delays }
 }

@@ -10,9 +10,10 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::counts::flooded;
 use super::SwitchTest;
+use super::finding::MicroburstCase;
 use super::rig::{Offer, Rig};
 use crate::search::{Answer, Within, largest};
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use page::{Caveat, Key, Metric, Unit, Verdict};
 use trial::{Flow, Gate, Result, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Microburst;
@@ -22,22 +23,22 @@ const TEST: SwitchTest = SwitchTest::Microburst;
 const CONTROL_FRAMES: u64 = 10;
 
 /// Every split of the ports, and every size.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<MicroburstCase>> {
     let ports = rig.ports.len();
-    let mut figures = Vec::new();
+    let mut cases = Vec::new();
     for receivers in (1..ports).take_while(|receivers| ports - receivers > *receivers) {
         for size in rig.spec.frames.clone() {
-            figures.push(one(rig, (ports - receivers, receivers), size)?);
+            cases.push(measure(rig, (ports - receivers, receivers), size)?);
         }
     }
-    Ok(figures)
+    Ok(cases)
 }
 
-fn one(
+fn measure(
     rig: &mut Rig<'_, '_>,
     (senders, receivers): (usize, usize),
     size: FrameSize,
-) -> Result<Figure> {
+) -> Result<MicroburstCase> {
     let seconds = rig.spec.burst_duration.as_secs_f64();
     let line = rig.highest(size).map_or(1_000_000.0, |line| line.0);
     let most = (line * seconds / receivers as f64).max(1.0) as u64;
@@ -78,15 +79,17 @@ fn one(
     } else if found.fails.is_some() && found.holds.is_none() {
         row.caveats.insert(Caveat::Irregular);
     }
-    let mut add = |key: Key, value: u64| row.conditions.insert(key, value.into());
-    add(Key::Senders, senders as u64);
-    add(Key::Receivers, receivers as u64);
+    row.set(Key::Senders, senders as u64);
+    row.set(Key::Receivers, receivers as u64);
     let flows = (senders * receivers) as u64;
+    let mut held = None;
     if let Some(frames) = found.holds.filter(|_| by_burst) {
-        add(Key::FramesASender, frames * receivers as u64);
+        row.set(Key::FramesASender, frames * receivers as u64);
         // While a receiver's share of all senders comes, its port passes one port's worth of it.
         let waiting = (senders as u64).saturating_sub(receivers as u64) * frames;
-        add(Key::HeldOctets, waiting * u64::from(size.octets()));
+        let octets = waiting * u64::from(size.octets());
+        row.set(Key::HeldOctets, octets);
+        held = Some(octets);
     }
     row.set(Key::Interval, "search bracket");
     let all = |frames: u64| (frames * flows) as f64;
@@ -94,7 +97,7 @@ fn one(
     let mut figure = row.single(Metric::Microburst, Unit::Count, holds.filter(|_| by_burst));
     figure.low = holds;
     figure.high = found.fails.filter(|_| by_burst).map(all);
-    Ok(figure)
+    Ok(MicroburstCase { size, senders, receivers, held, frames: figure })
 }
 
 /// Whether all came that each sender sends to each receiver. Senders begin with different

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::counts::Count;
+use super::finding::Cases;
 use super::{Pattern, SwitchTest, SwitchingSpec};
 use crate::study::{Ask, Link, Row, Session, Tried, Way, burst};
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use page::{Caveat, Key, Metric, Unit, Verdict};
 use trial::topology::{Pair, PortRef, Topology};
 use trial::{CountsOnly, Datagrams, Destination, Flow, FlowKind, Gate, Result, Role, Schedule};
 
@@ -244,17 +245,17 @@ impl<'s, 't> Rig<'s, 't> {
         row
     }
 
-    /// The figure of a test that can't be made here.
-    pub(super) fn unsupported(
+    /// A test that can't be made here.
+    pub(super) fn not_made(
         &self,
         test: SwitchTest,
         metric: Metric,
         unit: Unit,
-        reason: &str,
-    ) -> Figure {
+        reason: String,
+    ) -> Cases {
         let mut row = self.row(test, None);
-        row.set(Key::Reason, reason);
+        row.set(Key::Reason, reason.as_str());
         row.caveats.insert(Caveat::Unsupported);
-        row.single(metric, unit, None)
+        Cases::NotMade { reason, value: row.single(metric, unit, None) }
     }
 }

@@ -11,12 +11,13 @@ use super::super::counts::{Count, flooded};
 use super::super::throughput::{
     BYPASS_HEADROOM, Floods, Load, Purpose, Reach, SearchKind, Searched, Terms, search,
 };
+use super::finding::{PatternCase, Rates};
 use super::rig::{Offer, Rig};
 use super::{Pattern, SearchRules, SwitchTest, SwitchingSpec};
 use crate::search::{Goal, GoalName};
 use crate::study::{Row, Tried};
 use crate::verdict::{self, Driven};
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use trial::topology::Pair;
 use trial::{Flow, Gate, Result, Schedule};
 
@@ -60,22 +61,23 @@ struct Found {
 /// Every size.
 pub(super) fn run(
     rig: &mut Rig<'_, '_>,
-    (test, pattern): (SwitchTest, Pattern),
-) -> Result<Vec<Figure>> {
+    test: SwitchTest,
+    pattern: Pattern,
+) -> Result<Vec<PatternCase>> {
     let terms = Terms::from(rig.spec);
     let [goal] = terms.goals()[..] else { return Ok(Vec::new()) };
     let (senders, _) = pattern.senders(rig.ports.len());
     let overload = pattern.overload(rig.ports.len()).max(1.0);
-    let mut figures = Vec::new();
+    let mut cases = Vec::new();
     for size in rig.spec.frames.clone() {
         let case = Case { test, pattern, size, senders, overload };
         // More than a receiver's port carries is not worth a trial.
         let line = rig.slowest_line(size).map_or(f64::INFINITY, |line| line.0 / overload);
         let own = search_case(rig, case, (&terms, line), None)?;
         let bypass = bypass(rig, case, (&terms, &goal), &own.searched)?;
-        figures.extend(tell(rig, case, &goal, &own, bypass));
+        cases.push(found_case(rig, case, &goal, &own, bypass));
     }
-    Ok(figures)
+    Ok(cases)
 }
 
 /// The load of each of a pattern's flows where each sender's `rate` is shared out evenly.
@@ -156,13 +158,14 @@ fn bypass(
     Ok(cables.searched.beside(goal))
 }
 
-fn tell(
+/// A case's values.
+fn found_case(
     rig: &Rig<'_, '_>,
     case: Case,
     goal: &Goal,
     Found { searched: own, mol, highest }: &Found,
     bypass: Option<verdict::Bracket>,
-) -> Vec<Figure> {
+) -> PatternCase {
     let Case { test, size, senders, overload, .. } = case;
     let all = senders as f64;
     let media = rig.line_rate(size).map(|line| line.0 * all / overload);
@@ -178,31 +181,29 @@ fn tell(
     own.describe(goal, f64::from(size.octets()), &mut found);
     let of_each = media.map(|media| FrameRate(media / all));
     found.verdict = rig.judge(&own.evidence(goal, bypass, of_each));
-    let mut figures = vec![own.figure(goal, all, &found)];
     let bucket = own.deliveries.notable_bucket();
     row.caveats.extend(bucket.map(|_| Caveat::Buffered));
     let steady = |count: Count| count.without_bucket(bucket.unwrap_or(0.0) * all);
-    let mol_rates = mol.map(|(count, _)| steady(count));
-    figures.extend(rates(rig, case, &row, ("frmol", mol_rates)));
-    figures.extend(rates(rig, case, &row, ("mfr", highest.map(steady))));
+    let at_max_load = rates(rig, case, &row, "frmol", mol.map(|(count, _)| steady(count)));
+    let highest = rates(rig, case, &row, "mfr", highest.map(steady));
     let astray = mol.map(|(_, frames)| frames as f64);
     row.verdict = rig.verdict(size, None, Driven::No);
-    figures.push(row.single(Metric::Flooded, Unit::Count, astray));
-    figures
+    PatternCase {
+        size,
+        throughput: own.figure(goal, all, &found),
+        at_max_load,
+        highest,
+        flooded: row.single(Metric::Flooded, Unit::Count, astray),
+    }
 }
 
-/// Offered load, forwarding rate and loss of one trial.
-fn rates(
-    rig: &Rig<'_, '_>,
-    case: Case,
-    row: &Row,
-    (name, count): (&str, Option<Count>),
-) -> Vec<Figure> {
+/// The rates of one trial, under their name in rows.
+fn rates(rig: &Rig<'_, '_>, case: Case, row: &Row, name: &str, count: Option<Count>) -> Rates {
     let mut row = row.clone();
     row.set(Key::RateName, name);
     row.n = count.map_or(0, |count| count.sent);
     let driven = Driven::if_lost(count.is_some_and(|count| count.lost > 0));
     let each = count.map(|count| count.received / case.senders as f64);
     row.verdict = rig.verdict(case.size, each, driven);
-    Count::figures(count, &row)
+    Rates::new(count, &row)
 }

@@ -14,7 +14,7 @@ use crate::cli::doctor::paths::{Carried, Passage};
 use crate::config::written::Part;
 use crate::controller::Proof;
 use crate::protocol::{Examination, Setting};
-use record::text::numbers;
+use page::numbers;
 
 /// What a port carries.
 const SPEED: &str = "throughput";

@@ -6,6 +6,7 @@
 use measure::shares::share_interval;
 
 use super::super::super::counts::Count;
+use page::Caveat;
 
 /// A rate lower by less is not called lower: hosts' own rates differ by so much.
 const MARGIN: f64 = 0.01;
@@ -50,6 +51,27 @@ pub(super) enum Blocking {
     Overfed,
     /// Some trials with congestion did worse than the control and some did not.
     NotResolved,
+}
+
+impl Blocking {
+    /// True if it was held up, false if not; none where that is open.
+    pub(super) const fn is_known(self) -> Option<bool> {
+        match self {
+            Self::Yes { .. } => Some(true),
+            Self::No => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The doubt that leaves it open.
+    pub(super) const fn doubt(self) -> Option<Caveat> {
+        match self {
+            Self::Doubtful => Some(Caveat::TesterDrops),
+            Self::NotCongested => Some(Caveat::DeviceNotDriven),
+            Self::NotResolved => Some(Caveat::NotResolved),
+            Self::Overfed | Self::Yes { .. } | Self::No => None,
+        }
+    }
 }
 
 impl Pairs {

@@ -1,0 +1,144 @@
+//! What the buffer study found: of each case every value, and its first valid trial.
+//!
+//! Owns the order of the values' rows. Never judges a case, and never draws.
+
+use std::collections::BTreeSet;
+
+use measure::Nanos;
+
+use super::StabilityLimits;
+use super::cell::{Case, Cell};
+use super::judgement::Reason;
+use super::ratios;
+use super::rows::{CaseRows, Measured};
+use crate::study::view::{FirstOfEach, Place, Who};
+use page::{Figure, Metric, Unit};
+
+/// Everything that was found.
+#[derive(Debug)]
+pub struct BufferFinding {
+    /// The limits within which TCP counted as stable.
+    pub(super) limits: StabilityLimits,
+    /// The cases in their rows' order.
+    pub(super) cases: Vec<BufferCase>,
+    /// The first valid trial of each case.
+    pub(super) firsts: FirstOfEach<(String, Who)>,
+}
+
+/// One cell on one way.
+#[derive(Debug)]
+pub(super) struct BufferCase {
+    pub(super) cell: Cell,
+    pub(super) place: Place,
+    /// Payload bits a second.
+    pub(super) fair_share: f64,
+    /// Bits a second of the link; where it is not known, the fair share.
+    pub(super) rate: f64,
+    /// The path's smallest round trip.
+    pub(super) rtt: Option<Nanos>,
+    /// The reasons why TCP is not known to be stable.
+    pub(super) reasons: BTreeSet<Reason>,
+    pub(super) stable: Figure,
+    pub(super) goodput: Figure,
+    retransmits: Figure,
+    pub(super) retransmits_per_gigabyte: Figure,
+    pub(super) variation: Figure,
+    pub(super) ramp_up: Figure,
+    pub(super) cwnd_max: Figure,
+    pub(super) cwnd_cuts: Figure,
+    pub(super) bdp: Figure,
+    /// Two lower bounds of the buffer's size: by the windows, and by the round trips.
+    pub(super) by_tcp: Figure,
+    pub(super) by_delay: Option<Figure>,
+    pub(super) efficiency: Figure,
+    pub(super) buffer_delay: Figure,
+    pub(super) transfer_time_ratio: Figure,
+    pub(super) background_loss: Option<Figure>,
+}
+
+impl BufferFinding {
+    pub(super) fn new(measured: &Measured<'_>, firsts: FirstOfEach<(String, Who)>) -> Self {
+        let cases = measured.cases.iter().map(|case| BufferCase::new(measured, *case)).collect();
+        Self { limits: measured.spec.limits, cases, firsts }
+    }
+}
+
+impl BufferCase {
+    fn new(measured: &Measured<'_>, case: Case) -> Self {
+        let rows = CaseRows::new(measured, case);
+        let (fair_share, rtt, segment) = (rows.fair_share, rows.rtt, measured.spec.segment());
+        let by_delay = |rate| rows.buffer("delay", |s| ratios::waited(&s.series, rate, rtt));
+        Self {
+            cell: measured.cells[case.cell].clone(),
+            place: measured.ways.place(case.way),
+            fair_share,
+            rate: rows.rate(),
+            rtt,
+            reasons: rows.reasons(),
+            stable: rows.stable(),
+            goodput: rows.goodput(),
+            retransmits: rows.over_blocks(Metric::Retransmits, Unit::Count, |s| {
+                Some(s.series.retransmits(s.series.first) as f64)
+            }),
+            retransmits_per_gigabyte: rows.over_judged(
+                Metric::RetransmitsPerGigabyte,
+                Unit::Count,
+                |j| Some(j.per_gigabyte),
+            ),
+            variation: rows
+                .over_judged(Metric::GoodputVariation, Unit::Ratio, |j| Some(j.variation)),
+            ramp_up: rows.over_judged(Metric::RampUpTime, Unit::Nanoseconds, |j| {
+                j.ramp_up.map(|time| time.0 as f64)
+            }),
+            cwnd_max: rows.over_blocks(Metric::CwndMax, Unit::Bytes, |s| {
+                s.series.cwnd_max().map(|octets| octets.0 as f64)
+            }),
+            cwnd_cuts: rows
+                .over_blocks(Metric::CwndCuts, Unit::Count, |s| Some(s.series.falls().into())),
+            bdp: rows.bdp(),
+            by_tcp: rows.buffer("tcp", |s| ratios::held(&s.series, fair_share, rtt)),
+            by_delay: rows.frames_rate().map(by_delay),
+            efficiency: rows.over_blocks(Metric::Efficiency, Unit::Ratio, |s| {
+                ratios::efficiency(&s.series, segment)
+            }),
+            buffer_delay: rows.over_blocks(Metric::BufferDelay, Unit::Ratio, |s| {
+                ratios::buffer_delay(&s.series, rtt)
+            }),
+            transfer_time_ratio: rows.over_blocks(Metric::TransferTimeRatio, Unit::Ratio, |s| {
+                Some(s.series.goodput()).filter(|rate| *rate > 0.0).map(|rate| fair_share / rate)
+            }),
+            background_loss: rows.background_loss(),
+        }
+    }
+
+    /// The values of TCP beside the load.
+    pub(super) const fn stability_values(&self) -> [&Figure; 5] {
+        let (again, variation) = (&self.retransmits_per_gigabyte, &self.variation);
+        [&self.stable, &self.goodput, again, variation, &self.ramp_up]
+    }
+
+    /// The values of TCP's windows, and of what follows from them.
+    pub(super) fn window_values(&self) -> Vec<&Figure> {
+        let windows = [&self.cwnd_max, &self.cwnd_cuts, &self.bdp, &self.by_tcp];
+        let ratios = [&self.buffer_delay, &self.efficiency, &self.transfer_time_ratio];
+        let windows = windows.into_iter().chain(&self.by_delay);
+        windows.chain(ratios).chain(&self.background_loss).collect()
+    }
+
+    fn values(&mut self) -> impl Iterator<Item = &mut Figure> {
+        let goodput = [&mut self.stable, &mut self.goodput];
+        let again = [&mut self.retransmits, &mut self.retransmits_per_gigabyte];
+        let steadiness = [&mut self.variation, &mut self.ramp_up];
+        let windows = [&mut self.cwnd_max, &mut self.cwnd_cuts, &mut self.bdp, &mut self.by_tcp];
+        let ratios = [&mut self.efficiency, &mut self.buffer_delay, &mut self.transfer_time_ratio];
+        let tcp = goodput.into_iter().chain(again).chain(steadiness);
+        tcp.chain(windows).chain(&mut self.by_delay).chain(ratios).chain(&mut self.background_loss)
+    }
+}
+
+impl BufferFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
+        self.cases.iter_mut().flat_map(BufferCase::values).collect()
+    }
+}

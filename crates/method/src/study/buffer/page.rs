@@ -1,0 +1,176 @@
+//! The buffer study on the page: which cases were stable and why others were not, what their
+//! windows say of the buffer, and each case's first valid trial over time.
+//!
+//! Never computes a value, and never asks what a case is.
+
+mod over_time;
+
+use page::{Answer, Block, Cell, Figure, Reply, Section, Table, Unit, Verdict, words};
+
+use super::StabilityLimits;
+use super::cell::Beside;
+use super::finding::{BufferCase, BufferFinding};
+use super::judgement;
+use crate::study::view::{Finding, StudyPage, Topic};
+
+const LEAD: &str = "TCP alone is the baseline; beside a constant load into the same egress it has \
+    to share the link; the same load the other way oversubscribes nothing and is the control. What is \
+    lost beside the load and not beside its control was lost in the egress's buffer.";
+
+impl Finding for BufferFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &BufferFinding) -> StudyPage {
+    let Some(first) = found.cases.first() else { return StudyPage::default() };
+    let mut blocks = vec![
+        Block::Paragraph(LEAD.to_owned()),
+        Block::Table(stability(found)),
+        Block::Table(windows(&found.cases)),
+    ];
+    blocks.extend(over_time::blocks(found.firsts.trials(), first.rate));
+    let (id, heading) = ("buffer".to_owned(), "Buffer for long paths".to_owned());
+    let loaded = found.cases.iter().filter(|case| matches!(case.cell.beside, Beside::SameWay(_)));
+    StudyPage { sections: vec![Section { id, heading, blocks }], ..StudyPage::default() }
+        .with_answers(Topic::Buffer, loaded.map(answer))
+}
+
+/// A column by its name, and its cell of a case.
+type Column = (&'static str, fn(&BufferCase) -> Cell);
+
+fn table<const N: usize>(title: &str, cases: &[BufferCase], columns: [Column; N]) -> Table {
+    let rows = cases.iter().map(|case| columns.iter().map(|(_, cell)| cell(case)).collect());
+    Table::new(title, columns.map(|(name, _)| name)).with_rows(rows)
+}
+
+fn stability(found: &BufferFinding) -> Table {
+    let columns: [Column; 10] = [
+        ("TCP beside", load),
+        ("device", |case| case.place.cell()),
+        ("stable", |case| {
+            let known = case.stable.value.map(|value| words::value(Unit::Flag, value));
+            let known = known.unwrap_or_else(|| "not shown".to_owned());
+            Cell::text(known).with_note(judgement::in_words(&case.reasons))
+        }),
+        ("goodput", |case| Cell::value(&case.goodput)),
+        ("fair share", |case| Cell::number(words::bit_rate(case.fair_share))),
+        ("retransmits/GB", |case| Cell::value(&case.retransmits_per_gigabyte)),
+        ("variation", |case| Cell::value(&case.variation)),
+        ("ramp-up", |case| Cell::value(&case.ramp_up)),
+        ("readings", |case| Cell::samples(&case.stability_values())),
+        ("limited by", |case| Cell::limit(&case.stability_values())),
+    ];
+    table("TCP beside a constant load", &found.cases, columns)
+        .sparing(&["readings", "ramp-up", "variation"])
+        .with_note(stable_in_words(found.limits))
+}
+
+fn stable_in_words(limits: StabilityLimits) -> String {
+    format!(
+        "Stable at the fair share after the ramp-up or not: at most {} retransmits per GB, a \
+         coefficient of variation of the goodput, second by second, of at most {}, and at least {} \
+         of the fair share.",
+        words::trimmed(limits.retransmits_per_gigabyte, 2),
+        words::percent(limits.variation),
+        words::percent(limits.share)
+    )
+}
+
+fn windows(cases: &[BufferCase]) -> Table {
+    let columns: [Column; 12] = [
+        ("TCP beside", load),
+        ("device", |case| case.place.cell()),
+        ("largest cwnd", |case| Cell::value(&case.cwnd_max)),
+        ("cwnd reductions", |case| Cell::value(&case.cwnd_cuts)),
+        ("BDP", |case| {
+            let rtt = case.rtt.map(|rtt| format!(" × {}", words::time(rtt.0 as f64)));
+            let path = words::bit_rate(case.rate) + &rtt.unwrap_or_default();
+            Cell::value(&case.bdp).with_note(path)
+        }),
+        ("buffer", |case| at_least(Some(&case.by_tcp))),
+        ("by delay", |case| at_least(case.by_delay.as_ref())),
+        ("buffer delay", |case| Cell::value(&case.buffer_delay)),
+        ("efficiency", |case| Cell::value(&case.efficiency)),
+        ("transfer time ratio", |case| {
+            let ratio = case.transfer_time_ratio.value;
+            Cell::number_or_missing(ratio.map(|ratio| words::trimmed(ratio, 3)))
+        }),
+        ("load lost", |case| case.background_loss.as_ref().map_or(Cell::Blank, Cell::value)),
+        ("limited by", |case| Cell::limit(&case.window_values())),
+    ];
+    let spare =
+        ["load lost", "efficiency", "transfer time ratio", "cwnd reductions", "buffer delay"];
+    let note = "The buffer is at least the largest window that was held \
+                   without loss, less what the path itself holds; and at least what the egress sent \
+                   in the time that the longest round trip exceeds the shortest. Buffer delay, \
+                   efficiency and transfer time ratio are RFC 6349's.";
+    table("What the windows say of path and buffer", cases, columns)
+        .sparing(&spare)
+        .page_only(&["limited by"])
+        .with_note(note)
+}
+
+/// The load beside TCP, and TCP's streams beneath.
+fn load(case: &BufferCase) -> Cell {
+    Cell::text(case.cell.beside.in_words()).with_note(case.cell.tcp())
+}
+
+/// A lower bound of the buffer's size.
+fn at_least(value: Option<&Figure>) -> Cell {
+    let known = value.filter(|figure| figure.value.is_some());
+    known.map_or(Cell::Missing, |figure| Cell::value(figure).as_bound())
+}
+
+/// The question that a case beside a load answers.
+const ENOUGH: &str = "Enough buffer?";
+
+fn answer(case: &BufferCase) -> Answer {
+    let who = case.place.who.in_words();
+    let rtt = case.rtt.map(|rtt| format!(" at an RTT of {}", words::time(rtt.0 as f64)));
+    let tcp = format!(
+        "{} beside {}{}",
+        case.cell.tcp(),
+        case.cell.beside.in_words(),
+        rtt.unwrap_or_default()
+    );
+    if case.goodput.value.is_none() {
+        return Answer::new(format!("No figure for {tcp}: no trial was valid."))
+            .limited_by(Verdict::Undetermined)
+            .to(ENOUGH, Reply::NotShown)
+            .stating([&case.stable, &case.goodput]);
+    }
+    // One block has no interval.
+    let goodput = match case.goodput.value {
+        Some(value) if case.goodput.blocks < 2 => words::value(case.goodput.unit, value),
+        _ => words::with_interval(&case.goodput),
+    };
+    let share = format!("{goodput} of a fair share of {}", words::bit_rate(case.fair_share));
+    let reasons = judgement::in_words(&case.reasons);
+    let is_stable = case.stable.value.map(|value| value > 0.5);
+    let text = match is_stable {
+        Some(true) => {
+            let bdp = case.bdp.value.map(|octets| words::value(Unit::Bytes, octets));
+            let bdp = bdp.map(|bdp| format!(", a bandwidth-delay product of {bdp}"));
+            let bdp = bdp.unwrap_or_default();
+            format!("{who} has enough buffer for {tcp}{bdp}: TCP is stable, {share}.")
+        }
+        Some(false) => format!(
+            "{who} does not have enough buffer for {tcp}: TCP is not stable ({reasons}), {share}."
+        ),
+        None => {
+            format!("Whether {who} has enough buffer for {tcp} is not shown ({reasons}): {share}.")
+        }
+    };
+    let verdict = is_stable.map_or(Verdict::Undetermined, |_| case.stable.verdict);
+    let bdp = (is_stable == Some(true)).then_some(&case.bdp);
+    Answer::new(words::capitalised(text))
+        .limited_by(verdict)
+        .to(ENOUGH, Reply::from(is_stable))
+        .stating([&case.stable, &case.goodput].into_iter().chain(bdp))
+}

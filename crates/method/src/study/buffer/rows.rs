@@ -1,0 +1,238 @@
+//! The buffer study's values, one row each, from the series of all blocks of a case.
+//!
+//! Owns the fair share, and what several blocks' judgements come to. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::{Nanos, Rate};
+
+use super::cell::{Beside, Case, Cell, CellData, Sample};
+use super::judgement::{Judgement, Reason, in_words, judge};
+use super::{BufferSpec, fit};
+use crate::study::rows::Row;
+use crate::study::ways::{Way, Ways};
+use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
+use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::Topology;
+
+/// A frame costs its IP packet, MAC header, FCS, preamble and gap.
+const AROUND_IP: u32 = 14 + 4 + 20;
+
+/// All that was measured.
+pub(super) struct Measured<'a> {
+    pub(super) spec: &'a BufferSpec,
+    pub(super) topology: Topology,
+    pub(super) ways: Ways,
+    pub(super) cells: Vec<Cell>,
+    /// The cases in their rows' order.
+    pub(super) cases: Vec<Case>,
+    /// All blocks of each of these cases.
+    pub(super) data: BTreeMap<Case, CellData>,
+}
+
+impl Measured<'_> {
+    /// The blocks of a cell without its load, on that way.
+    fn alone(&self, way: Way, cell: &Cell) -> Option<&CellData> {
+        let alone = Cell { beside: Beside::Nothing, ..cell.clone() };
+        let cell = self.cells.iter().position(|other| *other == alone)?;
+        self.data.get(&Case { way, cell })
+    }
+
+    /// The smallest round trip of any cell on that way.
+    fn min_rtt(&self, way: Way) -> Option<Nanos> {
+        let own = self.data.iter().filter(|(case, _)| case.way == way);
+        own.filter_map(|(_, data)| data.min_rtt()).min()
+    }
+
+    /// Payload bits a second that TCP could have on a way beside a cell's load.
+    fn fair_share(&self, way: Way, cell: &Cell, link: Option<Rate>) -> f64 {
+        let spec = self.spec;
+        let payload = spec.segment().0 as f64 / f64::from(spec.mtu + AROUND_IP);
+        let baseline = self.alone(way, cell).and_then(CellData::goodput).unwrap_or(0.0);
+        // A lab's limiter counts fewer octets a frame than a wire does: what was seen is possible.
+        let carried = |link: Rate| baseline.max(link.bits_per_second() * payload);
+        let capacity = link.map_or(baseline, carried);
+        let taken = match cell.beside {
+            Beside::SameWay(background) => {
+                let size = spec.background_size;
+                let frames = background.frames(size, link).map_or(0.0, |rate| rate.0);
+                frames * f64::from(size.wire_octets()) * 8.0 * payload
+            }
+            Beside::Nothing | Beside::OtherWay(_) => 0.0,
+        };
+        (capacity - taken).max(0.0)
+    }
+}
+
+/// One case's trials, and what they are held against.
+pub(super) struct CaseRows<'a> {
+    spec: &'a BufferSpec,
+    own: &'a CellData,
+    link: Option<Rate>,
+    judged: Vec<Judgement>,
+    row: Row,
+    pub(super) fair_share: f64,
+    /// The path's smallest round trip, of any cell.
+    pub(super) rtt: Option<Nanos>,
+}
+
+impl<'a> CaseRows<'a> {
+    pub(super) fn new(all: &'a Measured<'_>, case: Case) -> Self {
+        let (spec, ways, cell) = (all.spec, &all.ways, &all.cells[case.cell]);
+        let own = &all.data[&case];
+        let link = fit::link_rate(spec, &all.topology, &ways.pair(case.way).to);
+        let fair_share = all.fair_share(case.way, cell, link);
+        let judge_one = |s: &Sample| {
+            let judged = judge(&s.series, fair_share, spec.limits);
+            if s.busy { judged.on_busy_hosts() } else { judged }
+        };
+        let judged = own.samples.iter().map(judge_one).collect();
+        let cable = ways.bypass_of(case.way).and_then(|cable| all.alone(cable, cell));
+        let mut row = Row::of(ways, case.way, spec.profile);
+        row.note(&own.noted);
+        row.n = own.samples.iter().map(|s| s.series.counted().count() as u64).sum();
+        let goodputs = goodputs(own, cable);
+        let rate = RateEvidence::of(Rates::Paired(&goodputs), driven(own));
+        row.verdict = ways.judge(case.way, &Evidence::Rate(rate));
+        if link.is_none() {
+            row.caveats.insert(Caveat::MediaRateUnknown);
+        }
+        set_case(&mut row, cell, spec);
+        let rtt = all.min_rtt(case.way);
+        Self { spec, own, link, judged, row, fair_share, rtt }
+    }
+
+    /// Bits a second of the link; where it is not known, the fair share.
+    pub(super) fn rate(&self) -> f64 {
+        self.link.map_or(self.fair_share, Rate::bits_per_second)
+    }
+
+    /// The reasons why blocks are not known to be stable.
+    pub(super) fn reasons(&self) -> BTreeSet<Reason> {
+        self.judged.iter().flat_map(|judged| judged.reasons.iter().copied()).collect()
+    }
+
+    /// Yes where all blocks were stable, no where most were not; else it can't be told. Without a
+    /// direct cable nobody knows whose fault it is that they were not.
+    pub(super) fn stable(&self) -> Figure {
+        let count = |answer| self.judged.iter().filter(|j| j.stable == Some(answer)).count();
+        let (stable, unstable, all) = (count(true), count(false), self.judged.len());
+        let value = if all > 0 && stable == all {
+            Some(1.0)
+        } else if 2 * unstable > all && !self.row.caveats.contains(&Caveat::NoBypass) {
+            Some(0.0)
+        } else {
+            None
+        };
+        let mut figure = self.row.single(Metric::Stable, Unit::Flag, value);
+        figure.blocks = all as u32;
+        let reasons = self.reasons();
+        if !reasons.is_empty() {
+            figure.set(Key::Reasons, in_words(&reasons));
+        }
+        figure.set(Key::StableBlocks, stable as u64);
+        figure.set(Key::FairShare, self.fair_share);
+        let limits = self.spec.limits;
+        figure.set(Key::LimitRetransmits, limits.retransmits_per_gigabyte);
+        figure.set(Key::LimitVariation, limits.variation);
+        figure.set(Key::LimitShare, limits.share);
+        figure
+    }
+
+    pub(super) fn goodput(&self) -> Figure {
+        let mut figure =
+            self.over_blocks(Metric::Goodput, Unit::BitsPerSecond, |s| Some(s.series.goodput()));
+        figure.set(Key::RateConvention, "payload");
+        figure.set(Key::FairShare, self.fair_share);
+        figure
+    }
+
+    pub(super) fn bdp(&self) -> Figure {
+        let bdp = self.rtt.map(|rtt| self.rate() / 8.0 * rtt.as_secs_f64());
+        let mut figure = self.row.single(Metric::Bdp, Unit::Bytes, bdp);
+        figure.set(Key::RateBits, self.rate());
+        if let Some(rtt) = self.rtt {
+            figure.set(Key::Rtt, rtt.0);
+        }
+        figure
+    }
+
+    /// Bits a second that frames have of the link, where its rate is known.
+    pub(super) fn frames_rate(&self) -> Option<f64> {
+        let (mtu, link) = (self.spec.mtu, self.link?.bits_per_second());
+        Some(link * f64::from(mtu + 18) / f64::from(mtu + AROUND_IP))
+    }
+
+    /// A lower bound, of blocks in which the hosts' processors were the trial's own: round trips
+    /// are longer than the path's queues make them where a program waits for its turn.
+    pub(super) fn buffer(
+        &self,
+        estimator: &str,
+        octets: impl Fn(&Sample) -> Option<f64>,
+    ) -> Figure {
+        let quiet = |s: &Sample| if s.busy { None } else { octets(s) };
+        let mut figure = self.over_blocks(Metric::Buffer, Unit::Bytes, quiet);
+        figure.set(Key::Estimator, estimator);
+        // Nothing tells how much more would have fit.
+        figure.high = None;
+        figure.set(Key::Bound, "at least");
+        figure
+    }
+
+    /// The lost share of the load; none without a load.
+    pub(super) fn background_loss(&self) -> Option<Figure> {
+        self.own.samples.iter().find(|s| s.background_loss.is_some())?;
+        let mut figure = self.over_blocks(Metric::LossRatio, Unit::Ratio, |s| s.background_loss);
+        figure.set(Key::Of, "background");
+        Some(figure)
+    }
+
+    /// A figure from one value a block, of those that have one.
+    pub(super) fn over_blocks(
+        &self,
+        metric: Metric,
+        unit: Unit,
+        value: impl Fn(&Sample) -> Option<f64>,
+    ) -> Figure {
+        let values: Vec<f64> = self.own.samples.iter().filter_map(value).collect();
+        self.row.over_blocks(metric, unit, &values)
+    }
+
+    /// A figure from one value a judgement, of those that have one.
+    pub(super) fn over_judged(
+        &self,
+        metric: Metric,
+        unit: Unit,
+        value: impl Fn(&Judgement) -> Option<f64>,
+    ) -> Figure {
+        let values: Vec<f64> = self.judged.iter().filter_map(value).collect();
+        self.row.over_blocks(metric, unit, &values)
+    }
+}
+
+fn set_case(row: &mut Row, cell: &Cell, spec: &BufferSpec) {
+    row.set(Key::Test, "esnet");
+    row.set(Key::Scenario, cell.beside.scenario());
+    row.set(Key::Load, cell.load());
+    row.set(Key::Protocol, "tcp");
+    row.set(Key::Streams, u64::from(cell.streams));
+    row.set(Key::CongestionControl, cell.control.clone());
+    if cell.beside != Beside::Nothing {
+        row.set(Key::BackgroundFrameSize, u64::from(spec.background_size.octets()));
+    }
+}
+
+/// True if segments were lost on the path, in most blocks and where no other program had the
+/// processors.
+fn driven(own: &CellData) -> Driven {
+    let lossy = |s: &&Sample| !s.busy && s.series.retransmits(s.series.first) > 0;
+    let lost = own.samples.iter().filter(lossy).count();
+    Driven::if_lost(2 * lost > own.samples.len())
+}
+
+/// The device's goodput of each block, and the cable's in the same one.
+fn goodputs(own: &CellData, cable: Option<&CellData>) -> Vec<(f64, Option<f64>)> {
+    let in_block = |block: u32| cable?.samples.iter().find(|s| s.block == block);
+    let both = |s: &Sample| (s.series.goodput(), in_block(s.block).map(|s| s.series.goodput()));
+    own.samples.iter().map(both).collect()
+}

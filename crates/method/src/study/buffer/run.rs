@@ -1,0 +1,93 @@
+//! The buffer study's trials: every cell on every way, in random order, block by block.
+//!
+//! Owns which trial comes next. Never judges one.
+
+use std::collections::BTreeMap;
+
+use super::cell::{Beside, Case, Cell, CellData, tcp};
+use super::ends::Ends;
+use super::finding::BufferFinding;
+use super::rows::Measured;
+use super::{BufferSpec, fit};
+use crate::study::view::{FirstOfEach, Who};
+use crate::study::{Ask, Session, SpecProblem, Ways};
+use trial::{Gate, Observed, Result, Testbed};
+
+/// No more trials than this are shown.
+const MOST_TRIALS: usize = 12;
+
+impl BufferSpec {
+    /// See [`crate::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<BufferFinding> {
+        let mut firsts = FirstOfEach::new(MOST_TRIALS);
+        let mut observed = Observed::new(testbed, |trial, record| {
+            if record.outcome.is_valid() && tcp(trial, record).is_some() {
+                firsts.take(|| (trial.label.clone(), Who::from_trial(trial)), trial, record);
+            }
+        });
+        let measured = self.measure(&mut observed, seed)?;
+        Ok(BufferFinding::new(&measured, firsts))
+    }
+
+    fn measure(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Measured<'_>> {
+        let topology = testbed.topology().clone();
+        let lost = |problem: SpecProblem| problem.lost("buffer");
+        let how = (self.profile, self.tries);
+        let mut session = Session::new(testbed, "buffer", |t| self.ways(t), seed, how)?;
+        let cases = self.cases(&session.ways);
+        let none = |case: &Case| (*case, CellData::default());
+        let mut data: BTreeMap<Case, CellData> = cases.iter().map(none).collect();
+        let cells = self.cells();
+        for block in 0..self.blocks {
+            let mut order = cases.clone();
+            session.shuffle_block(&mut order, |case| case.way);
+            for case in order {
+                let ends = Ends::of(session.ways.pair(case.way), self, &topology).map_err(lost)?;
+                let link = fit::link_rate(self, &topology, &ends.to);
+                let cell = &cells[case.cell];
+                let tried = session.run(Ask {
+                    label: cell.label(self) + &session.ways.label(case.way),
+                    way: case.way,
+                    block,
+                    duration: self.omit + self.duration,
+                    gate: Gate::Uneven,
+                    flows: cell.flows(&ends, self, link),
+                    events: Vec::new(),
+                })?;
+                data.entry(case).or_default().take(&tried, self);
+            }
+        }
+        Ok(Measured { spec: self, topology, ways: session.ways, cells, cases, data })
+    }
+
+    /// TCP alone first; then beside each load, and beside the same load the other way.
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for control in &self.congestion_controls {
+            for &streams in &self.streams {
+                let mut loads = vec![Beside::Nothing];
+                for &background in &self.backgrounds {
+                    loads.extend([Beside::SameWay(background), Beside::OtherWay(background)]);
+                }
+                let cell = |beside| Cell { control: control.clone(), streams, beside };
+                cells.extend(loads.into_iter().map(cell));
+            }
+        }
+        cells
+    }
+
+    /// Every cell on the subjects' ways, and TCP alone over the direct cables.
+    pub(super) fn cases(&self, ways: &Ways) -> Vec<Case> {
+        let cells = self.cells();
+        let all = || (0..cells.len()).collect::<Vec<_>>();
+        let alone = || all().into_iter().filter(|at| cells[*at].beside == Beside::Nothing);
+        let mut cases = Vec::new();
+        for way in ways.subjects() {
+            cases.extend(all().into_iter().map(|cell| Case { way, cell }));
+        }
+        for way in ways.bypasses() {
+            cases.extend(alone().map(|cell| Case { way, cell }));
+        }
+        cases
+    }
+}

@@ -1,0 +1,217 @@
+//! In which units a buffer counts: octets, cells of so many octets, or frames whatever their size.
+//!
+//! Owns the frames that tell them apart. Frames times octets in whole cells is constant
+//! for the right cell; frames alone are where descriptors are what runs out.
+
+use measure::FrameSize;
+
+use super::burst::Burst;
+use super::filling::Filling;
+use super::rig::Rig;
+use super::shot::{Drain, Span};
+use trial::Result;
+
+/// The largest cell that is looked for.
+const LARGEST: u32 = 2048;
+/// So often the range of a cell is halved.
+const BISECTIONS: u32 = 12;
+/// So often a size that did not halve it is tried again.
+const MOST_STUCK: u32 = 2;
+/// Shots at each size: a model's are all alike, unless the device stands still at times.
+const SHOTS: u32 = 3;
+const SHOTS_IN_VIRTUAL_TIME: u32 = 2;
+
+/// What a buffer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counting {
+    Bytes,
+    /// Cells of between so many octets and so many.
+    Cells(u32, u32),
+    Descriptors,
+    /// None of these fits every size.
+    Unclear,
+}
+
+impl Counting {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Cells(..) => "cells",
+            Self::Descriptors => "descriptors",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
+/// The frames that could wait, by size.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cells {
+    pub(super) counting: Counting,
+    pub(super) points: Vec<(FrameSize, Span)>,
+}
+
+impl Cells {
+    /// What a frame takes of the buffer, in octets; the middle where the cell is known to a range.
+    pub(super) fn taken(&self, size: FrameSize) -> f64 {
+        match self.counting {
+            Counting::Cells(least, most) => whole_cells(size.octets(), u32::midpoint(least, most)),
+            _ => f64::from(size.octets()),
+        }
+    }
+
+    /// The least and the most that may be, by the range of the cell.
+    pub(super) fn may_take(&self, size: FrameSize) -> (f64, f64) {
+        let Counting::Cells(least, most) = self.counting else {
+            return (self.taken(size), self.taken(size));
+        };
+        let each = || (least..=most).map(|cell| whole_cells(size.octets(), cell));
+        (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max))
+    }
+}
+
+fn whole_cells(octets: u32, cell: u32) -> f64 {
+    f64::from(octets.next_multiple_of(cell.max(1)))
+}
+
+/// Measures every size of the request, and then those that narrow the cell.
+pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
+    let mut points = Vec::new();
+    for size in rig.spec.sizes.clone() {
+        if !rig.keeps_up(&first.outlet, 1, size) {
+            continue;
+        }
+        points.extend(point(rig, first, size)?);
+    }
+    let mut counting = tell(&points);
+    let mut stuck = 0;
+    for _ in 0..BISECTIONS {
+        let Counting::Cells(least, most) = counting else { break };
+        let Some(size) = splitting(least, most) else { break };
+        if !rig.keeps_up(&first.outlet, 1, size) {
+            break;
+        }
+        points.extend(point(rig, first, size)?);
+        let told = tell(&points);
+        if told == counting {
+            // A burst during which the device stood still tells little; another one may more.
+            stuck += 1;
+            if stuck > MOST_STUCK {
+                break;
+            }
+        }
+        counting = told;
+    }
+    points.sort_by_key(|(size, _)| *size);
+    Ok(Cells { counting, points })
+}
+
+/// A frame that takes fewer cells if they are of the upper half of the range.
+fn splitting(least: u32, most: u32) -> Option<FrameSize> {
+    if least >= most {
+        return None;
+    }
+    let middle = u32::midpoint(least, most) + (least + most) % 2;
+    let octets = middle * FrameSize::MIN.octets().div_ceil(middle);
+    FrameSize::new(octets).ok().filter(|size| *size <= FrameSize::STANDARD_MAX)
+}
+
+fn point(
+    rig: &mut Rig<'_, '_>,
+    first: &Filling,
+    size: FrameSize,
+) -> Result<Option<(FrameSize, Span)>> {
+    let (Some(known), Some(waiting)) = (first.drain, first.frames()) else { return Ok(None) };
+    let drain = match first.outlet.link {
+        Some(link) if known.error <= 0.0 => {
+            Some(Drain { rate: link.line_rate(size).0, error: 0.0 })
+        }
+        _ if size == rig.spec.size => Some(known),
+        _ => rig.overload(&first.outlet, size)?.drain(),
+    };
+    let (Some(drain), Some(burst)) = (drain, first.burst()) else { return Ok(None) };
+    let ratio = f64::from(rig.spec.size.octets()) / f64::from(size.octets());
+    let burst = Burst::well_beyond(waiting * ratio.max(1.0), drain.rate, burst.share());
+    let mut spans: Vec<Span> = Vec::new();
+    let shots = if rig.topology.is_simulated() { SHOTS_IN_VIRTUAL_TIME } else { SHOTS };
+    for block in 0..shots {
+        let shots = rig.shoot_evenly(&[&first.outlet], size, (burst, drain), block)?;
+        let full = shots.into_iter().flatten().filter(|shot| shot.lost() > 0);
+        spans.extend(full.map(|shot| shot.occupied(drain)));
+    }
+    let middle = spans.iter().map(|span| span.value).sum::<f64>() / spans.len() as f64;
+    let low = spans.iter().map(|span| span.low).min_by(f64::total_cmp);
+    let high = spans.iter().map(|span| span.high).max_by(f64::total_cmp);
+    Ok(low.zip(high).map(|(low, high)| (size, Span { low, value: middle, high })))
+}
+
+/// Octets where they fit, since they are what a cell of one octet is; then frames; then cells.
+fn tell(points: &[(FrameSize, Span)]) -> Counting {
+    if points.len() < 2 {
+        return Counting::Unclear;
+    }
+    if fits(points, f64::from) {
+        return Counting::Bytes;
+    }
+    if fits(points, |_| 1.0) {
+        return Counting::Descriptors;
+    }
+    let mut fitting = (2..=LARGEST).filter(|cell| fits(points, |l| whole_cells(l, *cell)));
+    match (fitting.next(), fitting.next_back()) {
+        (Some(least), most) => Counting::Cells(least, most.unwrap_or(least)),
+        (None, _) => Counting::Unclear,
+    }
+}
+
+/// Whether one size of the buffer fits all points.
+fn fits(points: &[(FrameSize, Span)], taken: impl Fn(u32) -> f64) -> bool {
+    let of = |size: &FrameSize| taken(size.octets());
+    let low = points.iter().map(|(size, span)| span.low * of(size)).fold(0.0, f64::max);
+    // Part of a frame may be left over.
+    let high = points.iter().map(|(size, span)| (span.high + 1.0) * of(size));
+    low <= high.fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(sizes: &[u32], frames: impl Fn(u32) -> u64) -> Vec<(FrameSize, Span)> {
+        let span = |value: f64| Span { low: value - 1.0, value, high: value + 1.0 };
+        let of =
+            |octets: &u32| (FrameSize::new(*octets).expect("legal"), span(frames(*octets) as f64));
+        sizes.iter().map(of).collect()
+    }
+
+    const SIZES: [u32; 8] = [64, 65, 128, 129, 256, 257, 512, 1518];
+
+    #[test]
+    fn each_way_of_counting_is_told() {
+        let buffer = 200_000_u64;
+        let check = |frames: &dyn Fn(u32) -> u64, expected| {
+            assert_eq!(tell(&points(&SIZES, frames)), expected);
+        };
+        check(&|l| buffer / u64::from(l), Counting::Bytes);
+        check(&|_| 1000, Counting::Descriptors);
+        check(&|l| if l == 128 { 5000 } else { 1000 }, Counting::Unclear);
+        for cell in [64, 128, 256] {
+            let expected = Counting::Cells(cell, cell);
+            check(&|l| buffer / u64::from(l.next_multiple_of(cell)), expected);
+        }
+    }
+
+    #[test]
+    fn a_cell_between_the_sizes_is_narrowed_down() {
+        for cell in [80, 176, 208, 320] {
+            let frames = |l: u32| 400_000 / u64::from(l.next_multiple_of(cell));
+            let mut sizes = SIZES.to_vec();
+            for _ in 0..BISECTIONS {
+                let Counting::Cells(least, most) = tell(&points(&sizes, frames)) else {
+                    panic!("{cell}")
+                };
+                let Some(size) = splitting(least, most) else { break };
+                sizes.push(size.octets());
+            }
+            assert_eq!(tell(&points(&sizes, frames)), Counting::Cells(cell, cell));
+        }
+    }
+}

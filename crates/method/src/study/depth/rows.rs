@@ -1,0 +1,366 @@
+//! The depth study's values, one row each, from every output's spans.
+//!
+//! Owns what several repeats come to, and the words for estimators that disagree. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::quantile::{median, median_interval};
+use measure::{FrameSize, Interval};
+
+use super::cells::{Cells, Counting};
+use super::enough::{self, Answer, Held};
+use super::filling::{Filling, Reach};
+use super::finding::{
+    BufferUnits, DepthFinding, FlowsPaths, LongPaths, NO_CLASSES, OutputDepth, Queue, RoundTrip,
+    SharedBuffer, Threshold,
+};
+use super::rig::Rig;
+use super::sharing::Sharing;
+use super::shot::Span;
+use super::threshold::{Fit, Parameter};
+use crate::study::rows::{CONFIDENCE, Row};
+use crate::verdict::Evidence;
+use page::{Caveat, Figure, Key, Metric, Numbered, Unit, Verdict};
+
+/// Everything that the study found.
+pub(super) fn finding(
+    rig: &Rig<'_, '_>,
+    found: &[Filling],
+    cells: Option<&Cells>,
+    sharing: Option<&Sharing>,
+    direct: Option<bool>,
+) -> DepthFinding {
+    let first = found.iter().find(|one| one.is_filled()).unwrap_or(&found[0]);
+    let of_first = row(rig, first, direct);
+    let outputs = found.iter().map(|one| output(rig, one, cells, row(rig, one, direct)));
+    DepthFinding {
+        place: rig.session.ways.place(rig.way),
+        outputs: outputs.collect(),
+        first: first.outlet.clone(),
+        units: cells.map(|cells| units(cells, &of_first)),
+        shared: sharing.map(|sharing| shared(sharing, of_first.clone())),
+        by_class: rig.spec.tells_more().then(|| by_class(of_first)),
+    }
+}
+
+/// No estimate for each class of service: nothing says which classes the device tells apart, and
+/// all frames are of one.
+fn by_class(mut row: Row) -> Figure {
+    row.caveats = BTreeSet::from([Caveat::Unsupported]);
+    row.verdict = Verdict::Undetermined;
+    row.set(Key::Estimator, "by class");
+    row.set(Key::Of, "each DSCP class");
+    row.set(Key::Reason, NO_CLASSES);
+    row.single(Metric::Buffer, Unit::Bytes, None)
+}
+
+fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
+    let ways = &rig.session.ways;
+    let mut row = Row::of(ways, rig.way, rig.spec.profile);
+    (row.n, row.verdict) = (rig.trials, ways.judge(rig.way, &evidence(one, direct)));
+    row.set(Key::Test, "depth");
+    row.set(Key::From, one.outlet.senders_in_words());
+    row.set(Key::To, one.outlet.to.to_string());
+    row.set(Key::Feeding, one.outlet.feeding_in_words());
+    // RFC 8239 §3 overfills an output by two inputs, and asks for what it holds.
+    row.set(Key::Clause, "RFC 8239 §3");
+    row.caveats.extend(match one.reach {
+        Reach::NoTrial => Some(Caveat::NoValidTrial),
+        Reach::NotOverfilled => Some(Caveat::DeviceNotDriven),
+        Reach::AtLeast(_) => Some(Caveat::NotFilled),
+        Reach::Paused => Some(Caveat::Backpressure),
+        Reach::Filled(_) => None,
+    });
+    row
+}
+
+/// An output that overflowed, with what a direct cable carries whole as the control.
+fn evidence(one: &Filling, direct: Option<bool>) -> Evidence<'static> {
+    match one.reach {
+        Reach::Filled(_) => Evidence::Sight { seen: true, in_control: direct.map(|whole| !whole) },
+        Reach::AtLeast(_) | Reach::NotOverfilled => Evidence::Bound,
+        Reach::Paused | Reach::NoTrial => Evidence::Nothing,
+    }
+}
+
+fn output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, mut row: Row) -> OutputDepth {
+    let taken = Taken::new(one.size, cells);
+    let waits = waits_elsewhere(rig, one);
+    row.set(Key::FrameSize, u64::from(one.size.octets()));
+    row.set(Key::TakenByAFrame, taken.middle);
+    if let Some(queue) = waits {
+        row.set(Key::Waits, queue.as_str());
+    }
+    if waits == Some(Queue::Both) {
+        // Of two queues one after the other nothing tells each one's part.
+        row.verdict = Verdict::Undetermined;
+    }
+    if let Some(limit) = rig.limit {
+        row.set(Key::PacketLimit, limit);
+    }
+    if let Some(drain) = one.drain {
+        row.set(Key::OutputRate, drain.rate);
+    }
+    let [shot, burst, delay] =
+        [&one.one_shot, &one.burst, &one.delay].map(|spans| Estimate::new(spans, taken));
+    let disagreement = shot.and_then(|shot| disagreement(shot, burst, delay));
+    let figure = |name, estimate: Estimate| estimate.figure(name, disagreement, &row);
+    let (one_shot, held) = match shot.or(burst).or(delay) {
+        Some(best) => (shot.map(|shot| figure("one-shot", shot)), best.octets_held(waits)),
+        None => without_estimate(one, &row, taken),
+    };
+    let is_apart = burst.zip(shot).is_some_and(|(burst, shot)| burst.is_apart(shot));
+    let mut burst = burst.map(|burst| figure("burst", burst));
+    if let Some(burst) = burst.as_mut().filter(|_| is_apart) {
+        // Something else decided how long a burst comes whole.
+        burst.verdict = Verdict::Undetermined;
+    }
+    OutputDepth {
+        outlet: one.outlet.clone(),
+        size: one.size,
+        waits,
+        one_shot,
+        burst,
+        delay: delay.map(|delay| figure("delay", delay)),
+        is_bound: matches!(one.reach, Reach::AtLeast(_)),
+        disagreement,
+        paths: held.zip(bits_per_second(one)).map(|(held, rate)| paths(&row, rate, held)),
+    }
+}
+
+/// The queue in which frames wait, if not at the output alone: a device that runs out of frames a
+/// second has one before that.
+fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<Queue> {
+    let (limit, link) = (rig.limit?, one.outlet.link?);
+    if limit < link.line_rate(one.size).0 {
+        Some(Queue::BeforeDecision)
+    } else if rig.keeps_up(&one.outlet, 1, one.size) {
+        None
+    } else {
+        Some(Queue::Both)
+    }
+}
+
+/// A lower bound, or nothing and why.
+fn without_estimate(one: &Filling, row: &Row, taken: Taken) -> (Option<Figure>, Option<Held>) {
+    let least = match one.reach {
+        Reach::AtLeast(span) => Some((span.low * taken.middle).max(0.0)),
+        _ => None,
+    };
+    let mut figure = row.single(Metric::Buffer, Unit::Bytes, least);
+    figure.low = least;
+    figure.set(Key::Estimator, "one-shot");
+    if least.is_some() {
+        figure.set(Key::Bound, "at least");
+    }
+    (Some(figure), least.map(|least| Held { value: least, low: least, high: None }))
+}
+
+/// The output's rate with preamble and gap, or, where its cable's rate is not known, without.
+fn bits_per_second(one: &Filling) -> Option<f64> {
+    let frames = f64::from(one.size.octets()) * 8.0;
+    let link = one.outlet.link.map(measure::Rate::bits_per_second);
+    link.or_else(|| one.drain.map(|drain| drain.rate * frames))
+}
+
+/// The octets of a buffer that one frame takes: the middle, and what may be.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    middle: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Taken {
+    fn new(size: FrameSize, cells: Option<&Cells>) -> Self {
+        let middle = cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
+        let (least, most) = cells.map_or((middle, middle), |cells| cells.may_take(size));
+        Self { middle, least, most }
+    }
+}
+
+/// One estimator over all blocks, in octets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Estimate {
+    value: f64,
+    interval: Interval,
+    blocks: usize,
+}
+
+impl Estimate {
+    /// From one span a block: the median's interval of the lower ends, and that of the upper ones.
+    fn new(spans: &[Span], taken: Taken) -> Option<Self> {
+        let each = |pick: fn(&Span) -> f64| -> Vec<f64> { spans.iter().map(pick).collect() };
+        let value = median(&each(|span| span.value))?;
+        let low = median_interval(&each(|span| span.low), CONFIDENCE)?;
+        let high = median_interval(&each(|span| span.high), CONFIDENCE)?;
+        // So many frames wait, and less than one more would: half a frame is what may be left over.
+        let interval = Interval {
+            low: (low.low * taken.least).max(0.0),
+            high: (high.high + 1.0) * taken.most,
+            confidence: low.confidence,
+        };
+        let value = ((value + 0.5) * taken.middle).clamp(interval.low, interval.high);
+        Some(Self { value, interval, blocks: spans.len() })
+    }
+
+    fn is_apart(self, other: Self) -> bool {
+        !self.interval.overlaps(&other.interval)
+    }
+
+    /// The octets that are known to fit at the output: none where frames wait elsewhere.
+    fn octets_held(self, waits: Option<Queue>) -> Option<Held> {
+        let Interval { low, high, .. } = self.interval;
+        waits.is_none().then_some(Held { value: self.value, low, high: Some(high) })
+    }
+
+    fn figure(self, name: &str, disagreement: Option<&str>, row: &Row) -> Figure {
+        let mut figure = row.single(Metric::Buffer, Unit::Bytes, Some(self.value));
+        figure.set_interval(Some(self.interval));
+        figure.blocks = self.blocks as u32;
+        if self.interval.confidence < CONFIDENCE {
+            figure.caveats.push(Caveat::FewBlocks);
+            figure.caveats.sort();
+        }
+        figure.set(Key::Estimator, name);
+        if let Some(reason) = disagreement {
+            figure.set(Key::Disagreement, reason);
+        }
+        figure
+    }
+}
+
+/// The reason why estimators don't agree, where they don't.
+fn disagreement(
+    shot: Estimate,
+    burst: Option<Estimate>,
+    delay: Option<Estimate>,
+) -> Option<&'static str> {
+    if let Some(delay) = delay.filter(|delay| shot.is_apart(*delay)) {
+        return Some(if delay.value < shot.value {
+            "more went in than waited: something lets a part through at once (a token bucket), or \
+             frames waited that were not stamped"
+        } else {
+            "frames waited longer than the queue that drops them: another queue is on the way (a \
+             host's own port, or an uplink)"
+        });
+    }
+    burst.filter(|burst| shot.is_apart(*burst)).map(|burst| {
+        if burst.value < shot.value {
+            "single frames were lost before the queue was full: the senders did not keep an even \
+             pace, or something else lost them"
+        } else {
+            "the longest burst that came through whole held more than an overflowing one: a sender \
+             paused, or was made to (PAUSE)"
+        }
+    })
+}
+
+/// Paths for which the octets are enough.
+fn paths(row: &Row, rate: f64, held: Held) -> LongPaths {
+    let by_flows = enough::FLOWS.map(|flows| paths_of_flows(row, rate, held, flows));
+    LongPaths { rate, by_flows: by_flows.into() }
+}
+
+fn paths_of_flows(row: &Row, rate: f64, held: Held, flows: u32) -> FlowsPaths {
+    let rule = if flows == 1 { "rate x RTT" } else { "rate x RTT / sqrt(flows)" };
+    let named = |metric, unit, value| {
+        let mut figure = row.single(metric, unit, value);
+        figure.set(Key::Rule, rule);
+        figure.set(Key::Flows, u64::from(flows));
+        figure.set(Key::RateBits, rate);
+        figure
+    };
+    let nanoseconds = |octets| enough::longest(rate, octets, flows);
+    let value = Some(nanoseconds(held.value));
+    let mut longest = named(Metric::LongestRoundTrip, Unit::Nanoseconds, value);
+    let low = nanoseconds(held.low);
+    if let Some(high) = held.high.map(nanoseconds) {
+        longest.set_interval(Some(Interval { low, high, confidence: CONFIDENCE }));
+    } else {
+        longest.low = Some(low);
+        longest.set(Key::Bound, "at least");
+    }
+    let round_trip = |answer: Answer| {
+        let value = answer.enough.map(|enough| f64::from(u8::from(enough)));
+        let mut enough = named(Metric::Enough, Unit::Flag, value);
+        enough.set(Key::Rtt, answer.rtt.0);
+        enough.set(Key::NeededBytes, answer.needed);
+        RoundTrip { rtt: answer.rtt, needed: answer.needed, enough }
+    };
+    let answers = enough::table(rate, held, flows);
+    FlowsPaths { flows, longest, round_trips: answers.into_iter().map(round_trip).collect() }
+}
+
+fn units(cells: &Cells, row: &Row) -> BufferUnits {
+    let (value, low, high) = match cells.counting {
+        Counting::Bytes => (Some(1.0), None, None),
+        Counting::Cells(least, most) => {
+            let [value, low, high] = [u32::midpoint(least, most), least, most].map(f64::from);
+            (Some(value), Some(low), Some(high))
+        }
+        Counting::Descriptors | Counting::Unclear => (None, None, None),
+    };
+    let mut cell = row.single(Metric::Cell, Unit::Bytes, value);
+    (cell.low, cell.high) = (low, high);
+    cell.set(Key::Limit, cells.counting.as_str());
+    let frames = cells.points.iter().map(|(size, span)| (size.octets(), span.value.round()));
+    let frames: BTreeMap<u32, f64> = frames.collect();
+    for (octets, count) in &frames {
+        cell.set(Numbered::FRAMES_OF.key(*octets), *count);
+    }
+    BufferUnits { counting: cells.counting, frames, cell }
+}
+
+fn shared(sharing: &Sharing, mut row: Row) -> SharedBuffer {
+    row.set(Key::FrameSize, u64::from(sharing.size.octets()));
+    for point in &sharing.points {
+        row.set(Numbered::HELD_BY_EACH_OF.key(point.outputs), point.held.value.round());
+    }
+    let value = sharing.shared.map(|shared| f64::from(u8::from(shared)));
+    let mut shared = row.single(Metric::BufferShared, Unit::Flag, value);
+    if value.is_none() {
+        shared.verdict = Verdict::Undetermined;
+    }
+    let threshold = sharing.fit.as_ref().map(|fit| threshold(fit, sharing.queues, row));
+    let (size, points) = (sharing.size, sharing.points.clone());
+    let mut found = SharedBuffer { size, points, shared, threshold };
+    for value in found.values() {
+        value.blocks = sharing.blocks;
+    }
+    found
+}
+
+/// The threshold's parameters. Where the points contradict the model, or could not have, none is
+/// the device's; nor is one that they leave open.
+fn threshold(fit: &Fit, queues: u32, mut row: Row) -> Threshold {
+    if fit.contradicted {
+        row.caveats.insert(Caveat::LackOfFit);
+    }
+    let figure = |metric, unit, parameter: Parameter| {
+        let is_open = !fit.checked || !parameter.is_told();
+        let mut figure = row.single(metric, unit, Some(parameter.value));
+        (figure.low, figure.high) = (Some(parameter.low), parameter.high);
+        figure.confidence = Some(CONFIDENCE);
+        if is_open {
+            figure.caveats.push(Caveat::Confounded);
+            figure.caveats.sort();
+        }
+        if fit.contradicted || is_open {
+            figure.verdict = Verdict::Undetermined;
+        }
+        figure
+    };
+    let mut total = figure(Metric::Buffer, Unit::Bytes, fit.total);
+    total.set(Key::Estimator, "sharing");
+    total.set(Key::Of, "all outputs");
+    total.set(Key::Outputs, u64::from(queues));
+    let alpha = figure(Metric::Alpha, Unit::Ratio, fit.alpha);
+    let mut reserve = figure(Metric::BufferReserve, Unit::Bytes, fit.reserve);
+    if fit.reserve.value <= 0.0 {
+        // None is as likely: no more is known than how large it is at most.
+        (reserve.value, reserve.low) = (None, None);
+        reserve.set(Key::Bound, "at most");
+    }
+    Threshold { total, alpha, reserve }
+}

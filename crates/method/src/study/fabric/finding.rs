@@ -1,0 +1,135 @@
+//! What a fabric study found: the exchanges of every cell, groups of ports behind short uplinks,
+//! and whether each device is non-blocking.
+//!
+//! Owns the structure and the order of its rows. Their values are made in the files below it; never
+//! draws.
+
+mod exchanges;
+mod groups;
+mod nonblocking;
+mod reconcile;
+
+use measure::ByteCount;
+use std::collections::BTreeMap;
+
+use page::{Figure, Key};
+use trial::Carrier;
+
+use super::FabricSpec;
+use super::infer::Inferred;
+use super::rounds::Data;
+use super::scene::Scene;
+use crate::study::view::Who;
+use crate::study::view::streams::Firsts;
+use crate::study::{Row, Ways};
+
+pub(super) use exchanges::{Exchange, Goodput, PairCase};
+pub(super) use groups::{PortGroups, excess_of_halves};
+pub(super) use nonblocking::{Nonblocking, ShareRange};
+
+/// Structures told from floods, by scene.
+pub(super) type Structures = BTreeMap<usize, Inferred>;
+
+/// Everything that a fabric study found.
+#[derive(Debug)]
+pub struct FabricFinding {
+    /// The message of the table by nodes.
+    pub(super) message: ByteCount,
+    pub(super) scenes: Vec<SceneFinding>,
+    pub(super) streams: Firsts,
+}
+
+/// Findings on one device, in one of its variants, or on its direct cables.
+#[derive(Debug)]
+pub(super) struct SceneFinding {
+    pub(super) who: Who,
+    /// The ports' names, in the device's order.
+    pub(super) ports: Vec<String>,
+    pub(super) exchanges: Vec<Exchange>,
+    /// None where no flood was asked for.
+    pub(super) groups: Option<PortGroups>,
+    /// None of direct cables.
+    pub(super) nonblocking: Option<Nonblocking>,
+}
+
+impl FabricFinding {
+    /// Devices' findings, in the order in which a table lists them.
+    pub(super) fn devices(&self) -> Vec<&SceneFinding> {
+        let mut devices: Vec<&SceneFinding> =
+            self.scenes.iter().filter(|scene| !scene.who.is_cable()).collect();
+        devices.sort_by(|a, b| a.who.cmp(&b.who));
+        devices
+    }
+
+    /// The direct cables' exchange beside a device's.
+    pub(super) fn over_cables(&self, exchange: &Exchange) -> Option<&Exchange> {
+        let place = exchange.cables?;
+        self.scenes.get(place.scene)?.exchanges.get(place.cell)
+    }
+}
+
+impl FabricFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
+        let (mut all, mut floods, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+        for scene in &mut self.scenes {
+            all.extend(scene.exchanges.iter_mut().flat_map(Exchange::values));
+            floods.extend(scene.groups.iter_mut().flat_map(PortGroups::values));
+            answers.extend(scene.nonblocking.iter_mut().map(|answer| &mut answer.value));
+        }
+        all.extend(floods);
+        all.extend(answers);
+        all
+    }
+}
+
+/// Everything that was asked and kept, from which the finding is made.
+#[derive(Clone, Copy)]
+pub(super) struct Measured<'a> {
+    pub(super) spec: &'a FabricSpec,
+    pub(super) scenes: &'a [Scene],
+    pub(super) data: &'a Data,
+    pub(super) structures: &'a Structures,
+    pub(super) ways: &'a Ways,
+    pub(super) seed: u64,
+}
+
+impl Measured<'_> {
+    /// Findings on each scene.
+    pub(super) fn found(self) -> Vec<SceneFinding> {
+        (0..self.scenes.len()).map(|at| self.scene(at)).collect()
+    }
+
+    fn scene(self, at: usize) -> SceneFinding {
+        let scene = &self.scenes[at];
+        let found = self.structures.get(&at);
+        let mut groups = found.map(|found| PortGroups::new(self, scene, found));
+        let mut nonblocking = nonblocking::answer(self, at);
+        if let (Some(groups), Some(answer)) = (&mut groups, &mut nonblocking) {
+            reconcile::reconcile(groups, answer, self.spec.margin);
+        }
+        SceneFinding {
+            who: self.ways.place(scene.way).who,
+            ports: scene.names.clone(),
+            exchanges: exchanges::all(self, at),
+            groups,
+            nonblocking,
+        }
+    }
+
+    /// Conditions and caveats that all rows of a scene share.
+    fn row(self, scene: &Scene) -> Row {
+        let mut row = Row::of(self.ways, scene.way, self.spec.profile);
+        // Many pairs stand behind a row.
+        row.conditions.remove(&Key::From);
+        row.conditions.remove(&Key::To);
+        let carrier = match self.spec.carrier {
+            Carrier::Tcp => "tcp".to_owned(),
+            Carrier::Datagrams { credits } => format!("datagrams, {credits} credits"),
+        };
+        row.set(Key::Carrier, carrier);
+        row.set(Key::Ports, scene.ports.len() as u64);
+        row.set(Key::RateConvention, "payload");
+        row
+    }
+}

@@ -1,0 +1,266 @@
+//! Whether a device is non-blocking: each arrangement at the most nodes against the same at the
+//! fewest.
+//!
+//! Owns the rule. One pair alone, through the same ports, has the same delays and the same hosts,
+//! so that only the others' traffic differs; what so many hosts do at once by themselves, direct
+//! cables show, and without them the answer stays open. A port in several pairs waits for itself,
+//! which says nothing of the device: only matchings count. Never says yes where no arrangement
+//! could have shown a no, nor where one that was asked for has no valid trial.
+
+use std::collections::BTreeMap;
+
+use measure::blocks::{BlockEstimate, paired_ratio};
+use measure::quantile::median;
+
+use super::super::Arrangement;
+use super::super::rounds::{CellPlace, Rounds, cables, most};
+use super::super::scene::{Cell, Scene};
+use super::Measured;
+use crate::study::rows::CONFIDENCE;
+use crate::verdict::Evidence;
+use page::{Caveat, Figure, Key, Metric, Unit};
+
+/// An answer whether a device is non-blocking.
+#[derive(Debug)]
+pub(in super::super) struct Nonblocking {
+    pub(in super::super) value: Figure,
+    /// Rounds of which fewer trials were valid than reach 95 %.
+    pub(in super::super) missing: Vec<String>,
+    /// None where no arrangement can be held against one pair alone.
+    pub(in super::super) worst: Option<Share>,
+    /// Ports that talked at once.
+    pub(in super::super) nodes: usize,
+    /// Share of its rate that a port keeps in floods, where those show that ports are held up.
+    pub(in super::super) flooded: Option<f64>,
+}
+
+/// An arrangement's share of what one pair alone gets.
+#[derive(Debug)]
+pub(in super::super) struct Share {
+    pub(in super::super) name: String,
+    ratio: BlockEstimate,
+    /// By how much the ratio may be off for what each pair waits for, a message: as a share of it.
+    error: f64,
+    /// The direct cables' own share: what the tester keeps up. None where none was measured.
+    pub(in super::super) tester: Option<f64>,
+}
+
+/// Shares of the arrangements at the most nodes.
+#[derive(Default)]
+struct Shares {
+    shown: Vec<Share>,
+    missing: Vec<String>,
+}
+
+/// The answer for a subject; none of a bare cable, which is nothing that could block.
+pub(super) fn answer(measured: Measured<'_>, at: usize) -> Option<Nonblocking> {
+    let Measured { scenes, ways, .. } = measured;
+    let scene = &scenes[at];
+    let is_subject = ways.subjects().contains(&scene.way) && ways.subject(scene.way).is_some();
+    if !is_subject || !scene.cells.iter().any(is_matching) {
+        return None;
+    }
+    let mut answer = Nonblocking::new(measured, scene, shares(measured, at));
+    let caveats = &mut answer.value.caveats;
+    if is_missing_pairs(measured, at) && !caveats.contains(&Caveat::SilentPairs) {
+        caveats.push(Caveat::SilentPairs);
+    }
+    Some(answer)
+}
+
+fn is_missing_pairs(measured: Measured<'_>, scene: usize) -> bool {
+    let rounds = measured.data.iter().filter(|((at, ..), _)| *at == scene);
+    rounds.map(|(_, round)| round).any(|round| round.noted.caveats.contains(&Caveat::SilentPairs))
+}
+
+fn is_matching(cell: &Cell) -> bool {
+    cell.arrangement.is_none_or(Arrangement::is_matching)
+}
+
+fn shares(measured: Measured<'_>, at: usize) -> Shares {
+    let Measured { spec, scenes, data, seed, .. } = measured;
+    let scene = &scenes[at];
+    let fewest = scene.cells.iter().map(|cell| cell.nodes).min();
+    let in_table = |cell: &(usize, &Cell)| cell.1.message == spec.message && is_matching(cell.1);
+    let cells: Vec<(usize, &Cell)> = scene.cells.iter().enumerate().filter(in_table).collect();
+    let alone = |cell: &Cell| {
+        let few = || cells.iter().filter(|(_, c)| Some(c.nodes) == fewest);
+        let own = few().find(|(_, c)| c.arrangement == cell.arrangement);
+        own.or_else(|| few().next()).filter(|(_, c)| c.nodes < cell.nodes).copied()
+    };
+    let rounds_of = |cell| Rounds::of(data, CellPlace { scene: at, cell });
+    let mut shares = Shares::default();
+    for (index, cell) in cells.iter().filter(|(_, c)| Some(c.nodes) == most(scene)) {
+        let Some((few_index, few)) = alone(cell) else { continue };
+        let rounds = rounds_of(*index);
+        let one = rounds_of(few_index);
+        let alone = one.shares();
+        let needed = CERTAIN_BLOCKS.min(spec.blocks as usize);
+        let valid = |round: usize| both(&rounds.shares_of(round), &alone).len();
+        let lacking = (0..cell.rounds.len()).filter(|round| valid(*round) < needed);
+        shares.missing.extend(lacking.map(|round| cell.rounds[round].name.clone()));
+        let Some(worst) = rounds.worst() else { continue };
+        let ratio = paired_ratio(&both(&rounds.shares_of(worst), &alone), CONFIDENCE, seed);
+        // Each is up to a message short, the one or the other.
+        let error = rounds.error_of(worst).max(one.error_of(0));
+        let over_cables = |cell| share_over_cables(measured, scene, cell);
+        let tester = match (over_cables(cell), over_cables(few)) {
+            (Some(all), Some(one)) if one > 0.0 => Some((all / one).min(1.0)),
+            _ => None,
+        };
+        let name = cell.rounds[worst].name.clone();
+        shares.shown.extend(ratio.map(|ratio| Share { name, ratio, error, tester }));
+    }
+    shares
+}
+
+/// Share of their links that as many direct cables carry at once.
+fn share_over_cables(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> Option<f64> {
+    let Measured { scenes, data, ways, .. } = measured;
+    let place = cables(scenes, scene, cell, ways)?;
+    // Where all hosts are one machine, fewer pairs are less work for it.
+    let pairs = |cell: &Cell| cell.rounds.iter().map(|round| round.pairs.len()).max();
+    if ways.share_machine() && pairs(&scenes[place.scene].cells[place.cell]) < pairs(cell) {
+        return None;
+    }
+    median(&Rounds::of(data, place).shares().into_values().collect::<Vec<_>>())
+}
+
+/// So many blocks give a median an interval of 95 %.
+const CERTAIN_BLOCKS: usize = 6;
+
+/// Block by block; a round that got nothing at all has a share of (as good as) nothing.
+fn both(all: &BTreeMap<u32, f64>, one: &BTreeMap<u32, f64>) -> Vec<(f64, f64)> {
+    const NOTHING: f64 = 1e-9;
+    let both = |(block, value): (&u32, &f64)| Some((value.max(NOTHING), *one.get(block)?));
+    all.iter().filter_map(both).collect()
+}
+
+impl Nonblocking {
+    fn new(measured: Measured<'_>, scene: &Scene, shares: Shares) -> Self {
+        let Measured { spec, ways, .. } = measured;
+        let Shares { shown, missing } = shares;
+        let nodes = most(scene).unwrap_or(0);
+        let mut row = measured.row(scene);
+        row.conditions.remove(&Key::RateConvention);
+        row.set(Key::Margin, spec.margin);
+        row.set(Key::Message, spec.message.0);
+        row.set(Key::Nodes, nodes as u64);
+        row.set(Key::Arrangements, shown.len() as u64);
+        if !missing.is_empty() {
+            row.caveats.insert(Caveat::NoValidTrial);
+            row.set(Key::ArrangementsMissing, missing.join(", "));
+        }
+        let worst = shown.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
+        let Some(worst) = worst else {
+            row.caveats.insert(Caveat::NotResolved);
+            let mut value = row.single(Metric::Nonblocking, Unit::Flag, None);
+            value.blocks = 0;
+            return Self { value, missing, worst: None, nodes, flooded: None };
+        };
+        let share = worst.range();
+        // Of what was not seen nothing is known: it may be what blocks.
+        let unseen = |answer: &bool| !*answer || missing.is_empty();
+        let answer = worst
+            .tester
+            .and_then(|tester| share.answer(spec.margin, tester, ways.share_machine()))
+            .filter(unseen);
+        row.n = worst.ratio.blocks as u64;
+        row.conditions.extend([
+            (Key::WorstArrangement, worst.name.clone().into()),
+            (Key::ShareOfOnePair, share.value.into()),
+            (Key::ShareLow, share.low.into()),
+            (Key::ShareHigh, share.high.into()),
+            (Key::MessageError, worst.error.into()),
+        ]);
+        if let Some(tester) = worst.tester {
+            row.set(Key::TesterShare, tester);
+        }
+        // One pair alone, through the same ports, is the control.
+        let evidence = match answer {
+            Some(false) => Evidence::Sight { seen: true, in_control: Some(false) },
+            Some(true) => Evidence::Bound,
+            None => Evidence::Nothing,
+        };
+        row.verdict = ways.judge(scene.way, &evidence);
+        if answer.is_none() {
+            row.caveats.insert(Caveat::NotResolved);
+        }
+        let flag = answer.map(|yes| if yes { 1.0 } else { 0.0 });
+        let mut value = row.single(Metric::Nonblocking, Unit::Flag, flag);
+        value.blocks = worst.ratio.blocks as u32;
+        Self { value, missing, worst: Some(worst), nodes, flooded: None }
+    }
+}
+
+impl Share {
+    pub(in super::super) fn range(&self) -> ShareRange {
+        let BlockEstimate { value, interval, .. } = self.ratio;
+        ShareRange {
+            low: interval.low * (1.0 - self.error),
+            value,
+            high: interval.high * (1.0 + self.error),
+            certain: interval.confidence >= CONFIDENCE,
+        }
+    }
+}
+
+/// A share, from where to where it may lie.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct ShareRange {
+    pub(in super::super) low: f64,
+    pub(in super::super) value: f64,
+    pub(in super::super) high: f64,
+    /// True if there were blocks enough for that.
+    certain: bool,
+}
+
+impl ShareRange {
+    /// Yes where the whole range is within the margin; no where all of it lies below, and also
+    /// below what the tester loses by itself with as many pairs. Too few blocks can't tell, and
+    /// where all pairs get more than one alone it is not the device that is seen. Where hosts do
+    /// the device's work too they are slower with it in the path: once the cables fill their
+    /// `shared` machine, nothing tells who gave.
+    fn answer(self, margin: f64, tester: f64, shared: bool) -> Option<bool> {
+        let floor = 1.0 - margin;
+        if !self.certain || self.value > 1.0 + margin {
+            None
+        } else if self.low >= floor {
+            Some(true)
+        } else if shared && tester < floor {
+            None
+        } else if self.high < floor * tester {
+            Some(false)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers() {
+        // The range, what the tester keeps, whether there were blocks enough; the answer. Where the
+        // hosts share the device's machine, no `no` beside a tester that gives way by itself.
+        let table = [
+            ((0.97, 1.01), 1.0, true, Some(true)),
+            ((0.30, 0.40), 1.0, true, Some(false)),
+            ((0.93, 0.97), 1.0, true, None),
+            ((0.30, 0.40), 0.35, true, None),
+            ((0.20, 0.25), 0.35, true, Some(false)),
+            ((0.30, 0.40), 1.0, false, None),
+            ((0.97, 1.01), 1.0, false, None),
+            ((1.09, 1.14), 1.0, true, None),
+        ];
+        for ((low, high), tester, certain, expected) in table {
+            let range = ShareRange { low, value: f64::midpoint(low, high), high, certain };
+            let what = format!("{range:?} {tester}");
+            assert_eq!(range.answer(0.05, tester, false), expected, "{what}");
+            let shared = expected.filter(|yes| *yes || tester >= 0.95);
+            assert_eq!(range.answer(0.05, tester, true), shared, "{what}");
+        }
+    }
+}

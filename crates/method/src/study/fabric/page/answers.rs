@@ -1,0 +1,169 @@
+//! Whether a device is non-blocking, and which ports share an uplink, in a sentence each.
+//!
+//! Never says yes of more than was tried, and never tells a group without its confidence.
+
+use page::{Answer, Reply, words};
+
+use super::super::finding::{
+    FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange, excess_of_halves,
+};
+use super::super::infer::{Cabled, Finding, Group, Inferred, SURELY, Uplink};
+use crate::study::view::stated;
+
+/// One for each device.
+pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
+    let answer = |scene: &SceneFinding| {
+        let found = scene.nonblocking.as_ref()?;
+        let reply = Reply::from(found.value.value.map(|value| value > 0.5));
+        Some(stated(blocking(scene, found), &found.value).to("Non-blocking?", reply))
+    };
+    found.scenes.iter().filter_map(answer).collect()
+}
+
+/// The groups that share an uplink, what that costs a job, and how sure that is; or that none was
+/// found, and what would have been.
+pub(super) fn groups(found: &FabricFinding) -> Vec<Answer> {
+    let answer = |scene: &SceneFinding| {
+        let groups = scene.groups.as_ref()?;
+        let answer = stated(structure(scene, groups), &groups.value);
+        Some(answer.stating(&groups.uplinks).asked("Oversubscribed port groups?"))
+    };
+    found.scenes.iter().filter_map(answer).collect()
+}
+
+fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
+    let subject = scene.who.in_words();
+    let missing = (!found.missing.is_empty()).then(|| missing(&found.missing));
+    let Some(worst) = &found.worst else {
+        let why = missing.unwrap_or_else(|| "that needs at least two node counts".to_owned());
+        return format!("Whether {subject} is non-blocking is not shown: {why}.");
+    };
+    let all = if scene.ports.len() == found.nodes { "all " } else { "" };
+    let pairing = format!(
+        "with {all}{} ports active, the worst pairing ({}) gets {} of what one pair alone gets",
+        found.nodes,
+        worst.name,
+        range(worst.range())
+    );
+    match (found.value.value, found.flooded.map(words::percent)) {
+        (Some(0.0), Some(kept)) => format!(
+            "{subject} is blocking: with all traffic between its groups of ports a port gets {kept} of its \
+             rate. In the exchange, {pairing}."
+        ),
+        (Some(0.0), None) => format!("{subject} is blocking: {pairing}."),
+        (Some(_), _) => format!("{subject} is non-blocking in every arrangement tried: {pairing}."),
+        (None, _) => {
+            let without = worst
+                .tester
+                .is_none()
+                .then(|| "no direct cable shows what the hosts do at once without it".to_owned());
+            let why: Vec<String> = missing.into_iter().chain(without).chain([pairing]).collect();
+            format!("Whether {subject} is non-blocking is not shown: {}.", why.join("; "))
+        }
+    }
+}
+
+/// `sweep 3, sweep 4 and 5 more have too few valid trials`
+fn missing(rounds: &[String]) -> String {
+    const NAMED: usize = 3;
+    let named = &rounds[..rounds.len().min(NAMED)];
+    let more = match rounds.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let have = if rounds.len() == 1 { "has" } else { "have" };
+    format!("{}{more} {have} too few valid trials", named.join(", "))
+}
+
+/// `38.1 % (36.0 % to 40.2 %)`
+fn range(ShareRange { low, value, high, .. }: ShareRange) -> String {
+    let [low, value, high] = [low, value, high].map(words::percent);
+    format!("{value} ({low} to {high})")
+}
+
+fn structure(scene: &SceneFinding, groups: &PortGroups) -> String {
+    let subject = scene.who.in_words();
+    let Inferred { trials, finding, cabled, .. } = &groups.found;
+    let text = match finding {
+        Finding::Queued { kept_up } => {
+            let kept_up = words::percent(*kept_up);
+            return format!(
+                "Whether ports of {subject} share an oversubscribed uplink is not shown: no frame was lost, but \
+                 frames were received at {kept_up} of the rate at which they were sent; the rest waited in a queue."
+            );
+        }
+        Finding::Blocking { confidence, share, .. } if !groups.uplinks.is_empty() => format!(
+            "The ports of {subject} share oversubscribed uplinks of {} in groups: {} (confidence {}, {trials} \
+             floods). With all traffic between groups a port gets {} of its rate.",
+            rates(groups),
+            groups.names,
+            words::probability(*confidence),
+            words::percent(*share)
+        ),
+        Finding::Clean { excess, .. } if excess.is_finite() => format!(
+            "No oversubscribed uplink of {subject} was found in {trials} floods. This test detects a group \
+             oversubscribed by more than {} with a probability of {}.",
+            words::percent(*excess),
+            words::percent(SURELY)
+        ),
+        Finding::Blocking { share, .. } => {
+            let of_trials =
+                if cabled.is_none() { format!(" of {trials} floods") } else { " flood".to_owned() };
+            format!(
+                "{subject} throttles flows, to {} in the worst{of_trials}, but which ports share an uplink can't \
+                 be separated.",
+                words::percent(*share)
+            )
+        }
+        Finding::Clean { .. } | Finding::Nothing => match cabled {
+            Some(cabled) => unfilled(scene, cabled),
+            None => format!("Which ports of {subject} share an uplink is not shown."),
+        },
+    };
+    let cabling = cabled.map(|Cabled { hosts, steps, moves, .. }| {
+        format!(" {hosts} hosts took {steps} cabling rounds, in which {moves} cables were moved.")
+    });
+    let missing =
+        (!groups.missing.is_empty()).then(|| format!(" Of {} nothing is known.", groups.missing));
+    text + &cabling.unwrap_or_default() + &missing.unwrap_or_default()
+}
+
+/// Fewer hosts than ports, which filled no uplink.
+fn unfilled(scene: &SceneFinding, Cabled { hosts, uplink_seen, .. }: &Cabled) -> String {
+    let detects = uplink_seen.map_or_else(
+        || "What this test would have detected is not known".to_owned(),
+        |uplink| {
+            let excess = words::percent(excess_of_halves(scene.ports.len(), uplink));
+            let surely = words::percent(SURELY);
+            format!(
+                "This test detects an uplink of less than {uplink:.1} ports' rate (half of all ports \
+                 oversubscribed by more than {excess}) with a probability of {surely}, a wider one not for sure"
+            )
+        },
+    );
+    let subject = scene.who.in_words();
+    format!("No oversubscribed uplink of {subject} was found with {hosts} hosts. {detects}.")
+}
+
+/// `3.5 Gbit/s, 3 Gbit/s and an unknown rate`, or one where all are alike to a twentieth.
+fn rates(groups: &PortGroups) -> String {
+    let is_bound = |group: &Group| matches!(group.uplink, Uplink::AtLeast(..));
+    let bounds: Vec<bool> = groups.found.groups().iter().map(is_bound).collect();
+    let values: Vec<Option<f64>> = groups.uplinks.iter().map(|uplink| uplink.value).collect();
+    let is_alike = |value: &Option<f64>| {
+        value.zip(values[0]).is_some_and(|(own, first)| (own / first - 1.0).abs() < 0.05)
+    };
+    let rates = bounds.iter().zip(&values).map(|(is_bound, value)| {
+        let rate = value.map_or_else(|| "an unknown rate".to_owned(), words::bit_rate);
+        if *is_bound { format!("at least {rate}") } else { rate }
+    });
+    let mut rates: Vec<String> = rates.collect();
+    if values.iter().all(is_alike) && bounds.iter().all(|bound| *bound == bounds[0]) {
+        rates.truncate(1);
+    }
+    match rates.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => "an unknown rate".to_owned(),
+    }
+}

@@ -1,0 +1,145 @@
+//! Pictures of a fabric: its ports in the groups that share an uplink, and each pair of ports by
+//! what it got.
+//!
+//! Never shows a group that was not told, nor a pair that was not measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use page::{Figure, GroupedPort, Image, Picture, ShareField, Shares, Unit, words};
+
+use super::super::Arrangement;
+use super::super::finding::{FabricFinding, PairCase, PortGroups, SceneFinding};
+use super::super::infer::{Finding, Group, Uplink};
+use super::MEGABYTES;
+
+/// More ports than these would be a blur.
+const MOST_PORTS: usize = 128;
+
+/// One for each device whose groups were told.
+pub(super) fn groups(found: &FabricFinding) -> Vec<Picture> {
+    found.scenes.iter().filter_map(ports_in_groups).collect()
+}
+
+fn ports_in_groups(scene: &SceneFinding) -> Option<Picture> {
+    let PortGroups { found, uplinks, .. } = scene.groups.as_ref()?;
+    let Finding::Blocking { groups, confidence, .. } = &found.finding else { return None };
+    if groups.is_empty() {
+        return None;
+    }
+    let port = |port: usize| {
+        let group = groups.iter().position(|group| group.ports.contains(&port));
+        let known = group.map(|group| format!("group {}", group + 1));
+        let known = known.unwrap_or_else(|| "nothing is known of it".to_owned());
+        let label = (port + 1).to_string();
+        GroupedPort { text: format!("port {label}: {known}"), label, group }
+    };
+    let title = format!("The ports of {} in the groups that share an uplink", scene.who.in_words());
+    let caption = format!(
+        "{title}, in the device's order; told from {} floods, all of it right with a confidence of {}.",
+        found.trials,
+        words::probability(*confidence)
+    );
+    let groups = (1..).zip(groups.iter().zip(uplinks));
+    let image = Image::Groups(page::PortGroups {
+        title,
+        ports: (0..scene.ports.len()).map(port).collect(),
+        groups: groups.map(|(number, (group, uplink))| legend(number, group, uplink)).collect(),
+    });
+    Some(Picture { image, caption })
+}
+
+fn legend(number: u32, group: &Group, uplink: &Figure) -> String {
+    let (ports, at_least) = match group.uplink {
+        Uplink::Rate(ports) => (ports.value, ""),
+        Uplink::AtLeast(ports, _) => (ports, "at least "),
+    };
+    let carries = uplink.value.map_or_else(
+        || "its uplink was not driven to its limit".to_owned(),
+        |rate| {
+            let rate = words::bit_rate(rate);
+            format!("its uplink carries {at_least}{rate} each way, {ports:.1} ports' rate")
+        },
+    );
+    format!("group {number}, {} ports: {carries}", group.ports.len())
+}
+
+/// One for each device whose pairs are told singly.
+pub(super) fn pairs(found: &FabricFinding) -> Vec<Picture> {
+    found.devices().into_iter().filter_map(shares).collect()
+}
+
+/// A pair and the arrangement in which it talked.
+struct Told<'a> {
+    pair: &'a PairCase,
+    arrangement: Arrangement,
+}
+
+fn shares(scene: &SceneFinding) -> Option<Picture> {
+    let exchanges = scene.exchanges.iter().filter_map(|e| Some((e.arrangement?, &e.pairs)));
+    let told = exchanges
+        .flat_map(|(arrangement, pairs)| pairs.iter().map(move |pair| Told { pair, arrangement }));
+    let told: Vec<Told<'_>> = told.collect();
+    let best = told.iter().filter_map(Told::bits).max_by(f64::total_cmp)?;
+    let taking_part: BTreeSet<usize> = told.iter().flat_map(|told| told.pair.ports).collect();
+    if taking_part.len() > MOST_PORTS || best <= 0.0 {
+        return None;
+    }
+    let ports: Vec<usize> = taking_part.into_iter().collect();
+    let field = |([row, column], told): ([usize; 2], &Told<'_>)| ShareField {
+        row: ports.partition_point(|port| *port < row),
+        column: ports.partition_point(|port| *port < column),
+        share: (told.bits().unwrap_or(0.0) / best).clamp(0.0, 1.0),
+        text: told.text(scene),
+        id: told.pair.goodput.value.id(),
+    };
+    let title = format!("What each pair of ports of {} got", scene.who.in_words());
+    let caption = format!(
+        "{title}, each way; the best of them got {} MB/s. The value is on each field.",
+        in_megabytes(best)
+    );
+    let image = Image::Shares(Shares {
+        title,
+        ports: ports.iter().map(|port| scene.ports[*port].clone()).collect(),
+        fields: worst_of_each(&told).into_iter().map(field).collect(),
+        scale: [1.0, 0.75, 0.5, 0.25, 0.0].map(|share| in_megabytes(best * share)).to_vec(),
+        unit: MEGABYTES.1.to_owned(),
+    });
+    Some(Picture { image, caption })
+}
+
+/// Fields of the square: where arrangements share a pair, the one in which it got less.
+fn worst_of_each<'a>(told: &'a [Told<'a>]) -> BTreeMap<[usize; 2], &'a Told<'a>> {
+    let rate = |told: &Told<'_>| told.bits().unwrap_or(-1.0);
+    let mut worst: BTreeMap<[usize; 2], &Told<'_>> = BTreeMap::new();
+    for told in told {
+        let [from, to] = told.pair.ports;
+        let back = (!told.pair.is_one_way).then_some([to, from]);
+        for field in std::iter::once([from, to]).chain(back) {
+            let known = worst.entry(field).or_insert(told);
+            if rate(told) < rate(known) {
+                *known = told;
+            }
+        }
+    }
+    worst
+}
+
+impl Told<'_> {
+    const fn bits(&self) -> Option<f64> {
+        self.pair.goodput.value.value
+    }
+
+    /// `h1/eth1 and h3/eth1: 41.0 MB/s, offset=2`
+    fn text(&self, scene: &SceneFinding) -> String {
+        let [from, to] = self.pair.ports.map(|port| &scene.ports[port]);
+        let got = self.bits().map_or_else(
+            || "nothing".to_owned(),
+            |bits| format!("{} MB/s, {}", in_megabytes(bits), self.arrangement),
+        );
+        format!("{from} and {to}: {got}")
+    }
+}
+
+fn in_megabytes(bits: f64) -> String {
+    words::value_in(Unit::BitsPerSecond, bits, MEGABYTES)
+}

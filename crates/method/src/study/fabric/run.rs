@@ -1,0 +1,140 @@
+//! The trials of a fabric study: every round of every cell in each block, in random order, then the
+//! floods.
+//!
+//! Owns the order of trials, and which of them are kept for the page. What the records mean is in
+//! `finding`.
+
+use measure::{Nanos, Rate};
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64;
+
+use super::finding::{FabricFinding, Measured, Structures};
+use super::floods::Flooding;
+use super::infer::{infer, infer_in_sittings};
+use super::rounds::Data;
+use super::scene::Scene;
+use super::{FabricSpec, Place, gone};
+use crate::study::view::streams::Firsts;
+use crate::study::{Ask, Estimate, Session};
+use trial::topology::Topology;
+use trial::{Gate, Observed, Result, Testbed};
+
+/// Floods of a scene, roughly: as many as a device of four groups takes.
+const TYPICAL_FLOODS: u64 = 16;
+
+/// Their length, roughly.
+const TYPICAL_LOAD: Nanos = Nanos::from_millis(150);
+
+impl FabricSpec {
+    /// See [`crate::study::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<FabricFinding> {
+        let topology = testbed.topology().clone();
+        let mut streams = Firsts::default();
+        let mut observed = Observed::new(testbed, |trial, record| streams.take(trial, record));
+        let phases = (self.profile, self.tries);
+        let mut session = Session::new(&mut observed, "fabric", |t| self.ways(t), seed, phases)?;
+        let scenes = Scene::all(self, &topology, &session.ways, seed);
+        let mut data = Data::new();
+        for block in 0..self.blocks {
+            let places = scenes
+                .iter()
+                .enumerate()
+                .flat_map(|(at, scene)| scene.places().map(move |(c, r)| (at, c, r)));
+            let mut order: Vec<Place> = places.collect();
+            session.shuffle_block(&mut order, |(scene, ..)| scenes[*scene].way);
+            for place in order {
+                self.exchange(&mut session, &scenes, place, block, &mut data)?;
+            }
+        }
+        gone::forget(&mut data, &scenes);
+        let structures = flood(&scenes, &topology, &mut session, seed)?;
+        let Session { ways, .. } = session;
+        let measured = Measured {
+            spec: self,
+            scenes: &scenes,
+            data: &data,
+            structures: &structures,
+            ways: &ways,
+            seed,
+        };
+        let scenes = measured.found();
+        Ok(FabricFinding { message: self.message, scenes, streams })
+    }
+
+    /// One trial of a round.
+    fn exchange(
+        &self,
+        session: &mut Session<'_>,
+        scenes: &[Scene],
+        place: Place,
+        block: u32,
+        data: &mut Data,
+    ) -> Result<()> {
+        let scene = &scenes[place.0];
+        let cell = &scene.cells[place.1];
+        let round = &cell.rounds[place.2];
+        let tried = session.run(Ask {
+            label: cell.label(round) + &session.ways.label(scene.way),
+            way: scene.way,
+            block,
+            duration: self.duration,
+            // TCP that only sends goes to the tester's own limit.
+            gate: if round.one_way { Gate::Flood } else { Gate::Strict },
+            flows: round.flows(cell.message, self),
+            events: Vec::new(),
+        })?;
+        data.entry(place).or_default().take(block, round, &tried, self);
+        Ok(())
+    }
+
+    /// Trials and time of a scene's floods, roughly: how many there are shows as they run.
+    pub(super) fn estimate_floods(&self, scene: &Scene) -> Estimate {
+        let each = self.profile.trial(TYPICAL_LOAD);
+        match (scene.floods, scene.names.len() - scene.ports.len()) {
+            (false, _) => Estimate::NONE,
+            (true, 0) => (each * TYPICAL_FLOODS).searching(),
+            // Half of the hosts go on to a new port at each sitting; how long cables take, nobody
+            // knows.
+            (true, more) => {
+                (each * TYPICAL_FLOODS * (2 + 2 * more / scene.ports.len()) as u64).searching()
+            }
+        }
+    }
+}
+
+/// Floods every scene that asks for it.
+fn flood(
+    scenes: &[Scene],
+    topology: &Topology,
+    session: &mut Session<'_>,
+    seed: u64,
+) -> Result<Structures> {
+    let mut found = Structures::new();
+    for (at, scene) in scenes.iter().enumerate().filter(|(_, scene)| scene.floods) {
+        let own: Vec<Option<Rate>> = scene.ports.iter().map(|port| topology.rate(port)).collect();
+        let few = scene.names.len() > own.len();
+        // A host takes its rate along: at every port there is the slowest's.
+        let rates = if few { vec![scene.link; scene.names.len()] } else { own };
+        let seats = (0..scene.ports.len()).collect();
+        let chance = Pcg64::seed_from_u64(seed);
+        let outruns = !topology.is_simulated();
+        let mut flooding = Flooding {
+            session,
+            scene,
+            rates,
+            chance: chance.clone(),
+            outruns,
+            seats,
+            stretch: 1,
+            paused: false,
+        };
+        let inferred = if few {
+            infer_in_sittings((scene.names.len(), scene.ports.len()), &mut flooding, chance)?
+        } else {
+            infer(scene.ports.len(), &mut flooding, &chance)?
+        };
+        session.cabling.clear();
+        found.insert(at, inferred);
+    }
+    Ok(found)
+}

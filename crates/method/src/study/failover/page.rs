@@ -1,0 +1,282 @@
+//! The failover study on a page: for how long flows were interrupted by what was done, and by its
+//! being undone; what became of the frames; and what became of each flow.
+//!
+//! Owns its sentences and tables. Computes nothing but numbers of flows from their shares.
+
+mod flows;
+
+use std::collections::BTreeSet;
+
+use page::{Answer, Block, Cell, Figure, Reply, Section, Table, words};
+
+use super::finding::{FailoverCase, FailoverFinding, Interruption, UnseenEnd};
+use super::sharing::{PathShare, Sharing};
+use crate::study::view::{Finding, StudyPage, Topic, Who, stated};
+
+impl Finding for FailoverFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &FailoverFinding) -> StudyPage {
+    if found.cases.is_empty() {
+        return StudyPage::default();
+    }
+    let trials = found.firsts.trials();
+    let mut blocks: Vec<Block> = outages(found).into_iter().map(Block::Table).collect();
+    blocks.extend(flows::over_time(trials));
+    blocks.extend(flows::together(trials).map(Block::Table));
+    blocks.extend(sharing(found).map(Block::Table));
+    blocks.push(Block::Table(frames(found)));
+    let (id, heading) = ("failover".to_owned(), "Failover".to_owned());
+    StudyPage { sections: vec![Section { id, heading, blocks }], ..StudyPage::default() }
+        .with_answers(Topic::Outage, answers(found))
+}
+
+/// A column's head, and its cell in a row of what the table is about.
+pub(super) type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> Cell);
+
+/// A table with a row for each of these.
+pub(super) fn table<R>(title: &str, rows: &[R], columns: &[Column<'_, R>]) -> Table {
+    let cells = |row| columns.iter().map(|(_, cell)| cell(row)).collect();
+    Table::new(title, columns.iter().map(|(head, _)| *head)).with_rows(rows.iter().map(cells))
+}
+
+/// A deed or its undoing, the flows, and their interruption by it.
+type Outage<'a> = (String, &'a FailoverCase, &'a Interruption);
+
+fn outages(found: &FailoverFinding) -> Option<Table> {
+    let mut rows: Vec<Outage<'_>> = Vec::new();
+    for case in &found.cases {
+        let FailoverCase { deed, failure, restoration, .. } = case;
+        rows.extend(failure.iter().map(|one| (deed.clone(), case, one)));
+        rows.extend(restoration.iter().map(|one| (format!("undo {deed}"), case, one)));
+    }
+    let time = |time: &Option<Figure>| time.as_ref().map_or(Cell::Blank, Cell::value);
+    let note = "Longest and median: over the flows that were interrupted, each by its longest run \
+                of lost frames at a constant rate (RFC 6412: loss-derived, by flow). First lost, \
+                all back: from the moment at which it was done. The value is over the trials.";
+    let columns: [Column<'_, Outage<'_>>; 9] = [
+        ("what was done", &|(what, ..)| Cell::text(what)),
+        ("device", &|(_, case, _)| case.place.cell()),
+        ("longest outage", &|(.., one)| Cell::value(&one.longest)),
+        ("median", &|(.., one)| Cell::value_or_missing(one.median.as_ref())),
+        ("interrupted", &|(_, case, one)| {
+            flows_interrupted(case, one).map_or(Cell::Missing, Cell::text)
+        }),
+        ("first lost after", &|(.., one)| time(&one.first_lost)),
+        ("all back after", &|(.., one)| time(&one.all_back)),
+        ("trials", &|(.., one)| Cell::samples(&[&one.longest])),
+        ("limited by", &|(.., one)| Cell::limit(&one.figures())),
+    ];
+    table("For how long flows were interrupted", &rows, &columns)
+        .sparing(&["trials", "median"])
+        .with_note(note)
+        .unless_empty()
+}
+
+/// Paths' shares of the flows when nothing is done, by what tells flows apart.
+fn sharing<'a>(found: &'a FailoverFinding) -> Option<Table> {
+    let shared = |case: &'a FailoverCase| Some((case, case.sharing.as_ref()?));
+    let rows: Vec<(&FailoverCase, &Sharing)> = found.cases.iter().filter_map(shared).collect();
+    let number = |figure: &Figure, decimals| {
+        Cell::number_or_missing(figure.value.map(|value| words::trimmed(value, decimals)))
+    };
+    let note = "Of all frames that crossed one of the paths, by the device's own counters. Jain's \
+                index is 1 where all carry the same; at random: where each flow takes any path by \
+                chance. An idle path carried no flow in any trial.";
+    let columns: [Column<'_, (&FailoverCase, &Sharing)>; 7] = [
+        ("flows by", &|(case, _)| {
+            Cell::text(&case.told_apart).with_note(format!("{} flows", words::count(case.flows)))
+        }),
+        ("device", &|(case, _)| case.place.with_direction(None).cell()),
+        ("shares", &|(_, sharing)| Cell::text(shares(sharing))),
+        ("Jain's index", &|(_, sharing)| {
+            let random = format!("{} at random", words::trimmed(sharing.at_random, 3));
+            number(&sharing.jain, 3).with_note(random)
+        }),
+        ("max / mean", &|(_, sharing)| number(&sharing.max_mean, 2)),
+        ("idle paths", &|(_, sharing)| Cell::value(&sharing.idle)),
+        ("trials", &|(_, sharing)| Cell::samples(&[&sharing.jain])),
+    ];
+    table("How paths share the flows", &rows, &columns)
+        .sparing(&["trials", "max / mean"])
+        .with_note(note)
+        .unless_empty()
+}
+
+/// Frames that were lost or out of order, first those when nothing is done.
+fn frames(found: &FailoverFinding) -> Table {
+    let note = "Frames of a whole trial, summed over its flows; reordered: behind a later \
+                one of the same flow. A silent flow is one of which not one \
+                frame came: a path that carries nothing.";
+    let columns: [Column<'_, FailoverCase>; 7] = [
+        ("what was done", &|case| Cell::text(&case.deed)),
+        ("device", &|case| case.place.cell()),
+        ("lost", &|case| Cell::value(&case.lost)),
+        ("reordered", &|case| Cell::value(&case.reordered)),
+        ("duplicated", &|case| Cell::value(&case.duplicated)),
+        ("silent flows", &|case| Cell::value(&case.silent)),
+        ("trials", &|case| Cell::samples(&[&case.lost])),
+    ];
+    table("What became of the frames", &found.cases, &columns).sparing(&["trials"]).with_note(note)
+}
+
+/// One for each deed, with what undoing it did; more where flows are silent when nothing is done,
+/// and where several paths share them.
+fn answers(found: &FailoverFinding) -> Vec<Answer> {
+    let devices: BTreeSet<&Who> = found.cases.iter().map(|case| &case.place.who).collect();
+    let has_several = devices.len() > 1;
+    let of_case = |case: &FailoverCase| {
+        let shared = case.sharing.as_ref().and_then(|sharing| shared(case, sharing));
+        let answers = match &case.failure {
+            Some(one) => [Some(failure(case, one, has_several)), None],
+            None => [silence(case), shared],
+        };
+        answers.into_iter().flatten()
+    };
+    found.cases.iter().flat_map(of_case).collect()
+}
+
+/// Answer about paths' shares of the flows of one kind.
+fn shared(case: &FailoverCase, sharing: &Sharing) -> Option<Answer> {
+    let (paths, by) = (sharing.paths.len(), &case.told_apart);
+    let even = format!(
+        "{} flows told apart by their {by} share {paths} paths: {} (Jain's index {}; {} where \
+         each takes one by chance).",
+        words::count(case.flows),
+        shares(sharing),
+        words::trimmed(sharing.jain.value?, 3),
+        words::trimmed(sharing.at_random, 3)
+    );
+    let (more, reply) = match sharing.idle.value {
+        Some(idle) if idle > 0.0 && idle + 1.0 >= paths as f64 => {
+            (format!(" All take one path: the device does not look at {by}."), Reply::No)
+        }
+        Some(idle) if idle > 0.0 => {
+            let what = if idle > 1.0 { "paths carry" } else { "path carries" };
+            (format!(" {} {what} nothing.", words::trimmed(idle, 0)), Reply::No)
+        }
+        Some(_) => (String::new(), Reply::Yes),
+        None => (" Too few flows to tell an idle path from chance.".to_owned(), Reply::NotShown),
+    };
+    let stated = stated(even + &more, &sharing.jain)
+        .stating(sharing.paths.iter().map(|path| &path.share))
+        .stating([&sharing.idle]);
+    Some(stated.to("All paths used?", reply))
+}
+
+/// `p1 50.2 %, p2 49.8 %`
+fn shares(sharing: &Sharing) -> String {
+    let share = |path: &PathShare| {
+        let share = words::percent(path.share.value?);
+        Some(format!("{} {share}", path.port))
+    };
+    sharing.paths.iter().filter_map(share).collect::<Vec<_>>().join(", ")
+}
+
+/// Flows that are silent though nothing is done.
+fn silence(case: &FailoverCase) -> Option<Answer> {
+    let silent = &case.silent;
+    let text = format!(
+        "{}{}: of {} of {} flows not one frame arrives, though nothing was done: a path or a \
+         member of a bundle carries nothing.",
+        case.place.hosts(),
+        case.place.direction_in_words(),
+        words::trimmed(silent.value.filter(|flows| *flows > 0.0)?, 1),
+        words::count(case.flows)
+    );
+    Some(stated(text, silent).to("All flows arrive?", Reply::No))
+}
+
+fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer {
+    let on = if has_several { format!(" on {}", case.place.who.in_words()) } else { String::new() };
+    let subject = format!("`{}`{on}{}", case.deed, case.place.direction_in_words());
+    let longest = &one.longest;
+    let mut text = match (longest.value, longest.high, one.unseen_end) {
+        (Some(_), ..) => interrupted(case, one, &subject),
+        (None, Some(most), _) => format!("{subject} {}.", bound(one, most)),
+        (None, None, Some(end)) => {
+            let until = match end {
+                UnseenEnd::Undone => "come back only as it is undone",
+                UnseenEnd::TrialOver => "do not come back within the trial",
+            };
+            let trials = || format!("in {} of {} trials; they {until}", one.trials, longest.n);
+            let least = |least| format!("that {until}: for at least {}", words::time(least));
+            format!("{subject} interrupts flows {}.", longest.low.map_or_else(trials, least))
+        }
+        (None, None, None) if longest.n > 0 => {
+            format!("No figure for {subject}: no trial in which nothing is done was valid.")
+        }
+        (None, None, None) => format!("No figure for {subject}: no trial was valid."),
+    };
+    if one.unseen_end == Some(UnseenEnd::Undone) && longest.low.is_some() {
+        text.push_str(" There is no way around.");
+    }
+    let mut figures = details(one, &[&one.affected, &one.median, &one.first_lost]);
+    if let Some(back) = &case.restoration {
+        text.push_str(&undone(case, back));
+        figures.push(&back.longest);
+        figures.extend(details(back, &[&back.affected]));
+    }
+    stated(text, longest).stating(figures).asked("Failover?")
+}
+
+/// Figures that a sentence states besides the longest outage, where that has a value.
+fn details<'a>(one: &'a Interruption, figures: &[&'a Option<Figure>]) -> Vec<&'a Figure> {
+    let is_stated = one.longest.value.is_some();
+    figures.iter().copied().flatten().filter(|_| is_stated).collect()
+}
+
+/// `8 of 16 flows`, `at least 8 of 16 flows`; of several trials the middle one's.
+fn flows_interrupted(case: &FailoverCase, one: &Interruption) -> Option<String> {
+    let share = one.affected.as_ref()?.value?;
+    let least = if one.is_least { "at least " } else { "" };
+    let plural = if case.flows > 1 { "s" } else { "" };
+    let affected = words::trimmed(share * case.flows as f64, 1);
+    Some(format!("{least}{affected} of {} flow{plural}", words::count(case.flows)))
+}
+
+fn interrupted(case: &FailoverCase, one: &Interruption, subject: &str) -> String {
+    let flows = flows_interrupted(case, one).unwrap_or_else(|| "flows".to_owned());
+    let median = one.median.as_ref().and_then(|figure| figure.value);
+    let half = median.map_or_else(String::new, |median| {
+        format!(", the median of them for {}", words::time(median))
+    });
+    let first = one.first_lost.as_ref().and_then(|figure| figure.value);
+    let first = first.map_or_else(String::new, |at| {
+        format!("; the first frame is lost {} after it was begun", words::time(at.max(0.0)))
+    });
+    let longest = words::with_interval(&one.longest);
+    format!("{subject} interrupts {flows}, for {longest} at the longest{half}{first}.")
+}
+
+/// `interrupts no flow, or none for longer than 1.00 ms`; where some trials had more than others,
+/// how many.
+fn bound(one: &Interruption, most: f64) -> String {
+    let most = words::time(most);
+    match one.trials {
+        0 => format!("interrupts no flow, or none for longer than {most}"),
+        some => {
+            format!("interrupts flows in {some} of {} trials, for at most {most}", one.longest.n)
+        }
+    }
+}
+
+/// ` Undoing it interrupts no flow, or none for longer than 1.00 ms.`
+fn undone(case: &FailoverCase, one: &Interruption) -> String {
+    match (one.longest.value, one.longest.high) {
+        (Some(_), _) => {
+            let flows = flows_interrupted(case, one).unwrap_or_else(|| "flows".to_owned());
+            let longest = words::with_interval(&one.longest);
+            format!(" Undoing it interrupts {flows} again, for {longest}.")
+        }
+        (None, Some(most)) => format!(" Undoing it {}.", bound(one, most)),
+        (None, None) => String::new(),
+    }
+}

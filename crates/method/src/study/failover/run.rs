@@ -1,0 +1,102 @@
+//! The failover study's trials: in each block one for each way to tell flows apart, in which
+//! nothing is done, and one for each deed.
+//!
+//! Owns their order, their flows and their events, and keeps the few trials that the page shows.
+//! Never reads what a record says of its flows.
+
+use std::collections::BTreeMap;
+
+use super::FailoverSpec;
+use super::finding::FailoverFinding;
+use super::rows;
+use super::treatment::Treatment;
+use crate::study::burst;
+use crate::study::session::{Ask, Session};
+use crate::study::view::{FirstOfEach, Who};
+use crate::study::ways::{Way, Ways};
+use trial::topology::KnownDeed;
+use trial::{
+    Backend, Datagrams, Deed, Event, Flow, FlowKind, Gate, Headers, Observed, Result, Schedule,
+    Spread, Testbed, Topology,
+};
+
+/// Trials that are shown flow by flow, at most.
+const MOST_SHOWN: usize = 16;
+
+impl FailoverSpec {
+    /// See [`crate::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<FailoverFinding> {
+        let topology = testbed.topology().clone();
+        let mut firsts = FirstOfEach::new(MOST_SHOWN);
+        let mut observed = Observed::new(testbed, |trial, record| {
+            if record.outcome.is_valid() {
+                firsts.take(|| (trial.label.clone(), Who::from_trial(trial)), trial, record);
+            }
+        });
+        let how = (self.profile, self.tries);
+        let mut session = Session::new(&mut observed, "failover", |t| self.ways(t), seed, how)?;
+        let ways = session.ways.subjects();
+        let treatments = |way| (way, self.treatments(&topology, &session.ways, way));
+        let mut treatments: BTreeMap<Way, Vec<Treatment>> =
+            ways.iter().copied().map(treatments).collect();
+        let most = treatments.values().map(Vec::len).max().unwrap_or(0);
+        session.in_blocks(self.blocks, (most, &ways), |session, block, (at, way)| {
+            let all = treatments.get_mut(&way);
+            let Some(treatment) = all.and_then(|all| all.get_mut(at)) else { return Ok(()) };
+            let tried = session.run(Ask {
+                label: self.label(treatment) + &session.ways.label(way),
+                way,
+                block,
+                duration: self.load(),
+                // A device to which something is done may take the tester's links down, and what
+                // its own queues lose is told apart by the trials in which nothing is done.
+                gate: Gate::Flood,
+                flows: self.trial_flows(treatment.spread, &session.ways, way),
+                events: treatment.deed.as_ref().map_or_else(Vec::new, |deed| self.events(deed)),
+            })?;
+            treatment.trials.take(&tried, self, treatment.spread);
+            Ok(())
+        })?;
+        let ways = session.ways;
+        Ok(FailoverFinding { cases: rows::cases(self, &treatments, &ways), firsts })
+    }
+
+    /// All ways to tell flows apart while nothing is done, then all deeds with the first of them.
+    fn treatments(&self, topology: &Topology, ways: &Ways, way: Way) -> Vec<Treatment> {
+        let controls = self.spreads.iter().map(|spread| Treatment::new(*spread, None));
+        let deeds = self.deeds(topology, ways, way).into_iter();
+        controls.chain(deeds.map(|deed| Treatment::new(self.spreads[0], Some(deed)))).collect()
+    }
+
+    /// `failover link-down`, `failover nothing, by addresses`
+    fn label(&self, treatment: &Treatment) -> String {
+        let label = format!("failover {}", treatment.name());
+        match &self.spreads[..] {
+            [_, _, ..] => format!("{label}, by {}", rows::told_apart(treatment.spread)),
+            _ => label,
+        }
+    }
+
+    /// Frames of all flows in turn, so that each has its own conversation's.
+    fn trial_flows(&self, spread: Spread, ways: &Ways, way: Way) -> Vec<Flow> {
+        let schedule = Schedule::Paced(self.load_rate(spread));
+        let limit = burst::limit(schedule);
+        let kind = FlowKind::Datagrams(Datagrams {
+            headers: Headers { spread, ..Headers::default() },
+            conversations: true,
+            ..Datagrams::plain(self.frame_size, schedule, Backend::Auto, limit)
+        });
+        let pair = ways.pair(way);
+        let back = self.bidirectional.then(|| pair.back());
+        Flow::each_measured(std::iter::once(pair).chain(&back), &kind)
+    }
+
+    /// One that can't be undone has all the time to come back by itself.
+    fn events(&self, deed: &KnownDeed) -> Vec<Event> {
+        let name = deed.name.clone();
+        let undone = self.before + self.away;
+        let back = Event { at: undone, deed: Deed::Undo { name: name.clone() } };
+        let begun = Event { at: self.before, deed: Deed::Do { name } };
+        std::iter::once(begun).chain(deed.undo.then_some(back)).collect()
+    }
+}

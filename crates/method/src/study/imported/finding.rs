@@ -1,0 +1,63 @@
+//! The imported figures, each with what its source says of it.
+//!
+//! Owns which conditions have a name here and which only describe the case. Never draws.
+
+use page::{Condition, Figure, Key};
+
+/// Conditions that have a field of their own, or say nothing here.
+const NAMED: [Key; 6] =
+    [Key::Tool, Key::Device, Key::Path, Key::File, Key::Position, Key::RateConvention];
+
+/// What was imported.
+#[derive(Debug)]
+pub struct ImportedFinding {
+    pub(super) entries: Vec<Entry>,
+}
+
+/// One value of another tool.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) value: Figure,
+    pub(super) tool: String,
+    pub(super) device: String,
+    /// The file, and which of several outputs in it.
+    pub(super) source: String,
+    /// Under which conditions, in words.
+    pub(super) case: String,
+}
+
+impl ImportedFinding {
+    /// Takes each figure's source and case from its conditions.
+    pub(super) fn new(figures: &[Figure]) -> Self {
+        Self { entries: figures.iter().map(Entry::new).collect() }
+    }
+}
+
+impl Entry {
+    fn new(value: &Figure) -> Self {
+        let said =
+            |key: &Key| value.conditions.get(key).map(Condition::in_words).unwrap_or_default();
+        let conditions = value.conditions.iter().filter(|(key, _)| !NAMED.contains(key));
+        let case = conditions
+            .map(|(key, said)| format!("{} {}", key.as_str().replace('_', " "), said.in_words()));
+        // Repeats are told apart by their file and their place in it.
+        let source = match value.conditions.get(&Key::Position) {
+            Some(position) => format!("{}, output {}", said(&Key::File), position.in_words()),
+            None => said(&Key::File),
+        };
+        Self {
+            tool: said(&Key::Tool),
+            device: said(&Key::Device),
+            source,
+            case: case.collect::<Vec<_>>().join(", "),
+            value: value.clone(),
+        }
+    }
+}
+
+impl ImportedFinding {
+    /// Every value, in the order of the rows.
+    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
+        self.entries.iter_mut().map(|entry| &mut entry.value).collect()
+    }
+}

@@ -1,0 +1,98 @@
+//! The imported figures as a request: which files, what they tell, and each figure's verdict from
+//! the same tool's figures over a direct cable, where there are any.
+//!
+//! Never reads a tool's output.
+
+use super::finding::ImportedFinding;
+use crate::study::{Estimate, SpecProblem, Varied};
+use serde::{Deserialize, Serialize};
+use trial::{Subject, Testbed, TestbedError, Topology};
+
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
+use page::Caveat;
+use page::{Condition, Figure, Key, Unit};
+
+/// Everything that was imported at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportedSpec {
+    /// The files, as they were named.
+    pub files: Vec<String>,
+    /// What they tell, in their order.
+    pub figures: Vec<Figure>,
+}
+
+impl ImportedSpec {
+    /// Nothing runs.
+    pub const fn estimate(&self, _topology: &Topology) -> Estimate {
+        Estimate::NONE
+    }
+
+    /// See [`crate::StudySpec::check`].
+    pub const fn check(&self, _topology: &Topology) -> Result<(), SpecProblem> {
+        Ok(())
+    }
+
+    /// See [`crate::StudySpec::run`].
+    pub fn run(&self, _: &mut dyn Testbed, _seed: u64) -> Result<ImportedFinding, TestbedError> {
+        Ok(ImportedFinding::new(&self.figures))
+    }
+
+    /// With each figure's verdict. Outputs that tell the same thing again are repetitions of it;
+    /// one alone tells a device from its tester as little as one block of ours does.
+    pub fn new(files: Vec<String>, mut figures: Vec<Figure>) -> Self {
+        let all = figures.clone();
+        let bypass: Vec<&Figure> = all.iter().filter(|f| f.is_bypass()).collect();
+        for figure in &mut figures {
+            let cables: Vec<&Figure> =
+                bypass.iter().copied().filter(|other| is_beside(other, figure)).collect();
+            let standing = match (figure.is_bypass(), cables.is_empty()) {
+                (true, _) => Standing::Cable,
+                (false, true) => Standing::Alone,
+                (false, false) => Standing::Beside,
+            };
+            if standing == Standing::Alone {
+                figure.caveats.push(Caveat::NoBypass);
+                figure.caveats.sort();
+            }
+            let again = |other: &&Figure| !other.is_bypass() && is_beside(other, figure);
+            let device: Vec<f64> = all.iter().filter(again).filter_map(|f| f.value).collect();
+            let bypass: Vec<f64> = cables.iter().filter_map(|cable| cable.value).collect();
+            let (device, bypass) = (&device[..], &bypass[..]);
+            let setting = Setting { standing, shared_processors: false };
+            figure.verdict = match figure.unit {
+                Unit::FramesPerSecond | Unit::BitsPerSecond | Unit::OperationsPerSecond => {
+                    // Nobody knows whether anything was lost.
+                    let rates = Rates::Apart { device, bypass };
+                    Evidence::Rate(RateEvidence::of(rates, Driven::HeldBack)).verdict(setting)
+                }
+                Unit::Nanoseconds => {
+                    Evidence::Delay(Delays::Apart { device, bypass, floor: 0.0 }).verdict(setting)
+                }
+                _ => Evidence::Nothing.verdict(setting),
+            };
+        }
+        Self { files, figures }
+    }
+}
+
+/// The same thing, wherever it was measured.
+fn is_beside(cable: &Figure, figure: &Figure) -> bool {
+    const PLACE: [Key; 6] =
+        [Key::Device, Key::Path, Key::File, Key::Position, Key::Contradiction, Key::Tool];
+    let case = |figure: &Figure| {
+        let kept = figure.conditions.iter().filter(|(name, value)| {
+            !PLACE.contains(name) && !matches!(value, Condition::Number(_))
+        });
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    (cable.metric, cable.unit, cable.quantile) == (figure.metric, figure.unit, figure.quantile)
+        && case(cable) == case(figure)
+}
+
+impl Varied for ImportedSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        Vec::new()
+    }
+
+    fn set_subject(&mut self, _subject: Subject) {}
+}

@@ -1,0 +1,167 @@
+//! What the path carries beside the round trips: the load's request, its flow and its names.
+//!
+//! Owns how rows, tables and plots name a load. Never measures one.
+
+use measure::{FrameRate, FrameSize, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::study::{SpecProblem, burst, problem};
+use page::{Unit, numbers, words};
+use trial::{Bulk, FlowKind, Schedule};
+
+/// Traffic that the path carries beside the round trips.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Nothing.
+    Idle,
+    /// Paced UDP frames in the requests' direction.
+    Datagrams {
+        /// Their size.
+        frame_size: FrameSize,
+        /// Frames a second.
+        rate: FrameRate,
+    },
+    /// TCP streams as fast as they go, in the requests' direction.
+    Bulk {
+        /// Number of connections.
+        streams: u16,
+        /// Their congestion control: `cubic`.
+        congestion_control: String,
+    },
+}
+
+impl Load {
+    /// True if nothing else is on the path.
+    pub(super) const fn is_idle(&self) -> bool {
+        matches!(self, Self::Idle)
+    }
+
+    /// True if it is TCP.
+    pub(super) const fn is_bulk(&self) -> bool {
+        matches!(self, Self::Bulk { .. })
+    }
+
+    /// Refuses a load that no link carries, or that is none.
+    pub(super) fn check(&self, link: Option<Rate>) -> Result<(), SpecProblem> {
+        match self {
+            Self::Datagrams { frame_size, rate } => {
+                problem::rate("the load's rate", *rate, *frame_size, link)
+            }
+            Self::Bulk { streams: 0, .. } => {
+                let what = "the load's number of streams";
+                Err(problem::out_of_range(what, "0", "1 or more"))
+            }
+            Self::Idle | Self::Bulk { .. } => Ok(()),
+        }
+    }
+
+    /// The flow that makes it, in a trial of this length.
+    pub(super) fn flow(&self, duration: Nanos) -> Option<FlowKind> {
+        match self {
+            Self::Idle => None,
+            Self::Datagrams { frame_size, rate } => {
+                Some(burst::plain(*frame_size, Schedule::Paced(*rate)))
+            }
+            Self::Bulk { streams, congestion_control } => Some(FlowKind::Bulk(Bulk {
+                streams: *streams,
+                congestion_control: congestion_control.clone(),
+                interval: (duration / 10).clamp(Nanos::from_millis(10), Nanos::from_millis(100)),
+            })),
+        }
+    }
+
+    /// Name in rows and labels: `idle`, `udp 50000 frames/s of 1518`, `tcp 1 stream cubic`.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Idle => "idle".to_owned(),
+            Self::Datagrams { frame_size, rate } => {
+                format!("udp {} frames/s of {frame_size}", rate.0)
+            }
+            Self::Bulk { streams: 1, congestion_control } => {
+                format!("tcp 1 stream {congestion_control}")
+            }
+            Self::Bulk { streams, congestion_control } => {
+                format!("tcp {streams} streams {congestion_control}")
+            }
+        }
+    }
+
+    /// Name for a table: `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are
+    /// not the smallest.
+    pub(super) fn abbreviate(&self) -> String {
+        match self {
+            Self::Idle => "idle".to_owned(),
+            Self::Datagrams { frame_size, rate } => {
+                let size = Some(frame_size).filter(|size| **size != FrameSize::MIN);
+                let size = size.map_or_else(String::new, |size| format!("@{size}"));
+                format!("udp {}/s{size}", numbers::short(rate.0))
+            }
+            Self::Bulk { streams, congestion_control } if congestion_control == "cubic" => {
+                format!("tcp x{streams}")
+            }
+            Self::Bulk { streams, congestion_control } => {
+                format!("tcp x{streams} {congestion_control}")
+            }
+        }
+    }
+
+    /// Name for a plot: `idle`, `under load of 50,000 frames/s of 512 octets`.
+    pub(super) fn caption(&self) -> String {
+        match self {
+            Self::Idle => "idle".to_owned(),
+            Self::Datagrams { frame_size, rate } => format!(
+                "under load of {} of {frame_size} octets",
+                words::value(Unit::FramesPerSecond, rate.0)
+            ),
+            Self::Bulk { streams, congestion_control } => {
+                let streams = words::streams(usize::from(*streams));
+                format!("under load of {streams} ({congestion_control})")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_has_a_name_for_rows_tables_and_plots() {
+        let check = |load: Load, describe: &str, abbreviate: &str, caption: &str| {
+            let names = (load.describe(), load.abbreviate(), load.caption());
+            assert_eq!(names, (describe.to_owned(), abbreviate.to_owned(), caption.to_owned()));
+        };
+        let datagrams = |octets, rate| Load::Datagrams {
+            frame_size: FrameSize::new(octets).expect("legal"),
+            rate: FrameRate(rate),
+        };
+        let bulk =
+            |streams, control: &str| Load::Bulk { streams, congestion_control: control.to_owned() };
+        check(Load::Idle, "idle", "idle", "idle");
+        check(
+            datagrams(64, 5e4),
+            "udp 50000 frames/s of 64",
+            "udp 50 k/s",
+            "under load of 50,000\u{a0}frames/s of 64 octets",
+        );
+        check(
+            datagrams(512, 12_500.0),
+            "udp 12500 frames/s of 512",
+            "udp 12.5 k/s@512",
+            "under load of 12,500\u{a0}frames/s of 512 octets",
+        );
+        check(
+            bulk(1, "cubic"),
+            "tcp 1 stream cubic",
+            "tcp x1",
+            "under load of 1 TCP stream (cubic)",
+        );
+        check(
+            bulk(4, "reno"),
+            "tcp 4 streams reno",
+            "tcp x4 reno",
+            "under load of 4 TCP streams (reno)",
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! Tables of round trips, delay variation, and the TCP load beside them.
+//!
+//! Owns their columns and order. Never works out a value.
+
+use page::{Cell, Column, Figure, Room, Table, words};
+
+use super::Trips;
+use crate::study::latency::finding::{Added, LatencyFinding};
+
+/// Time added, the cable's drift, round trips and delay variation, as far as there are any.
+pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
+    let mut trips: Vec<Trips<'_>> = found.cases.iter().flat_map(Trips::of_case).collect();
+    trips.sort_by_key(|Trips { case, path, .. }| {
+        (case.protocol.as_str(), case.load.describe(), &path.frames, &path.place)
+    });
+    let added_note = if found.is_cable_apart {
+        "The direct cable was measured at another time: the interval holds what rounds of it \
+         differ by."
+    } else {
+        "Block by block."
+    };
+    let tables = [
+        table(
+            "Added by the device to the round trip: through it less over the direct cable",
+            added_note,
+            &trips,
+            |trips| trips.path.added.iter().flat_map(Added::values).collect(),
+        ),
+        table(
+            "Drift of the direct cable alone: its last round less its first",
+            "An added latency that is no larger than this is undetermined.",
+            &trips,
+            |trips| trips.size.drift(trips.path),
+        ),
+        table("Round-trip time", "Under each value its interval.", &trips, |trips| {
+            trips.path.rtt.iter().collect()
+        }),
+        table(
+            "Delay variation, PDV (RFC 5481)",
+            "Each round trip less the smallest.",
+            &trips,
+            |trips| trips.path.pdv.iter().collect(),
+        ),
+        table(
+            "Delay variation, IPDV (RFC 5481)",
+            "Each round trip less the one before it, signed.",
+            &trips,
+            |trips| trips.path.ipdv.iter().collect(),
+        ),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+/// One row for each path that has such values, one column for each of their quantiles.
+fn table(
+    title: &str,
+    note: &str,
+    trips: &[Trips<'_>],
+    values: for<'a> fn(&Trips<'a>) -> Vec<&'a Figure>,
+) -> Option<Table> {
+    let rows = trips.iter().map(|trips| (trips, values(trips)));
+    let rows: Vec<_> = rows.filter(|(_, values)| !values.is_empty()).collect();
+    let (_, first) = rows.first()?;
+    let quantiles = first.iter().filter_map(|value| value.quantile);
+    let columns = ["protocol", "octets", "load", "device"].map(Column::from).into_iter();
+    let columns = columns
+        .chain(quantiles.map(|q| Column { name: words::quantile(q), room: room(q) }))
+        .chain(["n", "limited by"].map(Column::from));
+    let table = Table::new(title, columns).sparing(&["n"]).with_note(note);
+    Some(table.with_rows(rows.into_iter().map(|(Trips { case, path, .. }, values)| {
+        let mut cells = vec![
+            Cell::text(case.protocol.as_str().to_uppercase()),
+            path.frames.cell(),
+            Cell::text(case.load.abbreviate()),
+            path.place.cell(),
+        ];
+        cells.extend(values.iter().map(|value| Cell::value(value)));
+        cells.extend([Cell::samples(&values), Cell::limit(&values)]);
+        cells
+    })))
+}
+
+/// Medians and tails stay; extremes and what lies between go first.
+fn room(quantile: f64) -> Room {
+    match quantile {
+        q if q <= 0.0 => Room::Spare(32),
+        q if q < 0.5 => Room::Always,
+        q if q >= 1.0 => Room::Spare(20),
+        q if (0.6..0.95).contains(&q) => Room::Spare(31),
+        _ => Room::Always,
+    }
+}
+
+/// Goodput and retransmits of TCP as a load.
+pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
+    let row = |Trips { case, size, path }: Trips<'_>, value: &Figure| {
+        let protocol = case.protocol.as_str().to_uppercase();
+        vec![
+            Cell::text(value.metric.as_str()),
+            Cell::text(case.load.abbreviate()),
+            Cell::text(format!("{protocol} {}", size.size)),
+            path.place.cell(),
+            Cell::value(value),
+            Cell::samples(&[value]),
+            Cell::limit(&[value]),
+        ]
+    };
+    let rows = found.cases.iter().flat_map(Trips::of_case).flat_map(|trips| {
+        let values = trips.path.load.iter().flat_map(|load| [&load.goodput, &load.retransmits]);
+        values.map(move |value| row(trips, value))
+    });
+    let head = ["metric", "load", "beside", "device", "value", "n", "limited by"];
+    Table::new("The load beside the round trips", head)
+        .sparing(&["n"])
+        .with_note("TCP payload a second at the receiver, and retransmits, per trial.")
+        .with_rows(rows)
+        .unless_empty()
+}

@@ -1,0 +1,132 @@
+//! The request for round-trip times: what to send over which paths, and whether that is possible.
+//!
+//! Owns the checks and the estimate. Never runs a trial.
+
+use measure::{FrameSize, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use super::load::Load;
+use crate::study::{BLOCKS, Between, Estimate, Profile, SpecProblem, Varied, Ways, problem, rate};
+use trial::{Protocol, Schedule, Subject, Topology};
+
+/// Request for round-trip times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatencySpec {
+    /// Over what.
+    pub protocols: Vec<Protocol>,
+    /// Sizes of request and response on the wire.
+    pub sizes: Vec<FrameSize>,
+    /// Loads on the path meanwhile.
+    pub loads: Vec<Load>,
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// Between which two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
+    /// Closed loop (`Greedy`) or open loop (`Paced`).
+    pub schedule: Schedule,
+    /// The load phase of each trial.
+    pub duration: Nanos,
+    /// Repeats of everything, in random order; the sampling unit.
+    pub blocks: u32,
+    /// The phases around.
+    pub profile: Profile,
+    /// Tries of one trial before it is given up; at least 1.
+    pub tries: u32,
+}
+
+impl LatencySpec {
+    /// A look: two sizes, three protocols, at rest, ten blocks of 300 ms.
+    pub fn quick() -> Self {
+        Self {
+            protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
+            sizes: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
+            loads: vec![Load::Idle],
+            subjects: Vec::new(),
+            between: Between::default(),
+            schedule: Schedule::Greedy,
+            duration: Nanos::from_millis(300),
+            blocks: BLOCKS,
+            profile: Profile::Quick,
+            tries: 3,
+        }
+    }
+
+    /// RFC 2544's sizes, a minute each, ten blocks.
+    pub fn strict() -> Self {
+        Self {
+            sizes: rate::suite::RFC2544.frames(),
+            duration: Nanos::from_secs(60),
+            profile: Profile::Strict,
+            ..Self::quick()
+        }
+    }
+
+    /// See [`crate::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let ways = self.ways(topology).map_or(0, |ways| ways.all().len());
+        let trials = u64::from(self.blocks) * (ways * self.combinations()) as u64;
+        self.profile.trial(self.duration) * trials
+    }
+
+    /// See [`crate::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("protocol", &self.protocols)?;
+        problem::some("frame size", &self.sizes)?;
+        problem::some("load", &self.loads)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        let link = self.ways(topology)?.link(topology);
+        if let Schedule::Paced(rate) = self.schedule {
+            for &size in &self.sizes {
+                problem::rate("the schedule's rate", rate, size, link)?;
+            }
+        }
+        self.loads.iter().try_for_each(|load| load.check(link))
+    }
+
+    /// The rate of the slowest link that takes part, where it is known.
+    pub fn link(&self, topology: &Topology) -> Option<Rate> {
+        self.ways(topology).ok()?.slowest_link()
+    }
+
+    pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between, &self.subjects)
+    }
+
+    /// Number of combinations of load, protocol and size.
+    const fn combinations(&self) -> usize {
+        self.loads.len() * self.protocols.len() * self.sizes.len()
+    }
+}
+
+impl Varied for LatencySpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn sizes(&self) -> Vec<FrameSize> {
+        self.sizes.clone()
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.sizes = vec![size];
+        true
+    }
+
+    fn blocks(&mut self) -> Option<&mut u32> {
+        Some(&mut self.blocks)
+    }
+
+    fn keep_repeated(&mut self) -> bool {
+        true
+    }
+
+    /// The median and p99 of the round trips.
+    fn compared_figures(&self) -> Option<usize> {
+        Some(2 * self.combinations())
+    }
+}

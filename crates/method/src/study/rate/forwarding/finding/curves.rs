@@ -1,0 +1,47 @@
+//! Frames lost by offered load, from every valid paced trial: searches, loss curves and latency
+//! trials count alike.
+//!
+//! Owns which trials count. Sums trials at one rate; never fits a curve.
+
+use std::collections::BTreeMap;
+
+use crate::study::view::{Frames, Who};
+use trial::record::FlowRecord;
+use trial::{FlowKind, Role, Schedule, Trial, TrialRecord};
+
+/// A curve for each size and path.
+#[derive(Debug, Default)]
+pub(in super::super) struct Curves(pub(in super::super) BTreeMap<(Frames, Who), Curve>);
+
+/// Trials by the rate that was asked for, in whole frames a second.
+pub(in super::super) type Curve = BTreeMap<u64, Offered>;
+
+/// Trials at one rate, together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in super::super) struct Offered {
+    pub(in super::super) sent: u64,
+    pub(in super::super) lost: u64,
+    pub(in super::super) trials: u32,
+}
+
+impl Curves {
+    /// Adds a trial, where it is valid. A device that was reset lost for another reason.
+    pub(in super::super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        if !record.outcome.is_valid() || !trial.events.is_empty() {
+            return;
+        }
+        for (flow, done) in trial.flows.iter().zip(&record.flows) {
+            if let (Role::Measured, FlowKind::Datagrams(asked), FlowRecord::Datagrams(done)) =
+                (flow.role, &flow.kind, done)
+                && let Schedule::Paced(rate) = asked.schedule
+            {
+                let case = (Frames::from_flow(asked), Who::from_trial(trial));
+                let curve = self.0.entry(case).or_default();
+                let at = curve.entry(rate.0.round() as u64).or_default();
+                at.sent += done.sent;
+                at.lost += done.received.lost(done.sent);
+                at.trials += 1;
+            }
+        }
+    }
+}

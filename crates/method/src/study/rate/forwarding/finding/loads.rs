@@ -1,0 +1,110 @@
+//! How the loads were made, over a study's trials: which backend sent and which receiver counted,
+//! with the recorded reasons, and the gaps of the best paced loads.
+//!
+//! Owns which trial is shown: of each path the highest paced load without loss. Never judges one.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::{FrameRate, Histogram};
+
+use crate::study::view::{Frames, Who};
+use trial::record::{DatagramsRecord, FlowRecord};
+use trial::{Datagrams, FlowKind, Role, Schedule, Trial, TrialRecord};
+
+/// The best loads of no more sizes than this are kept: the smallest.
+const MOST_SIZES: usize = 4;
+
+/// The makers of loads, and the best load of each size.
+#[derive(Debug, Default)]
+pub(in super::super) struct Loads {
+    pub(in super::super) makers: BTreeMap<Maker, Made>,
+    pub(in super::super) best: BTreeMap<Frames, BTreeMap<Who, LosslessLoad>>,
+}
+
+/// A sender and a receiver, each with the recorded reason.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct Maker {
+    pub(in super::super) backend: String,
+    pub(in super::super) backend_reason: String,
+    pub(in super::super) receiver: String,
+    pub(in super::super) receiver_reason: String,
+}
+
+/// The flows that one maker made.
+#[derive(Debug, Default)]
+pub(in super::super) struct Made {
+    pub(in super::super) flows: u64,
+    pub(in super::super) through: BTreeSet<Who>,
+}
+
+/// One trial's load, and the gaps of what came of it.
+#[derive(Debug)]
+pub(in super::super) struct LosslessLoad {
+    pub(in super::super) rate: FrameRate,
+    pub(in super::super) departures: Histogram,
+    pub(in super::super) arrivals: Histogram,
+}
+
+impl Maker {
+    fn from_record(done: &DatagramsRecord) -> Self {
+        Self {
+            backend: done.backend.clone(),
+            backend_reason: done.backend_reason.clone(),
+            receiver: done.receiver.clone(),
+            receiver_reason: done.receiver_reason.clone(),
+        }
+    }
+}
+
+impl Loads {
+    /// Adds a trial.
+    pub(in super::super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        for (_, done) in datagrams(trial, record) {
+            let made = self.makers.entry(Maker::from_record(done)).or_default();
+            made.flows += 1;
+            made.through.insert(Who::from_trial(trial));
+        }
+        if record.outcome.is_valid() && trial.events.is_empty() {
+            self.take_best(trial, record);
+        }
+    }
+
+    fn take_best(&mut self, trial: &Trial, record: &TrialRecord) {
+        for (asked, done) in datagrams(trial, record) {
+            let Schedule::Paced(rate) = asked.schedule else { continue };
+            if done.received.lost(done.sent) > 0 || done.departures.is_empty() {
+                continue;
+            }
+            let load = || LosslessLoad {
+                rate,
+                departures: done.departures.clone(),
+                arrivals: done.arrivals.clone(),
+            };
+            let of_size = self.best.entry(Frames::from_flow(asked)).or_default();
+            match of_size.entry(Who::from_trial(trial)) {
+                Entry::Occupied(mut known) if rate.0 > known.get().rate.0 => {
+                    known.insert(load());
+                }
+                Entry::Occupied(_) => {}
+                Entry::Vacant(free) => drop(free.insert(load())),
+            }
+            if self.best.len() > MOST_SIZES {
+                self.best.pop_last();
+            }
+        }
+    }
+}
+
+fn datagrams<'a>(
+    trial: &'a Trial,
+    record: &'a TrialRecord,
+) -> impl Iterator<Item = (&'a Datagrams, &'a DatagramsRecord)> {
+    let flows = trial.flows.iter().zip(&record.flows);
+    flows.filter_map(|(flow, done)| match (flow.role, &flow.kind, done) {
+        (Role::Measured, FlowKind::Datagrams(asked), FlowRecord::Datagrams(done)) => {
+            Some((asked, done))
+        }
+        _ => None,
+    })
+}

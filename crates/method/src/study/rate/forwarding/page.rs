@@ -1,0 +1,81 @@
+//! RFC 2544's tests on the page, each in the form that the RFC gives it: throughput by frame size
+//! beside the theoretical line, latency, loss, bursts, recovery and reset, and how the load was
+//! made.
+//!
+//! Owns their order, and what they share: sentences at the smallest frames, and the lines of a
+//! plot. Never computes a value.
+
+mod bounds;
+mod bursts;
+mod flood;
+mod latency;
+mod loss;
+mod pacing;
+mod plot;
+mod rated;
+mod rates;
+mod recovery;
+mod reset;
+mod smallest;
+mod throughput;
+
+use page::{Block, Cell, Figure, Section, Verdict, words};
+
+use super::finding::{ForwardingFinding, OneWay};
+use crate::study::view::{Finding, StudyPage, Topic};
+use measure::FrameRate;
+
+impl Finding for ForwardingFinding {
+    fn values(&mut self) -> Vec<&mut Figure> {
+        self.values_mut()
+    }
+
+    fn page(&self) -> StudyPage {
+        page(self)
+    }
+}
+
+fn page(found: &ForwardingFinding) -> StudyPage {
+    let others = [latency::answers, bursts::answers, recovery::answers, reset::answers];
+    StudyPage { sections: section(found).into_iter().collect(), ..StudyPage::default() }
+        .with_answers(Topic::Throughput, throughput::answers(found))
+        .with_answers(Topic::Flood, flood::answers(found))
+        .with_answers(Topic::Others, others.into_iter().flat_map(|answers| answers(found)))
+}
+
+fn section(found: &ForwardingFinding) -> Option<Section> {
+    let outages = [recovery::table(found), reset::table(found)];
+    let parts: [(&str, Vec<Block>); 7] = [
+        ("Throughput", rates::blocks(found)),
+        ("Figures that are only bounds", bounds::blocks(found)),
+        ("Latency at the throughput", latency::blocks(found)),
+        ("Frame loss by load", loss::blocks(found)),
+        ("Bursts", bursts::table(found).map(Block::Table).into_iter().collect()),
+        ("Recovery and reset", outages.into_iter().flatten().map(Block::Table).collect()),
+        ("How the load was made", pacing::blocks(found)),
+    ];
+    let blocks: Vec<Block> = parts
+        .into_iter()
+        .filter(|(_, blocks)| !blocks.is_empty())
+        .flat_map(|(heading, blocks)| {
+            std::iter::once(Block::Subheading(heading.to_owned())).chain(blocks)
+        })
+        .collect();
+    (!blocks.is_empty()).then(|| Section {
+        id: "forwarding".to_owned(),
+        heading: "Forwarding".to_owned(),
+        blocks,
+    })
+}
+
+/// True if a device's value shows the tester's limit: the device does at least that.
+fn shows_bound(way: &OneWay<'_, Figure>) -> bool {
+    way.found.verdict == Verdict::TesterLimited
+        && way.found.value.is_some()
+        && !way.traffic.place.is_cable()
+}
+
+/// Frames a second to the whole number.
+fn rate_cell(rate: Option<FrameRate>) -> Cell {
+    Cell::number_or_missing(rate.map(|rate| words::count(rate.0.round() as u64)))
+}

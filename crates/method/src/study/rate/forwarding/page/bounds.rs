@@ -1,0 +1,58 @@
+//! Which values are only bounds on a device, and why: where the tester was the limit.
+//!
+//! Owns the reasons alone: the values stand in the tables of rates and bursts. Never decides that
+//! the tester was the limit; the study's verdict does.
+
+use page::{Block, Caveat, Cell, Figure, Style, Table};
+
+use super::super::finding::{ForwardingFinding, OneWay, has_caveat};
+use super::rated::{Kind, bound};
+use super::rates;
+use super::shows_bound;
+
+/// A value that may be a bound.
+struct Candidate<'a> {
+    way: OneWay<'a, Figure>,
+    /// The kind of rate; none for a burst.
+    kind: Option<Kind>,
+    cable: Option<&'a Figure>,
+}
+
+impl Candidate<'_> {
+    fn row(&self) -> Vec<Cell> {
+        let reason = if has_caveat(self.way.found, Caveat::SearchCeiling) {
+            "it was never seen to fail: the search ended at the highest load that could be offered"
+                .to_owned()
+        } else {
+            bound(&self.way, self.cable)
+                .unwrap_or_else(|| "there is no device in this path".to_owned())
+        };
+        let name = self.kind.map_or_else(|| "longest burst".to_owned(), Kind::name);
+        self.way.row([Cell::text(name), Cell::text(reason).with_style(Style::Long)])
+    }
+}
+
+pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
+    let rates = rates::all(found).into_iter().map(|rated| Candidate {
+        way: rated.way.with(rated.value()),
+        kind: Some(rated.kind()),
+        cable: rated.cable,
+    });
+    let bursts = found.bursts.iter().map(|case| Candidate {
+        way: case.device.traffic.with(&case.device.burst.value),
+        kind: None,
+        cable: case.cable.as_ref().map(|cable| &cable.burst.value),
+    });
+    let is_told = |one: &Candidate<'_>| one.way.place().is_whole() && shows_bound(&one.way);
+    let mut bounds: Vec<Candidate<'_>> = rates.chain(bursts).filter(is_told).collect();
+    bounds.sort_by_key(|one| {
+        let traffic = one.way.traffic;
+        (traffic.frames.clone(), traffic.place.who.clone(), one.kind.is_none(), one.kind)
+    });
+    let head = ["octets", "device", "what", "why"];
+    let title = "Tester-limited: the device does at least what is stated, and how much more is not \
+                 known";
+    let rows = bounds.iter().map(Candidate::row);
+    let table = Table::new(title, head).page_only(&head).with_rows(rows).unless_empty();
+    table.map(Block::Table).into_iter().collect()
+}

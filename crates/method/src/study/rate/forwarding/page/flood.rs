@@ -1,0 +1,89 @@
+//! Floods: what arrives, in sentences where no search says more, and every frame of it.
+//!
+//! Owns the table of counts. Never states what was received twice: the table of rates has it.
+
+use page::{Answer, Cell, Figure, Table, Unit, words};
+
+use super::super::finding::{FloodCounts, ForwardingFinding, OneWay};
+use super::rated::{Origin, Rated};
+use super::smallest::{several_devices, shown_sizes};
+use crate::study::line_share::share;
+use crate::study::view::{line_rate, stated};
+
+/// Every rate that a flood brought.
+pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
+    let cases = &found.floods;
+    let mut all = Vec::new();
+    for (at, case) in cases.iter().enumerate() {
+        let cable = case.cable.map(|cable| &cases[cable].counts);
+        all.extend(case.traffic.each(&case.counts).map(|way| {
+            let mut beside = cases.iter().filter(|other| other.cable == Some(at));
+            let cable = cable.and_then(|counts| counts.get(&way.direction));
+            Rated {
+                way: way.with(&way.found.received),
+                origin: Origin::Flood(way.found),
+                cable: cable.map(|counts| &counts.received.frames),
+                is_beside: beside.any(|other| other.counts.contains_key(&way.direction)),
+            }
+        }));
+    }
+    all
+}
+
+/// One for each device, way and frame size, and only where no search said more.
+pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
+    if !found.throughput.is_empty() {
+        return Vec::new();
+    }
+    let rates: Vec<Rated<'_>> =
+        rates(found).into_iter().filter(Rated::is_whole_of_device).collect();
+    let (shown, several) = (shown_sizes(&rates), several_devices(&rates));
+    let is_shown = |rated: &&Rated<'_>| {
+        rated.value().value.is_some() && shown.binary_search(&rated.traffic().frames).is_ok()
+    };
+    rates.iter().filter(is_shown).map(|rated| answer(rated, several)).collect()
+}
+
+fn answer(rated: &Rated<'_>, several: bool) -> Answer {
+    let (value, place) = (rated.value(), &rated.traffic().place);
+    let who = place.who.in_words();
+    let through = if several { format!(" through {who}") } else { String::new() };
+    let path = format!("{}{through}", place.hosts());
+    let (rate, line, beside) = (words::with_interval(value), rated.of_line(), rated.over_cable());
+    let rate = format!("{rate} of {}", rated.traffic().frames.in_words());
+    let arrive = if place.is_counted_by_device {
+        format!("leave {who} by its own counter")
+    } else {
+        "arrive".to_owned()
+    };
+    let is_at_most = matches!(rated.origin, Origin::Flood(counts) if counts.is_at_most);
+    let most = if is_at_most { "at most " } else { "" };
+    let text = match rated.bound() {
+        Some(why) => {
+            format!("At least {rate} {arrive} under a flood{line}, {path}: {why}{beside}.")
+        }
+        None => format!("Under a flood {most}{rate} {arrive}{line}, {path}{beside}."),
+    };
+    line_rate(stated(text, value).stating(rated.cable), value, share(value), "Forwarding rate?")
+}
+
+/// Offered, sent, lost, duplicated and reordered of a flood.
+pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
+    let ways = found.floods.iter().flat_map(|case| case.traffic.each(&case.counts));
+    let mut ways: Vec<OneWay<'_, FloodCounts>> = ways.collect();
+    ways.sort_by_key(OneWay::order);
+    let rows = ways.iter().map(|way| {
+        let FloodCounts { offered, sent, lost, told_apart, .. } = way.found;
+        let [duplicated, reordered] =
+            told_apart.as_ref().map_or([None, None], |two| two.each_ref().map(Some));
+        let values = [Some(offered), Some(sent), Some(lost), duplicated, reordered];
+        let all: Vec<&Figure> = values.into_iter().flatten().collect();
+        way.row(values.map(Cell::value_or_missing).into_iter().chain([Cell::samples(&all)]))
+    });
+    let head = ["octets", "device", "offered", "sent", "lost", "duplicated", "reordered", "n"];
+    Table::new("Every frame of a flood, frames/s", head)
+        .sparing(&["n", "reordered", "duplicated"])
+        .stating(Unit::FramesPerSecond)
+        .with_rows(rows)
+        .unless_empty()
+}

@@ -1,0 +1,175 @@
+//! Latency at the throughput and at shares of it (RFC 2544 §26.2): typical and worst-case latency
+//! and delay variation by frame size, as RFC 8219 §7 has them.
+//!
+//! Owns the load beside which a device's delay is told first. Never subtracts two values.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use page::{
+    Answer, Axis, Block, Cell, Figure, Image, Picture, Plot, Scale, Series, Table, Unit, words,
+};
+
+use super::super::finding::{DelayLoad, Delays, ForwardingFinding, OneWay, Traffic};
+use super::plot::{Line, Sizes};
+use super::smallest::{Part, sentences};
+use super::{rate_cell, shows_bound};
+
+/// Delays of one way under one load.
+#[derive(Debug, Clone, Copy)]
+struct Delayed<'a> {
+    load: Option<DelayLoad>,
+    way: OneWay<'a, Delays>,
+}
+
+/// Delays of every device and cable, by frames, load and place.
+fn all(found: &ForwardingFinding) -> Vec<Delayed<'_>> {
+    let mut all = Vec::new();
+    for case in &found.latency {
+        for side in std::iter::once(&case.device).chain(&case.cable) {
+            let ways = side.traffic.each(&side.delays);
+            all.extend(ways.map(|way| Delayed { load: case.load, way }));
+        }
+    }
+    all.sort_by_key(|one| {
+        let (frames, place) = one.way.order();
+        (frames, one.load.map(|load| Reverse(load.percent)), place)
+    });
+    all
+}
+
+/// Typical latency at the smallest frames, with the worst case and the cable's.
+pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
+    let mut parts = Vec::new();
+    for case in &found.latency {
+        let cables = case.cable.as_ref().map(|cable| &cable.delays);
+        parts.extend(case.device.traffic.each(&case.device.delays).filter_map(|way| {
+            let cable = cables.and_then(|delays| delays.get(&way.direction));
+            part(case.load, way, cable.and_then(|delays| delays.typical.as_ref()))
+        }));
+    }
+    sentences("Latency of a load?", parts)
+}
+
+fn part<'a>(
+    load: Option<DelayLoad>,
+    way: OneWay<'a, Delays>,
+    cable: Option<&'a Figure>,
+) -> Option<Part<'a>> {
+    let time = |delay: &Figure| delay.value.map(words::time);
+    let Delays { typical, worst, .. } = way.found;
+    let way = way.with(typical.as_ref()?);
+    let high = worst.as_ref().and_then(time).map(|time| format!(", p99.9 {time}"));
+    let beside = cable.and_then(time).map(|time| format!(" ({time} over the direct cable)"));
+    let (high, beside) = (high.unwrap_or_default(), beside.unwrap_or_default());
+    // What the tester's own delay hides can only be less.
+    let most = if shows_bound(&way) { "at most " } else { "" };
+    let (time, who) = (time(way.found)?, way.traffic.place.who.in_words());
+    Some(Part {
+        way,
+        others: worst.iter().chain(cable).collect(),
+        percent: load.map(|load| load.percent),
+        begins: at_load(way.traffic, load),
+        text: format!("{most}{time} through {who}{high}{beside}"),
+    })
+}
+
+fn at_load(traffic: &Traffic, load: Option<DelayLoad>) -> String {
+    let load = match load.map(|load| load.percent) {
+        None | Some(100) => "at each device's throughput".to_owned(),
+        Some(percent) => format!("at {percent} % of each device's throughput"),
+    };
+    format!("One-way delay of frames of {}, {load}", traffic.frames.in_words())
+}
+
+pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
+    let all = all(found);
+    let mut blocks = Vec::new();
+    let percents: BTreeSet<Reverse<u32>> =
+        all.iter().filter_map(|one| one.load).map(|load| Reverse(load.percent)).collect();
+    let pictures = percents.into_iter().filter_map(|Reverse(percent)| picture(percent, &all));
+    let pictures: Vec<Picture> = pictures.collect();
+    if !pictures.is_empty() {
+        blocks.push(Block::Pictures(pictures));
+    }
+    blocks.extend(table(&all).map(Block::Table));
+    blocks
+}
+
+/// Typical and worst-case latency by frame size under one load.
+fn picture(percent: u32, all: &[Delayed<'_>]) -> Option<Picture> {
+    let has_value = |one: &&Delayed<'_>| {
+        let Delays { typical, worst, .. } = one.way.found;
+        [typical, worst].into_iter().flatten().any(|delay| delay.value.is_some())
+    };
+    let under = |one: &&Delayed<'_>| one.load.is_some_and(|load| load.percent == percent);
+    let own: Vec<&Delayed<'_>> = all.iter().filter(under).filter(has_value).collect();
+    let sizes = Sizes::new(own.iter().map(|one| one.way.traffic));
+    let lines: BTreeSet<Line> = own.iter().map(|one| Line::new(one.way.traffic)).collect();
+    let lines: Vec<Line> = lines.into_iter().collect();
+    let mut series: Vec<Series> = Vec::new();
+    for (colour, line) in lines.iter().enumerate() {
+        let (mut typical, mut worst) = (Vec::new(), Vec::new());
+        for one in own.iter().filter(|one| Line::new(one.way.traffic) == *line) {
+            let point = |delay: &Figure| delay.value.map(|_| sizes.point(&one.way.with(delay)));
+            typical.extend(one.way.found.typical.as_ref().and_then(point));
+            worst.extend(one.way.found.worst.as_ref().and_then(point));
+        }
+        let name = line.name(&lines);
+        let curves = [("typical (TL)", false, typical), ("worst case (WCL)", true, worst)];
+        for (what, dashed, points) in curves {
+            // A cable measured under each subject's load has several values at one size.
+            let alone = points.len() > sizes.count();
+            let line: Vec<(f64, f64)> = points.iter().map(|p| (p.x, p.y)).collect();
+            series.push(Series {
+                name: format!("{name}, {what}"),
+                colour: Some(colour),
+                dashed,
+                line: if alone { Vec::new() } else { line },
+                points,
+            });
+        }
+    }
+    series.retain(|s| !s.points.is_empty());
+    if series.is_empty() {
+        return None;
+    }
+    let ends = series.iter().flat_map(|s| s.points.iter().map(|p| p.y));
+    let y = Axis::over("one-way delay, log scale", Scale::Log, ends, |v| {
+        words::tick(Unit::Nanoseconds, v)
+    });
+    let title = format!("Latency by frame size at {percent} % of the throughput");
+    let caption = format!(
+        "{title}. Solid: the median frame (typical). Dashed and hollow: the 99.9th percentile \
+         (worst case). Each is the median of the repeats, with their 1st and 99th percentile."
+    );
+    Some(Picture { image: Image::Plot(Plot { title, x: sizes.axis(), y, series }), caption })
+}
+
+/// One row for each size, load and way.
+fn table(all: &[Delayed<'_>]) -> Option<Table> {
+    let row = |one: &Delayed<'_>| {
+        let Delays { typical, worst, variation, .. } = one.way.found;
+        let values = one.way.found.all();
+        one.way.row([
+            Cell::number_or_missing(one.load.map(|load| format!("{}\u{a0}%", load.percent))),
+            rate_cell(one.load.map(|load| load.rate)),
+            Cell::value_or_missing(typical.as_ref()),
+            Cell::value_or_missing(worst.as_ref()),
+            Cell::value_or_missing(variation.as_ref()),
+            Cell::samples(&values),
+            Cell::limit(&values),
+        ])
+    };
+    let head = ["octets", "device", "load", "frames/s", "TL", "WCL", "PDV", "frames", "limited by"];
+    let title = "One-way delay at the throughput: typical (TL), worst case (WCL), variation (PDV)";
+    let note = "At a share of the throughput found (RFC 2544 §26.2), every frame tagged. TL: the \
+                median frame. WCL: the 99.9th percentile. PDV: the 99.9th percentile less the \
+                smallest (RFC 8219 §7). Each value is the median of the repeats; beneath it their \
+                1st and 99th percentile.";
+    Table::new(title, head)
+        .sparing(&["frames", "frames/s"])
+        .with_note(note)
+        .with_rows(all.iter().map(row))
+        .unless_empty()
+}

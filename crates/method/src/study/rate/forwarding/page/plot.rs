@@ -1,0 +1,148 @@
+//! Rates by frame size beside the theoretical line: the graph that RFC 2544 §26.1 asks for, one for
+//! each kind of rate where several devices stand beside one another.
+//!
+//! Owns what the study's plots by frame size share. Never joins two goals.
+
+use std::collections::BTreeSet;
+
+use measure::Rate;
+use page::{Axis, Figure, Image, Picture, Plot, Point, Scale, Series, Unit, words};
+
+use super::super::finding::{OneWay, Traffic};
+use super::rated::{Kind, Rated};
+use crate::study::view::{Frames, Who};
+
+/// Points that belong to one line: through what, and between which hosts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Line {
+    who: Who,
+    hosts: String,
+}
+
+impl Line {
+    pub(super) fn new(traffic: &Traffic) -> Self {
+        Self { who: traffic.place.who.clone(), hosts: traffic.place.hosts() }
+    }
+
+    /// A name in a legend, with the hosts where those of others differ.
+    pub(super) fn name(&self, others: &[Self]) -> String {
+        if others.iter().all(|other| other.hosts == self.hosts) {
+            self.who.name()
+        } else {
+            format!("{} {}", self.who.name(), self.hosts)
+        }
+    }
+}
+
+/// Frame sizes along an axis.
+pub(super) struct Sizes(Vec<Frames>);
+
+impl Sizes {
+    pub(super) fn new<'a>(all: impl IntoIterator<Item = &'a Traffic>) -> Self {
+        let sizes: BTreeSet<&Frames> = all.into_iter().map(|traffic| &traffic.frames).collect();
+        Self(sizes.into_iter().cloned().collect())
+    }
+
+    pub(super) const fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn axis(&self) -> Axis {
+        let names: Vec<String> = self.0.iter().map(Frames::label).collect();
+        Axis::names("frame size in octets, FCS included", &names)
+    }
+
+    /// A value above its size.
+    pub(super) fn point(&self, way: &OneWay<'_, Figure>) -> Point {
+        let (frames, value) = (&way.traffic.frames, way.found);
+        Point {
+            x: self.0.iter().position(|size| size == frames).unwrap_or(0) as f64,
+            y: value.value.unwrap_or(f64::NAN),
+            whisker: value.low.zip(value.high).filter(|(low, _)| *low > 0.0),
+            text: format!("{}: {}", frames.label(), words::with_interval(value)),
+            row: value.id(),
+        }
+    }
+}
+
+/// One picture for all, or, where several devices stand beside one another, one for each kind of
+/// rate.
+pub(super) fn pictures(rates: &[Rated<'_>], link: Option<Rate>) -> Vec<Picture> {
+    let shown: Vec<&Rated<'_>> = rates
+        .iter()
+        .filter(|rated| rated.way.place().is_whole() && rated.value().value.is_some())
+        .collect();
+    let lines: BTreeSet<Line> = shown.iter().map(|rated| Line::new(rated.traffic())).collect();
+    let lines: Vec<Line> = lines.into_iter().collect();
+    let title = "Frames a second by frame size";
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    if lines.iter().filter(|line| !line.who.is_cable()).count() <= 1 {
+        return vec![picture(title, &shown, &lines, link)];
+    }
+    let kinds: BTreeSet<Kind> = shown.iter().map(|rated| rated.kind()).collect();
+    let of_kind = |kind: Kind| {
+        let own: Vec<&Rated<'_>> = shown.iter().copied().filter(|r| r.kind() == kind).collect();
+        picture(&format!("{title}, {}", kind.name()), &own, &lines, link)
+    };
+    kinds.into_iter().map(of_kind).collect()
+}
+
+fn picture(title: &str, shown: &[&Rated<'_>], lines: &[Line], link: Option<Rate>) -> Picture {
+    let sizes = Sizes::new(shown.iter().map(|rated| rated.traffic()));
+    let kinds: BTreeSet<Kind> = shown.iter().map(|rated| rated.kind()).collect();
+    let theory = theoretical(shown, &sizes, link);
+    let has_theory = theory.is_some();
+    let mut series: Vec<Series> = theory.into_iter().collect();
+    for (kind_at, kind) in kinds.iter().enumerate() {
+        for (line_at, line) in lines.iter().enumerate() {
+            let own = shown.iter().filter(|r| r.kind() == *kind && Line::new(r.traffic()) == *line);
+            let point = |rated: &&Rated<'_>| sizes.point(&rated.way.with(rated.value()));
+            let mut points: Vec<Point> = own.map(point).collect();
+            if points.is_empty() {
+                continue;
+            }
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let name = line.name(lines);
+            series.push(Series {
+                name: if kinds.len() > 1 { format!("{}, {name}", kind.name()) } else { name },
+                // Colour tells kinds apart, or devices where there is one kind.
+                colour: Some(if kinds.len() > 1 { kind_at } else { line_at }),
+                dashed: line.who.is_cable(),
+                line: points.iter().map(|p| (p.x, p.y)).collect(),
+                points,
+            });
+        }
+    }
+    let ends = series.iter().flat_map(|s| s.points.iter().map(|p| p.y));
+    let y = Axis::over("frames/s, log scale", Scale::Log, ends, |v| {
+        words::tick(Unit::FramesPerSecond, v)
+    });
+    let theory = match link {
+        _ if !has_theory => {
+            "The link's rate is not known, so there is no theoretical line.".to_owned()
+        }
+        Some(link) => {
+            format!("The thin line is what a {link} link carries: rate / (8 · (size + 20)).")
+        }
+        None => "The thin line is what the link carries.".to_owned(),
+    };
+    let caption =
+        format!("{title}. Dashed and hollow: the same hosts over the direct cable. {theory}");
+    let plot = Plot { title: title.to_owned(), x: sizes.axis(), y, series };
+    Picture { image: Image::Plot(plot), caption }
+}
+
+fn theoretical(shown: &[&Rated<'_>], sizes: &Sizes, link: Option<Rate>) -> Option<Series> {
+    let point = |(at, size): (usize, &Frames)| {
+        let mut own = shown.iter().filter(|rated| rated.traffic().frames == *size);
+        let y = own.find_map(|rated| rated.traffic().line)?.0;
+        let text = format!("{} {}", size.label(), words::value(Unit::FramesPerSecond, y));
+        Some(Point { x: at as f64, y, whisker: None, text, row: None })
+    };
+    let points: Vec<Point> = sizes.0.iter().enumerate().filter_map(point).collect();
+    let name = link.map_or_else(|| "line rate".to_owned(), |link| format!("line rate at {link}"));
+    let line = points.iter().map(|p| (p.x, p.y)).collect();
+    (!points.is_empty()).then_some(Series { name, colour: None, dashed: false, line, points })
+}

@@ -1,0 +1,63 @@
+//! The time a device goes on losing frames after an overload (RFC 2544 §26.5), by frame size.
+//!
+//! Owns the words of an overload. Never says how long a device takes that was not overloaded.
+
+use page::{Answer, Cell, Figure, Table, words};
+
+use super::super::finding::{ForwardingFinding, OneWay, Overload};
+use super::rate_cell;
+use super::smallest::{Part, lasting, sentences};
+
+fn times(
+    found: &ForwardingFinding,
+) -> impl Iterator<Item = (Option<Overload>, OneWay<'_, Figure>)> {
+    let cases = found.recovery.iter();
+    cases.flat_map(|case| case.traffic.each(&case.times).map(|way| (case.overload, way)))
+}
+
+/// The recovery at the smallest frames.
+pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
+    let parts = times(found).map(|(overload, way)| {
+        let percent = overload.map(|overload| words::trimmed(overload.percent, 1));
+        let percent = percent.map_or_else(String::new, |percent| format!(" of {percent} %"));
+        let frames = way.traffic.frames.in_words();
+        let begins =
+            format!("After an overload{percent} has ended, frames of {frames} go on being lost");
+        Part { percent: None, begins, text: lasting(&way), way, others: Vec::new() }
+    });
+    sentences("Recovery?", parts.collect())
+}
+
+pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
+    let mut times: Vec<_> = times(found).collect();
+    times.sort_by_key(|(_, way)| way.order());
+    let rows = times.into_iter().map(|(overload, way)| {
+        let note = overload.map(|overload| {
+            let percent = words::trimmed(overload.percent, 1);
+            let duration = words::time(overload.duration.0 as f64);
+            format!("{percent}\u{a0}% of the throughput, for {duration}")
+        });
+        way.row([
+            rate_cell(overload.map(|overload| overload.from)).with_note(note.unwrap_or_default()),
+            rate_cell(overload.map(|overload| overload.to)),
+            Cell::value(way.found),
+            Cell::samples(&[way.found]),
+            Cell::limit(&[way.found]),
+        ])
+    });
+    let head = [
+        "octets",
+        "device",
+        "overload, frames/s",
+        "then, frames/s",
+        "recovery time",
+        "trials",
+        "limited by",
+    ];
+    let note = "From the end of an overload to the departure of the last frame lost.";
+    Table::new("System recovery (RFC 2544 §26.5)", head)
+        .sparing(&["trials"])
+        .with_note(note)
+        .with_rows(rows)
+        .unless_empty()
+}

@@ -1,0 +1,170 @@
+//! The request for the study `forwarding`: what to send, which tests to make, and for how long.
+//!
+//! Owns the two ready-made requests and what others may vary. Never holds an open choice that only
+//! a trial could settle, and never runs one.
+
+use measure::{FrameMix, FrameSize, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::search::GoalName;
+use crate::study::{BLOCKS, Between, Profile, Varied};
+use trial::{Backend, Headers, Reception, Subject};
+
+use super::super::suite;
+use super::{ForwardingTest, SearchKind, SearchRules};
+
+/// The request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForwardingSpec {
+    /// Frame sizes, or patterns of them.
+    pub frames: Vec<FrameMix>,
+    /// Procedures. Those whose load follows from the throughput bring its search along.
+    pub tests: Vec<ForwardingTest>,
+    /// Goals of the throughput search, each a quantity of its own.
+    pub goals: Vec<GoalName>,
+    /// The search for them.
+    pub search: SearchKind,
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// The rules of floods and searches.
+    #[serde(default = "SearchRules::common")]
+    pub rules: SearchRules,
+    /// Between which two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
+    /// True if as much goes the other way at the same time.
+    pub bidirectional: bool,
+    /// The sender.
+    pub backend: Backend,
+    /// The receiver.
+    pub receiver: Reception,
+    /// Threads that share the load each way, each with a queue of its own where there is one.
+    #[serde(default = "trial::one_sender")]
+    pub senders: u16,
+    /// Headers before the payload, and their fields that vary.
+    pub headers: Headers,
+    /// The links' speed where it is known: for the theoretical column and the highest load. Where
+    /// the testbed states its ports' own, each way has that of its two ports instead.
+    pub link_rate: Option<Rate>,
+    /// The load phase of flood and loss-curve trials, and of a search's trials on the way.
+    pub duration: Nanos,
+    /// A throughput with a goal of long trials counts only after a trial this long.
+    pub final_duration: Nanos,
+    /// A search ends when its bracket is this narrow, relative to its upper end.
+    pub precision: f64,
+    /// Repeats of the flood, in random order; the sampling unit.
+    pub blocks: u32,
+    /// Loads of the latency test, in percent of the throughput; RFC 2544 asks for 100.
+    pub latency_percents: Vec<u32>,
+    /// The load phase of a latency trial.
+    pub latency_duration: Nanos,
+    /// Repeats of the latency trial; the sampling unit.
+    pub latency_repeats: u32,
+    /// No burst of the back-to-back test takes longer than this on the wire.
+    pub burst_duration: Nanos,
+    /// Repeats of the back-to-back search; the sampling unit.
+    pub burst_repeats: u32,
+    /// Number of times that a burst that lost frames is sent again before it counts as lost.
+    pub loss_verification: u32,
+    /// The overload of the recovery test; the load after it lasts for `duration`.
+    pub overload_duration: Nanos,
+    /// The load phase of the reset test, in which the device has to come back.
+    pub reset_duration: Nanos,
+    /// The phases around each load.
+    pub profile: Profile,
+    /// Number of tries before a trial is given up; at least 1.
+    pub tries: u32,
+}
+
+impl ForwardingSpec {
+    /// A look: two sizes, flood, throughput and loss curve, short trials.
+    pub fn quick() -> Self {
+        Self {
+            frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::of).to_vec(),
+            tests: vec![
+                ForwardingTest::Flood,
+                ForwardingTest::Throughput,
+                ForwardingTest::LossCurve,
+            ],
+            goals: vec![GoalName::Rfc2544],
+            search: SearchKind::Mlr,
+            rules: SearchRules::Buckets,
+            subjects: Vec::new(),
+            between: Between::default(),
+            bidirectional: false,
+            backend: Backend::Auto,
+            receiver: Reception::Auto,
+            senders: 1,
+            headers: Headers::default(),
+            link_rate: None,
+            duration: Nanos::from_millis(300),
+            final_duration: Nanos::from_secs(2),
+            precision: 0.005,
+            blocks: BLOCKS,
+            latency_percents: vec![100],
+            latency_duration: Nanos::from_secs(1),
+            latency_repeats: 6,
+            burst_duration: Nanos::from_millis(300),
+            burst_repeats: 6,
+            loss_verification: 1,
+            overload_duration: Nanos::from_secs(1),
+            reset_duration: Nanos::from_secs(10),
+            profile: Profile::Quick,
+            tries: 3,
+        }
+    }
+
+    /// RFC 2544's sizes, durations and repeats.
+    pub fn strict() -> Self {
+        let suite = &suite::RFC2544;
+        Self {
+            frames: suite.frames().into_iter().map(FrameMix::of).collect(),
+            duration: Nanos::from_secs(10),
+            final_duration: Nanos::from_secs(suite.usual_seconds),
+            latency_duration: Nanos::from_secs(120),
+            latency_repeats: 20,
+            burst_duration: Nanos::from_secs(2),
+            burst_repeats: 50,
+            overload_duration: Nanos::from_secs(60),
+            reset_duration: Nanos::from_secs(300),
+            profile: Profile::Strict,
+            ..Self::quick()
+        }
+    }
+
+    /// True if a test is made: those that need the throughput bring its search along.
+    pub fn wants(&self, test: ForwardingTest) -> bool {
+        let needed = || self.tests.iter().any(|test| test.needs_throughput());
+        self.tests.contains(&test) || (test == ForwardingTest::Throughput && needed())
+    }
+}
+
+impl Varied for ForwardingSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn sizes(&self) -> Vec<FrameSize> {
+        self.frames.iter().map(FrameMix::largest).collect()
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.frames = vec![FrameMix::of(size)];
+        true
+    }
+
+    fn blocks(&mut self) -> Option<&mut u32> {
+        Some(&mut self.blocks)
+    }
+
+    /// Floods alone: other tests repeat themselves in their own ways.
+    fn keep_repeated(&mut self) -> bool {
+        let floods = self.wants(ForwardingTest::Flood);
+        self.tests = vec![ForwardingTest::Flood];
+        floods
+    }
+}

@@ -1,0 +1,63 @@
+//! The order of the study's tests, on one device after another.
+//!
+//! Owns which tests can't be made where it runs. Never decides a load: that is each test's.
+
+use super::finding::{Cases, DeviceFinding, SwitchingFinding, TestFinding};
+use super::rig::Rig;
+use super::{
+    SwitchTest, SwitchingSpec, addresses, broadcast, congestion, incast, line_rate, microburst,
+    throughput,
+};
+use crate::study::Session;
+use page::{Metric, Unit};
+use trial::{Result, Testbed};
+
+impl SwitchingSpec {
+    /// See [`crate::study::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<SwitchingFinding> {
+        let topology = testbed.topology().clone();
+        let how = (self.profile, self.tries);
+        let session = Session::new(testbed, "switching", |t| self.ways(t), seed, how)?;
+        let mut rig = Rig::new(self, session, topology);
+        let mut devices = Vec::new();
+        for way in rig.subjects() {
+            rig.turn_to(way);
+            rig.learn_what_cables_carry()?;
+            let mut tests = Vec::new();
+            for &test in &self.tests {
+                tests.push(TestFinding { test, cases: run_test(&mut rig, test)? });
+            }
+            let who = rig.session.ways.place(way).who;
+            devices.push(DeviceFinding { who, ports: rig.ports.len(), tests });
+        }
+        Ok(SwitchingFinding { devices })
+    }
+}
+
+/// One test on one device.
+fn run_test(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Cases> {
+    use SwitchTest::{
+        AddressCaching, AddressLearning, Broadcast, Congestion, HeadOfLine, Incast, LineRate,
+        Microburst,
+    };
+    let (ports, needed) = (rig.ports.len(), test.ports());
+    let too_few = || format!("it needs {needed} ports, and there are {ports}");
+    let reason = (ports < needed).then(too_few).or_else(|| test.impossible().map(str::to_owned));
+    if let Some(reason) = reason {
+        return Ok(rig.not_made(test, Metric::LossRatio, Unit::Ratio, reason));
+    }
+    if let Some(pattern) = test.pattern() {
+        return throughput::run(rig, test, pattern).map(Cases::Pattern);
+    }
+    Ok(match test {
+        Congestion | HeadOfLine => Cases::Congestion(congestion::run(rig, test)?),
+        AddressCaching => addresses::caching(rig)?,
+        AddressLearning => addresses::learning(rig)?,
+        Broadcast => Cases::Broadcast(broadcast::run(rig)?),
+        LineRate => Cases::LineRate(line_rate::run(rig)?),
+        Microburst => Cases::Microburst(microburst::run(rig)?),
+        Incast => Cases::Incast(incast::run(rig)?),
+        // Those of a pattern, and those that hosts can't make.
+        _ => Cases::Pattern(Vec::new()),
+    })
+}

@@ -1,0 +1,228 @@
+//! The request of the study `switching`, and what it takes, known before anything is built or sent.
+//!
+//! Owns what a request may hold. A test for which a device has too few ports is no fault of the
+//! request: its value says so.
+
+use measure::{FrameSize, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use super::addresses::estimate as addresses;
+use super::{Pattern, SearchRules, SwitchTest, suite};
+use crate::study::problem::{self, SpecProblem, out_of_range};
+use crate::study::ways::Ways;
+use crate::study::{Between, Estimate, Link, Profile, Varied, pattern};
+use trial::topology::{PortRef, Topology};
+use trial::{Backend, Subject};
+
+/// Trials of a search over loads, or of numbers, on the average.
+const SEARCH_TRIALS: u64 = 12;
+/// Those of a search over cables that pass all that it looks for.
+const CABLE_TRIALS: u64 = 4;
+
+/// The request of the study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SwitchingSpec {
+    /// Tests, in this order.
+    pub tests: Vec<SwitchTest>,
+    /// Frame sizes, with FCS.
+    pub frames: Vec<FrameSize>,
+    /// At most so many of a device's ports take part, from the first on.
+    pub ports: u32,
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// Between which of the devices' ports; open: all of them, in their order.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
+    /// The frames' source.
+    pub backend: Backend,
+    /// The links' speed where it is known: for the highest load and the theoretical column. Where
+    /// the testbed states its ports' own, those of the ports that take part count instead.
+    pub link_rate: Option<Rate>,
+    /// The load phase of trials at a fixed load, and of a search's on the way.
+    pub duration: Nanos,
+    /// A throughput counts only after a trial this long.
+    pub final_duration: Nanos,
+    /// A search ends when its bracket is this narrow, relative to its upper end.
+    pub precision: f64,
+    /// No burst takes longer than this on a sender's wire.
+    pub burst_duration: Nanos,
+    /// The most stations that the address tests try.
+    pub stations: u32,
+    /// At how many frames a second stations speak while their number is searched: at first, and
+    /// more slowly where that may be what floods are about.
+    pub learn_rate: u64,
+    /// The phases around each load.
+    pub profile: Profile,
+    /// Tries of one trial before it is given up; at least 1.
+    pub tries: u32,
+    /// Rules of a pattern's search. Runs recorded without it kept to rules of their own.
+    #[serde(default)]
+    pub rules: SearchRules,
+}
+
+impl SwitchingSpec {
+    /// A look at RFC 2889: eight ports, two sizes, short trials.
+    pub fn quick() -> Self {
+        Self {
+            tests: SwitchTest::RFC2889.to_vec(),
+            frames: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
+            ports: 8,
+            subjects: Vec::new(),
+            between: Between::default(),
+            backend: Backend::Auto,
+            link_rate: None,
+            duration: Nanos::from_millis(100),
+            final_duration: Nanos::from_millis(500),
+            precision: 0.005,
+            burst_duration: Nanos::from_millis(100),
+            stations: 65_536,
+            learn_rate: 4_000,
+            profile: Profile::Quick,
+            tries: 3,
+            rules: SearchRules::Buckets,
+        }
+    }
+
+    /// RFC 2544's sizes, which RFC 2889 takes over, trials of 30 seconds, and all ports.
+    pub fn strict() -> Self {
+        let suite = &suite::RFC2889;
+        Self {
+            frames: suite.frames(),
+            ports: pattern::MOST_PORTS as u32,
+            duration: Nanos::from_secs(10),
+            final_duration: Nanos::from_secs(suite.usual_seconds),
+            burst_duration: Nanos::from_secs(2),
+            profile: Profile::Strict,
+            ..Self::quick()
+        }
+    }
+}
+
+impl SwitchingSpec {
+    /// See [`crate::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("frame size", &self.frames)?;
+        problem::some("test", &self.tests)?;
+        problem::counts(1, self.tries, self.duration)?;
+        problem::link(self.link_rate)?;
+        problem::search(self.duration, self.final_duration, self.precision)?;
+        if self.burst_duration == Nanos::ZERO {
+            return Err(out_of_range("the longest burst's duration", "0", "more than 0"));
+        }
+        if self.ports < 2 {
+            return Err(out_of_range("the number of ports", &self.ports, "2 or more"));
+        }
+        if !(1..=1 << 20).contains(&self.stations) {
+            return Err(out_of_range("the most stations", &self.stations, "1 to 1048576"));
+        }
+        if self.learn_rate == 0 {
+            return Err(out_of_range("the stations' rate", &0, "1 or more a second"));
+        }
+        let ways = self.ways(topology)?;
+        for way in ways.subjects() {
+            let device = ways.subject(way).map(|subject| subject.device.as_str());
+            let patterns = self.tests.iter().map(|test| test.pattern());
+            self.between.check(patterns, device, topology)?;
+            if device.is_none() || self.ports_of(device, topology).len() < 2 {
+                return Err(SpecProblem::NoPair { testbed: topology.name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`crate::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let Ok(ways) = self.ways(topology) else { return Estimate::NONE };
+        let subjects = ways.subjects();
+        let device = subjects.first().and_then(|way| ways.subject(*way));
+        let device = device.map(|subject| subject.device.as_str());
+        let ports = self.ports_of(device, topology).len() as u64;
+        let cables = subjects.first().is_some_and(|way| ways.bypass_of(*way).is_some());
+        let cables = if cables { CABLE_TRIALS } else { 0 };
+        let one = |test: &SwitchTest| match test {
+            SwitchTest::AddressCaching => addresses::of_caching(self, topology),
+            SwitchTest::AddressLearning => addresses::of_learning(self, topology),
+            _ => {
+                let trials = self.trials(*test, (ports, cables));
+                self.profile.trial(self.duration).with_flows(flows(*test, ports)) * trials
+            }
+        };
+        let all = self.tests.iter().map(one).sum::<Estimate>() * subjects.len() as u64;
+        if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
+    }
+
+    /// The rate of the slowest link that takes part, where it is known.
+    pub fn link(&self, topology: &Topology) -> Option<Rate> {
+        let ways = self.ways(topology).ok()?;
+        let device = |way| ways.subject(way).map(|subject| subject.device.as_str());
+        let ports =
+            ways.subjects().into_iter().flat_map(|way| self.ports_of(device(way), topology));
+        Link::among(topology, &ports.collect::<Vec<_>>()).slowest(self.link_rate)
+    }
+
+    pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between.first(), &self.subjects)
+    }
+
+    /// Ports of a device that take part, in their order.
+    pub(crate) fn ports_of(&self, device: Option<&str>, topology: &Topology) -> Vec<PortRef> {
+        let mut ports = self.between.among(&topology.ports_of(device));
+        ports.truncate((self.ports as usize).min(pattern::MOST_PORTS));
+        ports
+    }
+
+    fn trials(&self, test: SwitchTest, (ports, cables): (u64, u64)) -> u64 {
+        let sizes = self.frames.len() as u64;
+        match test {
+            _ if test.pattern().is_some() => sizes * (1 + SEARCH_TRIALS + cables),
+            SwitchTest::Congestion => sizes,
+            SwitchTest::HeadOfLine => sizes * ports,
+            SwitchTest::Broadcast => sizes * (SEARCH_TRIALS + ports),
+            SwitchTest::LineRate => 2 * sizes,
+            SwitchTest::Microburst => sizes * SEARCH_TRIALS * ports.div_ceil(2).max(1),
+            SwitchTest::Incast => 3 + ports,
+            _ => 0,
+        }
+    }
+
+    /// The patterns whose throughput it searches.
+    pub fn patterns(&self) -> impl Iterator<Item = Pattern> {
+        self.tests.iter().filter_map(|test| test.pattern())
+    }
+}
+
+impl Varied for SwitchingSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn sizes(&self) -> Vec<FrameSize> {
+        self.frames.clone()
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.frames = vec![size];
+        true
+    }
+}
+
+/// Flows of a test's largest trial.
+fn flows(test: SwitchTest, ports: u64) -> u64 {
+    let pattern = if test == SwitchTest::LineRate { Some(Pattern::Mesh) } else { test.pattern() };
+    let of = |pattern: Pattern| {
+        let (senders, each) = pattern.senders(ports.max(1) as usize);
+        (senders * each) as u64
+    };
+    pattern.map_or(ports, of)
+}
+
+/// Whether its trials follow from the results of those before.
+fn searches(test: SwitchTest) -> bool {
+    use SwitchTest::{AddressCaching, AddressLearning, Broadcast, Microburst};
+    let of_numbers = matches!(test, AddressCaching | AddressLearning | Broadcast | Microburst);
+    of_numbers || test.pattern().is_some()
+}

@@ -1,0 +1,304 @@
+//! From blocks to the values of one case: what was done, where its time went, and what there would
+//! be over another link.
+//!
+//! Owns the conditions and doubts that all values of a case share, and that nothing is said of a
+//! network that the operations do not cross. Pure.
+
+use std::collections::BTreeMap;
+
+use measure::quantile;
+
+use super::StorageSpec;
+use super::budget::{Crossing, PARTS};
+use super::cell::{Cell, CellData, Kind, QUANTILES, Sample, Which};
+use super::fill::Path;
+use super::finding::{Operations, StorageCase, StorageFinding};
+use crate::study::rows::{Row, too_few};
+use crate::study::{Way, Ways};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::record::StorageLocation;
+use trial::{Pattern, Topology};
+
+/// The blocks of each cell, by its place among them, on each way.
+pub(super) type Data = BTreeMap<(usize, Way), CellData>;
+
+impl StorageFinding {
+    /// From the blocks of each cell on each way.
+    pub(super) fn new(
+        spec: &StorageSpec,
+        data: &Data,
+        ways: &Ways,
+        topology: &Topology,
+        seed: u64,
+    ) -> Self {
+        let empty = CellData::default();
+        let case = |at: usize, cell: Cell, way: Way| {
+            let blocks = |way| data.get(&(at, way)).unwrap_or(&empty);
+            let (own, cable) = (blocks(way), ways.bypass_of(way).map_or(&empty, blocks));
+            let path = || Path::of((spec, cell), own, topology, ways.pair(way));
+            let crossing = Crossing::of(spec, own, own.is_remote().then(path).flatten());
+            Blocks { spec, cell, own, cable, crossing, ways, way }.case(seed)
+        };
+        let cases = |(at, cell): (usize, Cell)| {
+            spec.measured(ways).into_iter().map(|way| case(at, cell, way)).collect()
+        };
+        Self { cells: spec.cells().into_iter().enumerate().map(cases).collect() }
+    }
+}
+
+/// The blocks of one size and depth on one way.
+pub(super) struct Blocks<'a> {
+    pub(super) spec: &'a StorageSpec,
+    pub(super) cell: Cell,
+    pub(super) own: &'a CellData,
+    /// The direct cable's; empty where there is none.
+    pub(super) cable: &'a CellData,
+    pub(super) crossing: Crossing<'a>,
+    pub(super) ways: &'a Ways,
+    pub(super) way: Way,
+}
+
+/// A count of samples, and their [`QUANTILES`].
+type Pick = fn(&Kind) -> (u64, [f64; QUANTILES.len()]);
+
+impl Blocks<'_> {
+    /// The case that they show.
+    pub(super) fn case(&self, seed: u64) -> StorageCase {
+        let kind = |write: bool| self.own.has(write).then(|| self.operations(Some(write), seed));
+        let (crossing, is_compared) = (&self.crossing, self.has_comparison());
+        StorageCase {
+            place: self.ways.place(self.way),
+            has_device: self.ways.subject(self.way).is_some(),
+            job: self.cell.job(self.spec),
+            location: self.own.location(),
+            is_full: crossing.is_full,
+            is_network_at_most: self.is_network_at_most(),
+            all: self.operations(None, seed),
+            reads: kind(false),
+            writes: kind(true),
+            without_latency: self.at_most(
+                "at most, with the same link without latency",
+                true,
+                |sample| Some(crossing.without_latency(sample)),
+            ),
+            over_faster_link: self
+                .at_most("at most, with a faster link", false, |s| crossing.over_faster_link(s)),
+            predicted: is_compared.then(|| self.predicted_rate()),
+            without_device: is_compared.then(|| self.rate_without_device()).flatten(),
+            what_if: self.what_if(),
+        }
+    }
+
+    /// Operations of a kind, where their time went, and what the device adds to it.
+    fn operations(&self, which: Which, seed: u64) -> Operations {
+        let is_remote = self.own.is_remote();
+        let row = self.row(which);
+        let rate = self.rate(row.clone(), |sample| sample.per_second_of(which));
+        let latency = |sample: &Sample| sample.latency_of(which);
+        let from_latency = || {
+            let asked = self.cell.under_way(self.spec);
+            let row = estimate(self.row(None), "under way / mean latency");
+            self.rate(row, |sample| Some(asked * 1e9 / sample.latency))
+        };
+        Operations {
+            word: word(which),
+            rate,
+            latency: self.delay(mean(row), Metric::IoLatency, latency),
+            rate_from_latency: which.is_none().then(from_latency),
+            quantiles: which.map(|write| self.quantiles(write)),
+            round_trips: which.filter(|_| is_remote).map(|write| self.round_trips(write)),
+            network_share: is_remote.then(|| self.network_share(which)),
+            parts: which.map_or_else(Default::default, |write| self.parts(write)),
+            added: self.has_comparison().then(|| self.added(which, seed)),
+        }
+    }
+
+    /// The quantiles of the operations' latency.
+    fn quantiles(&self, write: bool) -> [Figure; QUANTILES.len()] {
+        let row = self.row(Some(write));
+        let pick: Pick = |kind| (kind.count, kind.quantiles);
+        std::array::from_fn(|at| self.quantile(row.clone(), Metric::IoLatency, write, pick, at))
+    }
+
+    /// Round trips of the operations' sizes: the mean, the median and p99.
+    fn round_trips(&self, write: bool) -> [Figure; 3] {
+        let row = with(self.row(Some(write)), Key::Protocol, "tcp");
+        let beside = |sample: &Sample| Some(sample.kind(write)?.beside);
+        let pick: Pick = |kind| (kind.round_trips, kind.rtt_quantiles);
+        let quantile = |at| self.quantile(row.clone(), Metric::Rtt, write, pick, at);
+        [self.delay(mean(row.clone()), Metric::Rtt, beside), quantile(1), quantile(2)]
+    }
+
+    /// A value of [`QUANTILES`], which a block's count may be too small for.
+    fn quantile(&self, row: Row, metric: Metric, write: bool, pick: Pick, at: usize) -> Figure {
+        let q = QUANTILES[at];
+        let value = |sample: &Sample| Some(pick(sample.kind(write)?).1[at]);
+        let mut figure = Figure { quantile: Some(q), ..self.delay(row, metric, value) };
+        let count = |sample: &Sample| sample.kind(write).map_or(0, |kind| pick(kind).0);
+        if self.own.samples.iter().any(|sample| too_few(count(sample) as f64, q)) {
+            figure.caveats.push(Caveat::FewSamples);
+            figure.caveats.sort();
+        }
+        figure
+    }
+
+    /// The network's share of the operations' time.
+    fn network_share(&self, which: Which) -> Figure {
+        let values = self.own.values(|sample| {
+            let network = sample.mean_of(which, |kind| self.crossing.network(kind))?;
+            Some(network / sample.latency_of(which)?)
+        });
+        self.row(which).over_blocks(Metric::NetworkShare, Unit::Ratio, &values)
+    }
+
+    /// The parts of the operations' time, as far as they are known.
+    fn parts(&self, write: bool) -> [Option<Figure>; PARTS.len()] {
+        std::array::from_fn(|at| {
+            let value = |sample: &Sample| self.crossing.parts(sample.kind(write)?)[at];
+            let row = with(mean(self.row(Some(write))), Key::Part, PARTS[at]);
+            let is_known = !self.own.values(value).is_empty();
+            is_known.then(|| self.delay(row, Metric::IoLatency, value))
+        })
+    }
+
+    /// Operations a second that there would be at most, were an operation's time so long: by how
+    /// many times more, of each block, the upper end. What blocks differ by themselves is no gain,
+    /// and the share of reads that chance drew is not the job's. Nothing of operations that cross
+    /// no network.
+    pub(super) fn at_most(
+        &self,
+        name: &str,
+        is_same_link: bool,
+        time: impl Fn(&Sample) -> Option<f64>,
+    ) -> Option<Figure> {
+        let asked = self.cell.under_way(self.spec) * 1e9;
+        // A block that allows for any number allows for any number.
+        let times = |own: &Sample| {
+            let own = own.with_reads(self.crossing.reads())?;
+            let most = if is_same_link { self.crossing.most(&own) } else { f64::INFINITY };
+            let then = time(&own).filter(|time| *time > 0.0)?;
+            Some((own.per_second, (asked / then).min(most) / own.per_second))
+        };
+        let blocks = self.own.samples.iter().filter(|_| self.own.is_remote()).map(times);
+        let (now, times): (Vec<f64>, Vec<f64>) =
+            blocks.collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        let now = quantile::median(&now)?;
+        let row = with(estimate(self.row(None), name), Key::Bound, "at most");
+        let mut figure = row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &times);
+        figure.value = Some(figure.high.unwrap_or(figure.value?) * now);
+        figure.set_interval(None);
+        Some(figure)
+    }
+
+    /// A job with so many operations under way does no more than its path lets it, and loses
+    /// nothing.
+    fn rate(&self, row: Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
+        let pairs = self.in_blocks(&value);
+        let link = self.crossing.path.as_ref().filter(|path| path.is_link()).and_then(|_| {
+            let most = |sample: &Sample| Some(value(sample)? * self.crossing.room(sample));
+            quantile::median(&self.own.values(most))
+        });
+        let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
+        let verdict = self.ways.judge(self.way, &Evidence::Rate(RateEvidence { link, ..plain }));
+        // Whether a link is full decides whose limit it is.
+        let is_open =
+            self.crossing.may_be_full && !self.crossing.is_full && verdict != Verdict::LinkLimited;
+        let verdict = if is_open { Verdict::Undetermined } else { verdict };
+        let row = Row { verdict, ..row };
+        row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &self.own.values(&value))
+    }
+
+    fn delay(&self, row: Row, metric: Metric, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
+        let both = self.in_blocks(&value).into_iter();
+        let pairs: Vec<(f64, f64)> = both.filter_map(|(own, cable)| Some((own, cable?))).collect();
+        let verdict = self.ways.judge(self.way, &Evidence::Delay(Delays::paired(&pairs)));
+        let row = Row { verdict, ..row };
+        row.over_blocks(metric, Unit::Nanoseconds, &self.own.values(&value))
+    }
+
+    /// The value of each block, and the cable's in that block. Of operations that cross no
+    /// network there is nothing that a direct cable could be compared with.
+    fn in_blocks(&self, value: impl Fn(&Sample) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
+        if !self.own.is_remote() {
+            return Vec::new();
+        }
+        let both = |own: &Sample| Some((value(own)?, self.cable_at(own).and_then(&value)));
+        self.own.samples.iter().filter_map(both).collect()
+    }
+
+    /// True if the network's part is only what the others leave, in most of the blocks.
+    pub(super) fn is_network_at_most(&self) -> bool {
+        let is_bound =
+            |sample: &Sample| sample.kinds.iter().any(|kind| self.crossing.is_bound(kind));
+        self.own.is_remote() && self.own.most(is_bound)
+    }
+
+    /// The direct cable's block that stands beside one of its own.
+    pub(super) fn cable_at(&self, own: &Sample) -> Option<&Sample> {
+        self.cable.samples.iter().find(|cable| cable.block == own.block)
+    }
+
+    /// The row that all values of such operations share.
+    pub(super) fn row(&self, which: Which) -> Row {
+        let Self { spec, cell, own, ways, way, .. } = *self;
+        let mut row = Row::of(ways, way, spec.profile);
+        row.note(&own.noted);
+        (row.n, row.verdict) = (own.operations, ways.judge(way, &Evidence::Nothing));
+        let job = &spec.job;
+        let pattern = match job.pattern {
+            Pattern::Sequential => "sequential",
+            Pattern::Random => "random",
+        };
+        row.conditions.extend([
+            (Key::Engine, job.ioengine.clone().into()),
+            (Key::Pattern, pattern.into()),
+            (Key::ReadPercent, u64::from(job.rwmixread).into()),
+            (Key::BlockSize, cell.size.0.into()),
+            (Key::Jobs, u64::from(job.numjobs).into()),
+            (Key::IoDepth, u64::from(cell.depth).into()),
+            (Key::Replicas, (job.replicas.len() as u64).into()),
+            (Key::Operation, word(which).into()),
+        ]);
+        if !job.replicas.is_empty() && ways.subject(way).is_some() {
+            // There may be a cable, and it leads to no replica.
+            row.caveats.remove(&Caveat::NoBypass);
+            row.caveats.insert(Caveat::BypassWithoutReplicas);
+        }
+        let location = own.location();
+        let doubts = [
+            (location == Some(StorageLocation::Local), Caveat::LocalStorage),
+            (location == Some(StorageLocation::Unknown), Caveat::StorageLocationUnknown),
+            (self.crossing.is_full, Caveat::PathFull),
+            (self.is_network_at_most(), Caveat::NetworkAtMost),
+            (own.is_inconsistent(), Caveat::Inconsistent),
+        ];
+        row.caveats.extend(doubts.into_iter().filter_map(|(is_so, doubt)| is_so.then_some(doubt)));
+        row
+    }
+}
+
+/// The word for such operations.
+const fn word(which: Which) -> &'static str {
+    match which {
+        None => "all",
+        Some(false) => "read",
+        Some(true) => "write",
+    }
+}
+
+/// A row of an estimate.
+pub(super) fn estimate(row: Row, name: &str) -> Row {
+    with(row, Key::Estimate, name)
+}
+
+/// A row of a mean.
+pub(super) fn mean(row: Row) -> Row {
+    with(row, Key::Statistic, "mean")
+}
+
+/// A row with one more condition.
+fn with(mut row: Row, key: Key, name: &str) -> Row {
+    row.set(key, name);
+    row
+}

@@ -1,0 +1,138 @@
+//! The storage study as a request: which job, in which sizes and depths, and what it needs to run.
+//!
+//! Owns its checks and its estimate, and which ways its operations can go. Never runs a trial.
+
+use measure::{ByteCount, FrameRate, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::cell::Cell;
+use super::fill;
+use crate::study::problem::{self, SpecProblem, out_of_range};
+use crate::study::{BLOCKS, Between, Estimate, Profile, Way, Ways, varied};
+use trial::{Result, Storage, Subject, Topology};
+
+/// fio starts, connects and ends within this beside the load, and what serves it has to wait for
+/// that.
+pub(super) const AROUND_FIO: Nanos = Nanos::from_millis(1500);
+
+/// Round trips with no job beside them are taken for so long at most.
+pub(super) const LONGEST_REST: Nanos = Nanos::from_secs(2);
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StorageSpec {
+    /// The job, but for its sizes and depths.
+    pub job: Storage,
+    /// Octets of one read or write.
+    pub sizes: Vec<ByteCount>,
+    /// Operations under way of each job.
+    pub depths: Vec<u16>,
+    /// Round trips a second beside the job, of a read's sizes and of a write's.
+    pub probes: FrameRate,
+    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// Between which two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
+    /// The load phase of each trial.
+    pub duration: Nanos,
+    /// Repeats of everything, in random order; the sampling unit.
+    pub blocks: u32,
+    /// The phases around.
+    pub profile: Profile,
+    /// How often one trial is tried before it is given up; at least 1.
+    pub tries: u32,
+    /// Whether small round trips are measured before each job; runs of earlier versions have none.
+    #[serde(default)]
+    pub small_messages: bool,
+}
+
+impl StorageSpec {
+    /// A look: ten blocks of two seconds.
+    pub fn quick(job: Storage) -> Self {
+        Self {
+            sizes: vec![job.bs],
+            depths: vec![job.iodepth],
+            job,
+            probes: FrameRate(200.0),
+            subjects: Vec::new(),
+            between: Between::default(),
+            duration: Nanos::from_secs(2),
+            blocks: BLOCKS,
+            profile: Profile::Quick,
+            tries: 3,
+            small_messages: true,
+        }
+    }
+
+    /// A minute each, ten blocks.
+    pub fn strict(job: Storage) -> Self {
+        Self { duration: Nanos::from_secs(60), profile: Profile::Strict, ..Self::quick(job) }
+    }
+
+    /// See [`crate::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let ways = self.ways(topology).map_or(0, |w| self.measured(&w).len());
+        let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
+        let trial = |load| self.profile.trial(load);
+        let around = Estimate { time: AROUND_FIO, ..Estimate::NONE };
+        (trial(self.duration) + around + trial(self.duration.min(LONGEST_REST))) * trials
+    }
+
+    /// See [`crate::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("size of operations", &self.sizes)?;
+        problem::some("number of operations under way", &self.depths)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        if self.sizes.iter().any(|size| !(512..=64 << 20).contains(&size.0)) {
+            let sizes: Vec<String> = self.sizes.iter().map(|size| size.0.to_string()).collect();
+            let range = "512 octets to 64 MiB";
+            return Err(out_of_range("the size of operations", &sizes.join(", "), range));
+        }
+        if self.depths.contains(&0) || self.job.numjobs == 0 {
+            return Err(out_of_range("the number of operations under way", "0", "1 or more"));
+        }
+        if self.job.rwmixread > 100 {
+            let value = &self.job.rwmixread;
+            return Err(out_of_range("the share of reads in percent", value, "at most 100"));
+        }
+        if !(self.probes.0 > 0.0 && self.probes.0 <= 10_000.0) {
+            let what = "round trips a second beside the job";
+            return Err(out_of_range(what, &self.probes.0, "1 to 10,000"));
+        }
+        self.ways(topology).map(drop)
+    }
+
+    /// Its ways on a testbed.
+    pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between, &self.subjects)
+    }
+
+    /// The ways that the job can go: a direct cable leads to the storage host, and to no replica.
+    pub(super) fn measured(&self, ways: &Ways) -> Vec<Way> {
+        if self.job.replicas.is_empty() { ways.all() } else { ways.subjects() }
+    }
+
+    /// Messages a second beside a cell's operations: as many on every way.
+    pub(super) fn beside(&self, cell: Cell, topology: &Topology, ways: &Ways) -> FrameRate {
+        let of = |way| fill::beside(self, cell, topology, ways.pair(way)).0;
+        FrameRate(self.measured(ways).into_iter().map(of).fold(self.probes.0, f64::min))
+    }
+
+    /// How often an operation crosses the network, one after the other: a write that is copied goes
+    /// on to the replicas, all at once, before it is answered.
+    pub(super) const fn crossings(&self, write: bool) -> f64 {
+        if write && !self.job.replicas.is_empty() { 2.0 } else { 1.0 }
+    }
+
+    /// Every combination of size and depth.
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        let of = |size: &ByteCount| {
+            let size = *size;
+            self.depths.iter().map(move |depth| Cell { size, depth: *depth })
+        };
+        self.sizes.iter().flat_map(of).collect()
+    }
+}
+
+varied::repeated!(StorageSpec);

@@ -1,0 +1,107 @@
+//! Goodput over time: a picture for each test with all its paths in it, and each flow second by
+//! second, of the cases' first valid trials.
+//!
+//! Never averages over trials.
+
+use std::collections::BTreeSet;
+
+use page::{Axis, Block, Image, PALETTE, Picture, Plot, Scale, Series, Unit, words};
+use trial::record::BulkRecord;
+
+use crate::study::rows::Direction;
+use crate::study::tcp::cell::FirstFlow;
+use crate::study::tcp::finding::{Part, TcpCase, TcpFinding};
+use crate::study::view::{Place, Who, streams};
+
+/// A cable that is this many times faster leaves nothing to be seen of the device, and is left out.
+const TOO_FAST: f64 = 10.0;
+
+/// Points that a pointer can find; a longer line has none.
+const MOST_POINTS: usize = 60;
+
+/// One flow of a case's first valid trial.
+struct Curve<'a> {
+    label: &'a str,
+    place: &'a Place,
+    first: &'a FirstFlow,
+}
+
+impl<'a> Curve<'a> {
+    fn from_case(case: &'a TcpCase) -> impl Iterator<Item = Self> {
+        case.parts().filter_map(|Part { place, first, .. }| {
+            Some(Self { label: &case.label, place, first: first.as_ref()? })
+        })
+    }
+
+    fn mean(&self) -> f64 {
+        let BulkRecord { received, elapsed, .. } = &self.first.done;
+        received.0 as f64 / elapsed.as_secs_f64().max(1e-9)
+    }
+}
+
+pub(super) fn blocks(found: &TcpFinding) -> Vec<Block> {
+    let tests = found.cases.chunk_by(|a, b| a.test == b.test);
+    let tests = tests.map(|cases| cases.iter().flat_map(Curve::from_case).collect::<Vec<_>>());
+    let tests: Vec<Vec<Curve<'_>>> = tests.filter(|curves| !curves.is_empty()).collect();
+    if tests.is_empty() {
+        return Vec::new();
+    }
+    let pictures = tests.iter().map(|curves| picture(&comparable(curves)));
+    let mut blocks = vec![Block::Pictures(pictures.collect())];
+    blocks.extend(tests.iter().flatten().map(|Curve { label, place, first }| Block::Folded {
+        summary: format!("{label}, {} ({}), second by second", place.hosts(), place.who.name()),
+        table: streams::second_by_second(&first.bulk, &first.done),
+    }));
+    blocks
+}
+
+/// Curves that can be drawn together.
+fn comparable<'a, 'b>(curves: &'b [Curve<'a>]) -> Vec<&'b Curve<'a>> {
+    let through = curves.iter().filter(|curve| !curve.place.is_cable());
+    let fastest = through.map(Curve::mean).fold(0.0, f64::max);
+    let fits = |curve: &&Curve<'_>| {
+        !curve.place.is_cable() || fastest <= 0.0 || curve.mean() <= TOO_FAST * fastest
+    };
+    curves.iter().filter(fits).collect()
+}
+
+/// All streams of a flow together; a colour for each flow, the direct cable dashed.
+fn picture(curves: &[&Curve<'_>]) -> Picture {
+    let whos: BTreeSet<&Who> = curves.iter().map(|curve| &curve.place.who).collect();
+    let directions: BTreeSet<Option<Direction>> =
+        curves.iter().map(|curve| curve.place.direction).collect();
+    let hosts: BTreeSet<String> = curves.iter().map(|curve| curve.place.hosts()).collect();
+    let series = curves.iter().map(|curve| {
+        let Place { who, direction, .. } = curve.place;
+        let colour = whos.iter().position(|other| *other == who).unwrap_or(0);
+        let shade = directions.iter().position(|other| other == direction).unwrap_or(0);
+        let colour = (colour * directions.len() + shade) % PALETTE;
+        let name = match hosts.len() {
+            1 => who.name(),
+            _ => format!("{}, {}", curve.place.hosts(), who.name()),
+        };
+        let line = streams::goodput(&curve.first.bulk, &curve.first.done);
+        let own = streams::one_series(name, colour, who.is_cable(), Unit::BitsPerSecond, line);
+        let points = if own.line.len() > MOST_POINTS { Vec::new() } else { own.points };
+        Series { points, ..own }
+    });
+    let series: Vec<Series> = series.collect();
+    let all = || series.iter().flat_map(|series| series.line.iter());
+    let longest = curves.iter().map(|curve| curve.first.done.elapsed.as_secs_f64());
+    let ends = all().map(|point| point.0).chain(longest);
+    let x = Axis::exact("seconds since the load began", ends, |v| words::trimmed(v, 3));
+    let highest = all().map(|point| point.1).chain([0.0]);
+    let y = Axis::over("TCP payload, all streams", Scale::Linear, highest, |v| {
+        words::tick(Unit::BitsPerSecond, v)
+    });
+    let direction = match directions.len() {
+        1 => hosts.into_iter().collect::<Vec<_>>().join(", "),
+        _ => "both ways at once".to_owned(),
+    };
+    let title = format!("Goodput over time, {direction}");
+    let caption = format!(
+        "{title}: the first valid trial of each path, solid through the device, dashed over the \
+         direct cable."
+    );
+    Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
+}

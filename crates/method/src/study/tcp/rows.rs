@@ -1,0 +1,338 @@
+//! The tcp study's values: goodput, retransmits, round trips, and the hosts' limits, each with its
+//! conditions, its verdict and its interval over the blocks.
+//!
+//! Owns which flows of a trial a value is about, and when nothing drove the path. Never words one.
+
+use std::collections::BTreeMap;
+
+use super::cell::{self, CellData, FlowSample, HostLimit, Sample, Sender};
+use super::finding::{Ceiling, HostBusy, Part, Retransmits, SenderValues, TcpCase, TcpFinding};
+use super::{TcpDirection, TcpSpec};
+use crate::study::capacity::{Capacity, Of, rate};
+use crate::study::line_share::doubt_beyond;
+use crate::study::rows::{Direction, Row, set_direction};
+use crate::study::view::Place;
+use crate::study::ways::{Way, Ways};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::Topology;
+use trial::topology::Pair;
+
+/// Cases by their direction's place in the request and their path.
+pub(super) type Data = BTreeMap<(usize, Way), CellData>;
+
+impl TcpFinding {
+    /// The cases in the order of the request.
+    pub(super) fn new(spec: &TcpSpec, data: &Data, ways: &Ways, topology: &Topology) -> Self {
+        let empty = CellData::default();
+        let all = ways.all();
+        let mut cases = Vec::new();
+        for (at, &test) in spec.directions.iter().enumerate() {
+            let cell = |way| data.get(&(at, way)).unwrap_or(&empty);
+            let before = cases.len();
+            cases.extend(all.iter().map(|&way| {
+                let bypass = ways.bypass_of(way);
+                let (own, cable) = (cell(way), bypass.map_or(&empty, cell));
+                let rows = CaseRows { spec, test, own, cable, ways, way, topology };
+                let cable = all.iter().position(|other| Some(*other) == bypass);
+                TcpCase::new(&rows, cable.map(|place| before + place))
+            }));
+        }
+        Self { streams: spec.streams, congestion_control: spec.congestion_control.clone(), cases }
+    }
+}
+
+impl TcpCase {
+    fn new(rows: &CaseRows<'_>, cable: Option<usize>) -> Self {
+        let (flows, whole): (&[Direction], _) = match rows.test {
+            TcpDirection::Forward | TcpDirection::Reverse => (&[], None),
+            TcpDirection::Bidirectional => {
+                (&[Direction::Forward, Direction::Reverse], Some(Direction::Total))
+            }
+        };
+        let whole = rows.part(whole);
+        Self {
+            test: rows.test,
+            label: cell::label(rows.spec, rows.test) + &rows.ways.label(rows.way),
+            cable,
+            flows: flows.iter().map(|flow| rows.part(Some(*flow)).values()).collect(),
+            hosts: whole.hosts(),
+            whole: whole.values(),
+        }
+    }
+}
+
+/// The trials of one test on one path, and those over the direct cable beside it.
+#[derive(Clone, Copy)]
+pub(super) struct CaseRows<'a> {
+    pub(super) spec: &'a TcpSpec,
+    pub(super) test: TcpDirection,
+    pub(super) own: &'a CellData,
+    pub(super) cable: &'a CellData,
+    pub(super) ways: &'a Ways,
+    pub(super) way: Way,
+    pub(super) topology: &'a Topology,
+}
+
+impl<'a> CaseRows<'a> {
+    /// One of two opposite flows, or both together; none where there is one flow.
+    pub(super) fn part(&self, direction: Option<Direction>) -> PartRows<'a> {
+        let mut part = PartRows { case: *self, direction, ceiling: None, row: self.row() };
+        part.ceiling = part.find_ceiling();
+        if let Some(ceiling) = part.ceiling {
+            part.row.set(Key::Mtu, u64::from(ceiling.mtu));
+        }
+        set_direction(&mut part.row, direction);
+        part.row.verdict = part.judge();
+        part
+    }
+
+    fn row(&self) -> Row {
+        let mut row = Row::of(self.ways, self.way, self.spec.profile);
+        if self.test == TcpDirection::Reverse {
+            let back = self.ways.pair(self.way).back();
+            row.set(Key::From, back.from.to_string());
+            row.set(Key::To, back.to.to_string());
+        }
+        row.set(Key::Test, self.test.as_str());
+        row.set(Key::Protocol, "tcp");
+        row.set(Key::Streams, u64::from(self.spec.streams));
+        row.set(Key::CongestionControl, self.spec.congestion_control.clone());
+        if let Some(segment) = self.own.segment() {
+            row.set(Key::Segment, u64::from(segment.mss));
+        }
+        row.note(&self.own.noted);
+        row.n = self.own.samples.len() as u64;
+        row
+    }
+}
+
+/// The trials' flow, or both together, that values are about.
+pub(super) struct PartRows<'a> {
+    case: CaseRows<'a>,
+    /// Direction of one of two flows, or their total; none where there is one flow.
+    direction: Option<Direction>,
+    ceiling: Option<Ceiling>,
+    /// The conditions, doubts and verdict that its values share.
+    row: Row,
+}
+
+impl PartRows<'_> {
+    /// The part with all its values.
+    pub(super) fn values(&self) -> Part {
+        let place = self.case.ways.place(self.case.way).with_direction(self.direction);
+        let own_limit = matches!(self.row.verdict, Verdict::TesterLimited | Verdict::Undetermined);
+        let host_limit = self.host_limit().filter(|_| own_limit);
+        Part {
+            place: Place { pair: Some(self.pair()), ..place },
+            goodput: self.goodput(host_limit),
+            ceiling: self.ceiling,
+            host_limit,
+            retransmits: self.retransmits(),
+            sender: self.sender(),
+            first: self.case.own.first.get(self.index()).cloned(),
+        }
+    }
+
+    fn goodput(&self, host_limit: Option<HostLimit>) -> Figure {
+        let mut row = self.row.clone();
+        row.set(Key::RateConvention, "payload");
+        if let Some(ceiling) = self.ceiling {
+            row.set(Key::WireLimit, ceiling.payload);
+            row.set(Key::CeilingOf, ceiling.of.as_str());
+        }
+        if rate(self.case.topology, self.case.ways.pair(self.case.way)).is_none() {
+            row.caveats.insert(Caveat::LinkRateUnknown);
+        }
+        if let Some(limit) = host_limit {
+            row.set(Key::HostLimit, limit.as_str());
+            row.caveats.insert(Caveat::HostLimited);
+        }
+        let values = self.values_per_block(|flow| Some(flow.goodput));
+        let mut figure = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values);
+        let link = self.ceiling.filter(|ceiling| ceiling.of == Of::Link);
+        if let (Some(value), Some(link)) = (figure.value, link) {
+            doubt_beyond(&mut figure, value / link.payload);
+        }
+        figure
+    }
+
+    /// Segments sent again; none where trials were valid and nobody counted.
+    fn retransmits(&self) -> Option<Retransmits> {
+        let counts = self.values_per_block(|flow| Some(flow.retransmits? as f64));
+        let rates = self.values_per_block(FlowSample::retransmits_per_gigabyte);
+        let uncounted = counts.is_empty() && !self.case.own.samples.is_empty();
+        (!uncounted).then(|| Retransmits {
+            count: self.row.over_blocks(Metric::Retransmits, Unit::Count, &counts),
+            per_gigabyte: self.row.over_blocks(Metric::RetransmitsPerGigabyte, Unit::Count, &rates),
+        })
+    }
+
+    /// Readings of the sender; none where trials were valid and nobody read its sockets in any.
+    fn sender(&self) -> Option<SenderValues> {
+        let samples = &self.case.own.samples;
+        let is_read = samples.is_empty() || samples.iter().any(|s| self.sender_in(s).is_some());
+        let row = self.unjudged_row();
+        let values =
+            |read: fn(&Sender) -> f64| self.values_per_block(|flow| flow.sender.as_ref().map(read));
+        let share = |metric, read| row.over_blocks(metric, Unit::Ratio, &values(read));
+        (is_read && self.direction != Some(Direction::Total)).then(|| SenderValues {
+            smoothed_rtt: self.round_trip("smoothed", 0.5, |sender| sender.srtt),
+            smallest_rtt: self.round_trip("smallest", 0.0, |sender| sender.min_rtt),
+            cwnd: row.over_blocks(Metric::CwndMax, Unit::Bytes, &values(|sender| sender.cwnd)),
+            window: share(Metric::ReceiveWindowLimited, |sender| sender.window),
+            buffer: share(Metric::SendBufferLimited, |sender| sender.buffer),
+        })
+    }
+
+    /// A round trip of the connections under this load.
+    fn round_trip(
+        &self,
+        statistic: &str,
+        quantile: f64,
+        read: fn(&Sender) -> Option<f64>,
+    ) -> Figure {
+        let CaseRows { own, ways, way, .. } = self.case;
+        let beside = |sample: &Sample| {
+            let cable = self.cable_flow(sample)?.sender.as_ref()?;
+            Some((read(self.sender_in(sample)?)?, read(cable)?))
+        };
+        let both: Vec<(f64, f64)> = own.samples.iter().filter_map(beside).collect();
+        let mut row = self.row.clone();
+        row.n = own.readings();
+        row.verdict = ways.judge(way, &Evidence::Delay(Delays::paired(&both)));
+        row.set(Key::Load, cell::load(self.case.spec));
+        row.set(Key::Statistic, statistic);
+        if ways.stamps_by_software() {
+            row.caveats.insert(Caveat::SoftwareTimestamps);
+        }
+        let values = self.values_per_block(|flow| read(flow.sender.as_ref()?));
+        let figure = row.over_blocks(Metric::Rtt, Unit::Nanoseconds, &values);
+        Figure { quantile: Some(quantile), ..figure }
+    }
+
+    /// The busy share of each host.
+    pub(super) fn hosts(&self) -> Vec<HostBusy> {
+        let mut by_host: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (host, share) in self.case.own.samples.iter().flat_map(|sample| &sample.hosts) {
+            by_host.entry(host).or_default().push(*share);
+        }
+        let busy = |(host, shares): (&str, Vec<f64>)| {
+            let mut row = self.unjudged_row();
+            row.set(Key::Of, host);
+            let share = row.over_blocks(Metric::HostBusy, Unit::Ratio, &shares);
+            HostBusy { host: host.to_owned(), share }
+        };
+        by_host.into_iter().map(busy).collect()
+    }
+
+    /// The row of a value that shows nobody's limit.
+    fn unjudged_row(&self) -> Row {
+        let verdict = self.case.ways.judge(self.case.way, &Evidence::Nothing);
+        Row { verdict, ..self.row.clone() }
+    }
+
+    /// Most that the links could carry: of both directions together twice what one can.
+    fn find_ceiling(&self) -> Option<Ceiling> {
+        let segment = self.case.own.segment()?;
+        let ceiling = |pair: &Pair| {
+            let capacity = Capacity::of(self.case.topology, pair, segment)?;
+            let payload = capacity.payload();
+            let full = match self.case.test {
+                TcpDirection::Bidirectional => capacity.payload_both_ways(),
+                TcpDirection::Forward | TcpDirection::Reverse => payload,
+            };
+            Some(Ceiling { payload, full, of: capacity.of, mtu: capacity.mtu })
+        };
+        let one = ceiling(&self.pair())?;
+        if self.direction != Some(Direction::Total) {
+            return Some(one);
+        }
+        let other = ceiling(&self.pair().back())?;
+        let (payload, full) = (one.payload + other.payload, one.full + other.full);
+        Some(Ceiling { payload, full, ..one })
+    }
+
+    fn judge(&self) -> Verdict {
+        let rates = |own: &Sample| {
+            let cable = self.cable_flow(own).map(|flow| flow.goodput);
+            Some((self.flow(own)?.goodput, cable))
+        };
+        let both: Vec<(f64, Option<f64>)> =
+            self.case.own.samples.iter().filter_map(rates).collect();
+        let link = self.ceiling.filter(|ceiling| ceiling.of == Of::Link).map(|it| it.full);
+        let plain = RateEvidence::of(Rates::Paired(&both), self.driven());
+        let evidence = Evidence::Rate(RateEvidence { link, ..plain });
+        self.case.ways.judge(self.case.way, &evidence)
+    }
+
+    /// TCP sends more until something gives. Segments sent again were lost on the path; where the
+    /// hosts themselves held it up, nothing drove the path at all.
+    fn driven(&self) -> Driven {
+        let is_lossy = |sample: &Sample, flow: &FlowSample| {
+            !sample.busy && flow.retransmits.is_some_and(|count| count > 0)
+        };
+        if self.is_usual(is_lossy) {
+            Driven::Lost
+        } else if self.host_limit().is_some() {
+            Driven::No
+        } else {
+            Driven::HeldBack
+        }
+    }
+
+    /// The limit of the hosts in most of the blocks.
+    fn host_limit(&self) -> Option<HostLimit> {
+        let limit = |sample: &Sample, flow: &FlowSample| {
+            flow.limit.or_else(|| sample.out_of_processors().then_some(HostLimit::Processors))
+        };
+        let is_it =
+            |wanted| move |sample: &Sample, flow: &FlowSample| limit(sample, flow) == wanted;
+        HostLimit::ALL.into_iter().find(|wanted| self.is_usual(is_it(Some(*wanted))))
+    }
+
+    /// True if it holds in most of the blocks.
+    fn is_usual(&self, holds: impl Fn(&Sample, &FlowSample) -> bool) -> bool {
+        let samples = &self.case.own.samples;
+        let holds = |own: &&Sample| self.flow(own).is_some_and(|flow| holds(own, flow));
+        2 * samples.iter().filter(holds).count() > samples.len()
+    }
+
+    /// One value a block, of those that have one.
+    fn values_per_block(&self, value: impl Fn(&FlowSample) -> Option<f64>) -> Vec<f64> {
+        self.case.own.samples.iter().filter_map(|sample| value(self.flow(sample)?)).collect()
+    }
+
+    /// The flow of the direct cable's trial of the same block.
+    fn cable_flow(&self, own: &Sample) -> Option<&FlowSample> {
+        self.flow(self.case.cable.samples.iter().find(|other| other.block == own.block)?)
+    }
+
+    fn sender_in<'s>(&self, sample: &'s Sample) -> Option<&'s Sender> {
+        self.flow(sample)?.sender.as_ref()
+    }
+
+    fn flow<'s>(&self, sample: &'s Sample) -> Option<&'s FlowSample> {
+        sample.flows.get(self.index())
+    }
+
+    /// Place among the flows of a trial.
+    const fn index(&self) -> usize {
+        match self.direction {
+            None | Some(Direction::Forward) => 0,
+            Some(Direction::Reverse) => 1,
+            Some(Direction::Total) => 2,
+        }
+    }
+
+    /// The ports in the direction of the payload; both together: in the order of the request.
+    fn pair(&self) -> Pair {
+        let pair = self.case.ways.pair(self.case.way);
+        let is_reverse = self.case.test == TcpDirection::Reverse;
+        if is_reverse || self.direction == Some(Direction::Reverse) {
+            pair.back()
+        } else {
+            pair.clone()
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The tcp study's trials: each direction on each path once a block, in random order.
+//!
+//! Owns how many trials are kept to be shown over time. Never reads a record.
+
+use super::TcpSpec;
+use super::cell;
+use super::finding::TcpFinding;
+use super::rows::Data;
+use crate::study::session::{Ask, Session};
+use trial::{Gate, Result, Testbed};
+
+/// Cases of which the first valid trial is kept, at most.
+const MOST_SHOWN: usize = 12;
+
+impl TcpSpec {
+    /// See [`crate::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<TcpFinding> {
+        let topology = testbed.topology().clone();
+        let how = (self.profile, self.tries);
+        let mut session = Session::new(testbed, "tcp", |t| self.ways(t), seed, how)?;
+        session.offloads = Self::OFFLOADS;
+        let mut data = Data::new();
+        let mut shown = 0;
+        let ways = session.ways.all();
+        let cells = (self.directions.len(), &ways[..]);
+        session.in_blocks(self.blocks, cells, |session, block, (at, way)| {
+            let direction = self.directions[at];
+            let tried = session.run(Ask {
+                label: cell::label(self, direction) + &session.ways.label(way),
+                way,
+                block,
+                duration: self.omit + self.duration,
+                gate: Gate::Uneven,
+                flows: cell::flows(self, direction, session.ways.pair(way)),
+                events: Vec::new(),
+            })?;
+            let cell = data.entry((at, way)).or_default();
+            cell.take(&tried, self);
+            if shown < MOST_SHOWN && cell.take_first(&tried) {
+                shown += 1;
+            }
+            Ok(())
+        })?;
+        Ok(TcpFinding::new(self, &data, &session.ways, &topology))
+    }
+}

@@ -1,0 +1,126 @@
+//! The tcp study's request: which ports, which directions, how many streams and for how long.
+//!
+//! Owns its checks and its estimate. Never asks for a trial.
+
+use measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::study::ways::Ways;
+use crate::study::{BLOCKS, Between, Estimate, Profile, SpecProblem, problem, varied};
+use trial::{Offloads, Result, Subject, Topology};
+
+/// A resolved request of the tcp study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TcpSpec {
+    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// The two ports; open: the first hosts'.
+    #[serde(default, skip_serializing_if = "Between::is_open")]
+    pub between: Between,
+    /// Directions of TCP, each a case of its own.
+    pub directions: Vec<TcpDirection>,
+    /// Connections each way.
+    pub streams: u16,
+    /// Their congestion control.
+    pub congestion_control: String,
+    /// Warm-up before values count, as iperf3's `-O`.
+    pub omit: Nanos,
+    /// Time that counts, after that.
+    pub duration: Nanos,
+    /// Time between two readings of the senders.
+    pub interval: Nanos,
+    /// Repeats of everything, in random order; the sampling unit.
+    pub blocks: u32,
+    /// Phases around the load.
+    pub profile: Profile,
+    /// Tries of one trial before it is given up; at least 1.
+    pub tries: u32,
+}
+
+/// Direction of TCP in a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpDirection {
+    /// From the first end to the second.
+    Forward,
+    /// From the second end to the first.
+    Reverse,
+    /// Both at once.
+    Bidirectional,
+}
+
+impl TcpDirection {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Forward, Self::Reverse, Self::Bidirectional];
+
+    /// Name in rows and labels.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+            Self::Bidirectional => "bidirectional",
+        }
+    }
+}
+
+impl TcpSpec {
+    /// First word of the label of each trial of this study.
+    pub const LABEL: &str = "goodput";
+    /// TCP runs as any program's would.
+    pub const OFFLOADS: Offloads = Offloads::AsFound;
+
+    /// A short request: one cubic stream for three seconds after one, each way, ten blocks.
+    pub fn quick() -> Self {
+        Self {
+            subjects: Vec::new(),
+            between: Between::default(),
+            directions: TcpDirection::ALL.to_vec(),
+            streams: 1,
+            congestion_control: "cubic".to_owned(),
+            omit: Nanos::from_secs(1),
+            duration: Nanos::from_secs(3),
+            interval: Nanos::from_millis(100),
+            blocks: BLOCKS,
+            profile: Profile::Quick,
+            tries: 3,
+        }
+    }
+
+    /// A request for publication: thirty seconds after five.
+    pub fn strict() -> Self {
+        Self {
+            omit: Nanos::from_secs(5),
+            duration: Nanos::from_secs(30),
+            profile: Profile::Strict,
+            ..Self::quick()
+        }
+    }
+
+    /// See [`crate::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Estimate {
+        let ways = self.ways(topology).map_or(0, |ways| ways.all().len());
+        let trials = u64::from(self.blocks) * (ways * self.directions.len()) as u64;
+        self.profile.trial(self.omit + self.duration) * trials
+    }
+
+    /// See [`crate::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("direction", &self.directions)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        if self.streams == 0 {
+            return Err(problem::out_of_range("the number of streams", "0", "1 or more"));
+        }
+        if self.interval == Nanos::ZERO || self.interval > self.duration {
+            let range = "above 0 and at most the duration";
+            return Err(problem::out_of_range("the interval", &self.interval, range));
+        }
+        self.ways(topology).map(drop)
+    }
+
+    /// Paths of the trials.
+    pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        Ways::between(topology, &self.between, &self.subjects)
+    }
+}
+
+varied::repeated!(TcpSpec);

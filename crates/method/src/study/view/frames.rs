@@ -1,0 +1,127 @@
+//! What was sent, as readers know it: a size, or a mix by its name, and the headers where they are
+//! not plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
+
+use measure::FrameMix;
+use page::Cell;
+use trial::{Datagrams, Headers, IpVersion};
+
+/// Frames of one size or mix; smaller means first, then plain headers before others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frames {
+    /// Of the mean size as asked for, so that it orders.
+    hundredths: u64,
+    /// `64`, `imix`
+    name: String,
+    /// Empty for plain UDP over IPv4.
+    headers: String,
+    /// As sent, where it can be told.
+    mix: FrameMix,
+}
+
+impl Frames {
+    /// As asked for, and as sent where that differs.
+    pub fn new(asked: &FrameMix, sent: Option<&FrameMix>, headers: Headers) -> Self {
+        let more = sent.map(|sent| format!("sent as {sent}"));
+        let parts = more.into_iter().chain(in_words(headers));
+        Self {
+            hundredths: (asked.mean_octets() * 100.0) as u64,
+            name: asked.to_string(),
+            headers: parts.collect::<Vec<_>>().join(", "),
+            mix: sent.unwrap_or(asked).clone(),
+        }
+    }
+
+    /// As a flow sent them.
+    pub fn from_flow(flow: &Datagrams) -> Self {
+        Self::new(&flow.frames, None, flow.headers)
+    }
+
+    /// `64`, `imix, IPv6`: for an axis or a legend.
+    pub fn label(&self) -> String {
+        let parts = [self.name.as_str(), self.headers.as_str()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// For a sentence, after "frames of": `64 octets`, `the mix imix (IPv6)`.
+    pub fn in_words(&self) -> String {
+        let frames = if self.is_mix() {
+            format!("the mix {}", self.name)
+        } else {
+            format!("{} octets", self.name)
+        };
+        if self.headers.is_empty() { frames } else { format!("{frames} ({})", self.headers) }
+    }
+
+    /// Octets of a frame in the mean, as asked for.
+    pub fn mean_octets(&self) -> f64 {
+        self.hundredths as f64 / 100.0
+    }
+
+    /// Several sizes in turn.
+    pub fn is_mix(&self) -> bool {
+        self.mix.single().is_none()
+    }
+
+    /// For a table: the size, the headers beneath.
+    pub fn cell(&self) -> Cell {
+        Cell::number(&self.name).with_note(&self.headers)
+    }
+
+    /// As sent, where all have one size and nothing but UDP over IPv4 stands before the payload.
+    pub fn plain_size(&self) -> Option<measure::FrameSize> {
+        self.mix.single().filter(|_| self.headers.is_empty())
+    }
+}
+
+/// `VLAN 7`, each that is not plain.
+fn in_words(headers: Headers) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    if headers.version == IpVersion::V6 {
+        parts.push("IPv6".to_owned());
+    }
+    parts.extend(headers.vlan.map(|vlan| format!("VLAN {vlan}")));
+    let spread = headers.spread;
+    let counts = [
+        (spread.source_ports, "source ports"),
+        (spread.destination_ports, "destination ports"),
+        (spread.addresses, "addresses"),
+    ];
+    parts.extend(counts.into_iter().filter(|(n, _)| *n > 1).map(|(n, what)| format!("{n} {what}")));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::FrameSize;
+    use trial::{Backend, Schedule, Spread};
+
+    use super::*;
+
+    #[test]
+    fn flows_are_named_and_ordered() {
+        let flow = |frames: &str, headers| Datagrams {
+            headers,
+            ..Datagrams::plain(
+                frames.parse::<FrameMix>().expect("legal"),
+                Schedule::Greedy,
+                Backend::Auto,
+                0,
+            )
+        };
+        let spread = Spread { source_ports: 16, ..Spread::NONE };
+        let tagged = Headers { version: IpVersion::V6, vlan: Some(7), spread };
+        let mut all = [
+            flow("1518", Headers::default()),
+            flow("imix", Headers::default()),
+            flow("64", tagged),
+            flow("64", Headers::default()),
+        ]
+        .map(|flow| Frames::from_flow(&flow));
+        all.sort();
+        let labels = all.each_ref().map(Frames::label);
+        assert_eq!(labels, ["64", "64, IPv6, VLAN 7, 16 source ports", "imix", "1518"]);
+        assert_eq!(all[0].plain_size(), Some(FrameSize::MIN));
+        assert_eq!((all[1].plain_size(), all[2].plain_size()), (None, None));
+        assert_eq!(all[2].in_words(), "the mix imix");
+    }
+}

@@ -1,0 +1,85 @@
+//! The rows of a study that no table of its page shows, in a table of their own; and a page without
+//! what an unfinished run leaves without a value.
+//!
+//! Owns that each row is in one table of its study. Works for all studies alike, by the table of
+//! conditions.
+
+use std::collections::BTreeSet;
+
+use page::{Block, Cell, Figure, Role, RowId, Table, words};
+
+use super::StudyPage;
+
+impl StudyPage {
+    /// With a folded table of the rows that are in none of its tables, behind the last section.
+    #[must_use]
+    pub fn with_rest(mut self, rows: &[Figure]) -> Self {
+        let known = self.rows_in_tables();
+        let is_left = |row: &&Figure| row.id().is_some_and(|id| !known.contains(&id));
+        let rest: Vec<&Figure> = rows.iter().filter(is_left).collect();
+        if let (Some(last), false) = (self.sections.last_mut(), rest.is_empty()) {
+            let summary = match rest.len() {
+                1 => "1 more figure".to_owned(),
+                more => format!("{more} more figures"),
+            };
+            last.blocks.push(Block::Folded { summary, table: rest_table(&rest) });
+        }
+        self
+    }
+
+    /// Without the lines of tables and the answers that show these rows and no others.
+    #[must_use]
+    pub fn without(mut self, dropped: &BTreeSet<RowId>) -> Self {
+        let is_dropped =
+            |rows: &[RowId]| !rows.is_empty() && rows.iter().all(|id| dropped.contains(id));
+        self.answers.retain(|(_, answer)| !is_dropped(&answer.rows));
+        for table in self.tables_mut() {
+            table.rows.retain(|line| !is_dropped(&rows_in(line)));
+        }
+        self
+    }
+
+    fn rows_in_tables(&mut self) -> BTreeSet<RowId> {
+        self.tables_mut().flat_map(|table| &table.rows).flat_map(|line| rows_in(line)).collect()
+    }
+
+    fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        let blocks = self.sections.iter_mut().flat_map(|section| &mut section.blocks);
+        blocks.filter_map(|block| match block {
+            Block::Table(table) | Block::Folded { table, .. } => Some(table),
+            _ => None,
+        })
+    }
+}
+
+/// The rows whose values a line of a table shows.
+fn rows_in(line: &[Cell]) -> Vec<RowId> {
+    let row = |cell: &Cell| match cell {
+        Cell::Value { quantity, .. } => quantity.row,
+        _ => None,
+    };
+    line.iter().filter_map(row).collect()
+}
+
+fn rest_table(rows: &[&Figure]) -> Table {
+    let head = ["figure", "of", "value", "n", "limited by"];
+    let line = |row: &&Figure| {
+        let quantile = row.quantile.map(words::quantile).unwrap_or_default();
+        vec![
+            Cell::text(row.metric.as_str()).with_note(quantile),
+            Cell::text(conditions_in_words(row)),
+            Cell::value(row),
+            Cell::samples(&[row]),
+            Cell::limit(&[row]),
+        ]
+    };
+    Table::new("The study's other figures", head).with_rows(rows.iter().map(line))
+}
+
+/// `frame size 64, protocol udp`: what tells the row from others.
+fn conditions_in_words(row: &Figure) -> String {
+    let told = row.conditions.iter().filter(|(key, _)| key.role() != Role::Explains);
+    let words =
+        told.map(|(key, said)| format!("{} {}", key.as_str().replace('_', " "), said.in_words()));
+    words.collect::<Vec<_>>().join(", ")
+}

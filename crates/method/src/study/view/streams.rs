@@ -1,0 +1,344 @@
+//! TCP streams on the page: goodput, congestion window, smoothed round-trip time and retransmits
+//! over time, of the first valid trials that had streams. Never averages over trials.
+
+use std::fmt::Write as _;
+
+use measure::Nanos;
+use measure::reading::StreamPoint;
+use page::{
+    Axis, Block, Cell, Image, PALETTE, Picture, Plot, Point, Scale, Section, Series, Table, Unit,
+    words,
+};
+use trial::record::{BulkRecord, FlowRecord, StreamRecord};
+use trial::{Bulk, FlowKind, Role};
+use trial::{Trial, TrialRecord};
+
+use super::firsts::FirstOfEach;
+use super::place::Who;
+use crate::seconds::{Second, seconds};
+
+/// One of each label and path is shown, and no more trials than this.
+const MOST_TRIALS: usize = 4;
+
+/// The table's rows: a second each where the trial is not longer than this.
+const MOST_ROWS: u64 = 120;
+
+/// The first valid trials with streams, and those whose streams are no more than a load.
+#[derive(Debug)]
+pub struct Firsts {
+    all: FirstOfEach<(String, Who)>,
+    as_load: FirstOfEach<(String, Who)>,
+}
+
+impl Default for Firsts {
+    fn default() -> Self {
+        Self { all: FirstOfEach::new(MOST_TRIALS), as_load: FirstOfEach::new(MOST_TRIALS) }
+    }
+}
+
+impl Firsts {
+    /// Looks at a trial.
+    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        if !record.outcome.is_valid() {
+            return;
+        }
+        let key = || (trial.label.clone(), Who::from_trial(trial));
+        if bulks(trial, record).next().is_some() {
+            self.all.take(key, trial, record);
+        }
+        if bulks(trial, record).any(|case| case.role != Role::Measured) {
+            self.as_load.take(key, trial, record);
+        }
+    }
+}
+
+fn bulks<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = Case<'a>> {
+    let flows = trial.flows.iter().zip(&record.flows);
+    flows.filter_map(move |(flow, done)| match (&flow.kind, done) {
+        (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) => {
+            Some(Case { trial, role: flow.role, bulk, done })
+        }
+        _ => None,
+    })
+}
+
+/// The section: `table` holds the study's own values of it, and `only_loads` leaves out what the
+/// study measured and shows itself. `None` where there is nothing.
+pub fn section(firsts: &Firsts, only_loads: bool, table: Option<Table>) -> Option<Section> {
+    let mut blocks: Vec<Block> = table.map(Block::Table).into_iter().collect();
+    let shown = if only_loads { &firsts.as_load } else { &firsts.all };
+    let cases: Vec<Case<'_>> = shown
+        .trials()
+        .iter()
+        .filter_map(|(trial, record)| {
+            bulks(trial, record).find(|case| !only_loads || case.role != Role::Measured)
+        })
+        .collect();
+    if !cases.is_empty() {
+        blocks.push(Block::Pictures(overlay(&cases)));
+    }
+    for case in &cases {
+        let role = if case.role == Role::Load { "as load, " } else { "" };
+        let who = Who::from_trial(case.trial).name();
+        blocks.push(Block::Subheading(format!("{} ({role}{who})", case.trial.label)));
+        blocks.push(Block::Paragraph(summary(case.done)));
+        if case.done.streams.len() > 1 {
+            blocks.push(Block::Pictures(pictures(case.bulk, case.done)));
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: "streams".to_owned(),
+        heading: "TCP over time".to_owned(),
+        blocks,
+    })
+}
+
+/// One trial's streams in a sentence.
+pub fn summary(done: &BulkRecord) -> String {
+    let last = |pick: fn(&StreamPoint) -> u64| -> u64 {
+        done.streams.iter().filter_map(|s| s.points.last()).map(pick).sum()
+    };
+    let busy = last(|p| p.busy.0).max(1) as f64;
+    let mut words = format!(
+        "{} with {}: {} of payload in {}, goodput {}, {} retransmits.",
+        words::streams(done.streams.len()),
+        done.congestion_control,
+        words::value(Unit::Bytes, done.received.0 as f64),
+        words::time(done.elapsed.0 as f64),
+        words::bit_rate(done.goodput()),
+        words::count(done.retransmits()),
+    );
+    // An iperf3 server that sends tells nothing of that.
+    if done.streams.iter().any(|stream| !stream.points.is_empty()) {
+        let _ = write!(
+            words,
+            " Of the busy time {} was spent waiting for the receiver's window and {} for the \
+             sender's own buffer.",
+            words::percent(last(|p| p.rwnd_limited.0) as f64 / busy),
+            words::percent(last(|p| p.sndbuf_limited.0) as f64 / busy),
+        );
+    }
+    words
+}
+
+/// All streams together.
+pub fn second_by_second(bulk: &Bulk, done: &BulkRecord) -> Table {
+    let row = |second: Second| {
+        let seconds = |at: Nanos| words::trimmed(at.as_secs_f64(), 3);
+        vec![
+            Cell::text(format!("{}–{}", seconds(second.from), seconds(second.to))),
+            Cell::number(words::value(Unit::Bytes, second.received.0 as f64)),
+            Cell::number(words::bit_rate(second.goodput())),
+            Cell::number(words::count(second.retransmits)),
+            Cell::number(words::value(Unit::Bytes, second.cwnd.0 as f64)),
+            Cell::number(words::time(second.srtt.0 as f64)),
+            Cell::number(words::bit_rate(second.delivery_rate as f64)),
+        ]
+    };
+    let head = [
+        "interval, s",
+        "received",
+        "goodput",
+        "retransmits",
+        "cwnd",
+        "smoothed RTT",
+        "delivery rate",
+    ];
+    let caption = "Payload received, retransmits, and at each interval's end the windows \
+                   and delivery rates summed and the smoothed RTT averaged over the streams."
+        .to_owned();
+    Table::new(caption, head).with_rows(seconds(bulk, done, MOST_ROWS).into_iter().map(row))
+}
+
+/// One trial's TCP, to be drawn among others.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// What was asked for.
+    pub trial: &'a Trial,
+    /// Whether it was measured, or a load beside what was.
+    pub role: Role,
+    /// Its streams.
+    pub bulk: &'a Bulk,
+    /// What became of them.
+    pub done: &'a BulkRecord,
+}
+
+impl Case<'_> {
+    fn name(&self) -> String {
+        format!("{}, {}", self.trial.label, Who::from_trial(self.trial).name())
+    }
+}
+
+/// What is drawn of TCP over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Curve {
+    Goodput,
+    Cwnd,
+    Srtt,
+    Retransmits,
+}
+
+impl Curve {
+    const ALL: [Self; 4] = [Self::Goodput, Self::Cwnd, Self::Srtt, Self::Retransmits];
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Goodput => "Goodput at the receiver",
+            Self::Cwnd => "Congestion window",
+            Self::Srtt => "Smoothed RTT",
+            Self::Retransmits => "Retransmits in each interval",
+        }
+    }
+
+    const fn unit(self) -> Unit {
+        match self {
+            Self::Goodput => Unit::BitsPerSecond,
+            Self::Cwnd => Unit::Bytes,
+            Self::Srtt => Unit::Nanoseconds,
+            Self::Retransmits => Unit::Count,
+        }
+    }
+
+    /// How a goodput can be above what the link carries.
+    const fn note(self) -> &'static str {
+        match self {
+            Self::Goodput => {
+                " What waited behind a lost segment is handed over at once when that arrives, so an interval \
+                 may hold more than the link carries in it."
+            }
+            Self::Cwnd | Self::Srtt | Self::Retransmits => "",
+        }
+    }
+
+    /// One stream's, at each interval's end.
+    fn of(self, interval: f64, stream: &StreamRecord) -> Vec<(f64, f64)> {
+        let points = stream.points.iter();
+        let reading = |pick: fn(&StreamPoint) -> f64| {
+            points.clone().map(|p| (p.at.as_secs_f64(), pick(p))).collect()
+        };
+        match self {
+            Self::Goodput => (1..)
+                .zip(stream.arrived().iter())
+                .map(|(i, octets)| (f64::from(i) * interval, octets.0 as f64 * 8.0 / interval))
+                .collect(),
+            Self::Cwnd => reading(|p| p.cwnd.0 as f64),
+            Self::Srtt => reading(|p| p.srtt.0 as f64),
+            Self::Retransmits => {
+                let mut before = 0;
+                let each = |p: &StreamPoint| {
+                    let new = p.retransmits.saturating_sub(before);
+                    before = p.retransmits;
+                    (p.at.as_secs_f64(), new as f64)
+                };
+                points.map(each).collect()
+            }
+        }
+    }
+
+    /// All streams together: summed, round trips averaged.
+    fn together(self, interval: f64, done: &BulkRecord) -> Vec<(f64, f64)> {
+        let each: Vec<Vec<(f64, f64)>> =
+            done.streams.iter().map(|stream| self.of(interval, stream)).collect();
+        let Some(longest) = each.iter().max_by_key(|line| line.len()) else { return Vec::new() };
+        let at = |(i, (x, _)): (usize, &(f64, f64))| {
+            let here: Vec<f64> = each.iter().filter_map(|line| Some(line.get(i)?.1)).collect();
+            let sum: f64 = here.iter().sum();
+            (*x, if self == Self::Srtt { sum / here.len() as f64 } else { sum })
+        };
+        longest.iter().enumerate().map(at).collect()
+    }
+}
+
+/// Seconds of an interval; never none.
+fn interval(bulk: &Bulk) -> f64 {
+    bulk.interval.as_secs_f64().max(1e-9)
+}
+
+/// All cases in one plot of each quantity, a line a case.
+pub fn overlay(cases: &[Case<'_>]) -> Vec<Picture> {
+    let of = |curve: Curve| {
+        let line = |case: &Case<'_>| curve.together(interval(case.bulk), case.done);
+        overlaid(curve.title(), curve.unit(), curve.note(), cases, line)
+    };
+    Curve::ALL.map(of).into()
+}
+
+/// One plot with a line a case: one colour a label, dashed over the direct cable.
+pub fn overlaid(
+    title: &str,
+    unit: Unit,
+    note: &str,
+    cases: &[Case<'_>],
+    line: impl Fn(&Case<'_>) -> Vec<(f64, f64)>,
+) -> Picture {
+    let mut labels: Vec<&str> = Vec::new();
+    let mut series = Vec::new();
+    for case in cases {
+        let label = case.trial.label.as_str();
+        let colour = labels.iter().position(|known| *known == label).unwrap_or(labels.len());
+        if colour == labels.len() {
+            labels.push(label);
+        }
+        let dashed = Who::from_trial(case.trial).is_cable() || colour >= PALETTE;
+        series.push(one_series(case.name(), colour, dashed, unit, line(case)));
+    }
+    let longest = cases.iter().map(|case| case.done.elapsed.as_secs_f64()).fold(0.0, f64::max);
+    let each = if cases.iter().any(|case| case.done.streams.len() > 1) {
+        ", all streams of a case together"
+    } else {
+        ""
+    };
+    plotted(title, unit, &format!("{title}{each}.{note}"), longest, series)
+}
+
+/// Goodput of all streams together, at each interval's end.
+pub fn goodput(bulk: &Bulk, done: &BulkRecord) -> Vec<(f64, f64)> {
+    Curve::Goodput.together(interval(bulk), done)
+}
+
+/// Each stream of one trial by itself.
+pub fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
+    let of = |curve: Curve| {
+        let series = (0..).zip(&done.streams).map(|(at, stream)| {
+            let line = curve.of(interval(bulk), stream);
+            one_series(format!("stream {}", at + 1), at, at >= PALETTE, curve.unit(), line)
+        });
+        let title = format!("{}, each stream", curve.title());
+        let longest = done.elapsed.as_secs_f64();
+        plotted(&title, curve.unit(), &format!("{title}."), longest, series.collect())
+    };
+    Curve::ALL.map(of).into()
+}
+
+/// A line with a point for each of its values.
+pub fn one_series(
+    name: String,
+    colour: usize,
+    dashed: bool,
+    unit: Unit,
+    line: Vec<(f64, f64)>,
+) -> Series {
+    let point = |(x, y): &(f64, f64)| Point {
+        x: *x,
+        y: *y,
+        whisker: None,
+        row: None,
+        text: format!("at {} s: {}", words::trimmed(*x, 3), words::value(unit, *y)),
+    };
+    let points = line.iter().map(point).collect();
+    Series { name, colour: Some(colour), dashed, line, points }
+}
+
+fn plotted(title: &str, unit: Unit, caption: &str, longest: f64, series: Vec<Series>) -> Picture {
+    let all = || series.iter().flat_map(|s| s.line.iter());
+    // It ends where the load ends, not at the next round number.
+    let ends = all().map(|p| p.0).chain([longest]);
+    let x = Axis::exact("seconds since the load began", ends, |v| words::trimmed(v, 3));
+    let label = if unit == Unit::Count { "segments" } else { title };
+    let mut y = Axis::over(label, Scale::Linear, all().map(|p| p.1), |v| words::tick(unit, v));
+    if unit == Unit::Count {
+        y.ticks.retain(|(value, _)| value.fract() == 0.0);
+    }
+    let plot = Plot { title: title.to_owned(), x, y, series };
+    Picture { image: Image::Plot(plot), caption: caption.to_owned() }
+}
