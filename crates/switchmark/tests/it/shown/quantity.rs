@@ -68,7 +68,11 @@ impl Quantity {
     /// True if it is that value of that unit; a unit that does not stand behind it stands in one of
     /// the `heads`, the column's or the table's. A ratio is one number, or in percent.
     pub fn is(self, value: f64, unit: &str, heads: &[&str]) -> bool {
-        let of_heads = heads.iter().find_map(|head| unit_of(head.split_once(", ")?.1));
+        let of_head = |head: &&str| {
+            let last = unit_of(head.rsplit_once(", ")?.1);
+            last.or_else(|| unit_of(head.split_once(", ")?.1))
+        };
+        let of_heads = heads.iter().find_map(of_head);
         let is_at = |factor: f64| {
             (self.number * factor - value).abs() <= self.exact * factor * 1.01 + value.abs() * 1e-9
         };
