@@ -10,7 +10,7 @@ mod rest;
 mod stated;
 pub mod streams;
 
-use page::{Answer, Figure, Section};
+use page::{Answer, Block, Figure, Section};
 
 pub use firsts::FirstOfEach;
 pub use frames::Frames;
@@ -83,6 +83,12 @@ pub enum Topic {
 }
 
 impl StudyPage {
+    /// One section.
+    pub fn new(id: &str, heading: &str, blocks: Vec<Block>) -> Self {
+        let (id, heading) = (id.to_owned(), heading.to_owned());
+        Self { answers: Vec::new(), sections: vec![Section { id, heading, blocks }] }
+    }
+
     /// With answers about one topic.
     #[must_use]
     pub fn with_answers(mut self, topic: Topic, answers: impl IntoIterator<Item = Answer>) -> Self {

@@ -5,7 +5,7 @@
 
 mod over_time;
 
-use page::{Answer, Block, Cell, Figure, Reply, Section, Table, Unit, Verdict, words};
+use page::{Answer, Block, Cell, Figure, Reply, Table, Unit, Verdict, words};
 
 use super::StabilityLimits;
 use super::cell::Beside;
@@ -35,9 +35,8 @@ fn page(found: &BufferFinding) -> StudyPage {
         Block::Table(windows(&found.cases)),
     ];
     blocks.extend(over_time::blocks(found.firsts.trials(), first.rate));
-    let (id, heading) = ("buffer".to_owned(), "Buffer for long paths".to_owned());
     let loaded = found.cases.iter().filter(|case| matches!(case.cell.beside, Beside::SameWay(_)));
-    StudyPage { sections: vec![Section { id, heading, blocks }], ..StudyPage::default() }
+    StudyPage::new("buffer", "Buffer for long paths", blocks)
         .with_answers(Topic::Buffer, loaded.map(answer))
 }
 

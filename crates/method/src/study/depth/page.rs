@@ -7,7 +7,7 @@ mod intervals;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Caveat, Cell, Figure, Section, Style, Table, Unit, words};
+use page::{Answer, Block, Caveat, Cell, Figure, Style, Table, Unit, words};
 
 use super::cells::Counting;
 use super::finding::{
@@ -43,11 +43,9 @@ fn page(found: &DepthFinding) -> StudyPage {
     // One output stands for all.
     let paths = found.outputs.iter().find_map(|output| output.paths.as_ref());
     blocks.extend(paths.map(|paths| Block::Table(enough(paths))));
-    let (id, heading) = ("depth".to_owned(), "Buffer size".to_owned());
-    let sections = vec![Section { id, heading, blocks }];
     let sizes = found.outputs.iter().filter_map(|output| size_answer(output, &found.place));
     let shared = found.shared.as_ref().and_then(|shared| sharing_answer(shared, &found.place));
-    StudyPage { sections, ..StudyPage::default() }.with_answers(Topic::Depth, sizes.chain(shared))
+    StudyPage::new("depth", "Buffer size", blocks).with_answers(Topic::Depth, sizes.chain(shared))
 }
 
 fn estimators(found: &DepthFinding) -> Table {

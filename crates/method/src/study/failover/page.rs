@@ -7,7 +7,7 @@ mod flows;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Cell, Figure, Reply, Section, Table, words};
+use page::{Answer, Block, Cell, Figure, Reply, Table, words};
 
 use super::finding::{FailoverCase, FailoverFinding, Interruption, UnseenEnd};
 use super::sharing::{PathShare, Sharing};
@@ -33,9 +33,7 @@ fn page(found: &FailoverFinding) -> StudyPage {
     blocks.extend(flows::together(trials).map(Block::Table));
     blocks.extend(sharing(found).map(Block::Table));
     blocks.push(Block::Table(frames(found)));
-    let (id, heading) = ("failover".to_owned(), "Failover".to_owned());
-    StudyPage { sections: vec![Section { id, heading, blocks }], ..StudyPage::default() }
-        .with_answers(Topic::Outage, answers(found))
+    StudyPage::new("failover", "Failover", blocks).with_answers(Topic::Outage, answers(found))
 }
 
 /// A column's head, and its cell in a row of what the table is about.

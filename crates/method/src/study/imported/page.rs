@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Cell, Figure, Section, Table, words};
+use page::{Answer, Block, Cell, Figure, Table, words};
 
 use super::finding::{Entry, ImportedFinding};
 use crate::study::view::{Finding, StudyPage, Topic};
@@ -26,12 +26,7 @@ fn page(found: &ImportedFinding) -> StudyPage {
     let head = ["tool", "through", "figure", "of", "value", "samples", "limited by"];
     let rows = found.entries.iter().map(row);
     let table = Table::new("What other tools measured", head).with_rows(rows);
-    let section = Section {
-        id: "imported".to_owned(),
-        heading: "Imported".to_owned(),
-        blocks: vec![Block::Table(table)],
-    };
-    StudyPage { sections: vec![section], ..StudyPage::default() }
+    StudyPage::new("imported", "Imported", vec![Block::Table(table)])
         .with_answers(Topic::Imported, [answer(found)])
 }
 

@@ -8,8 +8,8 @@ mod answers;
 use std::cmp::Ordering;
 
 use page::{
-    Axis, Block, Cell, Column, Figure, Image, Picture, Plot, Point, Scale, Section, Series, Table,
-    Unit, words,
+    Axis, Block, Cell, Column, Figure, Image, Picture, Plot, Point, Scale, Series, Table, Unit,
+    words,
 };
 use trial::{Pattern, Storage};
 
@@ -60,8 +60,7 @@ fn page(found: &StorageFinding) -> StudyPage {
         blocks.push(Block::Pictures(drawn.map(what_if_plot).collect()));
         blocks.push(Block::Table(table));
     }
-    let (id, heading) = ("storage".to_owned(), "Storage".to_owned());
-    StudyPage { sections: vec![Section { id, heading, blocks }], ..StudyPage::default() }
+    StudyPage::new("storage", "Storage", blocks)
         .with_answers(Topic::Storage, answers::answers(found))
 }
 

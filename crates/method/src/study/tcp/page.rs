@@ -6,7 +6,7 @@
 mod answers;
 mod over_time;
 
-use page::{Block, Cell, Figure, Section, Table, words};
+use page::{Block, Cell, Figure, Table, words};
 
 use super::cell::HostLimit;
 use super::finding::{Part, TcpCase, TcpFinding};
@@ -32,9 +32,7 @@ fn page(found: &TcpFinding) -> StudyPage {
         },
     ];
     blocks.extend(over_time::blocks(found));
-    let heading = "TCP goodput".to_owned();
-    let section = Section { id: "tcp".to_owned(), heading, blocks };
-    StudyPage { sections: vec![section], ..StudyPage::default() }
+    StudyPage::new("tcp", "TCP goodput", blocks)
         .with_answers(Topic::Goodput, answers::answers(found))
 }
 

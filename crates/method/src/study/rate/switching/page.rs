@@ -5,7 +5,7 @@
 
 mod lines;
 
-use page::{Answer, Block, Cell, Figure, Reply, Section, Style, Table, Unit, Verdict, words};
+use page::{Answer, Block, Cell, Figure, Reply, Style, Table, Unit, Verdict, words};
 
 use super::SwitchTest;
 use super::finding::{
@@ -39,13 +39,12 @@ fn page(found: &SwitchingFinding) -> StudyPage {
     if tables.is_empty() {
         return StudyPage::default();
     }
-    let section = Section {
-        id: "switching".to_owned(),
-        heading: "All ports at work (RFC 2889, RFC 8239)".to_owned(),
-        blocks: std::iter::once(Block::Paragraph(LEAD.to_owned())).chain(tables).collect(),
-    };
-    StudyPage { sections: vec![section], ..StudyPage::default() }
-        .with_answers(Topic::Patterns, found.devices.iter().flat_map(answers))
+    StudyPage::new(
+        "switching",
+        "All ports at work (RFC 2889, RFC 8239)",
+        std::iter::once(Block::Paragraph(LEAD.to_owned())).chain(tables).collect(),
+    )
+    .with_answers(Topic::Patterns, found.devices.iter().flat_map(answers))
 }
 
 /// Tests with their devices, in the order in which they ran.
