@@ -1,12 +1,9 @@
-//! A run's figures for other programs and for people: CSV, Markdown, Parquet, Prometheus' text,
-//! Influx' line protocol; its round trips as HdrHistogram V2, which every tool of that family reads
-//! and merges; its TCP series as flent has them.
+//! A run's figures for other programs and for people: CSV, Markdown, Prometheus' text, Influx' line
+//! protocol; and round trips as HdrHistogram V2, which every tool of that family reads and merges.
 //!
 //! Owns each format's own rules of quoting. Never rounds or converts: base units throughout.
 
-mod flent;
 mod markdown;
-mod parquet;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,9 +19,7 @@ use page::{Condition, Key};
 
 use crate::exposition::{self, RoundTrips};
 use crate::run::RunMeta;
-pub use flent::{FlentError, FlentTrial, flent};
 pub use markdown::markdown;
-use parquet::Column;
 
 /// RFC 4180: one row a figure, a column for each condition that occurs.
 pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
@@ -58,63 +53,6 @@ pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
         out += &row(&cells);
     }
     out
-}
-
-/// The same rows and columns as [`csv`], with numbers as numbers and absent values absent.
-pub fn parquet(run: &RunMeta, figures: &[Figure]) -> Vec<u8> {
-    let texts =
-        |of: &dyn Fn(&Figure) -> Option<String>| Column::Text(figures.iter().map(of).collect());
-    let numbers =
-        |of: &dyn Fn(&Figure) -> Option<f64>| Column::Number(figures.iter().map(of).collect());
-    let wholes = |of: &dyn Fn(&Figure) -> u64| {
-        let whole = |figure: &Figure| i64::try_from(of(figure)).ok();
-        Column::Whole(figures.iter().map(whole).collect())
-    };
-    let caveats = |f: &Figure| f.caveats.iter().map(|c| c.as_str()).collect::<Vec<_>>().join(" ");
-    let mut columns = vec![
-        ("run", texts(&|_| Some(run.id.clone()))),
-        ("metric", texts(&|f| Some(f.metric.as_str().to_owned()))),
-        ("quantile", numbers(&|f| f.quantile)),
-        ("unit", texts(&|f| Some(f.unit.as_str().to_owned()))),
-        ("value", numbers(&|f| f.value)),
-        ("low", numbers(&|f| f.low)),
-        ("high", numbers(&|f| f.high)),
-        ("confidence", numbers(&|f| f.confidence)),
-        ("n", wholes(&|f| f.n)),
-        ("blocks", wholes(&|f| u64::from(f.blocks))),
-        ("verdict", texts(&|f| Some(f.verdict.as_str().to_owned()))),
-        ("caveats", texts(&|f| Some(caveats(f)))),
-    ]
-    .into_iter()
-    .map(|(name, column)| (name.to_owned(), column))
-    .collect::<Vec<_>>();
-    let conditions: BTreeSet<&Key> = figures.iter().flat_map(|f| f.conditions.keys()).collect();
-    for condition in conditions {
-        columns.push((format!("where_{condition}"), of_condition(figures, condition)));
-    }
-    parquet::file(&columns, concat!("switchmark ", env!("CARGO_PKG_VERSION")))
-}
-
-/// Whole where all are whole, numbers where all are numbers, text otherwise.
-fn of_condition(figures: &[Figure], key: &Key) -> Column {
-    let said = || figures.iter().map(|figure| figure.conditions.get(key));
-    let every = |is: fn(&Condition) -> bool| said().flatten().all(is);
-    if every(|c| matches!(c, Condition::Integer(n) if i64::try_from(*n).is_ok())) {
-        let whole = |c: &Condition| match c {
-            Condition::Integer(n) => i64::try_from(*n).ok(),
-            _ => None,
-        };
-        return Column::Whole(said().map(|c| c.and_then(whole)).collect());
-    }
-    if every(|c| matches!(c, Condition::Integer(_) | Condition::Number(_))) {
-        let number = |c: &Condition| match c {
-            Condition::Integer(n) => Some(*n as f64),
-            Condition::Number(x) => Some(*x),
-            _ => None,
-        };
-        return Column::Number(said().map(|c| c.and_then(number)).collect());
-    }
-    Column::Text(said().map(|c| c.map(Condition::to_string)).collect())
 }
 
 fn row(cells: &[String]) -> String {

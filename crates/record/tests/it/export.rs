@@ -61,39 +61,6 @@ fn histograms(records: &[(trial::Trial, trial::TrialRecord)]) -> String {
     export::histograms(&all)
 }
 
-/// flent reads our file as its own; it is what the file is for.
-#[test]
-fn flent_opens_its_file() {
-    let run = synthetic::meta("20261121-140312-5e7d");
-    let mut shown = export::FlentTrial::default();
-    for (trial, record) in &synthetic::records(7) {
-        shown.take(trial, record);
-    }
-    let octets = export::flent(&run, &shown).expect("TCP streams");
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("export.flent");
-    std::fs::write(&path, &octets).expect("writable");
-    let flent = |format: &str| {
-        let mut command = std::process::Command::new("flent");
-        command.args(["-f", format, "-i"]).arg(&path).output()
-    };
-    let Ok(table) = flent("csv") else {
-        eprintln!("skipped: flent is not installed");
-        return;
-    };
-    let text = String::from_utf8_lossy(&table.stdout).into_owned();
-    assert!(table.status.success(), "{text}{}", String::from_utf8_lossy(&table.stderr));
-    let file: serde_json::Value = serde_json::from_slice(&octets).expect("JSON");
-    let values = file["results"]["TCP upload::1"].as_array().expect("a stream").len();
-    // Before the table it greets.
-    let head = text.lines().find(|line| line.starts_with("tcp_nup,")).expect("a head");
-    assert!(head.contains("TCP upload::1") && head.contains("TCP upload sum"), "{text}");
-    let rows = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
-    assert_eq!(rows.count(), values, "{text}");
-    let summary = flent("summary").expect("it was there");
-    let text = String::from_utf8_lossy(&summary.stdout).into_owned();
-    assert!(summary.status.success() && text.contains("TCP upload"), "{text}");
-}
-
 /// What `program` prints of the file, where Python and its module are there.
 fn python(module: &str, program: &str, file: &std::path::Path) -> Option<String> {
     let run = |program: &str| {
@@ -107,21 +74,6 @@ fn python(module: &str, program: &str, file: &std::path::Path) -> Option<String>
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(ran.status.success(), "{said}");
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
-}
-
-/// Apache Arrow reads our Parquet file as its own.
-#[test]
-fn arrow_opens_the_parquet_file() {
-    let figures = synthetic::figures();
-    let octets = export::parquet(&synthetic::meta("20261121-140312-5e7d"), &figures);
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("export.parquet");
-    std::fs::write(&path, &octets).expect("writable");
-    let program = "import sys, pyarrow.parquet as p; t = p.read_table(sys.argv[1]); \
-                   print(t.num_rows, *(v or '' for v in t.column('metric').to_pylist()))";
-    if let Some(said) = python("pyarrow.parquet", program, &path) {
-        let metrics: Vec<&str> = figures.iter().map(|figure| figure.metric.as_str()).collect();
-        assert_eq!(said.trim(), format!("{} {}", figures.len(), metrics.join(" ")));
-    }
 }
 
 /// HdrHistogram of another language decodes what we wrote, to the same count.

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use record::export::{self, FlentTrial};
+use record::export;
 use record::exposition::RoundTrips;
 
 use super::options::Data;
@@ -43,44 +43,62 @@ enum Format {
     Prometheus,
     /// Influx' line protocol
     Influx,
-    /// Apache Parquet: the rows of csv, with numbers as numbers; --out is needed
-    Parquet,
-    /// flent's data file, of a run with TCP streams; --out NAME.flent is needed
-    Flent,
     /// HdrHistogram V2 in base64, one line for each case's round trips
     Hdr,
+    /// Written until 0.2
+    #[value(hide = true)]
+    Parquet,
+    /// Written until 0.2
+    #[value(hide = true)]
+    Flent,
+}
+
+impl Format {
+    /// Hint for a script that asks for a removed format.
+    const fn replacement(self) -> Option<&'static str> {
+        match self {
+            Self::Parquet => Some(
+                "use --format csv; DuckDB makes Parquet of it: duckdb -c \"COPY (FROM 'run.csv') TO \
+                 'run.parquet'\"",
+            ),
+            Self::Flent => Some(
+                "use --format csv for the figures; `switchmark report RUN --out FILE` plots TCP over \
+                 time",
+            ),
+            _ => None,
+        }
+    }
 }
 
 /// Writes to stdout.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    if let Some(hint) = args.format.replacement() {
+        let word = args.format.to_possible_value();
+        let word = word.as_ref().map_or("this", |word| word.get_name());
+        return Err(ConfigError::bare(format!("--format {word} was removed"), hint).into());
+    }
     let store = journals::read(&args.data)?.store;
     if args.data.json {
         speak::print_json(&report::replay(&store, &args.run)?.json())?;
         return Ok(Outcome::Done);
     }
-    let (mut round_trips, mut flent) = (RoundTrips::default(), FlentTrial::default());
-    let run =
-        figures::compute(&store, store.load(&args.run)?, &mut |trial, record| match args.format {
-            Format::Hdr => round_trips.take(trial, record),
-            Format::Flent => flent.take(trial, record),
-            _ => {}
-        })?;
-    let octets = match args.format {
-        Format::Csv => export::csv(&run.meta, &run.figures).into_bytes(),
-        Format::Markdown => export::markdown(&run.meta, &run.figures).into_bytes(),
-        Format::Prometheus => export::prometheus(&run.meta, &run.figures).into_bytes(),
-        Format::Influx => export::influx(&run.meta, &run.figures).into_bytes(),
-        Format::Hdr => export::histograms(&round_trips).into_bytes(),
-        Format::Parquet => export::parquet(&run.meta, &run.figures),
-        Format::Flent => export::flent(&run.meta, &flent)?,
+    let mut round_trips = RoundTrips::default();
+    let run = figures::compute(&store, store.load(&args.run)?, &mut |trial, record| {
+        if args.format == Format::Hdr {
+            round_trips.take(trial, record);
+        }
+    })?;
+    let text = match args.format {
+        Format::Csv => export::csv(&run.meta, &run.figures),
+        Format::Markdown => export::markdown(&run.meta, &run.figures),
+        Format::Prometheus => export::prometheus(&run.meta, &run.figures),
+        Format::Influx => export::influx(&run.meta, &run.figures),
+        Format::Hdr => export::histograms(&round_trips),
+        Format::Parquet | Format::Flent => unreachable!("refused above"),
     };
     match &args.out {
-        Some(path) => write(path, &octets)?,
-        None if matches!(args.format, Format::Parquet | Format::Flent) => {
-            let hint = "name a file by --out; nothing but a terminal would be at the end of stdout";
-            return Err(ConfigError::bare("this format is not text", hint).into());
-        }
-        None => speak::put(&octets)?,
+        Some(path) => write(path, text.as_bytes())?,
+        None => speak::put(text.as_bytes())?,
     }
     Ok(Outcome::Done)
 }

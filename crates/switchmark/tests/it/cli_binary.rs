@@ -119,7 +119,7 @@ fn an_unknown_option_of_a_lab_shows_its_place() {
 
 #[test]
 fn bad_input_is_exit_code_two() {
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["latency", "--testbed", "lab:bridge", "--size", "63"], "64…9018"),
         (&["latency", "--testbed", "lab:bridge", "-t", "5parsecs"], "unit of time"),
         (&["latency", "--testbed", "lab:bridge,mtu=1500", "--size", "9018"], "9018 - 18 = 9000"),
@@ -132,6 +132,8 @@ fn bad_input_is_exit_code_two() {
         (&["forwarding", "--testbed", "lab:vm-router"], "needs a kernel"),
         (&["doctor", "--testbed", "nowhere.toml"], "no testbed file `nowhere.toml`"),
         (&["run", "nowhere.toml"], "read nowhere.toml: no such file"),
+        (&["export", "latest", "--format", "parquet"], "hint: use --format csv; DuckDB"),
+        (&["export", "latest", "--format", "flent"], "hint: use --format csv for"),
         (&["runs", "--journal", "/proc/none/journal.db"], "--journal FILE"),
         (&["lab", "exec", "--lab", "none-such", "h1", "--", "true"], "up"),
     ];
