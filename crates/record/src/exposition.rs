@@ -4,9 +4,9 @@
 //! alike, so that one figure is one series wherever it is had. Never asks anybody for a number.
 
 mod buckets;
-pub mod dashboard;
 pub mod names;
-pub mod rules;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::borrow::Cow;

@@ -19,9 +19,6 @@ const SHELLS: [(&str, &str); 3] = [
     ("zsh", "usr/share/zsh/vendor-completions/_switchmark"),
     ("fish", "usr/share/fish/vendor_completions.d/switchmark.fish"),
 ];
-/// What `serve --print` makes, and what it is called.
-const MONITORING: [(&str, &str); 2] =
-    [("rules", "switchmark.rules.yml"), ("grafana", "grafana.json")];
 
 /// All but the program, which runs here to write some of them.
 pub(super) fn files(program: &Path) -> Result<Files> {
@@ -30,13 +27,9 @@ pub(super) fn files(program: &Path) -> Result<Files> {
         let script = told(Command::new(program).args(["completions", shell]))?;
         files.file(path, script + "\n");
     }
-    for (what, name) in MONITORING {
-        let text = told(Command::new(program).args(["serve", "--print", what]))?;
-        files.file(&format!("{HELD}/monitoring/{name}"), text + "\n");
-    }
     manual(program, &mut files)?;
     // The pages link to them as they lie in the repository.
-    for folder in ["profiles", "claims", "examples"] {
+    for folder in ["profiles", "claims", "examples", "monitoring"] {
         files.all_of(&root.join(folder), &format!("{HELD}/{folder}"))?;
         files.link(&format!("{PAGES}/{folder}"), &format!("../../switchmark/{folder}"));
     }

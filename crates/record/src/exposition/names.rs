@@ -1,7 +1,8 @@
 //! Every family that `/metrics` has, in one table: name, kind, labels, and what it is.
 //!
-//! Whoever fills a family, asks for one in a rule or draws one takes its name from here. Figures'
-//! families follow from the metrics and their units. Never asks anybody for a number.
+//! Whoever fills a family takes its name from here; the rules and the dashboard in `monitoring/` are
+//! held against it by a test. Figures' families follow from the metrics and their units. Never asks
+//! anybody for a number.
 
 use std::borrow::Cow;
 
@@ -134,14 +135,6 @@ pub fn is_known(series: &str) -> bool {
         _ => false,
     };
     FIXED.iter().any(is_of) || figures().iter().any(is_of)
-}
-
-/// The series that a query asks for, by their names.
-#[cfg(test)]
-pub(super) fn asked_for(query: &str) -> Vec<String> {
-    let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let words = query.split(|c: char| !is_of_a_name(c));
-    words.filter(|word| word.starts_with("switchmark_")).map(str::to_owned).collect()
 }
 
 /// A meaning without its Markdown: links by their words.
