@@ -1,7 +1,9 @@
 //! A page is made from what a study found, and never from words: in the rooms where pages are made
-//! and drawn, no condition is named and no text is taken apart or compared.
+//! and drawn, no condition is named and no text is taken apart or compared. Outside `method`, no
+//! study is named but in the rooms of one.
 //!
-//! Owns which rooms these are, and which rooms may name conditions. Never changes anything.
+//! Owns which rooms these are, and which rooms may name conditions and studies. Never changes
+//! anything.
 
 use std::fs;
 use std::path::Path;
@@ -59,9 +61,24 @@ const KEYED: [&str; 25] = [
     "record/src/export.rs",
 ];
 
+/// Rooms outside `method` that name a study's request.
+const NAMING: [&str; 6] = [
+    // One study's options each, beside the table of verbs.
+    "switchmark/src/request",
+    // The two studies that no verb asks.
+    "switchmark/src/config/plan/campaign.rs",
+    "switchmark/src/cli/import.rs",
+    // Chosen examples.
+    "switchmark/src/cli/demo.rs",
+    "switchmark/src/cli/demo",
+    // What is true of one study's figures.
+    "switchmark/src/cli/prove/draw",
+];
+
 /// Fails with every place that breaks a rule.
 pub fn check(root: &Path) -> Result<()> {
     let crates = root.join("crates");
+    let specs = specs(&fs::read_to_string(crates.join("method/src/study.rs"))?)?;
     let mut wrong = Vec::new();
     tidy::visit(&crates, &mut |path| {
         let inside = path.strip_prefix(&crates).unwrap_or(path);
@@ -70,11 +87,27 @@ pub fn check(root: &Path) -> Result<()> {
         }
         let rules = Rules::of_room(inside);
         let text = fs::read_to_string(path)?;
-        let found = rules.broken(&text).with_context(|| format!("parse {}", path.display()))?;
+        let found =
+            rules.broken(&text, &specs).with_context(|| format!("parse {}", path.display()))?;
         wrong.extend(found.into_iter().map(|found| format!("{}: {found}", inside.display())));
         Ok(())
     })?;
     if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
+}
+
+/// Types of the studies' requests, as the table of studies lists them.
+fn specs(table: &str) -> Result<Vec<String>> {
+    let is_table = |item: &Item| matches!(item, Item::Macro(it) if it.ident.is_none() && it.mac.path.is_ident("studies"));
+    let file = syn::parse_file(table)?;
+    let Some(Item::Macro(table)) = file.items.iter().find(|item| is_table(item)) else {
+        bail!("method has no table of studies");
+    };
+    let tokens = table.mac.tokens.to_string();
+    Ok(words(&tokens).filter(|word| word.ends_with("Spec")).map(str::to_owned).collect())
+}
+
+fn words(tokens: &str) -> impl Iterator<Item = &str> {
+    tokens.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 /// What a room may not do.
@@ -84,6 +117,8 @@ struct Rules {
     reads_no_words: bool,
     /// Name a condition.
     names_no_condition: bool,
+    /// Name a study.
+    names_no_study: bool,
 }
 
 impl Rules {
@@ -94,26 +129,69 @@ impl Rules {
         let draws = ["record/src/report/html.rs", "record/src/svg", "record/src/svg.rs"];
         let is_drawn = draws.iter().any(|room| inside.starts_with(room));
         let is_keyed = KEYED.iter().any(|room| inside.starts_with(room)) && !is_page;
-        Self { reads_no_words: is_page || is_drawn, names_no_condition: !is_keyed }
+        let is_naming = NAMING.iter().any(|room| inside.starts_with(room));
+        Self {
+            reads_no_words: is_page || is_drawn,
+            names_no_condition: !is_keyed,
+            names_no_study: !is_naming && !inside.starts_with("method"),
+        }
     }
 
-    fn broken(self, text: &str) -> syn::Result<Vec<String>> {
-        let mut places = Places { rules: self, found: Vec::new() };
+    fn broken(self, text: &str, specs: &[String]) -> syn::Result<Vec<String>> {
+        let mut places = Places { rules: self, specs, found: Vec::new() };
         places.visit_file(&syn::parse_file(text)?);
         Ok(places.found)
     }
 }
 
-struct Places {
+struct Places<'a> {
     rules: Rules,
+    specs: &'a [String],
     found: Vec<String>,
 }
 
-impl<'ast> Visit<'ast> for Places {
+impl Places<'_> {
+    /// Notes the studies among names that stand one after the other, joined by `::`.
+    fn note_studies<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        if !self.rules.names_no_study {
+            return;
+        }
+        let mut before = "";
+        for name in names {
+            let is_variant = before == "StudySpec" && name.starts_with(char::is_uppercase);
+            if is_variant || self.specs.iter().any(|spec| spec == name) {
+                self.found.push(format!("names the study `{name}`: its request answers"));
+            }
+            before = name;
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Places<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         if !matches!(item, Item::Mod(module) if module.attrs.iter().any(is_for_tests)) {
             visit::visit_item(self, item);
         }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|it| it.ident.to_string()).collect();
+        self.note_studies(names.iter().map(String::as_str));
+        visit::visit_path(self, path);
+    }
+
+    fn visit_use_name(&mut self, name: &'ast syn::UseName) {
+        self.note_studies([name.ident.to_string().as_str()].into_iter());
+    }
+
+    fn visit_use_rename(&mut self, name: &'ast syn::UseRename) {
+        self.note_studies([name.ident.to_string().as_str()].into_iter());
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let tokens = call.tokens.to_string();
+        self.note_studies(words(&tokens));
+        visit::visit_macro(self, call);
     }
 
     fn visit_pat(&mut self, pattern: &'ast Pat) {
@@ -176,7 +254,7 @@ mod tests {
         let rules = |room: &str| Rules::of_room(Path::new(room));
         let check = |room: &str, code: &str, expect: usize| {
             let code = format!("fn f() {{ {code} }}");
-            let found = rules(room).broken(&code).expect("it parses");
+            let found = rules(room).broken(&code, &[]).expect("it parses");
             assert_eq!(found.len(), expect, "{room}: {code}: {found:?}");
         };
         let page = "method/src/study/tcp/page.rs";
@@ -189,5 +267,27 @@ mod tests {
         check("switchmark/src/cli/output.rs", "row.set(Key::Rtt, 1); a == \"b\";", 1);
         check("record/src/svg/plot.rs", "name.contains(\"x\");", 1);
         check("method/src/comparison/cells.rs", "row.set(Key::Rtt, 1);", 0);
+    }
+
+    #[test]
+    fn a_study_is_named_in_the_rooms_of_one() {
+        let table = "macro_rules! studies { () => {} } studies! { /// Round trips.
+            Latency(LatencySpec) \"latency\"; Storage(Box<StorageSpec>) \"storage\"; }";
+        let specs = specs(table).expect("a table");
+        assert_eq!(specs, ["LatencySpec", "StorageSpec"]);
+        let check = |room: &str, code: &str, expect: usize| {
+            let found = Rules::of_room(Path::new(room)).broken(code, &specs).expect("it parses");
+            assert_eq!(found.len(), expect, "{room}: {code}: {found:?}");
+        };
+        let room = "switchmark/src/cli/before.rs";
+        check(room, "fn f() { match s { StudySpec::Latency(_) => 1, _ => 2 } }", 1);
+        check(room, "fn f() { matches!(s, method::StudySpec::Latency(_)) }", 1);
+        check(room, "use method::{StudySpec, StorageSpec};", 1);
+        check(room, "fn f(spec: &LatencySpec) {}", 1);
+        check(room, "fn f() { studies.map(StudySpec::name); LabSpec::new(StudySpec::parts) }", 0);
+        check(room, "#[cfg(test)] mod tests { use method::LatencySpec; }", 0);
+        check("switchmark/src/request/latency.rs", "use method::LatencySpec;", 0);
+        check("record/src/report/campaign.rs", "use method::StorageSpec;", 1);
+        check("method/src/study.rs", "use latency::LatencySpec;", 0);
     }
 }

@@ -19,6 +19,7 @@ pub mod failover;
 pub mod imported;
 pub mod latency;
 mod line_share;
+mod needs;
 mod noted;
 mod outage;
 pub mod pattern;
@@ -41,7 +42,7 @@ use serde::{Deserialize, Serialize};
 
 use page::{CaseId, Figure, Key, Trials};
 use trial::{Observed, Testbed, TestbedError, Topology};
-use trial::{Offloads, Phases, Subject, Trial, TrialRecord};
+use trial::{Phases, Subject, Trial, TrialRecord};
 
 use noted::Noted;
 use rows::Row;
@@ -57,6 +58,7 @@ pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
 pub use failover::FailoverSpec;
 pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
+pub use needs::{Agents, Bypass, Needs, PacedFrames};
 pub use pattern::Pattern;
 pub use problem::SpecProblem;
 pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
@@ -111,9 +113,9 @@ macro_rules! studies {
                 match self { $(Self::$study(spec) => spec.varied(),)+ }
             }
 
-            /// Frames that have to fit the ports, the largest of each mix.
-            pub fn sizes(&self) -> Vec<FrameSize> {
-                match self { $(Self::$study(spec) => spec.sizes(),)+ }
+            /// Needs of its own; a campaign's are those of its parts.
+            pub fn needs(&self) -> Needs {
+                match self { $(Self::$study(spec) => spec.needs(),)+ }
             }
 
             /// The devices that are named, each in the state that is asked for; none: the first as
@@ -158,12 +160,17 @@ impl StudySpec {
         if topology.is_simulated() { estimate } else { estimate.on_real_hosts() }
     }
 
-    /// What becomes of the hosts' offloads during its trials.
-    pub const fn offloads(&self) -> Offloads {
+    /// The campaign that it is, if it is one.
+    pub const fn campaign(&self) -> Option<&CampaignSpec> {
         match self {
-            Self::Tcp(_) => TcpSpec::OFFLOADS,
-            _ => Offloads::Off,
+            Self::Campaign(spec) => Some(spec),
+            _ => None,
         }
+    }
+
+    /// Studies that it carries out: a campaign's, else itself alone.
+    pub fn parts(&self) -> &[Self] {
+        self.campaign().map_or(std::slice::from_ref(self), |campaign| &campaign.studies)
     }
 
     /// The rows of what [`Self::find`] finds.
@@ -174,7 +181,7 @@ impl StudySpec {
     /// Asks for all trials and returns what was found. An error means that no further trial could
     /// be run; trials that went wrong are caveats of their values.
     fn find(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Box<dyn Finding>, TestbedError> {
-        if matches!(self, Self::Campaign(_)) {
+        if self.campaign().is_some() {
             // Its cells' studies come through here themselves.
             let mut finding = self.ask(testbed, seed)?;
             line_share::mark(finding.values());
@@ -201,7 +208,7 @@ impl StudySpec {
         (testbed, asked): (&mut dyn Testbed, &mut u64),
         seed: u64,
     ) -> Result<Box<dyn Finding>, TestbedError> {
-        if matches!(self, Self::Campaign(_)) {
+        if self.campaign().is_some() {
             // Its studies' places are theirs: a plan has no other beside it.
             return self.find(testbed, seed);
         }

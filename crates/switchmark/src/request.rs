@@ -139,19 +139,18 @@ mod tests {
         untrue
     }
 
+    macro_rules! untrue_of_verbs {
+        ($($(#[$help:meta])* $study:ident)+) => {
+            fn untrue_of_verbs() -> Vec<String> {
+                [$(untrue_defaults::<$study>()),+].concat()
+            }
+        };
+    }
+    study_verbs!(untrue_of_verbs);
+
     #[test]
     fn help_tells_every_default_and_tells_it_right() {
-        let untrue = [
-            untrue_defaults::<Latency>(),
-            untrue_defaults::<Forwarding>(),
-            untrue_defaults::<Tcp>(),
-            untrue_defaults::<Failover>(),
-            untrue_defaults::<Fabric>(),
-            untrue_defaults::<Switching>(),
-            untrue_defaults::<Buffer>(),
-            untrue_defaults::<Depth>(),
-            untrue_defaults::<Storage>(),
-        ];
+        let untrue = [untrue_defaults::<Buffer>(), untrue_defaults::<Depth>(), untrue_of_verbs()];
         assert_eq!(untrue.concat(), Vec::<String>::new());
         assert_eq!(spec::<Latency>(&["--profile=quick".to_owned()]), spec::<Latency>(&[]));
     }

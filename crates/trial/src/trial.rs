@@ -223,10 +223,11 @@ impl Phases {
 }
 
 /// What the kernel may do with several frames at once on the ports in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Offloads {
     /// TSO, GSO and GRO off, so that a frame is a frame. Restored afterwards.
+    #[default]
     Off,
     /// As the host has them; only recorded.
     AsFound,

@@ -15,7 +15,7 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, SpecProblem, StudySpec, Varied, numbered};
+use super::{Estimate, Needs, SpecProblem, StudySpec, Varied, numbered};
 use crate::comparison::{Comparable, Compared, Level as Of, MARGIN, Side, compare};
 use page::Figure;
 use trial::{Setting, Subject};
@@ -160,6 +160,11 @@ impl CampaignSpec {
             }
         }
         Ok(())
+    }
+
+    /// None beside those of its studies.
+    pub fn needs(&self) -> Needs {
+        Needs::default()
     }
 
     /// See [`StudySpec::run`].

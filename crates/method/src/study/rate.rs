@@ -11,3 +11,18 @@ pub mod suite;
 mod sustained;
 pub mod switching;
 mod throughput;
+
+use super::session::Session;
+
+/// Asks with a study's rig, as a search does where `is_search`: what a trial carried without a loss
+/// stands for the load that was to be offered.
+fn ask_as_search<'t, R: AsMut<Session<'t>>, T>(
+    rig: &mut R,
+    is_search: bool,
+    ask: impl FnOnce(&mut R) -> T,
+) -> T {
+    rig.as_mut().takes_carried = is_search;
+    let answer = ask(rig);
+    rig.as_mut().takes_carried = false;
+    answer
+}

@@ -26,11 +26,6 @@ pub trait Varied {
         false
     }
 
-    /// Frames that have to fit the ports, the largest of each mix.
-    fn sizes(&self) -> Vec<FrameSize> {
-        Vec::new()
-    }
-
     /// How often all of it is repeated.
     fn blocks(&mut self) -> Option<&mut u32> {
         None
@@ -47,10 +42,9 @@ pub trait Varied {
     }
 }
 
-/// For requests that have `subjects`, and `blocks` that repeat all of them; with the field that is
-/// the size of their frames, where they have one.
+/// For requests that have `subjects`, and `blocks` that repeat all of them.
 macro_rules! repeated {
-    ($spec:ty $(, $size:ident)?) => {
+    ($spec:ty) => {
         impl $crate::study::varied::Varied for $spec {
             fn subjects(&self) -> Vec<trial::Subject> {
                 self.subjects.clone()
@@ -59,10 +53,6 @@ macro_rules! repeated {
             fn set_subject(&mut self, subject: trial::Subject) {
                 self.subjects = vec![subject];
             }
-
-            $(fn sizes(&self) -> Vec<measure::FrameSize> {
-                vec![self.$size]
-            })?
 
             fn blocks(&mut self) -> Option<&mut u32> {
                 Some(&mut self.blocks)

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use method::StudySpec;
 use method::comparison::{Compared, better};
-use method::study::campaign::{CampaignSpec, Factor};
+use method::study::campaign::Factor;
 use page::{Answer, Block, Cell, Figure, Image, Key, Picture, Quantity, Reply, Section, Table};
 
 use super::variance::{self, case, of};
@@ -26,16 +26,13 @@ pub(super) struct Told {
 
 /// The campaign's answers and sections; `None` where the run is none.
 pub(super) fn told(prefix: &str, run: &ReportInput<'_>) -> Option<Told> {
-    let spec = run.meta.studies.iter().find_map(|study| match study {
-        StudySpec::Campaign(spec) => Some(&**spec),
-        _ => None,
-    })?;
+    let spec = run.meta.studies.iter().find_map(StudySpec::campaign)?;
     let meta = run.meta;
     let comparable = run.comparable?;
     let compared = spec.comparisons(&meta.id, run.figures, comparable);
     let mut answers: Vec<Answer> = compared.iter().map(comparison::answer).collect();
     answers.extend(control_answer(run.figures));
-    let mut cells = maps(spec, run.figures);
+    let mut cells = maps(&spec.factors, run.figures);
     let rows = typical(run.figures).into_iter().map(|figure| (figure, case(figure)));
     let title = "Each combination, through the device";
     cells.push(Block::Table(cell_table(title, "cell", rows)));
@@ -83,9 +80,9 @@ pub(super) fn name(figure: &Figure) -> String {
     format!("{}{quantile}", figure.metric.as_str())
 }
 
-fn maps(spec: &CampaignSpec, figures: &[Figure]) -> Vec<Block> {
+fn maps(factors: &[Factor], figures: &[Figure]) -> Vec<Block> {
     let varied: Vec<&Factor> =
-        spec.factors.iter().filter(|f| f.levels.len() > 1 && !f.is_size()).collect();
+        factors.iter().filter(|f| f.levels.len() > 1 && !f.is_size()).collect();
     let [across, down, ..] = &varied[..] else { return Vec::new() };
     let typical = typical(figures);
     let mut cases: Vec<(String, String)> = Vec::new();

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use method::StudySpec;
+use method::study::Bypass;
 use record::{RunMeta, Store};
 use trial::Topology;
 use trial::topology::{AnotherTime, DeviceKind};
@@ -85,10 +86,10 @@ fn allowed(
         return refused(format!("{flag}: `{}` has a router", topology.name), hint);
     }
     for study in studies {
-        let can = match study {
-            StudySpec::Latency(_) => true,
-            StudySpec::Forwarding(_) | StudySpec::Storage(_) => !times.is_by_hand(),
-            _ => false,
+        let can = match study.needs().bypass {
+            Bypass::ByHand => true,
+            Bypass::Recorded => !times.is_by_hand(),
+            Bypass::Beside => false,
         };
         if !can {
             let hint = "latency takes both flags, forwarding and storage take --bypass";

@@ -91,11 +91,8 @@ fn few_processors(studies: &[StudySpec], here: Processors) -> Vec<String> {
              can't be held its figure is a bound (*at least*)"
         ));
     }
-    let senders = |study: &StudySpec| match study {
-        StudySpec::Forwarding(spec) => Some(usize::from(spec.senders)),
-        _ => None,
-    };
-    let most = studies.iter().filter_map(senders).max().unwrap_or(1);
+    let parts = studies.iter().flat_map(StudySpec::parts);
+    let most = parts.map(|study| usize::from(study.needs().senders)).max().unwrap_or(1);
     if most > here.count.max(1) {
         let count = here.count;
         all.push(format!(
@@ -113,16 +110,10 @@ fn work(study: &StudySpec, estimate: Estimate, topology: &Topology) -> String {
         _ if searching => format!("about {trials} trials, as many as results ask for"),
         _ => format!("{trials} trials, and repeats of those that are not valid"),
     };
-    let cells = match study {
-        StudySpec::Campaign(spec) => {
-            format!(
-                "{} cells and an A/A control in {} blocks at most: ",
-                spec.cells.len(),
-                spec.blocks
-            )
-        }
-        _ => String::new(),
-    };
+    let cells = study.campaign().map_or_else(String::new, |campaign| {
+        let (cells, blocks) = (campaign.cells.len(), campaign.blocks);
+        format!("{cells} cells and an A/A control in {blocks} blocks at most: ")
+    });
     let time = numbers::span(time);
     if topology.is_simulated() {
         format!("{cells}{trials}; {time} of virtual time")
@@ -133,29 +124,27 @@ fn work(study: &StudySpec, estimate: Estimate, topology: &Topology) -> String {
 
 /// What somebody has to do between trials.
 fn hands(study: &StudySpec) -> Option<String> {
-    match study {
-        StudySpec::Campaign(spec) => match spec.changes_by_hand() {
-            0 => None,
-            1 => Some("the testbed is set up once".to_owned()),
-            many => Some(format!("the testbed is set up again at most {many} times")),
-        },
-        StudySpec::Fabric(spec) => spec.recabling.map(|plan| {
-            let (once, together) = plan.least_moves();
-            format!(
-                "cables are moved {once} times at least, so that each of {} ports is used once, and up \
-                 to about {together} times where every two ports have to be used together; between \
-                 trials it is said which cable goes where",
-                plan.ports
-            )
-        }),
-        _ => None,
+    if let Some(plan) = study.needs().recabling {
+        let (once, together) = plan.least_moves();
+        return Some(format!(
+            "cables are moved {once} times at least, so that each of {} ports is used once, and up \
+             to about {together} times where every two ports have to be used together; between \
+             trials it is said which cable goes where",
+            plan.ports
+        ));
+    }
+    match study.campaign()?.changes_by_hand() {
+        0 => None,
+        1 => Some("the testbed is set up once".to_owned()),
+        many => Some(format!("the testbed is set up again at most {many} times")),
     }
 }
 
 /// What agents change, as they do it: docs/threat-model.md.
 fn changes(hosts: &HostsConfig, studies: &[StudySpec]) -> String {
     let mut all = Vec::new();
-    if studies.iter().any(|study| study.offloads() == Offloads::Off) {
+    let mut parts = studies.iter().flat_map(StudySpec::parts);
+    if parts.any(|study| study.needs().offloads == Offloads::Off) {
         let off = "segmentation and receive offloads of the test ports are off during trials";
         all.push(off.to_owned());
     }

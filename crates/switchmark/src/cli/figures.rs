@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
 use method::comparison::{Comparable, per_block};
+use method::numbered;
 use method::study::{Finding, StudyPage};
-use method::{StudySpec, numbered};
 use page::{Caveat, Figure, RowId};
 use record::exposition::RoundTrips;
 use record::store::KeptFigures;
@@ -78,8 +78,8 @@ pub fn in_blocks(store: &Store, meta: &RunMeta, figures: &[Figure]) -> Result<Co
 
 /// The same of a campaign, whose page shows them; none of other runs, or where they can't be told.
 pub fn of_campaign(store: &Store, meta: &RunMeta, figures: &[Figure]) -> Option<Comparable> {
-    let is_campaign = |study: &StudySpec| matches!(study, StudySpec::Campaign(_));
-    meta.studies.iter().any(is_campaign).then(|| in_blocks(store, meta, figures).ok()).flatten()
+    let is_campaign = meta.studies.iter().any(|study| study.campaign().is_some());
+    is_campaign.then(|| in_blocks(store, meta, figures).ok()).flatten()
 }
 
 /// Computes a run's figures again; `hear` is called with each of its trials. Of an unfinished run,

@@ -81,11 +81,9 @@ impl Need {
     }
 }
 
-const fn octets_a_flow(study: &StudySpec) -> u64 {
-    match study {
-        StudySpec::Latency(_) | StudySpec::Forwarding(_) | StudySpec::Switching(_) => DATAGRAM_FLOW,
-        _ => CONNECTION_FLOW,
-    }
+fn octets_a_flow(study: &StudySpec) -> u64 {
+    let connects = study.parts().iter().any(|part| part.needs().connections);
+    if connects { CONNECTION_FLOW } else { DATAGRAM_FLOW }
 }
 
 fn words(memory: ByteCount) -> String {

@@ -360,10 +360,8 @@ fn studies(
     let mut watched = Watched::new(testbed, estimate, data.quiet);
     let (mut rows, mut pages, mut asked) = (Vec::new(), Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
-        watched.print_seconds(match study {
-            StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
-            _ => None,
-        });
+        let is_heard = !data.quiet && !data.json;
+        watched.print_seconds(study.needs().printed_after.filter(|_| is_heard));
         let mut finding = study.find_as(place, (&mut watched, &mut asked), meta.seed)?;
         let (own, page) = figures::shown(&mut *finding);
         rows.extend(own);

@@ -4,10 +4,11 @@
 //! caller's.
 
 use lab::{LabDevice, LabSpec};
-use measure::{FrameRate, FrameSize, Rate};
-use method::{Load, StudySpec};
+use measure::{FrameSize, Rate};
+use method::StudySpec;
+use method::study::{Agents, Needs, PacedFrames};
 use trial::topology::{CableEnd, Runs};
-use trial::{Backend, Headers, IpVersion, Protocol, Reception, Schedule};
+use trial::{Backend, Headers, IpVersion, Reception};
 
 use super::resolved::{Source, Testbed};
 
@@ -21,7 +22,7 @@ pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
 }
 
 /// The speeds of all links, as far as they are known. Those of a lab whose devices are the kernel's
-/// have none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
+/// have none, and what its ports are limited to is not a link's speed: see [`load_fits`].
 fn links(testbed: &Testbed) -> Vec<Rate> {
     match &testbed.source {
         Source::Lab(lab) => wires(lab).unwrap_or_default(),
@@ -73,9 +74,10 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     ))
 }
 
-/// Whether so many frames of that size fit any of the testbed's links. A real link also carries
-/// preamble and gap; a lab's token bucket counts neither these nor the FCS.
-pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
+/// Whether a load fits any of the testbed's links. A real link also carries preamble and gap; a
+/// lab's token bucket counts neither these nor the FCS.
+pub fn load_fits(load: PacedFrames, testbed: &Testbed) -> Result<(), Misfit> {
+    let PacedFrames { size, rate } = load;
     let (limit, octets, sum) = match &testbed.source {
         Source::Lab(lab) if lab.rate.is_some() && links(testbed).is_empty() => {
             (lab.rate, size.octets_without_fcs(), "- 4")
@@ -95,17 +97,6 @@ pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<
         ),
         format!("ask for at most {most:.0}pps"),
     ))
-}
-
-/// Whether all that a load sends fits the testbed's links.
-pub fn load_fits(load: &Load, testbed: &Testbed) -> Result<(), Misfit> {
-    match load {
-        Load::Datagrams { frame_size, rate } => {
-            size_fits(*frame_size, testbed)?;
-            rate_fits(*rate, *frame_size, testbed)
-        }
-        Load::Idle | Load::Bulk { .. } => Ok(()),
-    }
 }
 
 /// Whether the hosts' ports have an address of that version, and addresses enough to vary.
@@ -157,76 +148,48 @@ pub fn backend_fits(
 
 /// Whether a study can do with the hosts that run no agent, where the testbed has some. Which of
 /// its tests can be made of a device's counter `forwarding` knows itself.
-fn hosts_fit(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
+fn hosts_fit(study: &StudySpec, agents: Agents, testbed: &Testbed) -> Result<(), Misfit> {
     let Source::Hosts(hosts) = &testbed.source else { return Ok(()) };
-    hosts.hosts.iter().try_for_each(|host| match host.runs() {
-        Runs::Agent => Ok(()),
-        Runs::Iperf3 { .. } => server_fits(study, &host.name),
-        Runs::Nothing => counter_fits(study, &host.name),
+    hosts.hosts.iter().try_for_each(|host| {
+        let (runs, instead) = match (host.runs(), agents) {
+            (Runs::Agent, _)
+            | (_, Agents::Nowhere)
+            | (Runs::Iperf3 { .. }, Agents::NotAtServers)
+            | (Runs::Nothing, Agents::NotWhereCounted) => return Ok(()),
+            (Runs::Iperf3 { .. }, _) => (
+                "an iperf3 server only",
+                "`tcp` works with an iperf3 server, both ways, and `latency --protocol icmp` with its host",
+            ),
+            (Runs::Nothing, _) => (
+                "nothing",
+                "`forwarding` measures towards it by its device's counter: --flood, --search, --loss-curve",
+            ),
+        };
+        let (study, host) = (study.name(), &host.name);
+        Err((
+            format!("`{study}` needs an agent at every host, and `{host}` runs {runs}"),
+            format!("{instead}; else give the host an agent: reach = \"ssh://…\""),
+        ))
     })
-}
-
-/// Pings are answered by the server's kernel.
-fn server_fits(study: &StudySpec, host: &str) -> Result<(), Misfit> {
-    let fits = match study {
-        StudySpec::Latency(spec) => spec.protocols.iter().all(|it| *it == Protocol::Icmp),
-        StudySpec::Tcp(_) | StudySpec::Campaign(_) | StudySpec::Imported(_) => true,
-        _ => false,
-    };
-    if fits {
-        return Ok(());
-    }
-    Err((
-        format!("`{}` needs an agent at every host, and `{host}` runs an iperf3 server only", study.name()),
-        "`tcp` works with an iperf3 server, both ways, and `latency --protocol icmp` with its host; else give \
-         the host an agent: reach = \"ssh://…\""
-            .to_owned(),
-    ))
-}
-
-/// Frames one way are all that a device's counter can count.
-fn counter_fits(study: &StudySpec, host: &str) -> Result<(), Misfit> {
-    if matches!(study, StudySpec::Forwarding(_) | StudySpec::Campaign(_) | StudySpec::Imported(_)) {
-        return Ok(());
-    }
-    Err((
-        format!("`{}` needs an agent at every host, and `{host}` runs nothing", study.name()),
-        "`forwarding` measures towards it by its device's counter: --flood, --search, --loss-curve; else give \
-         the host an agent: reach = \"ssh://…\""
-            .to_owned(),
-    ))
 }
 
 /// Every size and rate of a request, against the testbed; for requests that came without places.
 pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
-    hosts_fit(study, testbed)?;
-    study.sizes().into_iter().try_for_each(|size| size_fits(size, testbed))?;
-    match study {
-        StudySpec::Forwarding(spec) => {
-            backend_fits(spec.backend, spec.receiver, testbed)?;
-            addresses_fit(spec.headers, testbed)
-        }
-        StudySpec::Latency(spec) => {
-            for load in &spec.loads {
-                load_fits(load, testbed)?;
-            }
-            let Schedule::Paced(rate) = spec.schedule else { return Ok(()) };
-            let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
-            rate_fits(rate, largest, testbed)
-        }
-        StudySpec::Fabric(spec) if spec.recabling.is_some() => match &testbed.source {
-            Source::Lab(_) => Err((
-                "nobody can move the cables of a lab".to_owned(),
-                "leave out --ports and give the lab as many hosts as it has ports: hosts=N"
-                    .to_owned(),
-            )),
-            Source::Virtual(_) | Source::Hosts(_) => Ok(()),
-        },
-        StudySpec::Failover(spec) => spec.spreads.iter().try_for_each(|spread| {
-            addresses_fit(Headers { spread: *spread, ..Headers::default() }, testbed)
-        }),
-        StudySpec::Campaign(spec) => spec.studies.iter().try_for_each(|one| fits(one, testbed)),
-        // Messages are cut up by whatever carries them, and what was measured fitted.
-        _ => Ok(()),
+    study.parts().iter().try_for_each(|part| part_fits(part, testbed))
+}
+
+fn part_fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
+    let Needs { sizes, loads, headers, backend, receiver, agents, recabling, .. } = study.needs();
+    hosts_fit(study, agents, testbed)?;
+    sizes.into_iter().try_for_each(|size| size_fits(size, testbed))?;
+    backend_fits(backend, receiver, testbed)?;
+    headers.into_iter().try_for_each(|headers| addresses_fit(headers, testbed))?;
+    loads.into_iter().try_for_each(|load| load_fits(load, testbed))?;
+    if recabling.is_some() && matches!(testbed.source, Source::Lab(_)) {
+        return Err((
+            "nobody can move the cables of a lab".to_owned(),
+            "leave out --ports and give the lab as many hosts as it has ports: hosts=N".to_owned(),
+        ));
     }
+    Ok(())
 }

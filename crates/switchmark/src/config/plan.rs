@@ -16,10 +16,7 @@ use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
 use super::{lab_name, sim_name, testbed};
-use crate::request::{
-    Buffer, Depth, Fabric, Failover, Forwarding, Latency, Storage, StudyRequest as _, Switching,
-    Tcp, study_verbs,
-};
+use crate::request::{self, StudyRequest as _, study_verbs};
 use campaign::CampaignFile;
 
 /// What shall be done.
@@ -53,9 +50,9 @@ macro_rules! study_file {
         #[derive(Debug, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         enum StudyFile {
-            Buffer(Box<Buffer>),
-            Depth(Box<Depth>),
-            $($study(Box<$study>),)+
+            Buffer(Box<request::Buffer>),
+            Depth(Box<request::Depth>),
+            $($study(Box<request::$study>),)+
         }
 
         impl StudyFile {

@@ -3,6 +3,7 @@
 //! Owns its options and the reading of loads. What they leave open is the profile's.
 
 use measure::{FrameRate, FrameSize};
+use method::study::PacedFrames;
 use method::{Between, LatencySpec, Load, Profile, StudySpec};
 use serde::Deserialize;
 use trial::{PortRef, Protocol, Schedule};
@@ -76,7 +77,10 @@ impl StudyRequest for Latency {
             spec.sizes = sizes;
         }
         for load in &self.loads {
-            fit::load_fits(&load.value, testbed).map_err(|misfit| load.fault(misfit))?;
+            let Some(frames) = load.value.frames() else { continue };
+            fit::size_fits(frames.size, testbed)
+                .and_then(|()| fit::load_fits(frames, testbed))
+                .map_err(|misfit| load.fault(misfit))?;
         }
         if !self.loads.is_empty() {
             let streams = self.parallel.as_ref().map(|streams| streams.value);
@@ -87,8 +91,8 @@ impl StudyRequest for Latency {
         spec.between = Between::one_pair(value(&self.from), value(&self.to));
         if let Some(rate) = &self.open_loop {
             let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
-            let fits = fit::rate_fits(rate.value, largest, testbed);
-            fits.map_err(|misfit| rate.fault(misfit))?;
+            let load = PacedFrames { size: largest, rate: rate.value };
+            fit::load_fits(load, testbed).map_err(|misfit| rate.fault(misfit))?;
             spec.schedule = Schedule::Paced(rate.value);
         }
         set(&mut spec.duration, &self.duration);

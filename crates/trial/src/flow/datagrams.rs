@@ -224,10 +224,11 @@ const fn is_one(senders: &u16) -> bool {
 }
 
 /// What puts frames on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// The fastest that works here; the record says which and why.
+    #[default]
     Auto,
     /// The kernel makes the frames itself: BPF_PROG_TEST_RUN with live frames.
     XdpLive,

@@ -7,7 +7,7 @@ use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::{ends, fit};
-use crate::study::{Estimate, Profile, SpecProblem, Ways};
+use crate::study::{Estimate, Needs, Profile, SpecProblem, Ways};
 use trial::topology::PortRef;
 use trial::{Subject, Topology};
 
@@ -149,6 +149,11 @@ impl BufferSpec {
         fit::check(self, topology)
     }
 
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        Needs { sizes: vec![self.background_size], connections: true, ..Needs::default() }
+    }
+
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
         match ends::measured_pair(self, topology)? {
             Some(pair) => Ok(Ways::over(topology, pair)),
@@ -162,4 +167,4 @@ impl BufferSpec {
     }
 }
 
-crate::study::varied::repeated!(BufferSpec, background_size);
+crate::study::varied::repeated!(BufferSpec);

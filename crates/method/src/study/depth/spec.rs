@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outlets;
 use crate::study::problem::{self, SpecProblem};
-use crate::study::{Estimate, Profile, Varied};
+use crate::study::{Estimate, Needs, Profile, Varied};
 use trial::topology::PortRef;
 use trial::{Subject, Topology};
 
@@ -95,6 +95,11 @@ impl DepthSpec {
         outlets::choose(self, topology).map(drop)
     }
 
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        Needs { sizes: self.sizes.iter().copied().chain([self.size]).collect(), ..Needs::default() }
+    }
+
     /// Whether anything is asked for beside one output's estimates: then it matters whether the
     /// device runs out of frames a second before the line does.
     pub(super) const fn tells_more(&self) -> bool {
@@ -109,10 +114,6 @@ impl Varied for DepthSpec {
 
     fn set_subject(&mut self, subject: Subject) {
         self.subject = Some(subject);
-    }
-
-    fn sizes(&self) -> Vec<FrameSize> {
-        self.sizes.iter().copied().chain([self.size]).collect()
     }
 
     fn set_size(&mut self, size: FrameSize) -> bool {

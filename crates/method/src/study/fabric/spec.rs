@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::scene::Scene;
 use super::{Arrangement, Recabling};
 use crate::study::problem::{self, out_of_range};
-use crate::study::{BLOCKS, Between, Estimate, Profile, SpecProblem, Varied, Ways};
+use crate::study::{BLOCKS, Between, Estimate, Needs, Profile, SpecProblem, Varied, Ways};
 use trial::{Carrier, Subject, Topology};
 
 /// The largest message: what a receiver has to hold until it is whole.
@@ -158,6 +158,11 @@ impl FabricSpec {
             self.check_ports(device, ports.len(), topology)?;
         }
         Ok(())
+    }
+
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        Needs { connections: true, recabling: self.recabling, ..Needs::default() }
     }
 
     fn check_ports(

@@ -8,9 +8,9 @@ use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::study::ways::{Way, Ways};
-use crate::study::{BLOCKS, Between, Estimate, Profile, SpecProblem, problem, varied};
+use crate::study::{BLOCKS, Between, Estimate, Needs, Profile, SpecProblem, problem, varied};
 use trial::topology::KnownDeed;
-use trial::{Spread, Subject, Topology};
+use trial::{Headers, Spread, Subject, Topology};
 
 /// Flows that are told apart, at most: each has its own books.
 const MOST_FLOWS: u64 = MOST_CONVERSATIONS as u64;
@@ -145,6 +145,16 @@ impl FailoverSpec {
         Ok(())
     }
 
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        let headers = |spread: &Spread| Headers { spread: *spread, ..Headers::default() };
+        Needs {
+            sizes: vec![self.frame_size],
+            headers: self.spreads.iter().map(headers).collect(),
+            ..Needs::default()
+        }
+    }
+
     /// Frames a second of all flows of a direction together.
     pub(super) fn load_rate(&self, spread: Spread) -> FrameRate {
         FrameRate(self.rate.0 * spread.conversations() as f64)
@@ -185,4 +195,4 @@ fn known_deeds<'t>(topology: &'t Topology, device: &str) -> &'t [KnownDeed] {
     device.map_or(&[], |device| &device.deeds)
 }
 
-varied::repeated!(FailoverSpec, frame_size);
+varied::repeated!(FailoverSpec);

@@ -4,7 +4,7 @@
 //! Never reads a tool's output.
 
 use super::finding::ImportedFinding;
-use crate::study::{Estimate, SpecProblem, Varied};
+use crate::study::{Agents, Estimate, Needs, SpecProblem, Varied};
 use serde::{Deserialize, Serialize};
 use trial::{Subject, Testbed, TestbedError, Topology};
 
@@ -30,6 +30,11 @@ impl ImportedSpec {
     /// See [`crate::StudySpec::check`].
     pub const fn check(&self, _topology: &Topology) -> Result<(), SpecProblem> {
         Ok(())
+    }
+
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        Needs { agents: Agents::Nowhere, ..Needs::default() }
     }
 
     /// See [`crate::StudySpec::run`].

@@ -5,7 +5,7 @@
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::study::{SpecProblem, burst, problem};
+use crate::study::{PacedFrames, SpecProblem, burst, problem};
 use page::{Unit, numbers, words};
 use trial::{Bulk, FlowKind, Schedule};
 
@@ -53,6 +53,16 @@ impl Load {
                 Err(problem::out_of_range(what, "0", "1 or more"))
             }
             Self::Idle | Self::Bulk { .. } => Ok(()),
+        }
+    }
+
+    /// The frames that it is, where it has even gaps.
+    pub const fn frames(&self) -> Option<PacedFrames> {
+        match self {
+            Self::Datagrams { frame_size, rate } => {
+                Some(PacedFrames { size: *frame_size, rate: *rate })
+            }
+            Self::Idle | Self::Bulk { .. } => None,
         }
     }
 

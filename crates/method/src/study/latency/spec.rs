@@ -6,7 +6,10 @@ use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::load::Load;
-use crate::study::{BLOCKS, Between, Estimate, Profile, SpecProblem, Varied, Ways, problem, rate};
+use crate::study::{
+    Agents, BLOCKS, Between, Bypass, Estimate, Needs, PacedFrames, Profile, SpecProblem, Varied,
+    Ways, problem, rate,
+};
 use trial::{Protocol, Schedule, Subject, Topology};
 
 /// Request for round-trip times.
@@ -89,6 +92,25 @@ impl LatencySpec {
         self.ways(topology).ok()?.slowest_link()
     }
 
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        let largest = self.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
+        let open = match self.schedule {
+            Schedule::Paced(rate) => Some(PacedFrames { size: largest, rate }),
+            _ => None,
+        };
+        let loads: Vec<_> = self.loads.iter().filter_map(Load::frames).collect();
+        // Pings are answered by a server's kernel.
+        let pings = self.protocols.iter().all(|protocol| *protocol == Protocol::Icmp);
+        Needs {
+            sizes: self.sizes.iter().copied().chain(loads.iter().map(|load| load.size)).collect(),
+            loads: loads.into_iter().chain(open).collect(),
+            agents: if pings { Agents::NotAtServers } else { Agents::Everywhere },
+            bypass: Bypass::ByHand,
+            ..Needs::default()
+        }
+    }
+
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
         Ways::between(topology, &self.between, &self.subjects)
     }
@@ -106,10 +128,6 @@ impl Varied for LatencySpec {
 
     fn set_subject(&mut self, subject: Subject) {
         self.subjects = vec![subject];
-    }
-
-    fn sizes(&self) -> Vec<FrameSize> {
-        self.sizes.clone()
     }
 
     fn set_size(&mut self, size: FrameSize) -> bool {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cell::Cell;
 use super::fill;
 use crate::study::problem::{self, SpecProblem, out_of_range};
-use crate::study::{BLOCKS, Between, Estimate, Profile, Way, Ways, varied};
+use crate::study::{BLOCKS, Between, Bypass, Estimate, Needs, Profile, Way, Ways, varied};
 use trial::{Result, Storage, Subject, Topology};
 
 /// fio starts, connects and ends within this beside the load, and what serves it has to wait for
@@ -101,6 +101,12 @@ impl StorageSpec {
             return Err(out_of_range(what, &self.probes.0, "1 to 10,000"));
         }
         self.ways(topology).map(drop)
+    }
+
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        // Messages are cut up by whatever carries them.
+        Needs { connections: true, bypass: Bypass::Recorded, ..Needs::default() }
     }
 
     /// Its ways on a testbed.

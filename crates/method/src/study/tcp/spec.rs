@@ -6,7 +6,9 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::study::ways::Ways;
-use crate::study::{BLOCKS, Between, Estimate, Profile, SpecProblem, problem, varied};
+use crate::study::{
+    Agents, BLOCKS, Between, Estimate, Needs, Profile, SpecProblem, problem, varied,
+};
 use trial::{Offloads, Result, Subject, Topology};
 
 /// A resolved request of the tcp study.
@@ -115,6 +117,17 @@ impl TcpSpec {
             return Err(problem::out_of_range("the interval", &self.interval, range));
         }
         self.ways(topology).map(drop)
+    }
+
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        Needs {
+            connections: true,
+            offloads: Self::OFFLOADS,
+            agents: Agents::NotAtServers,
+            printed_after: Some(self.omit),
+            ..Needs::default()
+        }
     }
 
     /// Paths of the trials.

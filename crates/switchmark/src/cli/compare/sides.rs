@@ -3,8 +3,8 @@
 //! Owns the reading of `RUN/DEVICE:VARIANT` and of a campaign's `RUN/FACTOR=LEVEL`. Never compares.
 
 use measure::{Nanos, UnitError};
+use method::StudySpec;
 use method::comparison::{Level, Side, is_compared, metric_label, subjects};
-use method::{CampaignSpec, StudySpec};
 use page::Figure;
 use record::{RunMeta, Store};
 use trial::Subject;
@@ -199,17 +199,9 @@ fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
     Ok(Loaded { label, ..of(run, part) })
 }
 
-/// The run's campaign, where it is one.
-fn campaign(run: &RunFigures) -> Option<&CampaignSpec> {
-    run.meta.studies.iter().find_map(|study| match study {
-        StudySpec::Campaign(spec) => Some(&**spec),
-        _ => None,
-    })
-}
-
 fn check_level(run: &RunFigures, factor: &str, level: &str) -> Result<(), Failure> {
     let id = &run.meta.id;
-    let Some(spec) = campaign(run) else {
+    let Some(spec) = run.meta.studies.iter().find_map(StudySpec::campaign) else {
         let hint = "only a campaign's factors have levels: RUN/DEVICE or RUN/DEVICE:VARIANT";
         return Err(ConfigError::bare(format!("run `{id}` is no campaign"), hint).into());
     };
@@ -229,7 +221,8 @@ fn check_level(run: &RunFigures, factor: &str, level: &str) -> Result<(), Failur
 /// A run alone: its two devices, or the first two levels of a campaign's first factor that has two.
 fn two_of_one(store: &Store, asked: &Asked<'_>) -> Result<(Loaded, Loaded), Failure> {
     let run = figures::of(store, asked.run)?;
-    let varied = campaign(&run).and_then(|spec| {
+    let campaign = run.meta.studies.iter().find_map(StudySpec::campaign);
+    let varied = campaign.and_then(|spec| {
         spec.factors.iter().find(|factor| factor.levels.len() > 1 && !factor.is_size())
     });
     let known = subjects(&run.figures);

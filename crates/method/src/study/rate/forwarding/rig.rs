@@ -117,6 +117,12 @@ impl Offer {
     }
 }
 
+impl<'t> AsMut<Session<'t>> for Rig<'_, 't> {
+    fn as_mut(&mut self) -> &mut Session<'t> {
+        &mut self.session
+    }
+}
+
 impl<'s, 't> Rig<'s, 't> {
     pub(super) fn new(spec: &'s ForwardingSpec, session: Session<'t>) -> Self {
         let frames = Frames::all(spec);

@@ -7,7 +7,7 @@ use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::search::GoalName;
-use crate::study::{BLOCKS, Between, Profile, Varied};
+use crate::study::{Agents, BLOCKS, Between, Bypass, Needs, Profile, Varied};
 use trial::{Backend, Headers, Reception, Subject};
 
 use super::super::suite;
@@ -132,6 +132,20 @@ impl ForwardingSpec {
         }
     }
 
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        Needs {
+            sizes: self.frames.iter().map(FrameMix::largest).collect(),
+            headers: vec![self.headers],
+            backend: self.backend,
+            receiver: self.receiver,
+            senders: self.senders,
+            agents: Agents::NotWhereCounted,
+            bypass: Bypass::Recorded,
+            ..Needs::default()
+        }
+    }
+
     /// True if a test is made: those that need the throughput bring its search along.
     pub fn wants(&self, test: ForwardingTest) -> bool {
         let needed = || self.tests.iter().any(|test| test.needs_throughput());
@@ -146,10 +160,6 @@ impl Varied for ForwardingSpec {
 
     fn set_subject(&mut self, subject: Subject) {
         self.subjects = vec![subject];
-    }
-
-    fn sizes(&self) -> Vec<FrameSize> {
-        self.frames.iter().map(FrameMix::largest).collect()
     }
 
     fn set_size(&mut self, size: FrameSize) -> bool {

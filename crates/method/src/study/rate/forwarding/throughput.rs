@@ -13,6 +13,7 @@ use super::finding::{Conditional, EachWay, GoalCase, LossAt, ThroughputCase};
 use super::rig::{Bucket, Cell, Direction, Found, Notes, Offer, Rig, set_direction};
 use super::{ForwardingSpec, ForwardingTest};
 use crate::search::{Goal, GoalName};
+use crate::study::rate::ask_as_search;
 use crate::verdict::Driven;
 use page::{Caveat, Key, Metric, Unit};
 use trial::Result;
@@ -126,10 +127,10 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
             Purpose::Saturation => "saturation",
         };
         let offer = Offer::new(TEST, cell, load.schedule, load.duration);
-        rig.session.takes_carried = load.purpose == Purpose::Search;
-        let tried = rig.offer(&Offer { test, block: load.before, ..offer })?;
-        rig.session.takes_carried = false;
-        if load.purpose == Purpose::Search {
+        let is_search = load.purpose == Purpose::Search;
+        let offer = Offer { test, block: load.before, ..offer };
+        let tried = ask_as_search(rig, is_search, |rig| rig.offer(&offer))?;
+        if is_search {
             notes.hear(&tried);
         }
         Ok(tried)

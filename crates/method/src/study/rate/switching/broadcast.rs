@@ -13,6 +13,7 @@ use super::finding::{BroadcastCase, Delays, Receiver};
 use super::rig::{Offer, Rig};
 use super::{SearchRules, SwitchTest};
 use crate::search::{Attempt, Goal, LoadRange, Seen, begin, carry_out};
+use crate::study::rate::ask_as_search;
 use crate::study::session::Tried;
 use page::{Caveat, Figure, Key};
 use trial::topology::PortRef;
@@ -56,9 +57,8 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
     let Some(most) = highest(rig, size)? else { return Ok(Searched::default()) };
     let mut search = begin(&[*goal], LoadRange::below(most, goal.final_duration));
     let mut deliveries = Deliveries::default();
-    rig.session.takes_carried = true;
     let results = carry_out(search.as_mut(), |attempt| {
-        let tried = offer(rig, size, attempt)?;
+        let tried = ask_as_search(rig, true, |rig| offer(rig, size, attempt))?;
         if let Some(one) = delivery(&tried, &rig.ports, (attempt, goal.width)) {
             deliveries.push(one);
             return Ok(Some(one.seen()));
@@ -66,7 +66,6 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
         let beyond = || Seen::BeyondTester { lossless: tried.lossless_load() };
         Ok::<_, TestbedError>(tried.beyond_tester().then(beyond))
     })?;
-    rig.session.takes_carried = false;
     let again = deliveries.another_length().filter(|_| rig.spec.rules == SearchRules::Buckets);
     if let Some((rate, duration)) = again {
         let attempt = Attempt { rate: FrameRate(rate.min(most.0)), duration };

@@ -41,6 +41,12 @@ pub(super) struct Offer {
     pub(super) gate: Gate,
 }
 
+impl<'t> AsMut<Session<'t>> for Rig<'_, 't> {
+    fn as_mut(&mut self) -> &mut Session<'t> {
+        &mut self.session
+    }
+}
+
 impl<'s, 't> Rig<'s, 't> {
     pub(super) fn new(spec: &'s SwitchingSpec, session: Session<'t>, topology: Topology) -> Self {
         let (asked, flooded_cables) = (BTreeMap::new(), BTreeMap::new());

@@ -10,7 +10,7 @@ use super::addresses::estimate as addresses;
 use super::{Pattern, SearchRules, SwitchTest, suite};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
-use crate::study::{Between, Estimate, Link, Profile, Varied, pattern};
+use crate::study::{Between, Estimate, Link, Needs, Profile, Varied, pattern};
 use trial::topology::{PortRef, Topology};
 use trial::{Backend, Subject};
 
@@ -160,6 +160,11 @@ impl SwitchingSpec {
         Link::among(topology, &ports.collect::<Vec<_>>()).slowest(self.link_rate)
     }
 
+    /// See [`crate::StudySpec::needs`].
+    pub fn needs(&self) -> Needs {
+        Needs { sizes: self.frames.clone(), ..Needs::default() }
+    }
+
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
         Ways::between(topology, &self.between.first(), &self.subjects)
     }
@@ -198,10 +203,6 @@ impl Varied for SwitchingSpec {
 
     fn set_subject(&mut self, subject: Subject) {
         self.subjects = vec![subject];
-    }
-
-    fn sizes(&self) -> Vec<FrameSize> {
-        self.frames.clone()
     }
 
     fn set_size(&mut self, size: FrameSize) -> bool {

@@ -15,6 +15,7 @@ use super::finding::{PatternCase, Rates};
 use super::rig::{Offer, Rig};
 use super::{Pattern, SearchRules, SwitchTest, SwitchingSpec};
 use crate::search::{Goal, GoalName};
+use crate::study::rate::ask_as_search;
 use crate::study::{Row, Tried};
 use crate::verdict::{self, Driven};
 use page::{Caveat, Key, Metric, Unit};
@@ -94,10 +95,8 @@ fn search_case(
     cables: Option<&[Pair]>,
 ) -> Result<Found> {
     let mut offer = |load: Load| {
-        rig.session.takes_carried = load.purpose == Purpose::Search;
-        let tried = send(rig, case, cables, load);
-        rig.session.takes_carried = false;
-        tried
+        let is_search = load.purpose == Purpose::Search;
+        ask_as_search(rig, is_search, |rig| send(rig, case, cables, load))
     };
     let schedule = Schedule::Greedy;
     let (purpose, duration) = (Purpose::Saturation, terms.duration);
