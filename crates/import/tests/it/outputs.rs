@@ -54,7 +54,7 @@ fn ping_and_fio_as_they_were_published() {
         assert_eq!(from.unknown, [], "all is understood");
         assert_eq!(from.tools.len(), 2, "{:?}", from.tools);
         close(value(from, Metric::Iops, &[ALL, ("estimate", "")]), printed);
-        let estimate = value(from, Metric::Iops, &[ALL, ("estimate", "under way / mean latency")]);
+        let estimate = value(from, Metric::Iops, &[ALL, ("estimate", "from-latency")]);
         close(estimate.floor(), predicted);
         close(value(from, Metric::Rtt, &[MEAN]), rtt);
         let iops = figure(from, Metric::Iops, &[ALL]);
