@@ -100,8 +100,8 @@ static PHRASES: &[Phrase] = &[
 ];
 
 /// Conditions of which earlier versions joined several into one text, and by what.
-const JOINED: [(&str, &str); 3] =
-    [("arrangements_missing", ", "), ("factors", " "), ("reasons", ", ")];
+const JOINED: [(&str, &str); 4] =
+    [("arrangements_missing", ", "), ("factors", " "), ("from", ", "), ("reasons", ", ")];
 
 /// A condition as sentences and tables have it, with the fields that belong to it.
 pub fn condition(conditions: &Conditions, key: &Key) -> Option<String> {
@@ -140,7 +140,9 @@ pub fn current(conditions: Conditions) -> Conditions {
 
 fn current_of(key: Key, value: Condition) -> Conditions {
     let Condition::Text(text) = &value else { return Conditions::from([(key, value)]) };
-    if let Some((_, separator)) = JOINED.iter().find(|(name, _)| *name == key.as_str()) {
+    let joined = JOINED.iter().find(|(name, _)| *name == key.as_str());
+    // One port that sends is no list.
+    if let Some((_, separator)) = joined.filter(|(_, by)| key != Key::From || text.contains(by)) {
         let of = if key == Key::ArrangementsMissing { Key::Round } else { key.clone() };
         let items = text.split(separator).map(|item| Phrase::code_of(&of, item));
         return Conditions::from([(key.clone(), Condition::List(items.collect()))]);
@@ -162,7 +164,7 @@ fn ports_missing(text: &str) -> Conditions {
     let why = |why: &str| Phrase::code_of(&Key::PortsMissingFor, why.trim_end_matches(')'));
     let (ports, reasons) = text
         .split("; ")
-        .filter_map(|port| port.split_once(" ("))
+        .map(|port| port.split_once(" (").unwrap_or((port, "")))
         .map(|(port, reason)| (port.to_owned(), why(reason)))
         .unzip();
     Conditions::from([
@@ -395,6 +397,8 @@ mod tests {
             "retransmits, below fair share",
             &[("reasons", list(&["retransmits", "below-fair-share"]))],
         );
+        check("from", "h1/eth1, h3/eth1", &[("from", list(&["h1/eth1", "h3/eth1"]))]);
+        check("from", "h1/eth1", &[("from", "h1/eth1".into())]);
         check("factors", "rack cable", &[("factors", list(&["rack", "cable"]))]);
         check(
             "ports_missing",

@@ -198,6 +198,22 @@ fn irtt_flent_and_our_own() {
 }
 
 #[test]
+fn our_own_rows_are_understood_whatever_their_schema() {
+    let said = |schema: &str, conditions: &str| {
+        let rows = format!(
+            r#"{{"schema": "switchmark/{schema}", "figures": [{{"metric": "rtt", "unit": "ns",
+                "value": 1, "where": {{{conditions}}}}}]}}"#
+        );
+        read(rows.as_bytes()).expect("our own").figures.remove(0).conditions
+    };
+    let now = said("3", r#""load": "tcp", "streams": 2, "congestion_control": "reno""#);
+    assert_eq!(now.len(), 3);
+    for before in ["1", "2"] {
+        assert_eq!(said(before, r#""load": "tcp 2 streams reno""#), now);
+    }
+}
+
+#[test]
 fn what_is_no_result_is_named() {
     let mixed = b"hello\nround-trip min/avg/max = 1/2/3 ms\nworld\n";
     let from = read(mixed).expect("one result");

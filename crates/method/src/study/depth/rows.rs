@@ -20,7 +20,7 @@ use super::shot::Span;
 use super::threshold::{Fit, Parameter};
 use crate::study::rows::{CONFIDENCE, Row};
 use crate::verdict::Evidence;
-use page::{AT_LEAST, AT_MOST, Caveat, Figure, Key, Metric, Numbered, Unit, Verdict};
+use page::{AT_LEAST, AT_MOST, Caveat, Condition, Figure, Key, Metric, Numbered, Unit, Verdict};
 
 /// Everything that the study found.
 pub(super) fn finding(
@@ -59,7 +59,12 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
     let mut row = Row::of(ways, rig.way, rig.spec.profile);
     (row.n, row.verdict) = (rig.trials, ways.judge(rig.way, &evidence(one, direct)));
     row.set(Key::Test, "depth");
-    row.set(Key::From, one.outlet.senders_in_words());
+    if let [_, _, ..] = one.outlet.senders[..] {
+        let senders = one.outlet.senders.iter().map(ToString::to_string);
+        row.set(Key::From, Condition::List(senders.collect()));
+    } else {
+        row.set(Key::From, one.outlet.pair().from.to_string());
+    }
     row.set(Key::To, one.outlet.to.to_string());
     row.set(Key::Feeding, one.outlet.senders.len() as u64);
     // RFC 8239 §3 overfills an output by two inputs, and asks for what it holds.
