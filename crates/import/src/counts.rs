@@ -5,7 +5,7 @@
 
 use page::{Metric, Unit};
 
-use crate::found::{Found, Row};
+use crate::found::{Contradiction, Found, Row};
 
 /// What a receiver counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -17,28 +17,36 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Both sides of a contradiction among them, in words.
-    pub(crate) fn contradiction(&self) -> Option<String> {
+    /// A contradiction among them.
+    pub(crate) fn contradiction(&self) -> Option<Contradiction> {
         let Self { lost, all, percent } = *self;
         if !self.can_be() {
-            return Some(format!("{lost} lost of {all}"));
+            return Some(Contradiction { code: "more-lost-than-sent", said: lost, counted: all });
         }
         let printed = percent.filter(|_| all > 0.0)?;
         let counted = 100.0 * lost / all;
         // Two digits are printed, of a share that the tool rounds or cuts.
         let agree = (printed - counted).abs() <= 0.06 * counted.abs().max(printed.abs()) + 0.01;
-        (!agree).then(|| format!("printed {printed} % lost, {lost} of {all} are {counted:.3} %"))
+        let rounded = (counted * 1e3).round() / 1e3;
+        (!agree).then_some(Contradiction { code: "loss-percent", said: printed, counted: rounded })
     }
 
     /// Where the sum of all streams and the streams themselves differ by more than a late one.
-    pub(crate) fn against(&self, streams: &[Self]) -> Option<String> {
+    pub(crate) fn against(&self, streams: &[Self]) -> Option<Contradiction> {
         let lost: f64 = streams.iter().map(|one| one.lost).sum();
         let all: f64 = streams.iter().map(|one| one.all).sum();
         let near = |a: f64, b: f64| (a - b).abs() <= (0.01 * a.abs().max(b.abs())).max(2.0);
-        let agree = streams.len() < 2 || (near(lost, self.lost) && near(all, self.all));
-        (!agree).then(|| {
-            format!("the sum says {} of {} lost, its streams {lost} of {all}", self.lost, self.all)
-        })
+        if streams.len() < 2 {
+            None
+        } else if !near(lost, self.lost) {
+            Some(Contradiction { code: "lost-of-streams", said: self.lost, counted: lost })
+        } else {
+            (!near(all, self.all)).then_some(Contradiction {
+                code: "sent-of-streams",
+                said: self.all,
+                counted: all,
+            })
+        }
     }
 
     /// Whether so many can be.
@@ -67,18 +75,19 @@ mod tests {
     #[test]
     fn counts_that_can_not_be_or_disagree_are_told_with_both_numbers() {
         let counts = |lost, all, percent| Counts { lost, all, percent };
+        let told = |code, said, counted| Some(Contradiction { code, said, counted });
         for (of, said) in [
             (counts(8.0, 1099.0, Some(0.73)), None),
             (counts(3_584_655.0, 25_799_702.0, Some(14.0)), None),
             (counts(0.0, 0.0, None), None),
-            (counts(-104_080.0, 81_068.0, Some(-130.0)), Some("-104080 lost of 81068")),
-            (counts(10.0, 5.0, None), Some("10 lost of 5")),
             (
-                counts(1206.0, 9500.0, Some(0.0)),
-                Some("printed 0 % lost, 1206 of 9500 are 12.695 %"),
+                counts(-104_080.0, 81_068.0, Some(-130.0)),
+                told("more-lost-than-sent", -104_080.0, 81_068.0),
             ),
+            (counts(10.0, 5.0, None), told("more-lost-than-sent", 10.0, 5.0)),
+            (counts(1206.0, 9500.0, Some(0.0)), told("loss-percent", 0.0, 12.695)),
         ] {
-            assert_eq!(of.contradiction().as_deref(), said);
+            assert_eq!(of.contradiction(), said);
         }
         let streams = [counts(54.0, 1128.0, None), counts(56.0, 1128.0, None)];
         assert_eq!(counts(110.0, 2256.0, None).against(&streams), None);

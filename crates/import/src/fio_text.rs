@@ -310,7 +310,7 @@ pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[&Part], under_way: 
         found.mean(&whole, Metric::IoLatency, Unit::Nanoseconds, mean);
     }
     if let Some(predicted) = from_latency {
-        let estimate = whole.with(Key::Estimate, "under way / mean latency");
+        let estimate = whole.with(Key::Estimate, "from-latency");
         found.put(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
     }
     for part in parts {

@@ -10,6 +10,15 @@ use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 
 use crate::series::Series;
 
+/// What an output says, and what follows from the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Contradiction {
+    /// The code word of what both are.
+    pub code: &'static str,
+    pub said: f64,
+    pub counted: f64,
+}
+
 /// Everything that a file told so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -60,14 +69,17 @@ impl Row {
         if is { self.doubting(caveat) } else { self }
     }
 
-    /// The output says two things: both, in words.
+    /// The output says two things; the first contradiction stands for all.
     #[must_use]
-    pub(crate) fn contradicted(self, both: Option<String>) -> Self {
-        let Some(mut both) = both else { return self };
-        if let Some(earlier) = self.conditions.get(&Key::Contradiction) {
-            both = format!("{earlier}; {both}");
+    pub(crate) fn contradicted(self, by: Option<Contradiction>) -> Self {
+        let Some(Contradiction { code, said, counted }) = by else { return self };
+        if self.conditions.contains_key(&Key::Contradiction) {
+            return self;
         }
-        self.with(Key::Contradiction, both).doubting(Caveat::SelfContradictory)
+        self.with(Key::Contradiction, code)
+            .with(Key::ContradictionSaid, Condition::from_number(said))
+            .with(Key::ContradictionCounted, Condition::from_number(counted))
+            .doubting(Caveat::SelfContradictory)
     }
 
     #[must_use]
@@ -112,7 +124,7 @@ impl Found {
     /// The same in steps of so many nanoseconds: what is printed as nothing is a bound.
     pub(crate) fn coarse(&mut self, row: &Row, metric: Metric, told: [f64; 3], step: f64) {
         let row = row.clone().doubting(Caveat::CoarseTimes);
-        let bound = row.clone().with(Key::Bound, "at most");
+        let bound = row.clone().with(Key::Bound, page::AT_MOST);
         let [least, mean, most] = told.map(|value| (value.max(step), value >= step));
         let of = |exact: bool| if exact { &row } else { &bound };
         self.at(of(least.1), metric, 0.0, least.0);
@@ -155,7 +167,9 @@ impl Found {
     pub(crate) fn number_repeats(&mut self) {
         let case = |figure: &Figure| {
             let mut conditions = figure.conditions.clone();
-            conditions.remove(&Key::Contradiction);
+            for key in Key::CONTRADICTION {
+                conditions.remove(&key);
+            }
             format!("{:?} {:?} {:?} {conditions:?}", figure.metric, figure.unit, figure.quantile)
         };
         let mut times: HashMap<String, u64> = HashMap::new();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
-use crate::found::{Found, Row};
+use crate::found::{Contradiction, Found, Row};
 use crate::numbers::{between, leading, number};
 use crate::reader::Reader;
 use crate::series::Series;
@@ -208,20 +208,21 @@ impl Host {
     }
 
     /// The summary's counts and times, and those of the replies' lines.
-    fn contradiction(&self) -> Option<String> {
+    fn contradiction(&self) -> Option<Contradiction> {
         let lines = self.replies.count;
         if self.sent.is_none() || lines == 0 {
             return None;
         }
         if (lines as f64 - self.received).abs() >= 1.0 {
-            return Some(format!("the summary has {} replies, the lines {lines}", self.received));
+            let (said, counted) = (self.received, lines as f64);
+            return Some(Contradiction { code: "count-of-replies", said, counted });
         }
         let [_, printed, _] = self.least_mean_most?;
         let counted = self.replies.mean()?;
         // A time is printed in three digits.
         let agree = (printed - counted).abs() <= 0.05 * counted.max(printed) + 0.002;
-        (!agree)
-            .then(|| format!("the summary's mean is {printed} ms, the replies' {counted:.3} ms"))
+        let counted = (counted * 1e3).round() / 1e3;
+        (!agree).then_some(Contradiction { code: "mean-ms-of-replies", said: printed, counted })
     }
 
     fn put(&self, name: &str, found: &mut Found) {
@@ -269,10 +270,10 @@ mod tests {
         ];
         let (doubted, both) =
             said(&[two[0], two[1], "xmt/rcv/%loss = 4/4/0%, min/avg/max = 0.50/0.51/0.52"]);
-        assert!(doubted && both.as_deref() == Some("the summary has 4 replies, the lines 2"));
+        assert!(doubted && both.is_some_and(|both| (both.said, both.counted) == (4.0, 2.0)));
         let (doubted, both) =
             said(&[two[0], two[1], "xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.50/0.51/0.52"]);
-        assert!(doubted && both.is_some_and(|both| both.contains("0.51 ms, the replies' 8.065")));
+        assert!(doubted && both.is_some_and(|both| (both.said, both.counted) == (0.51, 8.065)));
         let (doubted, both) =
             said(&[two[0], two[1], "xmt/rcv/%loss = 2/2/0%, min/avg/max = 6.46/8.06/9.67"]);
         assert!(!doubted && both.is_none());

@@ -191,7 +191,7 @@ impl Run {
             .doubting_if(result.is_cut || self.interrupted, Caveat::CutOff)
             .doubting_if(sender_only, Caveat::SenderOnly)
             .contradicted(contradiction)
-            .contradicted(result.contradiction.clone());
+            .contradicted(result.contradiction);
         found.goodput(&row, result.bits_per_second);
         if let Some(counts) = result.counts {
             counts.put(&row, result.seconds, found);

@@ -2,7 +2,7 @@
 //!
 //! Never takes its one-way delays for more than they are: two clocks stamped them.
 
-use page::{Caveat, Key, Metric, Unit};
+use page::{Caveat, Condition, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::json::Document;
@@ -14,7 +14,8 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let stats = &value["stats"];
     let mut row = Row::of("irtt").with(Key::Protocol, "udp").doubting(Caveat::SoftwareTimestamps);
     if let Some(interval) = params["interval"].as_f64().filter(|ns| *ns > 0.0) {
-        row = row.with(Key::Schedule, format!("open loop {:.0}/s", 1e9 / interval));
+        let rate = Condition::from_number((1e9 / interval).round());
+        row = row.with(Key::Schedule, "open-loop").with(Key::ScheduleRate, rate);
     }
     if let Some(length) = params["length"].as_u64().filter(|octets| *octets <= 8_972) {
         row = row.with(Key::FrameSize, (length + 8 + 20 + 18).max(64));

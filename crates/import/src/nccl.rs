@@ -4,11 +4,11 @@
 
 use page::{Key, Metric, Unit};
 
-use crate::found::{Found, Row};
+use crate::found::{Contradiction, Found, Row};
 use crate::numbers::{behind, number};
 use crate::reader::Reader;
 
-const CONVENTION: &str = "bus bandwidth of nccl-tests";
+const CONVENTION: &str = "bus-bandwidth";
 const GIGABYTES: f64 = 8e9;
 
 /// Reads it.
@@ -82,12 +82,14 @@ impl Nccl {
         let Some(octets) = words.first().and_then(|word| number(word)) else { return false };
         // Time, algorithm's and bus' bandwidth, wrong results: out of place, then in place.
         let Some(at) = words.len().checked_sub(8).filter(|at| *at >= 4) else { return false };
-        for (name, four) in [("out of place", &words[at..at + 4]), ("in place", &words[at + 4..])] {
+        for (name, four) in [("out-of-place", &words[at..at + 4]), ("in-place", &words[at + 4..])] {
             let Some(bus) = number(four[2]) else { return false };
             let wrong = number(four[3]).filter(|wrong| *wrong > 0.0);
             let row = self.row().with(Key::Message, octets.max(0.0) as u64);
             let row = row.with(Key::Pattern, name);
-            let row = row.contradicted(wrong.map(|wrong| format!("{wrong} results are wrong")));
+            let code = "wrong-results";
+            let wrong = wrong.map(|counted| Contradiction { code, said: 0.0, counted });
+            let row = row.contradicted(wrong);
             found.put(&row, Metric::Goodput, Unit::BitsPerSecond, bus * GIGABYTES);
         }
         true

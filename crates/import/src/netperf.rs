@@ -180,7 +180,7 @@ impl Test {
     fn round_trip(&self, row: &Row, per_second: f64, found: &mut Found) {
         if per_second > 0.0 && self.burst <= 0.0 {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps);
-            let row = row.with(Key::Estimate, "1 / transactions a second");
+            let row = row.with(Key::Estimate, "from-transaction-rate");
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 1e9 / per_second);
         }
     }

@@ -5,7 +5,7 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::found::{Found, Row};
+use crate::found::{Contradiction, Found, Row};
 use crate::numbers::{behind, leading, number};
 use crate::reader::Reader;
 use crate::series::Series;
@@ -163,8 +163,13 @@ impl Ping {
         let row = self.row().samples(received.max(0.0) as u64);
         let cut = self.counts.is_none();
         let row = row.doubting_if(cut, Caveat::CutOff);
-        let both = impossible.map(|(sent, received)| format!("{received} received of {sent}"));
-        let row = row.contradicted(both.or_else(|| self.contradiction()));
+        let code = "more-received-than-sent";
+        let impossible = impossible.map(|(sent, received)| Contradiction {
+            code,
+            said: received,
+            counted: sent,
+        });
+        let row = row.contradicted(impossible.or_else(|| self.contradiction()));
         match (self.summary, self.windows) {
             _ if !self.replies.is_empty() => found.samples(&row, Metric::Rtt, &self.replies, 1.0),
             (Some(whole), true) => found.coarse(&row, Metric::Rtt, whole.map(|ms| ms * MS), MS),
@@ -181,15 +186,18 @@ impl Ping {
     }
 
     /// The summary's mean and that of the replies' lines, where all of them are there.
-    fn contradiction(&self) -> Option<String> {
+    fn contradiction(&self) -> Option<Contradiction> {
         let (printed, counted) = (self.summary?[1] * MS, self.replies.mean()?);
         let complete =
             self.counts.is_some_and(|(_, received)| received as u64 == self.replies.count);
         // A reply's time is rounded to three digits.
         let agree = (printed - counted).abs() <= 0.05 * counted.max(printed) + 2e3;
-        let told = (printed / MS, counted / MS);
-        (complete && !agree)
-            .then(|| format!("the summary's mean is {} ms, the replies' {:.3} ms", told.0, told.1))
+        let counted = (counted / MS * 1e3).round() / 1e3;
+        (complete && !agree).then_some(Contradiction {
+            code: "mean-ms-of-replies",
+            said: printed / MS,
+            counted,
+        })
     }
 }
 

@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::found::Found;
 use crate::problem::Problem;
 
-/// The schemas that are understood: the first had ports' groups as text.
-const SCHEMAS: [&str; 2] = ["switchmark/1", "switchmark/2"];
+/// The schemas that are understood: the first had ports' groups as text, both had words where rows
+/// have code words and fields now.
+const SCHEMAS: [&str; 3] = ["switchmark/1", "switchmark/2", "switchmark/3"];
 
 pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
     if !SCHEMAS.iter().any(|schema| value["schema"] == **schema) {

@@ -96,6 +96,11 @@ macro_rules! replies {
                 match self { $(Self::$variant => $word,)+ }
             }
 
+            /// As rows have it: one word.
+            pub fn code(self) -> String {
+                self.word().replace(' ', "-")
+            }
+
             /// How it is meant.
             pub const fn tone(self) -> Tone {
                 match self { $(Self::$variant => Tone::$tone,)+ }

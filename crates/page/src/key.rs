@@ -96,9 +96,11 @@ keys! {
     SourcePorts "source_ports" identifies "Through how many source ports the frames rotate.";
     DestinationPorts "destination_ports" identifies "Through how many destination ports the frames rotate.";
     Addresses "addresses" identifies "Through how many addresses the frames rotate.";
-    Load "load" identifies "The other load on the path: `idle`, or in words.";
-    Schedule "schedule" identifies "`closed loop`, or `open loop` with its rate.";
-    Stamped "stamped" explains "Where departure and arrival were stamped.";
+    Load "load" identifies "The other load on the path: `idle`, `udp`, `tcp`.";
+    Schedule "schedule" identifies "`closed-loop` or `open-loop`.";
+    ScheduleRate "schedule_rate_per_s" identifies "Of an open loop: round trips asked for a second.";
+    DepartureStamped "departure_stamped" explains "Where departures were stamped.";
+    ArrivalStamped "arrival_stamped" explains "Where arrivals were stamped.";
     BypassRepeatability "bypass_repeatability_ns" explains "Half the width of the bypass's own interval.";
     BypassRounds "bypass_rounds" explains "At how many other times the direct cable was measured, where it does not stand beside the device.";
     Study "study" explains "Which study found it, as plans name it.";
@@ -110,7 +112,7 @@ keys! {
     LossRatioAllowed "loss_ratio_allowed" explains "Of a goal that allows loss: how much.";
     ConditionalThroughput "conditional_throughput_frames_per_s" explains "The rate received at the value (RFC 9971).";
     Interval "interval" explains "What `low` and `high` are, where they are no confidence interval.";
-    Bound "bound" value "`at least` or `at most`: the value is only known on one side.";
+    Bound "bound" value "`at-least` or `at-most`: the value is only known on one side.";
     StandardDeviation "standard_deviation" explains "Over searches, in the row's unit.";
     Estimate "estimate" value "By which formula or from what a value was worked out.";
     MediaRate "media_frames_per_s" explains "The rate of back-to-back frames in a buffer time's formula.";
@@ -138,7 +140,8 @@ keys! {
     NodesIdle "nodes_idle" explains "How many of those had no partner.";
     Ports "ports" identifies "How many ports there are.";
     Message "message" identifies "Octets of payload of each message.";
-    Carrier "carrier" identifies "What messages travel by: `tcp`, or datagrams with their credits.";
+    Carrier "carrier" identifies "What messages travel by: `tcp` or `datagrams`.";
+    Credits "credits" identifies "Of datagrams: how many messages may be under way.";
     Statistic "statistic" value "Of which pairs, ports or samples the value is, and how.";
     PairsOfAPort "pairs_of_a_port" explains "In how many pairs a port is, at most.";
     WireLimit "wire_limit_bits_per_s" explains "Payload that the link carries in full frames, one way.";
@@ -167,6 +170,7 @@ keys! {
     UplinkPorts "uplink_ports" explains "An uplink's rate in ports' rates.";
     UplinkSeenPorts "uplink_seen_ports" explains "The same, as far as it was seen.";
     PortsMissing "ports_missing" explains "Ports whose group is not known.";
+    PortsMissingFor "ports_missing_for" explains "Why not, port by port.";
     LocalShare "local_share" explains "What a group's ports keep among themselves.";
     WorstShare "worst_share" explains "The smallest share of its own rate that a port kept.";
     KeptUp "kept_up" explains "The receiving rate as a share of the sending rate, where a queue held the rest.";
@@ -214,13 +218,17 @@ keys! {
     FramesASender "frames_a_sender" identifies "Of a microburst: each sender's frames.";
     HeldOctets "held_octets_a_receiver" explains "What had to wait at each receiver's port.";
     Reason "reason" explains "Why a test can't be made here.";
+    PortsNeeded "ports_needed" explains "Of a test that can't be made: how many ports it needs.";
     Streams "streams" identifies "How many TCP connections.";
     CongestionControl "congestion_control" identifies "TCP's.";
     Segment "segment_octets" explains "Payload of a full TCP segment.";
     Mtu "mtu" explains "The IP packet of a full TCP segment, in octets.";
     CeilingOf "ceiling_of" explains "Whose rate a `wire_limit_bits_per_s` follows from: `link`, or `port limit` of a lab's device.";
     HostLimit "host_limit" explains "Of a goodput: what held the hosts up.";
-    BackgroundFrameSize "background_frame_size" identifies "The frames of the load beside TCP.";
+    BackgroundFrameSize "background_frame_size" identifies "The frames of a load of datagrams.";
+    BackgroundRate "background_frames_per_s" identifies "The rate of a load of datagrams.";
+    BackgroundPayload "background_bits_per_s" identifies "The payload of a load of datagrams.";
+    BackgroundShare "background_link_share" identifies "The share of the link that a load of datagrams takes.";
     FairShare "fair_share_bits_per_second" explains "TCP's fair share beside the load, payload.";
     Reasons "reasons" explains "Why a flow is not known to be stable.";
     StableBlocks "stable_blocks" explains "How many blocks were stable.";
@@ -240,7 +248,9 @@ keys! {
     Tool "tool" identifies "Of another tool's figure: which.";
     File "file" place "Its file.";
     Position "position" place "Of several outputs in its file that tell the same: which of them, from 1.";
-    Contradiction "contradiction" explains "Where an output contradicts itself: both numbers.";
+    Contradiction "contradiction" explains "Where an output contradicts itself: in what.";
+    ContradictionSaid "contradiction_said" explains "The number that it says.";
+    ContradictionCounted "contradiction_counted" explains "The number that follows from the rest of it.";
     Series "series" value "Of flent: the series' name.";
     Intervals "intervals" explains "How many of the tool's intervals it is from.";
     Engine "engine" identifies "Of a storage's operations: by what they were made.";
@@ -270,6 +280,12 @@ keys! {
     WhatIfCopied "what_if_copied" value "Of what would be: whether writes are copied.";
     WhatIfIoDepth "what_if_iodepth" value "Of what would be: the queue depth.";
     WhatIfRtt "what_if_rtt_ns" value "Of what would be: the network's round trip.";
+}
+
+impl Key {
+    /// Where an output contradicts itself.
+    pub const CONTRADICTION: [Self; 3] =
+        [Self::Contradiction, Self::ContradictionSaid, Self::ContradictionCounted];
 }
 
 impl PartialEq for Key {

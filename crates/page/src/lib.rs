@@ -10,6 +10,7 @@ mod caveat;
 mod key;
 mod metric;
 pub mod numbers;
+pub mod phrase;
 mod picture;
 mod plot;
 mod row;
@@ -27,7 +28,8 @@ pub use metric::Metric;
 pub use picture::{GroupedPort, PortGroups, ShareField, Shares};
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{
-    CABLE, CaseId, Condition, Conditions, DEVICE, Figure, LEAST_CONFIDENCE, RANGE, RowId,
+    AT_LEAST, AT_MOST, BRACKET, CABLE, CaseId, Condition, Conditions, DEVICE, Figure,
+    LEAST_CONFIDENCE, RANGE, RowId, read_conditions,
 };
 pub use section::{Block, Image, Page, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};

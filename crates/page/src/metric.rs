@@ -65,7 +65,7 @@ metrics! {
     BurstFraction "burst_fraction" [Ratio] "share of the departures less than half the nominal gap behind the one before";
     PairGoodput "pair_goodput" [BitsPerSecond] "payload each way between ports that exchange messages, at the receipt ([fabric](../methods/fabric.md)); `statistic` says of which pairs";
     PortGroups "port_groups" [Count] "groups of ports of which some share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null` where none was throttled, or the groups can't be separated";
-    UplinkRate "uplink_rate" [BitsPerSecond] "what such an uplink carries, where it alone was full (`device`, with an interval over six floods or more); else `bound` = `at least`, with a lower end only";
+    UplinkRate "uplink_rate" [BitsPerSecond] "what such an uplink carries, where it alone was full (`device`, with an interval over six floods or more); else `bound` = `at-least`, with a lower end only";
     Nonblocking "nonblocking" [Flag] "whether every arrangement tried gets what one pair alone gets, and no flood found ports held up between their groups: 1 yes, 0 no, `null` not shown";
     Stable "stable" [Flag] "whether TCP was stable at its fair share; `null` where it is not decided; `reasons` ([ESnet's test](../methods/esnet.md))";
     RetransmitsPerGigabyte "retransmits_per_gigabyte" [Count] "TCP segments retransmitted for each gigabyte of payload, after the ramp-up: a criterion of `stable`";
@@ -74,10 +74,10 @@ metrics! {
     CwndMax "cwnd_max" [Bytes] "the largest congestion window, of all streams of a trial together";
     CwndCuts "cwnd_cuts" [Count] "the number of cwnd reductions after the warm-up";
     Bdp "bdp" [Bytes] "bandwidth-delay product: `rate_bits_per_second` times `rtt_ns`";
-    Buffer "buffer" [Bytes] "a buffer's size, by its `estimator`: `tcp` and `delay` of [ESnet's test](../methods/esnet.md); `one-shot`, `burst`, `delay` and `sharing` of [congested egress ports](../methods/buffer.md); `bound`: `at least`, and then no upper end";
+    Buffer "buffer" [Bytes] "a buffer's size, by its `estimator`: `tcp` and `delay` of [ESnet's test](../methods/esnet.md); `one-shot`, `burst`, `delay` and `sharing` of [congested egress ports](../methods/buffer.md); `bound`: `at-least`, and then no upper end";
     BufferShared "buffer_shared" [Flag] "whether egress ports share a buffer: 1 yes, 0 each has its own";
     Alpha "alpha" [Ratio] "of a shared buffer's dynamic threshold: how many times the free part a queue may hold";
-    BufferReserve "buffer_reserve" [Bytes] "what each queue of a shared buffer has for itself; without a value and with `bound`: `at most` where none fits as well";
+    BufferReserve "buffer_reserve" [Bytes] "what each queue of a shared buffer has for itself; without a value and with `bound`: `at-most` where none fits as well";
     Cell "cell" [Bytes] "the unit in which the buffer is counted; `limit`: `bytes`, `cells`, `descriptors`, `unclear`";
     Enough "enough" [Flag] "whether the buffer is enough for `flows` at `rtt_ns`, by the `rule` named; `null` where its interval holds `needed_bytes`";
     LongestRoundTrip "longest_round_trip" [Nanoseconds] "the longest RTT for which the buffer is enough";
@@ -94,8 +94,8 @@ metrics! {
     Difference "difference" [] "of a comparison: by how much one side exceeds the other, where a ratio can't be had";
     VarianceShare "variance_share" [Ratio] "of a campaign: the share of a metric's variance that a `factor` explains; also `interaction`, `block`, `repetition`";
     Iops "iops" [OperationsPerSecond] "reads and writes of a storage a second, by `operation`; with an `estimate`, the value that follows from latency and queue depth";
-    IoLatency "io_latency" [Nanoseconds] "how long an operation takes, from submission to completion; `latency`: `completion` where the tool gives quantiles of that part only; `part`: how much of it is the `client`'s, the `network`'s, the `storage node`'s, the `disk`'s, and the `rest`";
-    IoLatencyAdded "io_latency_added" [Nanoseconds] "how much longer an operation takes through the device than over the direct cable, block by block; `estimate`: `predicted from the round trips`, `observed less predicted` (with `agrees`: its interval holds zero)";
+    IoLatency "io_latency" [Nanoseconds] "how long an operation takes, from submission to completion; `latency`: `completion` where the tool gives quantiles of that part only; `part`: how much of it is the `client`'s, the `network`'s, the `storage-node`'s, the `disk`'s, and the `rest`";
+    IoLatencyAdded "io_latency_added" [Nanoseconds] "how much longer an operation takes through the device than over the direct cable, block by block; `estimate`: `predicted` from the round trips, `observed-less-predicted` (with `agrees`: its interval holds zero)";
     Outage "outage" [Nanoseconds] "how long flows were interrupted by a `deed`, or by its being undone, as `phase` says ([failover](../methods/failover.md)); `statistic`: `longest` and `median` of the flows that were";
     FirstLost "first_lost" [Nanoseconds] "from the beginning of a deed, or of its end, to when the first frame lost was due";
     AllBack "all_back" [Nanoseconds] "from the same moment to when the last flow that had been interrupted was back";

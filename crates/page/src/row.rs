@@ -8,10 +8,10 @@ use std::fmt;
 use std::num::NonZeroU16;
 
 use measure::Interval;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::words;
 use crate::{Caveat, Key, Metric, Role, Trials, Unit, Verdict};
+use crate::{phrase, words};
 
 /// Where in its run a figure belongs: rows of two studies never stand for each other, whatever
 /// their conditions.
@@ -100,7 +100,7 @@ pub struct Figure {
     /// Blocks behind it: the sampling unit.
     pub blocks: u32,
     /// Under which conditions: `protocol`, `frame_size`, `from`, `to`, `device`, `path`, `load`…
-    #[serde(rename = "where")]
+    #[serde(rename = "where", deserialize_with = "read_conditions")]
     pub conditions: Conditions,
     /// Whose limit it shows.
     pub verdict: Verdict,
@@ -122,6 +122,15 @@ pub const LEAST_CONFIDENCE: f64 = 0.90;
 
 /// What the condition `interval` says of such ends.
 pub const RANGE: &str = "range";
+
+/// And of the loads between which a search ended.
+pub const BRACKET: &str = "search-bracket";
+
+/// What the condition `bound` says of a value that may be more.
+pub const AT_LEAST: &str = "at-least";
+
+/// And of one that may be less.
+pub const AT_MOST: &str = "at-most";
 
 /// What the condition `device` says of a direct cable's own figures.
 pub const CABLE: &str = "cable";
@@ -176,7 +185,7 @@ impl Figure {
 
     /// A condition as sentences and tables have it.
     pub fn in_words(&self, key: impl Borrow<Key>) -> Option<String> {
-        self.conditions.get(key.borrow()).map(Condition::in_words)
+        phrase::condition(&self.conditions, key.borrow())
     }
 
     /// A condition that is a name.
@@ -223,6 +232,11 @@ impl Figure {
 /// Under which conditions a figure holds.
 pub type Conditions = BTreeMap<Key, Condition>;
 
+/// Reads a row's conditions, of whatever version.
+pub fn read_conditions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Conditions, D::Error> {
+    Conditions::deserialize(deserializer).map(phrase::current)
+}
+
 /// The value of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -235,8 +249,8 @@ pub enum Condition {
     Number(f64),
     /// A name.
     Text(String),
-    /// Ports, in the device's order.
-    Ports(Vec<String>),
+    /// Names or code words: of ports, in the device's order.
+    List(Vec<String>),
     /// Groups of ports.
     Groups(Vec<Vec<String>>),
     /// A number for each of the device's ports, in its order; none where nothing is known.
@@ -244,6 +258,12 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// A number, whole where it is one.
+    pub fn from_number(number: f64) -> Self {
+        let is_whole = number.fract() == 0.0 && (0.0..=9e15).contains(&number);
+        if is_whole { Self::Integer(number as u64) } else { Self::Number(number) }
+    }
+
     /// As sentences and tables have it: numbers without trailing zeros, flags as yes and no.
     pub fn in_words(&self) -> String {
         match self {
@@ -263,7 +283,7 @@ impl fmt::Display for Condition {
             Self::Integer(number) => number.fmt(f),
             Self::Number(number) => number.fmt(f),
             Self::Text(text) => f.write_str(text),
-            Self::Ports(ports) => f.write_str(&in_runs(ports)),
+            Self::List(ports) => f.write_str(&in_runs(ports)),
             Self::Groups(groups) => {
                 f.write_str(&groups.iter().map(|g| in_runs(g)).collect::<Vec<_>>().join("; "))
             }

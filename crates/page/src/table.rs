@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::words::{self, Scaled};
-use crate::{Caveat, Condition, Figure, Key, RowId, Style, Unit, Verdict};
+use crate::{Caveat, Figure, Key, RowId, Style, Unit, Verdict};
 
 /// The rank of the column that goes first.
 const FIRST_TO_GO: u8 = 100;
@@ -291,10 +291,10 @@ impl Quantity {
             value: figure.value,
             low: figure.low,
             high: figure.high,
-            ends: match (figure.confidence, figure.conditions.get(&Key::Interval)) {
+            ends: match (figure.confidence, figure.in_words(Key::Interval)) {
                 (Some(confidence), _) => Ends::Confidence(confidence),
-                (None, Some(Condition::Text(name))) => Ends::Named(name.clone()),
-                (None, _) => Ends::Unnamed,
+                (None, Some(name)) => Ends::Named(name),
+                (None, None) => Ends::Unnamed,
             },
             at_least: false,
             row: figure.id(),

@@ -10,9 +10,9 @@ use crate::report::acceptance::{overall, reason};
 use crate::run::RunMeta;
 
 /// The shape's name; a change that breaks readers takes the next number.
-pub const SCHEMA: &str = "switchmark/2";
+pub const SCHEMA: &str = "switchmark/3";
 
-/// `{"schema": "switchmark/2", "run": "…", "verb": "latency", "trials": {…}, "figures": [...]}`;
+/// `{"schema": "switchmark/3", "run": "…", "verb": "latency", "trials": {…}, "figures": [...]}`;
 /// with `acceptance` where something is claimed.
 pub fn figures_json(run: &RunMeta, figures: &[Figure], trials: &TrialAccount) -> Value {
     let mut object = json!({

@@ -2,6 +2,7 @@
 
 use super::line::Line;
 use crate::counts::Counts;
+use crate::found::Contradiction;
 
 /// One stream's lines so far.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +39,7 @@ pub(super) struct Result {
     pub is_report: bool,
     /// It was put together from what was printed before the end.
     pub is_cut: bool,
-    pub contradiction: Option<String>,
+    pub contradiction: Option<Contradiction>,
 }
 
 impl Stream {
@@ -101,10 +102,11 @@ impl Stream {
                 ..Result::of(line)
             },
             (Some(line), Some(sent)) if udp && !unheard(sent) => Result {
-                contradiction: Some(format!(
-                    "the receiver's line counts {} octets, the sender's {}",
-                    line.bytes, sent.bytes
-                )),
+                contradiction: Some(Contradiction {
+                    code: "octets-of-sender",
+                    said: line.bytes,
+                    counted: sent.bytes,
+                }),
                 of_sender: true,
                 counts: None,
                 ..Result::of(sent)

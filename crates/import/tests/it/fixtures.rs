@@ -66,7 +66,7 @@ fn holds(read: &Imported, expected: &str) -> bool {
         let near = (got - value).abs() <= value.abs() * 2e-3 + 1e-9;
         figure.metric.as_str() == metric
             && near
-            && figure.conditions.get(&Key::Estimate) != Some(&"under way / mean latency".into())
+            && figure.conditions.get(&Key::Estimate) != Some(&"from-latency".into())
             && wanted.iter().all(|(name, wanted)| said(figure, name) == *wanted)
     })
 }

@@ -54,7 +54,7 @@ fn ping_and_fio_as_they_were_published() {
         assert_eq!(from.unknown, [], "all is understood");
         assert_eq!(from.tools.len(), 2, "{:?}", from.tools);
         close(value(from, Metric::Iops, &[ALL, ("estimate", "")]), printed);
-        let estimate = value(from, Metric::Iops, &[ALL, ("estimate", "under way / mean latency")]);
+        let estimate = value(from, Metric::Iops, &[ALL, ("estimate", "from-latency")]);
         close(estimate.floor(), predicted);
         close(value(from, Metric::Rtt, &[MEAN]), rtt);
         let iops = figure(from, Metric::Iops, &[ALL]);
@@ -195,6 +195,22 @@ fn irtt_flent_and_our_own() {
     let rows = imported("rows.json");
     close(value(&rows, Metric::Received, &[]), 360_602.0);
     assert!(rows.figures[0].caveats.contains(&Caveat::Imported));
+}
+
+#[test]
+fn our_own_rows_are_understood_whatever_their_schema() {
+    let said = |schema: &str, conditions: &str| {
+        let rows = format!(
+            r#"{{"schema": "switchmark/{schema}", "figures": [{{"metric": "rtt", "unit": "ns",
+                "value": 1, "where": {{{conditions}}}}}]}}"#
+        );
+        read(rows.as_bytes()).expect("our own").figures.remove(0).conditions
+    };
+    let now = said("3", r#""load": "tcp", "streams": 2, "congestion_control": "reno""#);
+    assert_eq!(now.len(), 3);
+    for before in ["1", "2"] {
+        assert_eq!(said(before, r#""load": "tcp 2 streams reno""#), now);
+    }
 }
 
 #[test]

@@ -35,7 +35,12 @@ pub struct About {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
     /// With all of these conditions.
-    #[serde(rename = "where", default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        rename = "where",
+        default,
+        deserialize_with = "page::read_conditions",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub conditions: Conditions,
     /// In which quantity the claim is stated.
     pub reading: Reading,

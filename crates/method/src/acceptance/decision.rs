@@ -326,7 +326,7 @@ enum Kind {
 fn kind(figure: &Figure) -> Option<Kind> {
     match (figure.confidence, figure.text(Key::Interval)) {
         (Some(confidence), _) => (confidence >= CONFIDENCE).then_some(Kind::Interval),
-        (None, Some("search bracket") | None) => Some(Kind::Bracket),
+        (None, Some(page::BRACKET) | None) => Some(Kind::Bracket),
         (None, Some(_)) => None,
     }
 }

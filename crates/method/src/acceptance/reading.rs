@@ -70,7 +70,7 @@ pub(super) fn shortened(figure: &Figure, by: f64) -> Figure {
 fn at_most(mut figure: Figure) -> Figure {
     figure.value = figure.high.or(figure.value);
     figure.low = None;
-    figure.set(Key::Bound, "at most");
+    figure.set(Key::Bound, page::AT_MOST);
     figure
 }
 
@@ -78,7 +78,7 @@ fn at_most(mut figure: Figure) -> Figure {
 fn part_of_whole(mut figure: Figure) -> Figure {
     figure.value = figure.low.or(figure.value);
     figure.high = None;
-    figure.set(Key::Bound, "at least");
+    figure.set(Key::Bound, page::AT_LEAST);
     figure
 }
 

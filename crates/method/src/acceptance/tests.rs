@@ -24,7 +24,7 @@ fn throughput(low: f64, high: Option<f64>, verdict: Verdict) -> Figure {
         conditions: BTreeMap::from([
             (Key::FrameSize, 64_u64.into()),
             (Key::Path, "device".into()),
-            (Key::Interval, "search bracket".into()),
+            (Key::Interval, page::BRACKET.into()),
             (Key::LineRate, 1000.0.into()),
         ]),
         verdict,

@@ -73,8 +73,10 @@ fn spread(blocks: &mut Vec<Vec<Figure>>, figures: &[Figure]) {
 
 fn is_same(a: &Figure, b: &Figure) -> bool {
     let of_case = |figure: &Figure| {
-        let place = [Key::File, Key::Position, Key::Contradiction];
-        let but_place = figure.conditions.iter().filter(move |(name, _)| !place.contains(name));
+        let is_place = |name: &Key| {
+            [Key::File, Key::Position].contains(name) || Key::CONTRADICTION.contains(name)
+        };
+        let but_place = figure.conditions.iter().filter(|(name, _)| !is_place(name));
         but_place.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
     (a.metric, a.unit, a.quantile) == (b.metric, b.unit, b.quantile) && of_case(a) == of_case(b)

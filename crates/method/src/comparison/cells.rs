@@ -262,10 +262,7 @@ fn shared_of(side: &Side<'_>, figure: &Figure) -> Conditions {
 }
 
 pub(crate) fn shared(figure: &Figure) -> Conditions {
-    let of_case = |(name, value): &(&Key, &Condition)| {
-        name.role().identifies() && !matches!(value, Condition::Number(_))
-    };
-    let kept = figure.conditions.iter().filter(of_case);
+    let kept = figure.conditions.iter().filter(|(name, _)| name.role().identifies());
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

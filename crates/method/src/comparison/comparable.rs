@@ -217,11 +217,8 @@ pub fn subjects(figures: &[Figure]) -> Vec<Subject> {
 /// Conditions by which a figure is matched: names of where it was had are among them, measured
 /// numbers are not.
 fn matched(conditions: &Conditions) -> impl Iterator<Item = (&Key, &Condition)> {
-    conditions.iter().filter(|(key, value)| match value {
-        Condition::Text(_) => true,
-        Condition::Number(_) => false,
-        _ => key.role().identifies(),
-    })
+    let is_name = |value: &Condition| matches!(value, Condition::Text(_));
+    conditions.iter().filter(move |(key, value)| is_name(value) || key.role().identifies())
 }
 
 fn is_of_kind(kind: &Figure, figure: &Figure) -> bool {

@@ -3,7 +3,7 @@
 //! Owns which conditions tell figures apart for a reader. Never says what came out.
 
 use super::Row;
-use page::{Condition, Conditions, Figure, Key, Metric};
+use page::{Condition, Conditions, Figure, Key, Metric, phrase};
 
 impl Row {
     /// What it is about, in a few words: `rtt p50 (udp, 64 octets, idle)`.
@@ -18,7 +18,7 @@ impl Row {
 
     /// `rtt p50`; of a part of an operation's time `part: disk`.
     pub fn metric_label(&self) -> String {
-        match self.part() {
+        match phrase::condition(&self.conditions, &Key::Part) {
             Some(part) => format!("part: {part}{}", of_quantile(self.quantile)),
             None => of_metric(self.metric, self.quantile),
         }
@@ -83,7 +83,7 @@ pub(super) fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String>
     let mut parts: Vec<String> = NAMED
         .iter()
         .filter_map(|name| match conditions.get(name)? {
-            Condition::Text(text) => Some(text.clone()),
+            Condition::Text(_) => phrase::condition(conditions, name),
             Condition::Integer(number) if *name == Key::Nth => {
                 Some(format!("study {number} of its kind"))
             }
@@ -95,12 +95,11 @@ pub(super) fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String>
         parts.insert(parts.len().min(1), format!("{octets}{behind_octets}"));
     }
     let factors = match conditions.get(&Key::Factors) {
-        Some(Condition::Text(names)) => names.as_str(),
-        _ => "",
+        Some(Condition::List(names)) => &names[..],
+        _ => &[],
     };
-    for name in
-        [Key::Device, Key::Variant].into_iter().chain(factors.split_whitespace().map(Key::named))
-    {
+    let factors = factors.iter().map(|name| Key::named(name));
+    for name in [Key::Device, Key::Variant].into_iter().chain(factors) {
         if let Some(Condition::Text(level)) = conditions.get(&name) {
             parts.push(level.clone());
         }

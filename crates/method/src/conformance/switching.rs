@@ -64,7 +64,7 @@ fn rfc8239(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec
 
 fn bursts_of_incast(figures: &[Figure]) -> Clause {
     let asked = "the stateless traffic is a burst at the full rate, and the ports change";
-    let of = |f: &&Figure| f.text(Key::Traffic) == Some("tcp and a burst");
+    let of = |f: &&Figure| f.text(Key::Traffic) == Some("tcp-and-burst");
     let kept =
         figures.iter().any(|f| of(&f)) && figures.iter().filter(of).all(|f| f.value.is_some());
     let done = if kept {
@@ -136,7 +136,8 @@ fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
     let own: Vec<&Figure> =
         figures.iter().filter(|f| f.text(Key::Test) == Some(test.as_str())).collect();
     if let Some(figure) = own.iter().find(|f| f.caveats.contains(&Caveat::Unsupported)) {
-        let reason = figure.text(Key::Reason).unwrap_or("it can't be made here");
+        let reason = figure.in_words(Key::Reason);
+        let reason = reason.unwrap_or_else(|| "it can't be made here".to_owned());
         return clause(test.clause(), test.requirement(), format!("not made: {reason}"), false);
     }
     let below = own.iter().any(|f| f.caveats.contains(&Caveat::LoadBelowAsked));

@@ -81,7 +81,7 @@ fn latency(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
 fn loss_curve(figures: &[Figure]) -> Clause {
     let asked = "loads from the media's highest rate down by 10 % or less, to two without loss";
     let found = own(figures, ForwardingTest::LossCurve);
-    let link = |f: &Figure| f.text(Key::LoadReference) == Some("link rate");
+    let link = |f: &Figure| f.text(Key::LoadReference) == Some("link-rate");
     let (values, all) = soundness(&found);
     let from_link = !found.is_empty() && found.iter().all(|f| link(f));
     let reference = if from_link { "from the link's rate" } else { "not from the link's rate" };

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Better, better};
-use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
+use page::{AT_LEAST, AT_MOST, Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 
 /// What a figure claims, with the figure itself for whoever looks into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,11 +74,11 @@ fn says(figure: &Figure) -> Says {
     };
     let bound = figure.text(Key::Bound);
     match (figure.verdict, bound) {
-        (Verdict::Undetermined, Some("at least")) => Says::AtLeast(value),
-        (Verdict::Undetermined, Some("at most")) => Says::AtMost(value),
+        (Verdict::Undetermined, Some(AT_LEAST)) => Says::AtLeast(value),
+        (Verdict::Undetermined, Some(AT_MOST)) => Says::AtMost(value),
         (Verdict::Undetermined, _) => Says::Nothing,
-        (_, Some("at least")) => Says::AtLeast(value),
-        (_, Some("at most")) => Says::AtMost(value),
+        (_, Some(AT_LEAST)) => Says::AtLeast(value),
+        (_, Some(AT_MOST)) => Says::AtMost(value),
         _ if figure.unit == Unit::Flag => Says::Flag(value != 0.0),
         (Verdict::DeviceLimited, _) => device_value(figure, value),
         // The tester's limit bounds the device from its own side.
@@ -164,7 +164,7 @@ mod tests {
         let below = Figure { high: Some(7.0), ..figure(None, Verdict::Undetermined) };
         assert_eq!(says(&below), Says::AtMost(7.0));
         let mut bound = own;
-        bound.set(Key::Bound, "at least");
+        bound.set(Key::Bound, AT_LEAST);
         assert_eq!(says(&bound), Says::AtLeast(5.0));
     }
 

@@ -57,7 +57,7 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
             };
             // A model without noise repeats itself: ends that are one say nothing of chance.
             let confident = low < high && confidence.is_some_and(|c| c >= LEAST_CONFIDENCE);
-            let bracket = claim.figure.text(Key::Interval) == Some("search bracket");
+            let bracket = claim.figure.text(Key::Interval) == Some(page::BRACKET);
             Judged {
                 judgement,
                 covered: confident.then_some(within),
@@ -230,7 +230,7 @@ mod tests {
             blocks: 1,
             conditions: BTreeMap::from([
                 (Key::OfferedRate, 200.0.into()),
-                (Key::Interval, "search bracket".into()),
+                (Key::Interval, page::BRACKET.into()),
             ]),
             verdict: Verdict::DeviceLimited,
             ..Figure::new(Metric::Throughput, Unit::FramesPerSecond, None)

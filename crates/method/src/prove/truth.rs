@@ -26,7 +26,12 @@ pub struct Truth {
     /// What is so.
     pub known: Known,
     /// Of figures with all of these conditions.
-    #[serde(rename = "where", default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        rename = "where",
+        default,
+        deserialize_with = "page::read_conditions",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub conditions: Conditions,
 }
 

@@ -45,7 +45,7 @@ impl Of {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Link => "link",
-            Self::PortLimit => "port limit",
+            Self::PortLimit => "port-limit",
         }
     }
 }

@@ -157,7 +157,7 @@ fn flows_without_a_frame_meanwhile_are_not_called_spared() {
     let affected = one(&figures, Metric::FlowsAffected, &[FAILURE]);
     let shown = (affected.text(Key::Bound), affected.high);
     assert!(affected.value.is_some_and(|share| share < 1.0), "{affected:#?}");
-    assert_eq!(shown, (Some("at least"), None), "{affected:#?}");
+    assert_eq!(shown, (Some(page::AT_LEAST), None), "{affected:#?}");
 }
 
 #[test]

@@ -282,10 +282,10 @@ fn a_loss_curve_starts_where_the_device_can_be_seen() {
     // Capacity, link rate in frames/s, whether throughput is searched; what 100 % is, and is
     // called.
     let table = [
-        (8_200.0, None, true, 16_400.0, "twice the throughput found"),
-        (8_200.0, None, false, 1_000_000.0, "highest rate the tester sends"),
-        (700_000.0, None, true, 1_000_000.0, "highest rate the tester sends"),
-        (8_200.0, Some(500_000.0), true, 500_000.0, "link rate"),
+        (8_200.0, None, true, 16_400.0, "twice-throughput"),
+        (8_200.0, None, false, 1_000_000.0, "highest-sent"),
+        (700_000.0, None, true, 1_000_000.0, "highest-sent"),
+        (8_200.0, Some(500_000.0), true, 500_000.0, "link-rate"),
     ];
     for (capacity, link, searched, most, name) in table {
         let mut model = Model::new().bed();
@@ -304,7 +304,7 @@ fn a_loss_curve_starts_where_the_device_can_be_seen() {
         assert!((offered / most - 1.0).abs() < 0.01, "{capacity} {name}: {offered}");
         assert!(rows.iter().all(|f| f.conditions[&Key::LoadReference] == name.into()), "{name}");
         let lossless = rows.iter().filter(|f| f.value == Some(0.0)).count();
-        assert_eq!(lossless >= 2, name != "link rate" && most < 100.0 * capacity, "{name}");
+        assert_eq!(lossless >= 2, name != "link-rate" && most < 100.0 * capacity, "{name}");
         assert_eq!(of(&figures, Metric::LossRatio, "bypass").len(), 1, "{name}");
     }
 }

@@ -58,7 +58,7 @@ fn a_device_s_count_is_a_rate_over_the_time_of_sending() {
     let received = one(&told, Metric::Received).expect("a rate");
     assert_eq!(received.value, Some(7_500.0));
     assert_eq!(received.text(Key::ObservationPoint), Some("device"));
-    assert_eq!(received.text(Key::Bound), Some("at most"), "a queue may have held some");
+    assert_eq!(received.text(Key::Bound), Some(page::AT_MOST), "a queue may have held some");
     assert!(received.caveats.contains(&Caveat::DeviceCounter), "{received:?}");
     assert!(!received.conditions.contains_key(&Key::OthersCounted));
     assert_eq!(one(&told, Metric::LossRatio).and_then(|f| f.value), Some(0.2499));

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use page::{Caveat, Figure, Key};
+use page::{Caveat, Figure, Key, phrase};
 
 use crate::run::RunMeta;
 use page::words;
@@ -58,9 +58,8 @@ fn row(figure: &Figure) -> String {
         (None, Some(high)) => format!("at most {high}"),
         (None, None) => String::new(),
     };
-    let case: Vec<String> = figure
-        .conditions
-        .iter()
+    let case: Vec<String> = phrase::conditions(&figure.conditions)
+        .into_iter()
         .filter(|(key, _)| !LEFT_OUT.contains(key))
         .map(|(key, said)| format!("{} {said}", key.as_str().replace('_', " ")))
         .collect();

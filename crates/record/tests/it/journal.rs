@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::synthetic::{self, Chance, echo_record, echo_trial, meta, testbed::testbed, topology};
-use method::study::StudySpec;
+use method::study::{ImportedSpec, StudySpec};
+use page::{Figure, Key, Metric, Unit};
 use record::{Journal, ReplayError, RunMeta, RunStatus, Store, StoreError, hint_for};
 use scripted::Scripted;
 use trial::topology::KnownDeed;
@@ -416,6 +417,26 @@ fn status_and_meta_come_back() {
         assert_eq!(store.runs().expect("readable")[0].status, status);
     }
     assert!(matches!(store.set_status("r2", &RunStatus::Done), Err(StoreError::NoRun { .. })));
+}
+
+/// Figures that an earlier version imported are part of its plan, with words in their conditions.
+#[test]
+fn figures_of_an_earlier_version_come_in_code_words() {
+    let place = Place::new("earlier");
+    let mut figure = Figure::new(Metric::Rtt, Unit::Nanoseconds, Some(1.0));
+    figure.set(Key::Schedule, "open-loop");
+    figure.set(Key::ScheduleRate, 1_000_u64);
+    let spec = ImportedSpec { files: vec!["irtt.json".to_owned()], figures: vec![figure] };
+    let run = RunMeta { studies: vec![StudySpec::Imported(spec)], ..meta("r1") };
+    Store::open(&place.store()).and_then(|store| store.create_run(&run)).expect("a new run");
+    let db = rusqlite::Connection::open(place.store()).expect("a database");
+    let was = r#"replace(meta, '"open-loop","schedule_rate_per_s":1000', '"open loop 1000/s"')"#;
+    db.execute(&format!("UPDATE run SET meta = {was}"), []).expect("writable");
+    let meta: String = db.query_row("SELECT meta FROM run", [], |row| row.get(0)).expect("a run");
+    assert!(meta.contains("open loop 1000/s"), "{meta}");
+    drop(db);
+    let store = Store::open(&place.store()).expect("a store");
+    assert_eq!(store.load("r1").expect("readable"), run);
 }
 
 #[test]

@@ -436,7 +436,7 @@ pub fn figures() -> Vec<Figure> {
             f.set(Key::FrameSize, octets);
             f.set(Key::Goal, "rfc2544");
             f.set(Key::Test, "throughput");
-            f.set(Key::Interval, "search bracket");
+            f.set(Key::Interval, page::BRACKET);
             (f.low, f.high, f.confidence) = (Some(rate), Some(rate * 1.004), None);
             if path == Path::Bypass {
                 f.verdict = Verdict::TesterLimited;

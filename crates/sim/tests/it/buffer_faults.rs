@@ -60,7 +60,7 @@ fn a_buffer_too_large_to_fill_has_a_lower_bound() {
     assert!(value > 0.9 * 12.5e6 * 1518.0 / 1538.0 && value < size, "{value}");
     assert!(found[0].caveats.contains(&Caveat::NotFilled));
     assert!(
-        matches!(found[0].conditions.get(&Key::Bound), Some(Condition::Text(text)) if text == "at least")
+        matches!(found[0].conditions.get(&Key::Bound), Some(Condition::Text(text)) if text == page::AT_LEAST)
     );
     let unsure = figures.iter().filter(|f| f.metric == Metric::Enough && f.value == Some(0.0));
     assert_eq!(unsure.count(), 0, "a lower bound never says `not enough`");
@@ -110,9 +110,7 @@ fn one_fast_port_fills_a_slow_ones_buffer() {
     let output: PortRef = "h3/eth1".parse().expect("a port");
     let spec = DepthSpec { outputs: vec![output], ..short() };
     let figures = spec.run(&mut place, 1).expect("every trial runs").rows();
-    let one = figures.iter().filter(|figure| {
-        matches!(figure.conditions.get(&Key::Feeding), Some(Condition::Text(text)) if text == "1 to 1")
-    });
+    let one = figures.iter().filter(|figure| figure.integer(Key::Feeding) == Some(1));
     let found: Vec<&Figure> = one.filter(|figure| figure.metric == Metric::Buffer).collect();
     assert_eq!(found.len(), 3, "{found:#?}");
     for figure in found {

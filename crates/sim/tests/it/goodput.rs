@@ -117,7 +117,7 @@ fn a_receive_window_smaller_than_the_path_is_named() {
     let value = goodput.value.expect("a value");
     assert!((value / expected - 1.0).abs() < 0.05, "{value} and not {expected}");
     assert!((rtt / only_rtt(&figures, 0.0) - 1.0).abs() < 0.05, "nothing waits");
-    assert_eq!(goodput.text(Key::HostLimit), Some("receive window"), "{goodput:#?}");
+    assert_eq!(goodput.text(Key::HostLimit), Some("receive-window"), "{goodput:#?}");
     assert!(goodput.caveats.contains(&Caveat::HostLimited));
     assert_eq!(goodput.verdict, Verdict::TesterLimited);
     let share = only(&figures, Metric::ReceiveWindowLimited).value.expect("a value");

@@ -226,7 +226,7 @@ fn the_studys_budget_is_the_models() {
         assert!((0.95..1.05).contains(&told), "{network}");
     }
     let rate = of(Metric::Iops, &[("operation", "all"), ("estimate", "")]);
-    let little = of(Metric::Iops, &[("estimate", "under way / mean latency")]);
+    let little = of(Metric::Iops, &[("estimate", "from-latency")]);
     assert!((rate / little - 1.0).abs() < 0.02, "{rate} {little}");
     let most = of(Metric::Iops, &[("estimate", "at most, with a faster link")]);
     let disks = 1.5 * SERVICE.0 as f64;
@@ -296,8 +296,7 @@ fn a_local_storage_has_no_figure_of_the_network() {
             let estimate = said(f, "estimate");
             matches!(f.metric, Metric::NetworkShare | Metric::IoLatencyAdded | Metric::Rtt)
                 || said(f, "part") == "network"
-                || estimate == "what if"
-                || estimate.starts_with("at most")
+                || ["what-if", "link-without-latency", "faster-link"].contains(&&*estimate)
         };
         let networks = figures.iter().filter(is_networks).count();
         assert_eq!(networks > 0, caveat.is_none(), "{location:?}: {networks}");

@@ -380,7 +380,7 @@ fn incast_fills_the_egress_and_delays_what_comes_to_it() {
         };
         figures.iter().find(of).and_then(|f| f.value).expect("a delay")
     };
-    let (alone, beside) = (delay("datagrams"), delay("tcp and datagrams"));
+    let (alone, beside) = (delay("datagrams"), delay("tcp-and-datagrams"));
     // 128 KiB take 10 ms to leave.
     assert!(beside - alone > 5e6 && beside - alone < 12e6, "{alone} {beside}");
 }
@@ -393,7 +393,7 @@ fn a_burst_beside_tcp_is_lost_where_it_is_and_not_where_it_only_queued() {
     let lines = "buffer = { per_port = \"512KiB\" }\n\
                  groups = [{ ports = \"3\", uplink = \"10Mbit\" }, { ports = \"1-2,4\" }]";
     let figures = measure(switch(4, lines), &spec(&[SwitchTest::Incast], 1518));
-    let of = [(Key::Traffic, "tcp and a burst")];
+    let of = [(Key::Traffic, "tcp-and-burst")];
     let lost = one(&figures, Metric::LossRatio, &of);
     assert!(
         lost.text(Key::To) == Some("h1/eth1") || lost.text(Key::To) == Some("h2/eth1"),

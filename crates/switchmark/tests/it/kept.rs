@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use clap::{Arg, Command, CommandFactory as _};
-use page::{Caveat, Key, Metric};
+use page::{Caveat, Key, Metric, phrase};
 use switchmark::cli::Cli;
 
 const LIST: &str = include_str!("../snapshots/what-0.1-had.txt");
@@ -52,7 +52,7 @@ fn all_that_was_there_is_there() {
                 "flag" => has_flag(&root, name),
                 "metric" => is_read::<Metric>(name),
                 "caveat" => is_read::<Caveat>(name),
-                "condition" => !matches!(Key::named(name), Key::Named(_)),
+                "condition" => phrase::is_understood(&Key::named(name)),
                 other => panic!("{other} is no kind"),
             }
         })

@@ -1,7 +1,9 @@
 //! Each of a run's rows is shown once in a table of its own study, and wherever it is shown it has
-//! its own value, interval, samples, verdict and caveats: plans drawn at random, in the simulator.
+//! its own value, interval, samples, verdict and caveats; its conditions are code words, and tell
+//! it from all others: plans drawn at random, in the simulator.
 //! Needs no root: nothing is sent.
 
+mod code_words;
 mod page;
 mod plans;
 mod quantity;
@@ -74,6 +76,7 @@ fn judge(seed: u64) -> Vec<String> {
         json["figures"].as_array().expect("rows").iter().map(|r| (id(r), r.clone())).collect();
     let page = Page::read(&html);
     let mut wrong = each_in_one_table(&rows, &page);
+    wrong.extend(code_words::wrong(&rows));
     wrong.extend(page.tables.iter().flat_map(|table| shown_as_they_are(&rows, table)));
     wrong.extend(page.answers.iter().filter_map(|answer| stated(&rows, answer)));
     wrong.extend(page.points.iter().filter_map(|point| stated(&rows, point)));

@@ -63,7 +63,7 @@ fn ours(testbed: &mut LiveTestbed, seed: u64) -> f64 {
         .expect("a goodput");
     let limit = goodput.number(Key::WireLimit).expect("the lab's rate is known");
     assert!((limit / CEILING - 1.0).abs() < 1e-9, "{limit} and not {CEILING}");
-    assert_eq!(goodput.text(Key::CeilingOf), Some("port limit"));
+    assert_eq!(goodput.text(Key::CeilingOf), Some("port-limit"));
     goodput.value.unwrap_or_else(|| panic!("{goodput:#?}"))
 }
 

@@ -437,8 +437,8 @@ fn predicted_and_observed_agree(delay: Nanos) {
             figure.and_then(|f| Some((f.low?, f.value?, f.high?))).expect("an interval")
         };
         let observed = row(of(""));
-        let predicted = row(of("predicted from the round trips"));
-        let rest = row(of("observed less predicted"));
+        let predicted = row(of("predicted"));
+        let rest = row(of("observed-less-predicted"));
         eprintln!(
             "{} {delay}: predicted {predicted:?} observed {observed:?} rest {rest:?}",
             device.as_str()

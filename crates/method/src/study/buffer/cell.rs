@@ -3,14 +3,14 @@
 //!
 //! Never judges a series: that takes a fair share, which is known only when all trials are in.
 
-use measure::{Nanos, Rate};
+use measure::{FrameSize, Nanos, Rate};
 
 use super::ends::Ends;
 use super::{Background, BufferSpec};
 use crate::study::series::Series;
 use crate::study::view::streams;
 use crate::study::{Noted, Tried, Way, burst};
-use page::Caveat;
+use page::{Caveat, Conditions, Key, phrase};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
 use trial::{Bulk, Flow, FlowKind, Role, Schedule, Trial, TrialRecord};
@@ -74,20 +74,23 @@ impl Cell {
     /// `tcp 2 cubic beside udp 2Gbit/s`
     pub(super) fn label(&self, spec: &BufferSpec) -> String {
         let seconds = spec.duration.as_secs_f64();
-        format!("tcp {} {} {seconds} s, {}", self.streams, self.control, self.load())
+        let load = phrase::condition(&self.load(spec.background_size), &Key::Load);
+        let way = if matches!(self.beside, Beside::OtherWay(_)) { " the other way" } else { "" };
+        let load = load.unwrap_or_default();
+        format!("tcp {} {} {seconds} s, {load}{way}", self.streams, self.control)
     }
 
-    /// `idle`, `udp 2Gbit/s`, `udp 20.0 % of the link the other way`
-    pub(super) fn load(&self) -> String {
-        let load = |background| match background {
-            Background::Share(_) => format!("udp {} of the link", amount(background)),
-            Background::Payload(_) => format!("udp {}", amount(background)),
+    /// Conditions of the load beside TCP.
+    pub(super) fn load(&self, size: FrameSize) -> Conditions {
+        let Some(background) = self.beside.background() else {
+            return Conditions::from([(Key::Load, "idle".into())]);
         };
-        match self.beside {
-            Beside::Nothing => "idle".to_owned(),
-            Beside::SameWay(background) => load(background),
-            Beside::OtherWay(background) => load(background) + " the other way",
-        }
+        let amount = match background {
+            Background::Share(share) => (Key::BackgroundShare, share.into()),
+            Background::Payload(rate) => (Key::BackgroundPayload, rate.0.into()),
+        };
+        let size = (Key::BackgroundFrameSize, u64::from(size.octets()).into());
+        Conditions::from([(Key::Load, "udp".into()), size, amount])
     }
 
     /// `2 streams of cubic`

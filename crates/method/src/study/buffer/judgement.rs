@@ -9,6 +9,7 @@ use measure::Nanos;
 
 use super::StabilityLimits;
 use crate::study::series::{Series, Total, mean, variation};
+use page::{Key, phrase};
 
 /// More of the busy time than this spent waiting for a window or a socket: the hosts were the
 /// limit.
@@ -71,24 +72,25 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// As figures write it.
+    /// Code word in rows.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Retransmits => "retransmits",
             Self::Variation => "variation",
             Self::Sawtooth => "sawtooth",
-            Self::BelowFairShare => "below fair share",
-            Self::BusyHosts => "busy hosts",
+            Self::BelowFairShare => "below-fair-share",
+            Self::BusyHosts => "busy-hosts",
             Self::HostLimited => "host-limited",
-            Self::StillGrowing => "still growing",
-            Self::NothingLost => "nothing lost",
+            Self::StillGrowing => "still-growing",
+            Self::NothingLost => "nothing-lost",
         }
     }
 }
 
 /// `retransmits, sawtooth`
 pub(super) fn in_words(reasons: &BTreeSet<Reason>) -> String {
-    reasons.iter().map(|reason| reason.as_str()).collect::<Vec<_>>().join(", ")
+    let words = reasons.iter().map(|reason| phrase::code(&Key::Reasons, reason.as_str()));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Judges what comes after the warm-up and after the ramp-up, whichever ends later; a flow that

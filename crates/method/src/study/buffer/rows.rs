@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::{Nanos, Rate};
 
 use super::cell::{Beside, Case, Cell, CellData, Sample};
-use super::judgement::{Judgement, Reason, in_words, judge};
+use super::judgement::{Judgement, Reason, judge};
 use super::{BufferSpec, fit};
 use crate::study::rows::Row;
 use crate::study::ways::{Way, Ways};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{AT_LEAST, Caveat, Condition, Figure, Key, Metric, Unit};
 use trial::Topology;
 
 /// A frame costs its IP packet, MAC header, FCS, preamble and gap.
@@ -128,7 +128,8 @@ impl<'a> CaseRows<'a> {
         figure.blocks = all as u32;
         let reasons = self.reasons();
         if !reasons.is_empty() {
-            figure.set(Key::Reasons, in_words(&reasons));
+            let codes = reasons.iter().map(|reason| reason.as_str().to_owned());
+            figure.set(Key::Reasons, Condition::List(codes.collect()));
         }
         figure.set(Key::StableBlocks, stable as u64);
         figure.set(Key::FairShare, self.fair_share);
@@ -175,7 +176,7 @@ impl<'a> CaseRows<'a> {
         figure.set(Key::Estimator, estimator);
         // Nothing tells how much more would have fit.
         figure.high = None;
-        figure.set(Key::Bound, "at least");
+        figure.set(Key::Bound, AT_LEAST);
         figure
     }
 
@@ -213,13 +214,10 @@ impl<'a> CaseRows<'a> {
 fn set_case(row: &mut Row, cell: &Cell, spec: &BufferSpec) {
     row.set(Key::Test, "esnet");
     row.set(Key::Scenario, cell.beside.scenario());
-    row.set(Key::Load, cell.load());
+    row.conditions.extend(cell.load(spec.background_size));
     row.set(Key::Protocol, "tcp");
     row.set(Key::Streams, u64::from(cell.streams));
     row.set(Key::CongestionControl, cell.control.clone());
-    if cell.beside != Beside::Nothing {
-        row.set(Key::BackgroundFrameSize, u64::from(spec.background_size.octets()));
-    }
 }
 
 /// True if segments were lost on the path, in most blocks and where no other program had the

@@ -12,7 +12,7 @@ use super::{CampaignSpec, Means};
 use crate::comparison::cells::{Better, Case, better, case, shared};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::Unit;
-use page::{Caveat, Figure, Key, Metric, Role, Verdict};
+use page::{Caveat, Condition, Figure, Key, Metric, Role, Verdict};
 use trial::Topology;
 
 const CONFIDENCE: f64 = 0.95;
@@ -207,20 +207,18 @@ fn stand_beside(figure: &mut Figure, groups: &[Group<'_>]) {
 /// Which cell it is of, whatever a reader asks by.
 fn name(figure: &mut Figure, spec: &CampaignSpec, cell: usize) {
     let levels = &spec.cells[cell];
-    let mut say = |key: Key, value: &str| {
-        figure.conditions.insert(key, value.into());
-    };
-    say(Key::Cell, &spec.cell_name(levels));
+    let mut say = |key: Key, value: Condition| figure.conditions.insert(key, value);
+    say(Key::Cell, spec.cell_name(levels).into());
     let own = |level: &super::Level| matches!(level.means, Means::Ports(_) | Means::Hands);
     let named = spec.levels(levels).filter(|(_, level)| own(level));
-    let named: Vec<&str> = named.map(|(factor, _)| factor.name.as_str()).collect();
+    let named: Vec<String> = named.map(|(factor, _)| factor.name.clone()).collect();
     if !named.is_empty() {
-        say(Key::Factors, &named.join(" "));
+        say(Key::Factors, Condition::List(named));
     }
     for (factor, level) in spec.levels(levels) {
         // Device, variant and size are among a study's own conditions.
         if own(level) {
-            say(Key::named(&factor.name), &level.name);
+            say(Key::named(&factor.name), level.name.clone().into());
         }
     }
 }

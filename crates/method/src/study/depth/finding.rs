@@ -13,8 +13,8 @@ use super::sharing::Point;
 use crate::study::view::Place;
 use page::Figure;
 
-/// The reason why no class of service has an estimate.
-pub(super) const NO_CLASSES: &str = "no DSCP classes are configured: all frames have the class 0";
+/// Code word of the reason why no class of service has an estimate.
+pub(super) const NO_CLASSES: &str = "no-classes";
 
 /// Everything that was found.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(super) struct OutputDepth {
     pub(super) delay: Option<Figure>,
     /// True if no more is known than that so much fits.
     pub(super) is_bound: bool,
-    /// The reason why the estimators do not agree.
+    /// Code word of the reason why the estimators do not agree.
     pub(super) disagreement: Option<&'static str>,
     pub(super) paths: Option<LongPaths>,
 }
@@ -59,8 +59,8 @@ pub(super) enum Queue {
 impl Queue {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
-            Self::BeforeDecision => "before the device decides on them",
-            Self::Both => "before the device decides on them, and at the output",
+            Self::BeforeDecision => "before-decision",
+            Self::Both => "before-decision-and-at-output",
         }
     }
 }

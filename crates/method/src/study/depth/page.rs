@@ -7,7 +7,7 @@ mod intervals;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Caveat, Cell, Figure, Style, Table, Unit, words};
+use page::{Answer, Block, Caveat, Cell, Figure, Key, Style, Table, Unit, phrase, words};
 
 use super::cells::Counting;
 use super::finding::{
@@ -56,7 +56,9 @@ fn estimators(found: &DepthFinding) -> Table {
     };
     let mut rows = Vec::new();
     for output in &found.outputs {
-        let waits = output.waits.map_or_else(String::new, |queue| format!("; {}", queue.as_str()));
+        let waits = output.waits.map_or_else(String::new, |queue| {
+            format!("; {}", phrase::code(&Key::Waits, queue.as_str()))
+        });
         let feeding = output.outlet.feeding_in_words() + &waits;
         let to = Cell::text(output.outlet.to.to_string()).with_note(feeding);
         for (name, value) in output.estimates() {
@@ -76,7 +78,8 @@ fn estimators(found: &DepthFinding) -> Table {
         rows.push(row("sharing", outputs, first, size.to_string(), octets, total));
     }
     if let Some(none) = &found.by_class {
-        let classes = Cell::text("each DSCP class").with_note(format!("{feeding}; {NO_CLASSES}"));
+        let classes = Cell::text("each DSCP class")
+            .with_note(format!("{feeding}; {}", phrase::code(&Key::Reason, NO_CLASSES)));
         rows.push(row("by class", classes, first, String::new(), Cell::value(none), none));
     }
     let head = ["estimator", "output", "device", "buffer", "frame", "trials", "limited by"];

@@ -1,6 +1,6 @@
 //! The depth study's values, one row each, from every output's spans.
 //!
-//! Owns what several repeats come to, and the words for estimators that disagree. Pure.
+//! Owns what several repeats come to, and why estimators disagree. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use super::shot::Span;
 use super::threshold::{Fit, Parameter};
 use crate::study::rows::{CONFIDENCE, Row};
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Key, Metric, Numbered, Unit, Verdict};
+use page::{AT_LEAST, AT_MOST, Caveat, Condition, Figure, Key, Metric, Numbered, Unit, Verdict};
 
 /// Everything that the study found.
 pub(super) fn finding(
@@ -48,8 +48,8 @@ pub(super) fn finding(
 fn by_class(mut row: Row) -> Figure {
     row.caveats = BTreeSet::from([Caveat::Unsupported]);
     row.verdict = Verdict::Undetermined;
-    row.set(Key::Estimator, "by class");
-    row.set(Key::Of, "each DSCP class");
+    row.set(Key::Estimator, "by-class");
+    row.set(Key::Of, "each-class");
     row.set(Key::Reason, NO_CLASSES);
     row.single(Metric::Buffer, Unit::Bytes, None)
 }
@@ -59,9 +59,14 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
     let mut row = Row::of(ways, rig.way, rig.spec.profile);
     (row.n, row.verdict) = (rig.trials, ways.judge(rig.way, &evidence(one, direct)));
     row.set(Key::Test, "depth");
-    row.set(Key::From, one.outlet.senders_in_words());
+    if let [_, _, ..] = one.outlet.senders[..] {
+        let senders = one.outlet.senders.iter().map(ToString::to_string);
+        row.set(Key::From, Condition::List(senders.collect()));
+    } else {
+        row.set(Key::From, one.outlet.pair().from.to_string());
+    }
     row.set(Key::To, one.outlet.to.to_string());
-    row.set(Key::Feeding, one.outlet.feeding_in_words());
+    row.set(Key::Feeding, one.outlet.senders.len() as u64);
     // RFC 8239 §3 overfills an output by two inputs, and asks for what it holds.
     row.set(Key::Clause, "RFC 8239 §3");
     row.caveats.extend(match one.reach {
@@ -151,7 +156,7 @@ fn without_estimate(one: &Filling, row: &Row, taken: Taken) -> (Option<Figure>, 
     figure.low = least;
     figure.set(Key::Estimator, "one-shot");
     if least.is_some() {
-        figure.set(Key::Bound, "at least");
+        figure.set(Key::Bound, AT_LEAST);
     }
     (Some(figure), least.map(|least| Held { value: least, low: least, high: None }))
 }
@@ -230,7 +235,7 @@ impl Estimate {
     }
 }
 
-/// The reason why estimators don't agree, where they don't.
+/// Code word of the reason why estimators don't agree, where they don't.
 fn disagreement(
     shot: Estimate,
     burst: Option<Estimate>,
@@ -238,22 +243,14 @@ fn disagreement(
 ) -> Option<&'static str> {
     if let Some(delay) = delay.filter(|delay| shot.is_apart(*delay)) {
         return Some(if delay.value < shot.value {
-            "more went in than waited: something lets a part through at once (a token bucket), or \
-             frames waited that were not stamped"
+            "more-in-than-waited"
         } else {
-            "frames waited longer than the queue that drops them: another queue is on the way (a \
-             host's own port, or an uplink)"
+            "another-queue"
         });
     }
-    burst.filter(|burst| shot.is_apart(*burst)).map(|burst| {
-        if burst.value < shot.value {
-            "single frames were lost before the queue was full: the senders did not keep an even \
-             pace, or something else lost them"
-        } else {
-            "the longest burst that came through whole held more than an overflowing one: a sender \
-             paused, or was made to (PAUSE)"
-        }
-    })
+    burst
+        .filter(|burst| shot.is_apart(*burst))
+        .map(|burst| if burst.value < shot.value { "lost-before-full" } else { "sender-paused" })
 }
 
 /// Paths for which the octets are enough.
@@ -263,7 +260,7 @@ fn paths(row: &Row, rate: f64, held: Held) -> LongPaths {
 }
 
 fn paths_of_flows(row: &Row, rate: f64, held: Held, flows: u32) -> FlowsPaths {
-    let rule = if flows == 1 { "rate x RTT" } else { "rate x RTT / sqrt(flows)" };
+    let rule = if flows == 1 { "rate-rtt" } else { "rate-rtt-sqrt-flows" };
     let named = |metric, unit, value| {
         let mut figure = row.single(metric, unit, value);
         figure.set(Key::Rule, rule);
@@ -279,7 +276,7 @@ fn paths_of_flows(row: &Row, rate: f64, held: Held, flows: u32) -> FlowsPaths {
         longest.set_interval(Some(Interval { low, high, confidence: CONFIDENCE }));
     } else {
         longest.low = Some(low);
-        longest.set(Key::Bound, "at least");
+        longest.set(Key::Bound, AT_LEAST);
     }
     let round_trip = |answer: Answer| {
         let value = answer.enough.map(|enough| f64::from(u8::from(enough)));
@@ -353,14 +350,14 @@ fn threshold(fit: &Fit, queues: u32, mut row: Row) -> Threshold {
     };
     let mut total = figure(Metric::Buffer, Unit::Bytes, fit.total);
     total.set(Key::Estimator, "sharing");
-    total.set(Key::Of, "all outputs");
+    total.set(Key::Of, "all-outputs");
     total.set(Key::Outputs, u64::from(queues));
     let alpha = figure(Metric::Alpha, Unit::Ratio, fit.alpha);
     let mut reserve = figure(Metric::BufferReserve, Unit::Bytes, fit.reserve);
     if fit.reserve.value <= 0.0 {
         // None is as likely: no more is known than how large it is at most.
         (reserve.value, reserve.low) = (None, None);
-        reserve.set(Key::Bound, "at most");
+        reserve.set(Key::Bound, AT_MOST);
     }
     Threshold { total, alpha, reserve }
 }

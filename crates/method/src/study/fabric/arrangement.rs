@@ -39,7 +39,7 @@ const PATTERNS: [Pattern; 5] =
 /// Ports that talk at the same time. No port is in two pairs, but in a pattern's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matching {
-    /// Of which round: `offset=12`, `tournament 3`, `mesh`.
+    /// Code word of its round: `offset=12`, `tournament-3`, `mesh`.
     pub name: String,
     /// Places of ports, in the order in which pairs are taken where only some shall talk.
     pub pairs: Vec<(usize, usize)>,
@@ -83,13 +83,13 @@ impl Arrangement {
             Self::Neighbours => one(offset(ports, 1)),
             Self::Offset(by) => one(offset(ports, by as usize)),
             Self::Sweep => (1..ports)
-                .map(|by| Matching { name: format!("sweep {by}"), pairs: offset(ports, by) })
+                .map(|by| Matching { name: format!("sweep-{by}"), pairs: offset(ports, by) })
                 .collect(),
             Self::Bisections(rounds) => {
                 let mut chance = Pcg64::seed_from_u64(seed);
                 (1..=rounds)
                     .map(|round| Matching {
-                        name: format!("bisection {round}"),
+                        name: format!("bisection-{round}"),
                         pairs: bisection(ports, &mut chance),
                     })
                     .collect()
@@ -169,7 +169,7 @@ fn tournament(ports: usize) -> Vec<Matching> {
         fixed.into_iter().chain((1..seats / 2).map(opposite)).collect()
     };
     (0..circle)
-        .map(|at| Matching { name: format!("tournament {}", at + 1), pairs: round(at) })
+        .map(|at| Matching { name: format!("tournament-{}", at + 1), pairs: round(at) })
         .collect()
 }
 

@@ -123,11 +123,13 @@ impl Measured<'_> {
         // Many pairs stand behind a row.
         row.conditions.remove(&Key::From);
         row.conditions.remove(&Key::To);
-        let carrier = match self.spec.carrier {
-            Carrier::Tcp => "tcp".to_owned(),
-            Carrier::Datagrams { credits } => format!("datagrams, {credits} credits"),
-        };
-        row.set(Key::Carrier, carrier);
+        match self.spec.carrier {
+            Carrier::Tcp => row.set(Key::Carrier, "tcp"),
+            Carrier::Datagrams { credits } => {
+                row.set(Key::Carrier, "datagrams");
+                row.set(Key::Credits, u64::from(credits));
+            }
+        }
         row.set(Key::Ports, scene.ports.len() as u64);
         row.set(Key::RateConvention, "payload");
         row

@@ -8,6 +8,7 @@ use measure::{ByteCount, Rate};
 
 use super::{Arrangement, FabricSpec, Recabling};
 use crate::study::ways::{Way, Ways};
+use page::{Key, phrase};
 use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
 use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path};
 
@@ -182,7 +183,7 @@ fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
             continue;
         }
         let pairs: Vec<Pair> = cables.iter().take(cell.nodes / 2).cloned().collect();
-        let name = "direct cables".to_owned();
+        let name = "direct-cables".to_owned();
         let rounds = vec![Round { name, pairs, one_way: false, links: Vec::new() }];
         alike.push(Cell { arrangement: None, rounds, ..cell.clone() });
     }
@@ -192,15 +193,21 @@ fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
 impl Cell {
     /// `exchange 64KiB offset=12, 48 nodes`
     pub(super) fn label(&self, round: &Round) -> String {
+        let name = round.in_words();
         if round.one_way {
-            format!("streams {}, {} nodes", round.name, self.nodes)
+            format!("streams {name}, {} nodes", self.nodes)
         } else {
-            format!("exchange {} {}, {} nodes", self.message, round.name, self.nodes)
+            format!("exchange {} {name}, {} nodes", self.message, self.nodes)
         }
     }
 }
 
 impl Round {
+    /// `offset=12`, `tournament 3`, `direct cables`
+    pub(super) fn in_words(&self) -> String {
+        phrase::code(&Key::Round, &self.name)
+    }
+
     /// An exchange for each pair, or a stream.
     pub(super) fn flows(&self, message: ByteCount, spec: &FabricSpec) -> Vec<Flow> {
         let interval = spec.interval;

@@ -218,7 +218,7 @@ impl Effect<'_> {
         if is_least {
             // Of others no frame was due meanwhile.
             figure.high = None;
-            figure.set(Key::Bound, "at least");
+            figure.set(Key::Bound, page::AT_LEAST);
         }
         (figure, is_least)
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns which conditions have a name here and which only describe the case. Never draws.
 
-use page::{Condition, Figure, Key};
+use page::{Figure, Key, phrase};
 
 /// Conditions that have a field of their own, or say nothing here.
 const NAMED: [Key; 6] =
@@ -35,11 +35,11 @@ impl ImportedFinding {
 
 impl Entry {
     fn new(value: &Figure) -> Self {
-        let said =
-            |key: &Key| value.conditions.get(key).map(Condition::in_words).unwrap_or_default();
-        let conditions = value.conditions.iter().filter(|(key, _)| !NAMED.contains(key));
-        let case = conditions
-            .map(|(key, said)| format!("{} {}", key.as_str().replace('_', " "), said.in_words()));
+        let said = |key: &Key| value.in_words(key).unwrap_or_default();
+        let conditions = phrase::conditions(&value.conditions);
+        let conditions = conditions.into_iter().filter(|(key, _)| !NAMED.contains(key));
+        let case =
+            conditions.map(|(key, said)| format!("{} {said}", key.as_str().replace('_', " ")));
         // Repeats are told apart by their file and their place in it.
         let source = match value.conditions.get(&Key::Position) {
             Some(position) => format!("{}, output {}", said(&Key::File), position.in_words()),

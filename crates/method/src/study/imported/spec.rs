@@ -82,11 +82,12 @@ impl ImportedSpec {
 
 /// The same thing, wherever it was measured.
 fn is_beside(cable: &Figure, figure: &Figure) -> bool {
-    const PLACE: [Key; 6] =
-        [Key::Device, Key::Path, Key::File, Key::Position, Key::Contradiction, Key::Tool];
+    const PLACE: [Key; 5] = [Key::Device, Key::Path, Key::File, Key::Position, Key::Tool];
+    let is_place = |name: &Key| PLACE.contains(name) || Key::CONTRADICTION.contains(name);
     let case = |figure: &Figure| {
         let kept = figure.conditions.iter().filter(|(name, value)| {
-            !PLACE.contains(name) && !matches!(value, Condition::Number(_))
+            let is_number = matches!(value, Condition::Number(_));
+            !is_place(name) && (name.role().identifies() || !is_number)
         });
         kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
     };

@@ -15,7 +15,7 @@ use super::spec::LatencySpec;
 use crate::study::Noted;
 use crate::study::session::Tried;
 use crate::study::ways::Way;
-use page::{Caveat, Conditions, Key, Metric};
+use page::{Caveat, Condition, Conditions, Key, Metric};
 use trial::record::{EchoRecord, FlowRecord, TrialRecord};
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Protocol, Role, Schedule};
@@ -87,19 +87,21 @@ impl Cell {
         flows
     }
 
-    /// `protocol`, `frame_size`, `load`, `schedule`.
+    /// The protocol, the size, the load and the schedule.
     pub(super) fn conditions(&self, schedule: Schedule) -> Conditions {
-        let schedule = match schedule {
-            Schedule::Greedy => "closed loop".to_owned(),
-            Schedule::Paced(rate) => format!("open loop {}/s", rate.0),
-            Schedule::Burst(_) | Schedule::Falling { .. } => "none for requests".to_owned(),
-        };
-        Conditions::from([
+        let mut conditions = self.load.conditions();
+        conditions.extend([
             (Key::Protocol, self.protocol.as_str().into()),
             (Key::FrameSize, u64::from(self.size.octets()).into()),
-            (Key::Load, self.load.describe().into()),
-            (Key::Schedule, schedule.into()),
-        ])
+        ]);
+        conditions.extend(match schedule {
+            Schedule::Paced(rate) => {
+                let rate = Condition::from_number(rate.0);
+                vec![(Key::Schedule, "open-loop".into()), (Key::ScheduleRate, rate)]
+            }
+            _ => vec![(Key::Schedule, "closed-loop".into())],
+        });
+        conditions
     }
 }
 

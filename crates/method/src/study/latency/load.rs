@@ -1,12 +1,12 @@
 //! What the path carries beside the round trips: the load's request, its flow and its names.
 //!
-//! Owns how rows, tables and plots name a load. Never measures one.
+//! Owns the conditions that a load sets, and how tables and plots name it. Never measures one.
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::study::{PacedFrames, SpecProblem, burst, problem};
-use page::{Unit, numbers, words};
+use page::{Condition, Conditions, Key, Unit, numbers, phrase, words};
 use trial::{Bulk, FlowKind, Schedule};
 
 /// Traffic that the path carries beside the round trips.
@@ -81,20 +81,26 @@ impl Load {
         }
     }
 
-    /// Name in rows and labels: `idle`, `udp 50000 frames/s of 1518`, `tcp 1 stream cubic`.
-    pub(super) fn describe(&self) -> String {
+    /// Conditions of rows beside it.
+    pub(super) fn conditions(&self) -> Conditions {
         match self {
-            Self::Idle => "idle".to_owned(),
-            Self::Datagrams { frame_size, rate } => {
-                format!("udp {} frames/s of {frame_size}", rate.0)
-            }
-            Self::Bulk { streams: 1, congestion_control } => {
-                format!("tcp 1 stream {congestion_control}")
-            }
-            Self::Bulk { streams, congestion_control } => {
-                format!("tcp {streams} streams {congestion_control}")
-            }
+            Self::Idle => Conditions::from([(Key::Load, "idle".into())]),
+            Self::Datagrams { frame_size, rate } => Conditions::from([
+                (Key::Load, "udp".into()),
+                (Key::BackgroundRate, Condition::from_number(rate.0)),
+                (Key::BackgroundFrameSize, u64::from(frame_size.octets()).into()),
+            ]),
+            Self::Bulk { streams, congestion_control } => Conditions::from([
+                (Key::Load, "tcp".into()),
+                (Key::Streams, u64::from(*streams).into()),
+                (Key::CongestionControl, congestion_control.clone().into()),
+            ]),
         }
+    }
+
+    /// Name in labels: `idle`, `udp 50000 frames/s of 1518`, `tcp 1 stream cubic`.
+    pub(super) fn describe(&self) -> String {
+        phrase::condition(&self.conditions(), &Key::Load).unwrap_or_default()
     }
 
     /// Name for a table: `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are

@@ -262,7 +262,7 @@ impl Searched {
             add(Key::BufferedBytes, (frames * octets).into());
         }
         add(Key::Goal, goal.name.as_str().into());
-        add(Key::Interval, "search bracket".into());
+        add(Key::Interval, page::BRACKET.into());
         add(Key::FinalDuration, goal.final_duration.0.into());
     }
 

@@ -17,7 +17,7 @@ use crate::verdict::{Delays, Evidence, Setting};
 use page::{Caveat, Figure, Key, Metric, Reply, Unit, Verdict};
 
 /// The name of an estimate from round trips.
-const PREDICTED: &str = "predicted from the round trips";
+const PREDICTED: &str = "predicted";
 
 impl Blocks<'_> {
     /// True where the cable's operations can stand beside the device's. Those that wait for each
@@ -58,9 +58,9 @@ impl Blocks<'_> {
         // A remainder is nobody's.
         let mut rest = Row {
             verdict: Verdict::Undetermined,
-            ..estimate(row.clone(), "observed less predicted")
+            ..estimate(row.clone(), "observed-less-predicted")
         };
-        rest.set(Key::Agrees, agrees.word());
+        rest.set(Key::Agrees, agrees.code());
         Added {
             predicted: value(estimate(row.clone(), PREDICTED), predicted, shifts.predicted),
             observed: value(row, observed, shifts.observed),
@@ -87,7 +87,7 @@ impl Blocks<'_> {
     /// what was seen, whichever is more; and no messages beside it.
     pub(super) fn rate_without_device(&self) -> Option<Figure> {
         let crossing = &self.crossing;
-        self.at_most("at most, with a device without latency", true, |own| {
+        self.at_most("device-without-latency", true, |own| {
             let cable = &self.cable_at(own)?.with_reads(crossing.reads())?;
             let longer = messages(crossing, own, None)? - messages(crossing, cable, None)?;
             let over_cable = cable.over_kinds(|kind| crossing.never_waiting(cable, kind));

@@ -10,7 +10,7 @@ use super::cell::{CellData, Kind, Sample};
 use super::fill::Path;
 
 /// The parts in the order in which a request meets them; the rest is what is left.
-pub(super) const PARTS: [&str; 5] = ["client", "network", "storage node", "disk", "rest"];
+pub(super) const PARTS: [&str; 5] = ["client", "network", "storage-node", "disk", "rest"];
 
 /// Operations that take this many times what they take alone have waited for each other.
 const WAITED: f64 = 2.0;

@@ -16,7 +16,7 @@ use super::finding::{Operations, StorageCase, StorageFinding};
 use crate::study::rows::{Row, too_few};
 use crate::study::{Way, Ways};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use page::{AT_MOST, Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::record::StorageLocation;
 use trial::{Pattern, Topology};
 
@@ -77,13 +77,10 @@ impl Blocks<'_> {
             all: self.operations(None, seed),
             reads: kind(false),
             writes: kind(true),
-            without_latency: self.at_most(
-                "at most, with the same link without latency",
-                true,
-                |sample| Some(crossing.without_latency(sample)),
-            ),
-            over_faster_link: self
-                .at_most("at most, with a faster link", false, |s| crossing.over_faster_link(s)),
+            without_latency: self.at_most("link-without-latency", true, |sample| {
+                Some(crossing.without_latency(sample))
+            }),
+            over_faster_link: self.at_most("faster-link", false, |s| crossing.over_faster_link(s)),
             predicted: is_compared.then(|| self.predicted_rate()),
             without_device: is_compared.then(|| self.rate_without_device()).flatten(),
             what_if: self.what_if(),
@@ -98,7 +95,7 @@ impl Blocks<'_> {
         let latency = |sample: &Sample| sample.latency_of(which);
         let from_latency = || {
             let asked = self.cell.under_way(self.spec);
-            let row = estimate(self.row(None), "under way / mean latency");
+            let row = estimate(self.row(None), "from-latency");
             self.rate(row, |sample| Some(asked * 1e9 / sample.latency))
         };
         Operations {
@@ -184,7 +181,7 @@ impl Blocks<'_> {
         let (now, times): (Vec<f64>, Vec<f64>) =
             blocks.collect::<Option<Vec<_>>>()?.into_iter().unzip();
         let now = quantile::median(&now)?;
-        let row = with(estimate(self.row(None), name), Key::Bound, "at most");
+        let row = with(estimate(self.row(None), name), Key::Bound, AT_MOST);
         let mut figure = row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &times);
         figure.value = Some(figure.high.unwrap_or(figure.value?) * now);
         figure.set_interval(None);

@@ -8,8 +8,8 @@ mod answers;
 use std::cmp::Ordering;
 
 use page::{
-    Axis, Block, Cell, Column, Figure, Image, Picture, Plot, Point, Scale, Series, Table, Unit,
-    words,
+    Axis, Block, Cell, Column, Figure, Image, Key, Picture, Plot, Point, Scale, Series, Table,
+    Unit, phrase, words,
 };
 use trial::{Pattern, Storage};
 
@@ -104,7 +104,7 @@ const BUDGET: [Shown; 9] = [
     KIND,
     (PARTS[0], |_, own| part(own, 0)),
     (PARTS[1], |_, own| part(own, 1)),
-    (PARTS[2], |_, own| part(own, 2)),
+    ("storage node", |_, own| part(own, 2)),
     (PARTS[3], |_, own| part(own, 3)),
     (PARTS[4], |_, own| part(own, 4)),
 ];
@@ -190,7 +190,8 @@ fn what_if_plot(case: &StorageCase) -> Picture {
 }
 
 fn what_if_series(line: &WhatIf, colour: Option<usize>) -> Series {
-    let bound = line.bound.map_or_else(String::new, |bound| format!("{bound}, "));
+    let bound =
+        line.bound.map_or_else(String::new, |bound| phrase::code(&Key::Bound, bound) + ", ");
     let replicated = if line.copied { ", replicated" } else { "" };
     let name = format!("{bound}QD {}{replicated}", line.depth);
     let point = |(rtt_ns, rate): (f64, &Figure)| {

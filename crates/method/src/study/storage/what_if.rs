@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use super::finding::{ROUND_TRIPS_NS, WhatIf};
 use super::measured::{Blocks, estimate};
-use page::{Figure, Key, Metric, Unit};
+use page::{AT_LEAST, AT_MOST, Figure, Key, Metric, Unit};
 use trial::Path;
 
 /// Whether writes wait for a copy on another node.
@@ -34,8 +34,8 @@ impl Blocks<'_> {
             .flat_map(|copied| depths.iter().map(move |depth| (copied, *depth)))
             .map(|(copied, depth)| {
                 let bound = match depth.cmp(&self.cell.depth) {
-                    Ordering::Greater => Some("at most"),
-                    Ordering::Less => Some("at least"),
+                    Ordering::Greater => Some(AT_MOST),
+                    Ordering::Less => Some(AT_LEAST),
                     Ordering::Equal => None,
                 };
                 let rates = ROUND_TRIPS_NS.map(|rtt| self.rate_if(rtt, copied, depth, bound));
@@ -51,7 +51,7 @@ impl Blocks<'_> {
             let most = sample.per_second * self.crossing.room_for(sample, copied);
             (latency > 0.0).then(|| (under_way * 1e9 / latency).min(most))
         });
-        let mut row = estimate(self.row(None), "what if");
+        let mut row = estimate(self.row(None), "what-if");
         row.set(Key::WhatIfRtt, rtt_ns as u64);
         row.set(Key::WhatIfIoDepth, u64::from(depth));
         row.set(Key::WhatIfCopied, page::Condition::Flag(copied));

@@ -11,7 +11,7 @@ use crate::study::Noted;
 use crate::study::rate::counts::paused;
 use crate::study::series::{Series, Total};
 use crate::study::session::Tried;
-use page::Caveat;
+use page::{Caveat, Key, phrase};
 use trial::record::{BulkRecord, StreamRecord, TrialRecord};
 use trial::topology::Pair;
 use trial::validity::taken_by_others;
@@ -28,13 +28,9 @@ const QUEUED: f64 = 2.0;
 
 /// `goodput forward, tcp 1 stream cubic`
 pub(super) fn label(spec: &TcpSpec, direction: TcpDirection) -> String {
-    format!("{} {}, {}", TcpSpec::LABEL, direction.as_str(), load(spec))
-}
-
-/// `tcp 1 stream cubic`, as a load is called.
-pub(super) fn load(spec: &TcpSpec) -> String {
     let streams = if spec.streams == 1 { "stream" } else { "streams" };
-    format!("tcp {} {streams} {}", spec.streams, spec.congestion_control)
+    let load = format!("tcp {} {streams} {}", spec.streams, spec.congestion_control);
+    format!("{} {}, {load}", TcpSpec::LABEL, direction.as_str())
 }
 
 /// One flow, or one each way.
@@ -66,11 +62,15 @@ pub(super) enum HostLimit {
 impl HostLimit {
     pub(super) const ALL: [Self; 3] = [Self::ReceiveWindow, Self::SendBuffer, Self::Processors];
 
-    /// Name in rows.
+    pub(super) fn in_words(self) -> String {
+        phrase::code(&Key::HostLimit, self.as_str())
+    }
+
+    /// Code word in rows.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
-            Self::ReceiveWindow => "receive window",
-            Self::SendBuffer => "send buffer",
+            Self::ReceiveWindow => "receive-window",
+            Self::SendBuffer => "send-buffer",
             Self::Processors => "processors",
         }
     }

@@ -126,7 +126,7 @@ fn hosts_table(found: &TcpFinding) -> Table {
             Cell::value(&sender.window),
             Cell::value(&sender.buffer),
             busiest,
-            Cell::text(part.host_limit.map_or("", HostLimit::as_str)),
+            Cell::text(part.host_limit.map_or_else(String::new, HostLimit::in_words)),
         ])
     };
     let head = ["TCP", "device", "cwnd", "window", "buffer", "processors", "the hosts' limit"];

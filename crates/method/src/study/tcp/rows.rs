@@ -201,7 +201,7 @@ impl PartRows<'_> {
         let mut row = self.row.clone();
         row.n = own.readings();
         row.verdict = ways.judge(way, &Evidence::Delay(Delays::paired(&both)));
-        row.set(Key::Load, cell::load(self.case.spec));
+        row.set(Key::Load, "tcp");
         row.set(Key::Statistic, statistic);
         if ways.stamps_by_software() {
             row.caveats.insert(Caveat::SoftwareTimestamps);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Block, Cell, Figure, Role, RowId, Table, words};
+use page::{Block, Cell, Figure, Role, RowId, Table, phrase, words};
 
 use super::StudyPage;
 
@@ -78,8 +78,8 @@ fn rest_table(rows: &[&Figure]) -> Table {
 
 /// `frame size 64, protocol udp`: what tells the row from others.
 fn conditions_in_words(row: &Figure) -> String {
-    let told = row.conditions.iter().filter(|(key, _)| key.role() != Role::Explains);
-    let words =
-        told.map(|(key, said)| format!("{} {}", key.as_str().replace('_', " "), said.in_words()));
+    let all = phrase::conditions(&row.conditions).into_iter();
+    let told = all.filter(|(key, _)| key.role() != Role::Explains);
+    let words = told.map(|(key, said)| format!("{} {said}", key.as_str().replace('_', " ")));
     words.collect::<Vec<_>>().join(", ")
 }

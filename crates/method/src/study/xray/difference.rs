@@ -119,8 +119,8 @@ fn named(figure: &Figure, trips: Metric) -> Option<String> {
             Some(format!("{what} p{}, {size} octets", q * 100.0))
         }
         (Metric::Buffer, ..) if figure.text(Key::Estimator) == Some("burst") => Some(format!(
-            "loss begins, {size} octets, {}",
-            figure.text(Key::Feeding).unwrap_or_default()
+            "loss begins, {size} octets, {} to 1",
+            figure.integer(Key::Feeding).unwrap_or_default()
         )),
         _ => None,
     }

@@ -166,7 +166,7 @@ fn buffer(figures: &[Figure]) -> Option<Buffer> {
     let size = own.value?;
     let total = by("sharing");
     let alpha = of(figures, Metric::Alpha).find_map(|figure| figure.value);
-    let at_least = own.text(Key::Bound) == Some("at least");
+    let at_least = own.text(Key::Bound) == Some(page::AT_LEAST);
     Some(match total.zip(alpha) {
         Some((total, alpha)) => {
             let reserve = of(figures, Metric::BufferReserve).find_map(|figure| figure.value);
@@ -237,7 +237,7 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
         let group = figure.number(Key::Group).map(|group| group as usize);
         let Some(group) = group.and_then(|group| groups.get_mut(group - 1)) else { continue };
         let rate = figure.value.map(|rate| Rate(rate.round() as u64));
-        let bound = figure.text(Key::Bound) == Some("at least");
+        let bound = figure.text(Key::Bound) == Some(page::AT_LEAST);
         (group.uplink, group.at_least) = if bound { (between, rate) } else { (rate, None) };
     }
     groups

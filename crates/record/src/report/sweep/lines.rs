@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Condition, Figure, Key, Metric, Role, Unit};
+use page::{Condition, Conditions, Figure, Key, Metric, Role, Unit, phrase};
 
 use super::SweptRun;
 use crate::report::campaign;
@@ -19,7 +19,7 @@ pub(super) struct Line<'a> {
     pub(super) name: String,
     /// One for each point, in their order; none where the point has no such figure.
     pub(super) figures: Vec<Option<&'a Figure>>,
-    case: Case<'a>,
+    case: Case,
 }
 
 impl Line<'_> {
@@ -50,7 +50,7 @@ const BESIDE: [Metric; 17] = [
     Metric::TransferTimeRatio,
 ];
 
-type Case<'a> = BTreeMap<&'a Key, String>;
+type Case = BTreeMap<Key, String>;
 
 /// All lines of a sweep in the order in which its first figures come, a metric's beside each other.
 pub(super) fn lines<'a>(points: &[&'a SweptRun]) -> Vec<Line<'a>> {
@@ -95,15 +95,14 @@ fn answers(figure: &Figure) -> bool {
         && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9 || (q - 0.99).abs() < 1e-9)
 }
 
-fn case<'a>(figure: &'a Figure, swept: &[&str]) -> Case<'a> {
-    let is_case = |(key, value): &(&'a Key, &Condition)| {
-        key.role() != Role::Explains
-            && **key != Key::Cell
-            && !matches!(value, Condition::Number(_))
-            && !swept.contains(&key.as_str())
+fn case(figure: &Figure, swept: &[&str]) -> Case {
+    let is_case = |(key, _): &(&Key, &Condition)| {
+        key.role() != Role::Explains && **key != Key::Cell && !swept.contains(&key.as_str())
     };
-    let text = |key: &Key| figure.in_words(key).unwrap_or_default();
-    figure.conditions.iter().filter(is_case).map(|(key, _)| (key, text(key))).collect()
+    let own = figure.conditions.iter().filter(is_case);
+    let own: Conditions = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let words = phrase::conditions(&own).into_iter();
+    words.map(|(key, said)| (key.clone(), said)).collect()
 }
 
 /// Lines are named by as few conditions, and as short ones, as tell them from their neighbours.
@@ -115,8 +114,7 @@ fn name_apart(lines: &mut [Line<'_>]) {
         };
         lines.iter().map(name).collect()
     };
-    let mut keys: BTreeSet<&Key> =
-        lines.iter().flat_map(|line| line.case.keys().copied()).collect();
+    let mut keys: BTreeSet<&Key> = lines.iter().flat_map(|line| line.case.keys()).collect();
     let mut longest_first: Vec<&Key> = keys.iter().copied().collect();
     let length = |key: &Key| names(&BTreeSet::from([key])).iter().map(String::len).sum::<usize>();
     longest_first.sort_by_key(|key| std::cmp::Reverse(length(key)));

@@ -148,7 +148,7 @@ fn throughput(at: Option<usize>, frames: &str, rate: f64) -> Vec<Figure> {
         let mut told = vec![
             (Key::Goal, goal.into()),
             (Key::Search, "mlr".into()),
-            (Key::Interval, "search bracket".into()),
+            (Key::Interval, page::BRACKET.into()),
             (Key::FinalDuration, 2_000_000_000_u64.into()),
             (Key::TrafficTime, 9_300_000_000_u64.into()),
         ];
@@ -180,7 +180,7 @@ fn latency(at: Option<usize>, frames: &str, rate: f64) -> Vec<Figure> {
     let told = [
         (Key::LoadPercent, 100_u64.into()),
         (Key::LoadRate, rate.into()),
-        (Key::Interval, "1st and 99th percentile of repeats".into()),
+        (Key::Interval, "percentiles-1-99".into()),
     ];
     [(Metric::OneWayDelay, 0.5, 1.0), (Metric::OneWayDelay, 0.999, 3.1), (Metric::Pdv, 0.999, 2.4)]
         .map(|(metric, q, times)| {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use measure::{ByteCount, Nanos, Rate};
 use method::acceptance::{About, Keeps, MEASURABLE, Measurable, SheetClaim};
-use page::{Condition, Key, Unit};
+use page::{Condition, Key, Unit, phrase};
 use toml::{Spanned, Value};
 
 use super::AcceptTable;
@@ -17,7 +17,7 @@ use crate::config::suggest;
 use crate::config::typed::Text;
 
 /// Conditions that choose what is measured. Others would be met by chance.
-const CHOSEN: [Key; 11] = [
+const CHOSEN: [Key; 17] = [
     Key::FrameSize,
     Key::Test,
     Key::Goal,
@@ -26,6 +26,12 @@ const CHOSEN: [Key; 11] = [
     Key::LoadPercent,
     Key::Study,
     Key::Load,
+    Key::BackgroundRate,
+    Key::BackgroundFrameSize,
+    Key::BackgroundPayload,
+    Key::BackgroundShare,
+    Key::Streams,
+    Key::CongestionControl,
     Key::Deed,
     Key::Phase,
     Key::Statistic,
@@ -55,6 +61,7 @@ pub(super) fn read(
         }
         about = about.at(key, condition(value)?);
     }
+    about.conditions = phrase::current(about.conditions);
     let text = in_words(table, known, keeps, &about);
     Ok(SheetClaim { text, about, keeps, margin: 0.0, source: None })
 }
@@ -176,7 +183,8 @@ fn in_words(table: &AcceptTable, known: Measurable, keeps: Keeps, about: &About)
         other => other.to_string(),
     });
     let point = about.quantile.map(|q| format!("p{}", q * 100.0));
-    let conditions = about.conditions.iter().map(|(key, value)| format!("{key} {value}"));
+    let conditions = phrase::conditions(&about.conditions).into_iter();
+    let conditions = conditions.map(|(key, said)| format!("{key} {said}"));
     let narrowed: Vec<String> = point.into_iter().chain(conditions).collect();
     let narrowed =
         if narrowed.is_empty() { String::new() } else { format!(" ({})", narrowed.join(", ")) };

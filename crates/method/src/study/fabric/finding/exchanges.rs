@@ -137,7 +137,7 @@ impl<'a> Kept<'a> {
 
     fn row(&self, cell: &Cell) -> Row {
         let mut row = self.measured.row(self.scene);
-        let arrangement = cell.arrangement.map_or("direct cables".to_owned(), |a| a.to_string());
+        let arrangement = cell.arrangement.map_or("direct-cables".to_owned(), |a| a.to_string());
         let ByteCount(message) = cell.message;
         let talking = cell.rounds.iter().map(|round| 2 * round.pairs.len()).min().unwrap_or(0);
         let shared = cell.rounds.iter().map(Round::pairs_of_a_port).max().unwrap_or(1);
@@ -182,7 +182,7 @@ impl<'a> Kept<'a> {
         row.set(Key::Round, name.clone());
         let values: Vec<f64> = means.into_values().collect();
         let mean = Goodput::new(row, self.measured.spec, mean_of(links), &values);
-        Some(Goodput { round: name.clone(), ..mean })
+        Some(Goodput { round: cell.rounds[worst].in_words(), ..mean })
     }
 
     /// Each pair, where none comes twice.

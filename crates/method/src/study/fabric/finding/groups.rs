@@ -12,7 +12,7 @@ use super::super::scene::Scene;
 use super::Measured;
 use crate::study::{Row, Ways};
 use crate::verdict::{Evidence, Setting, Standing};
-use page::{Caveat, Condition, Figure, Key, Metric, Unit};
+use page::{AT_LEAST, Caveat, Condition, Figure, Key, Metric, Unit, phrase};
 
 /// Groups of a device's ports, as floods show them.
 #[derive(Debug)]
@@ -76,12 +76,16 @@ impl Rows<'_> {
     /// Conditions and caveats that all rows of a scene's floods share.
     fn shared(&self, mut row: Row, found: &Inferred) -> Row {
         row.n = found.trials;
-        for key in [Key::Carrier, Key::RateConvention] {
+        for key in [Key::Carrier, Key::Credits, Key::RateConvention] {
             row.conditions.remove(&key);
         }
         row.set(Key::Trials, found.trials);
         if !found.missing.is_empty() {
-            row.set(Key::PortsMissing, missing(found, self.scene));
+            let all = || found.missing.iter();
+            let ports = all().map(|(port, _)| self.scene.names[*port].clone());
+            row.set(Key::PortsMissing, Condition::List(ports.collect()));
+            let why = all().map(|(_, fault)| fault.as_str().to_owned());
+            row.set(Key::PortsMissingFor, Condition::List(why.collect()));
             row.caveats.insert(Caveat::SilentPairs);
         }
         if let Some(share) = found.local_share {
@@ -187,7 +191,7 @@ impl Rows<'_> {
     fn uplink(&self, mut row: Row, number: u64, group: &Group) -> Figure {
         row.set(Key::RateConvention, "L1");
         row.set(Key::Group, number);
-        row.set(Key::GroupPorts, Condition::Ports(named(&group.ports, self.scene)));
+        row.set(Key::GroupPorts, Condition::List(named(&group.ports, self.scene)));
         row.set(Key::GroupSize, group.ports.len() as u64);
         match group.uplink {
             Uplink::Rate(rate) => {
@@ -203,17 +207,17 @@ impl Rows<'_> {
 
     fn uplink_at_least(&self, mut row: Row, ports: f64, bound: Bound) -> Figure {
         let by = match bound {
-            Bound::Ports => "its ports",
-            Bound::OtherUplinks => "the other groups' uplinks",
-            Bound::OneOfTwo => "the narrower of the two groups' uplinks",
-            Bound::Pauses => "the device, which had its senders pause",
+            Bound::Ports => "own-ports",
+            Bound::OtherUplinks => "other-uplinks",
+            Bound::OneOfTwo => "narrower-uplink",
+            Bound::Pauses => "pauses",
         };
         let evidence = match bound {
             Bound::Ports => Evidence::Bound,
             Bound::OtherUplinks | Bound::OneOfTwo | Bound::Pauses => Evidence::Nothing,
         };
         row.verdict = evidence.verdict(self.setting);
-        row.set(Key::Bound, "at least");
+        row.set(Key::Bound, AT_LEAST);
         row.set(Key::BoundedBy, by);
         row.set(Key::UplinkPorts, ports);
         row.caveats.insert(Caveat::DeviceNotDriven);
@@ -238,14 +242,21 @@ fn named_all<'a>(groups: impl Iterator<Item = &'a Vec<usize>>, scene: &Scene) ->
     Condition::Groups(groups.map(|group| named(group, scene)).collect())
 }
 
+impl Fault {
+    /// Code word in rows.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mute => "sends-nothing",
+            Self::Deaf => "receives-nothing",
+            Self::Dead => "silent",
+        }
+    }
+}
+
 /// `h3/eth1 (nothing it sent arrived)`
 fn missing(found: &Inferred, scene: &Scene) -> String {
     let said = |(port, fault): &(usize, Fault)| {
-        let why = match fault {
-            Fault::Mute => "nothing it sent arrived",
-            Fault::Deaf => "nothing arrived at it",
-            Fault::Dead => "silent",
-        };
+        let why = phrase::code(&Key::PortsMissingFor, fault.as_str());
         format!("{} ({why})", scene.names[*port])
     };
     found.missing.iter().map(said).collect::<Vec<_>>().join("; ")

@@ -18,7 +18,7 @@ use super::super::scene::{Cell, Scene};
 use super::Measured;
 use crate::study::rows::CONFIDENCE;
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Condition, Figure, Key, Metric, Unit};
 
 /// An answer whether a device is non-blocking.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ impl Nonblocking {
         row.set(Key::Arrangements, shown.len() as u64);
         if !missing.is_empty() {
             row.caveats.insert(Caveat::NoValidTrial);
-            row.set(Key::ArrangementsMissing, missing.join(", "));
+            row.set(Key::ArrangementsMissing, Condition::List(missing.clone()));
         }
         let worst = shown.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
         let Some(worst) = worst else {

@@ -2,7 +2,7 @@
 //!
 //! Never says yes of more than was tried, and never tells a group without its confidence.
 
-use page::{Answer, Reply, words};
+use page::{Answer, Key, Reply, phrase, words};
 
 use super::super::finding::{
     FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange, excess_of_halves,
@@ -42,7 +42,7 @@ fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
     let pairing = format!(
         "with {all}{} ports active, the worst pairing ({}) gets {} of what one pair alone gets",
         found.nodes,
-        worst.name,
+        phrase::code(&Key::Round, &worst.name),
         range(worst.range())
     );
     match (found.value.value, found.flooded.map(words::percent)) {
@@ -66,7 +66,8 @@ fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
 /// `sweep 3, sweep 4 and 5 more have too few valid trials`
 fn missing(rounds: &[String]) -> String {
     const NAMED: usize = 3;
-    let named = &rounds[..rounds.len().min(NAMED)];
+    let shown = rounds.iter().take(NAMED).map(|name| phrase::code(&Key::Round, name));
+    let named: Vec<String> = shown.collect();
     let more = match rounds.len() - named.len() {
         0 => String::new(),
         more => format!(" and {more} more"),

@@ -4,7 +4,7 @@
 
 use measure::blocks::BlockEstimate;
 use measure::quantile::median;
-use measure::reading::{Stamp, Stamps};
+use measure::reading::Stamp;
 use measure::{FrameMix, FrameSize};
 
 use super::super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
@@ -98,7 +98,8 @@ impl<'a> Measured<'a> {
             row.caveats.insert(Caveat::SomeLost);
         }
         if let Some(stamps) = self.own.stamps {
-            row.set(Key::Stamped, stamped(stamps));
+            row.set(Key::DepartureStamped, place(stamps.sent));
+            row.set(Key::ArrivalStamped, place(stamps.received));
             let by_hardware = [stamps.sent, stamps.received].iter().all(|s| *s == Stamp::Hardware);
             if !by_hardware && self.ways.stamps_by_software() {
                 row.caveats.insert(Caveat::SoftwareTimestamps);
@@ -198,15 +199,14 @@ fn leave_open(value: &mut Figure) {
     value.caveats.sort();
 }
 
-/// `kernel/kernel`: request's departure, answer's arrival.
-fn stamped(stamps: Stamps) -> String {
-    let name = |stamp| match stamp {
+/// The place of a stamp, as rows have it.
+const fn place(stamp: Stamp) -> &'static str {
+    match stamp {
         Stamp::User => "user",
         Stamp::Kernel => "kernel",
         Stamp::Hardware => "hardware",
         Stamp::Intended => "intended",
-    };
-    format!("{}/{}", name(stamps.sent), name(stamps.received))
+    }
 }
 
 /// A point that is worse where it is larger: of a signed variation the lower tail is worse when

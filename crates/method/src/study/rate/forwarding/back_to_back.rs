@@ -232,7 +232,7 @@ fn spread(row: &Row, metric: Metric, unit: Unit, values: &[f64]) -> Spread {
     value.blocks = values.len() as u32;
     value.low = values.iter().copied().min_by(f64::total_cmp);
     value.high = values.iter().copied().max_by(f64::total_cmp);
-    value.set(Key::Interval, "minimum and maximum of searches");
+    value.set(Key::Interval, "range-of-searches");
     let deviation = deviation(values);
     if let Some(deviation) = deviation {
         value.set(Key::StandardDeviation, deviation);

@@ -431,7 +431,7 @@ fn counts(
     // What a queue still held when the load ended has left by the time of a device's count.
     let is_at_most = is_counted && samples.iter().any(|sample| sample.lost > 0.0);
     if is_at_most {
-        received.set(Key::Bound, "at most");
+        received.set(Key::Bound, page::AT_MOST);
     }
     // So many that count as received may be others', and as many more be lost.
     let open = most(|s| s.open);

@@ -232,6 +232,5 @@ fn over_repeats(figure: &mut Figure, values: &[f64]) {
     figure.low = quantile(&sorted, 0.01);
     figure.high = quantile(&sorted, 0.99);
     figure.blocks = values.len() as u32;
-    let interval = "1st and 99th percentile of repeats";
-    figure.set(Key::Interval, interval);
+    figure.set(Key::Interval, "percentiles-1-99");
 }

@@ -94,13 +94,13 @@ impl Reference {
     /// 10 % of that, so twice the throughput found, where one was.
     fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
         if let Some(rate) = rig.line_rate(cell) {
-            return Ok(Some(Self { rate, name: "link rate", greedy: false }));
+            return Ok(Some(Self { rate, name: "link-rate", greedy: false }));
         }
         let Some(most) = rig.most(cell)? else { return Ok(None) };
         let room = rig.found(cell).map(|found| FrameRate(ROOM * found.rate));
         Ok(Some(match room.filter(|room| room.0 < most.0) {
-            Some(rate) => Self { rate, name: "twice the throughput found", greedy: false },
-            None => Self { rate: most, name: "highest rate the tester sends", greedy: true },
+            Some(rate) => Self { rate, name: "twice-throughput", greedy: false },
+            None => Self { rate: most, name: "highest-sent", greedy: true },
         }))
     }
 

@@ -27,8 +27,7 @@ use trials::Trials;
 const OWN: u64 = 3;
 
 /// Why the rate can't be told of a real device.
-const NOT_FORGOTTEN: &str =
-    "a device can't be told to forget, and has learned these stations before";
+const NOT_FORGOTTEN: &str = "not-forgotten";
 
 /// The most addresses that were all reached without flooding.
 pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Cases> {
@@ -40,7 +39,7 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     let mut row = rig.row(test, Some(size));
     row.n = asked;
     row.set(Key::LearnRate, found.learn_rate);
-    row.set(Key::Interval, "search bracket");
+    row.set(Key::Interval, page::BRACKET);
     let all = |stations: u64| (stations + OWN) as f64;
     let known = found.known.map(all);
     let (value, high) = match found.limit {
@@ -68,7 +67,7 @@ pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     let (test, size) = (SwitchTest::AddressLearning, FrameSize::MIN);
     let (metric, unit) = (Metric::AddressLearningRate, Unit::FramesPerSecond);
     if !rig.is_simulated() {
-        return Ok(rig.not_made(test, metric, unit, NOT_FORGOTTEN.to_owned()));
+        return Ok(rig.not_made(test, metric, unit, NOT_FORGOTTEN));
     }
     let most = rig.slowest_line(size).map_or(1_000_000, |line| line.0 as u64);
     let mut trials = Trials::new(rig, test);
@@ -76,7 +75,7 @@ pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     let asked = trials.made;
     let mut row = rig.row(test, Some(size));
     row.n = asked;
-    row.set(Key::Interval, "search bracket");
+    row.set(Key::Interval, page::BRACKET);
     let found = match found {
         Ok(found) => found,
         Err(doubt) => {

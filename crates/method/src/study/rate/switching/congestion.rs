@@ -167,7 +167,7 @@ fn found_case(
         let (egresses, backpressure, flooded) = (Vec::new(), None, None);
         return CongestionCase { size, worst_from, egresses, blocking, backpressure, flooded };
     };
-    row.set(Key::Paused, if found.paused() { "yes" } else { "no" });
+    row.set(Key::Paused, found.paused());
     row.n = found.congested.iter().map(|s| s.uncongested.sent + s.congested.sent).sum();
     let blocking = found.blocking(media_known);
     row.caveats.extend(blocking.doubt());

@@ -37,10 +37,7 @@ pub(super) struct TestFinding {
 #[derive(Debug)]
 pub(super) enum Cases {
     /// The test can't be made where it runs.
-    NotMade {
-        reason: String,
-        value: Figure,
-    },
+    NotMade(Figure),
     Pattern(Vec<PatternCase>),
     Congestion(Vec<CongestionCase>),
     AddressTable {
@@ -221,7 +218,7 @@ impl Cases {
     fn values(&mut self) -> Vec<&mut Figure> {
         let mut values = Vec::new();
         match self {
-            Self::NotMade { value, .. }
+            Self::NotMade(value)
             | Self::AddressTable { entries: value, .. }
             | Self::AddressLearning { rate: value, .. } => values.push(value),
             Self::Pattern(cases) => {

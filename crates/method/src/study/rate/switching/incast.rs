@@ -13,7 +13,7 @@ use super::SwitchTest;
 use super::finding::{Delays, IncastCase};
 use super::rig::{Offer, Rig};
 use crate::study::session::Tried;
-use page::{Caveat, Key, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit, phrase};
 use trial::record::FlowRecord;
 use trial::{Bulk, Flow, FlowKind, Gate, Result, Role, Schedule};
 
@@ -33,7 +33,7 @@ const BEFORE: FrameRate = FrameRate(10.0);
 const INTERVAL: Nanos = Nanos::from_millis(100);
 
 /// As rows call them.
-const WITH_A_BURST: &str = "tcp and a burst";
+const WITH_A_BURST: &str = "tcp-and-burst";
 
 /// What comes into a port at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,7 +52,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
     let of = |name, stateful, stateless| Traffic { name, to: 0, stateful, stateless };
     let mut cases = Vec::new();
     for traffic in
-        [of("datagrams", false, thin), of("tcp", true, None), of("tcp and datagrams", true, thin)]
+        [of("datagrams", false, thin), of("tcp", true, None), of("tcp-and-datagrams", true, thin)]
     {
         let tried = offer(rig, traffic)?;
         cases.push(found_case(rig, traffic, None, &tried));
@@ -96,7 +96,7 @@ fn duration(rig: &Rig<'_, '_>) -> Nanos {
 
 fn offer(rig: &mut Rig<'_, '_>, traffic: Traffic) -> Result<Tried> {
     let offer = Offer {
-        label: format!("{} {} into port {}", TEST.as_str(), traffic.name, traffic.to + 1),
+        label: format!("{} {} into port {}", TEST.as_str(), traffic.in_words(), traffic.to + 1),
         flows: traffic.flows(rig),
         duration: duration(rig),
         gate: if traffic.stateful { Gate::Flood } else { Gate::Strict },
@@ -105,6 +105,10 @@ fn offer(rig: &mut Rig<'_, '_>, traffic: Traffic) -> Result<Tried> {
 }
 
 impl Traffic {
+    fn in_words(self) -> String {
+        phrase::code(&Key::Traffic, self.name)
+    }
+
     fn flows(self, rig: &Rig<'_, '_>) -> Vec<Flow> {
         let ports = rig.ports.len();
         let bulk = FlowKind::Bulk(Bulk {

@@ -91,7 +91,7 @@ fn measure(
         row.set(Key::HeldOctets, octets);
         held = Some(octets);
     }
-    row.set(Key::Interval, "search bracket");
+    row.set(Key::Interval, page::BRACKET);
     let all = |frames: u64| (frames * flows) as f64;
     let holds = found.holds.map(all);
     let mut figure = row.single(Metric::Microburst, Unit::Count, holds.filter(|_| by_burst));

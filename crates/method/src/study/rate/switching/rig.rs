@@ -257,11 +257,14 @@ impl<'s, 't> Rig<'s, 't> {
         test: SwitchTest,
         metric: Metric,
         unit: Unit,
-        reason: String,
+        reason: &str,
     ) -> Cases {
         let mut row = self.row(test, None);
-        row.set(Key::Reason, reason.as_str());
+        row.set(Key::Reason, reason);
+        if self.ports.len() < test.ports() {
+            row.set(Key::PortsNeeded, test.ports() as u64);
+        }
         row.caveats.insert(Caveat::Unsupported);
-        Cases::NotMade { reason, value: row.single(metric, unit, None) }
+        Cases::NotMade(row.single(metric, unit, None))
     }
 }

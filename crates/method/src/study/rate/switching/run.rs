@@ -41,8 +41,7 @@ fn run_test(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Cases> {
         Microburst,
     };
     let (ports, needed) = (rig.ports.len(), test.ports());
-    let too_few = || format!("it needs {needed} ports, and there are {ports}");
-    let reason = (ports < needed).then(too_few).or_else(|| test.impossible().map(str::to_owned));
+    let reason = (ports < needed).then_some("too-few-ports").or_else(|| test.impossible());
     if let Some(reason) = reason {
         return Ok(rig.not_made(test, Metric::LossRatio, Unit::Ratio, reason));
     }

@@ -124,5 +124,5 @@ fn groups(chance: &mut Chance, total: u64) -> Vec<Vec<u32>> {
 }
 
 fn named_ports(group: &[u32]) -> Condition {
-    Condition::Ports(group.iter().map(|port| format!("h{port}/eth1")).collect())
+    Condition::List(group.iter().map(|port| format!("h{port}/eth1")).collect())
 }

@@ -253,10 +253,7 @@ fn predicted(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
     let of = |(operation, [low, high]): (&str, [f64; 2])| {
         let truth =
             Truth::new(Metric::IoLatencyAdded, Unit::Nanoseconds, Known::Number { low, high });
-        truth
-            .at(Key::Estimate, "predicted from the round trips")
-            .at(Key::Operation, operation)
-            .reachable(reachable)
+        truth.at(Key::Estimate, "predicted").at(Key::Operation, operation).reachable(reachable)
     };
     let done = ["read", "write"].into_iter().zip(ends).filter(|(_, ends)| ends[0] <= ends[1]);
     Some(done.map(of).collect())
