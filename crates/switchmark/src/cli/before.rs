@@ -139,15 +139,6 @@ fn hands(study: &StudySpec) -> Option<String> {
             1 => Some("the testbed is set up once".to_owned()),
             many => Some(format!("the testbed is set up again at most {many} times")),
         },
-        StudySpec::Fabric(spec) => spec.recabling.map(|plan| {
-            let (once, together) = plan.least_moves();
-            format!(
-                "cables are moved {once} times at least, so that each of {} ports is used once, and up \
-                 to about {together} times where every two ports have to be used together; between \
-                 trials it is said which cable goes where",
-                plan.ports
-            )
-        }),
         _ => None,
     }
 }

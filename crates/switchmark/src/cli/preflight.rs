@@ -45,12 +45,7 @@ pub fn check(
 /// Whether somebody plugs cables or a command changes the device before a trial can work.
 fn is_changing(study: &StudySpec) -> bool {
     let varied = study.subjects().iter().any(|subject| subject.variant.is_some());
-    varied
-        || match study {
-            StudySpec::Campaign(_) => true,
-            StudySpec::Fabric(spec) => spec.recabling.is_some(),
-            _ => false,
-        }
+    varied || matches!(study, StudySpec::Campaign(_))
 }
 
 fn refusal(finding: &Finding, hosts: &HostsConfig, changing: bool) -> Option<ConfigError> {

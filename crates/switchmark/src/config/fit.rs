@@ -214,14 +214,6 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
             let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
             rate_fits(rate, largest, testbed)
         }
-        StudySpec::Fabric(spec) if spec.recabling.is_some() => match &testbed.source {
-            Source::Lab(_) => Err((
-                "nobody can move the cables of a lab".to_owned(),
-                "leave out --ports and give the lab as many hosts as it has ports: hosts=N"
-                    .to_owned(),
-            )),
-            Source::Virtual(_) | Source::Hosts(_) => Ok(()),
-        },
         StudySpec::Failover(spec) => spec.spreads.iter().try_for_each(|spread| {
             addresses_fit(Headers { spread: *spread, ..Headers::default() }, testbed)
         }),
