@@ -158,7 +158,7 @@ impl Value for Arrangement {
     }
 }
 
-/// As 0.2 asked for fewer hosts than ports.
+/// Fewer hosts than ports, as 0.2 could ask for.
 #[derive(Debug, Clone)]
 pub struct MovedCables;
 

@@ -1,8 +1,8 @@
 //! What 0.1 had is still there: every verb, flag, metric, caveat and condition of a list that was
 //! made from it.
 //!
-//! Never changes the list: what is renamed answers to its old name, and is found by it; what went on
-//! purpose is named here.
+//! Never changes the list: what is renamed answers to its old name, and is found by it; what went
+//! on purpose is named here.
 
 use std::collections::BTreeSet;
 

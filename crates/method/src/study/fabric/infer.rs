@@ -23,7 +23,7 @@ use rand_pcg::Pcg64;
 use evidence::{Belief, DRIVEN, Round};
 pub(super) use finding::{Fault, Finding, Flooded, Floods, Group, Inferred, Length};
 pub(super) use queued::infer;
-use sinks::{SEEN, SURE, Scatter, Sink, Told, alike};
+use sinks::{SEEN, SURE, Scatter, Sink, SinkLevels, alike};
 use trial::Result;
 pub(super) use uplinks::{Bound, Uplink};
 
@@ -40,7 +40,7 @@ const LEAST_SEEN: f64 = 0.15;
 /// How often a belief that fresh rounds changed is confirmed anew.
 const MOST_CONFIRMATIONS: usize = 3;
 
-/// Chance with which what was not seen would have been.
+/// Probability with which an oversubscription that is ruled out would have been seen.
 pub(super) const SURELY: f64 = 0.99;
 
 /// Standard deviations of [`SURELY`], one side.
@@ -57,7 +57,7 @@ struct Inference<'a> {
     /// How far a share is off, beside the chance of which frames came.
     noise: f64,
     rounds: Vec<Round>,
-    /// By port.
+    /// Floods into each sink, by port.
     sinks: BTreeMap<usize, Sink>,
     local_share: Option<f64>,
 }
@@ -214,7 +214,7 @@ impl Inference<'_> {
     /// Floods one sink after another until every group that shows has been flooded from outside and
     /// from inside: ports that got alike of every flood are one group.
     fn discover(&mut self) -> Result<Vec<Vec<usize>>> {
-        let mut told = Told::new();
+        let mut told = SinkLevels::new();
         loop {
             let groups = alike(&told, &self.alive);
             let Some(sink) = self.next_sink(&groups, &told) else { return Ok(groups) };
@@ -223,7 +223,7 @@ impl Inference<'_> {
     }
 
     /// Of the largest group that has had no sink: one of its fastest ports.
-    fn next_sink(&mut self, groups: &[Vec<usize>], told: &Told) -> Option<usize> {
+    fn next_sink(&mut self, groups: &[Vec<usize>], told: &SinkLevels) -> Option<usize> {
         if told.len() >= self.ports {
             return None;
         }

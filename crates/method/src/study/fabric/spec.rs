@@ -32,8 +32,8 @@ pub struct FabricSpec {
     /// True if groups of ports are told from floods.
     #[serde(default)]
     pub infer: bool,
-    /// True of a run of 0.2 in which a person moved cables from port to port: later versions neither
-    /// carry out nor report such runs.
+    /// True of a run of 0.2 in which a person moved cables from port to port: later versions
+    /// neither carry out nor report such runs.
     #[serde(default, rename = "recabling", deserialize_with = "is_stated")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub moves_cables: bool,

@@ -193,11 +193,11 @@ impl Sink {
 }
 
 /// Levels of the ports that sent into each sink, by sink.
-pub(super) type Told = BTreeMap<usize, Vec<Option<usize>>>;
+pub(super) type SinkLevels = BTreeMap<usize, Vec<Option<usize>>>;
 
 /// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself:
 /// where it agrees with several groups it waits for a flood that tells.
-pub(super) fn alike(told: &Told, ports: &[usize]) -> Vec<Vec<usize>> {
+pub(super) fn alike(told: &SinkLevels, ports: &[usize]) -> Vec<Vec<usize>> {
     let known = |port: &usize| told.values().filter(|flood| flood[*port].is_some()).count();
     let mut order = ports.to_vec();
     order.sort_by_key(|port| std::cmp::Reverse(known(port)));
