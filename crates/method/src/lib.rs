@@ -20,7 +20,6 @@ pub use explain::{explain_size, sizes_in_words};
 pub use study::{
     Arrangement, Background, Between, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, Estimate,
     FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load,
-    Nodes, Profile, Recabling, SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudyPlace,
-    StudySpec, SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec, numbered,
-    trial_overhead,
+    Nodes, Profile, SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudyPlace, StudySpec,
+    SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec, numbered, trial_overhead,
 };

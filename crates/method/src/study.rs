@@ -54,7 +54,7 @@ pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
 pub use depth::DepthSpec;
 pub use estimate::{Estimate, TRIAL_OVERHEAD, trial_overhead};
-pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
+pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use failover::FailoverSpec;
 pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};

@@ -154,11 +154,7 @@ keys! {
     Margin "margin" explains "The largest difference that does not matter.";
     Arrangements "arrangements" explains "How many arrangements were compared.";
     ArrangementsMissing "arrangements_missing" explains "Of `nonblocking`: rounds that were asked for and had too few valid trials; then never yes.";
-    Hosts "hosts" identifies "How many hosts there were for the ports.";
-    Cablings "cablings" explains "How many cabling rounds there were.";
-    CablesMoved "cables_moved" explains "How many cables were moved.";
-    MovesToEachPort "moves_to_each_port" explains "The fewest moves that use each port once.";
-    MovesToEveryTwoPorts "moves_to_every_two_ports" explains "The fewest moves that bring every two ports together.";
+    Hosts "hosts" identifies "Of a sweep: how many hosts the simulated testbed has.";
     Groups "groups" explains "Each group's ports.";
     GroupOfPorts "group_of_ports" explains "The number of each port's group, in the ports' order.";
     GroupsConfidence "groups_confidence" explains "How sure the grouping is, 0…1.";
@@ -168,14 +164,12 @@ keys! {
     GroupSize "group_size" explains "How many they are.";
     OnsetShift "onset_shift" explains "The first shift that was throttled.";
     UplinkPorts "uplink_ports" explains "An uplink's rate in ports' rates.";
-    UplinkSeenPorts "uplink_seen_ports" explains "The same, as far as it was seen.";
     PortsMissing "ports_missing" explains "Ports whose group is not known.";
     PortsMissingFor "ports_missing_for" explains "Why not, port by port.";
     LocalShare "local_share" explains "What a group's ports keep among themselves.";
     WorstShare "worst_share" explains "The smallest share of its own rate that a port kept.";
     KeptUp "kept_up" explains "The receiving rate as a share of the sending rate, where a queue held the rest.";
     ExcessSeen "excess_seen" explains "By how much a pair was throttled beyond chance.";
-    ExcessOfHalvesSeen "excess_of_halves_seen" explains "The same between halves of the ports.";
     ChanceSeen "chance_seen" explains "How much is chance.";
     Trials "trials" explains "How many trials it rests on.";
     BoundedBy "bounded_by" explains "Of an `uplink_rate` with a `bound`: the bottleneck instead.";

@@ -23,7 +23,7 @@ mod heartbeat;
 mod launcher;
 mod launching;
 mod lost_hosts;
-mod manual_cabling;
+mod manual_steps;
 mod models;
 mod numbers;
 mod opened;

@@ -63,11 +63,6 @@ pub trait StudyRequest {
 
     /// Takes files that are named relative to a plan from the plan's folder.
     fn take_files_from(&mut self, _base: &Path) {}
-
-    /// Has so many hosts of the testbed go round the device's ports, and says whether it can.
-    fn go_round(&mut self, _hosts: u32) -> bool {
-        false
-    }
 }
 
 /// Quick where nothing is stated.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::topology::PortRef;
 use crate::{Flow, Role, alike};
-pub use by_hand::{ByHand, Cable, Joined, Setting};
+pub use by_hand::{ByHand, Joined, Setting};
 
 /// What a study asks a testbed to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,14 +10,12 @@ mod floods;
 mod gone;
 mod infer;
 mod page;
-mod recabling;
 mod rounds;
 mod run;
 mod scene;
 mod spec;
 
 pub use arrangement::{Arrangement, Matching};
-pub use recabling::Recabling;
 pub use spec::{FabricSpec, Nodes};
 
 /// A trial's place: its scene, its cell there, and the round.

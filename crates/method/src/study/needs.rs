@@ -6,8 +6,6 @@
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::{Backend, Headers, Offloads, Reception};
 
-use super::Recabling;
-
 /// Needs of a study; those of one that says nothing are any testbed's with agents at every host.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Needs {
@@ -31,8 +29,6 @@ pub struct Needs {
     pub agents: Agents,
     /// The direct cable's place in time.
     pub bypass: Bypass,
-    /// Cables that a person moves between trials.
-    pub recabling: Option<Recabling>,
     /// Warm-up before the seconds that are printed while a trial runs; none: none are.
     pub printed_after: Option<Nanos>,
 }

@@ -142,6 +142,9 @@ pub enum SpecProblem {
         /// Those that it knows.
         known: Vec<String>,
     },
+    /// A run of 0.2 in which a person moved cables.
+    #[error("cables were moved by hand in this run, and this version reports no such run")]
+    MovesCables,
     /// A list that must name something is empty.
     #[error("nothing to do: no {what}")]
     Nothing {
@@ -215,6 +218,9 @@ impl SpecProblem {
                     .to_owned()
             }
             Self::NoDeed { known, .. } => format!("the testbed knows {}", known.join(", ")),
+            Self::MovesCables => {
+                "switchmark 0.2 reports it; for a new run give every port a host of its own".to_owned()
+            }
             Self::Twice { .. } => "name each device and variant once".to_owned(),
             Self::TooFewHosts { needed, .. } => format!(
                 "the load beside TCP needs a host of its own: give the testbed {needed} hosts \

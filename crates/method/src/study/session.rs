@@ -17,8 +17,8 @@ use measure::{FrameRate, Nanos};
 use trial::other_traffic::other_traffic;
 use trial::record::{DatagramsRecord, Defect, FlowRecord, HostUsage};
 use trial::{
-    ByHand, Cable, Event, Flow, FlowKind, Gate, Offloads, Outcome, Path, Phases, Result, Role,
-    Testbed, Topology, Trial, TrialRecord,
+    ByHand, Event, Flow, FlowKind, Gate, Offloads, Outcome, Path, Phases, Result, Role, Testbed,
+    Topology, Trial, TrialRecord,
 };
 
 use super::ways::{Way, Ways};
@@ -88,8 +88,6 @@ pub(super) struct Session<'a> {
     found: BTreeMap<Way, FrameRate>,
     /// How many times in a row nothing could be run on a way, with all its tries.
     failures: BTreeMap<Way, u32>,
-    /// Where hosts' cables have to end from now on; empty: as the testbed has them.
-    pub(super) cabling: Vec<Cable>,
     /// What the hosts' kernels may do with several frames at once.
     pub(super) offloads: Offloads,
     /// A search asks: it takes what was carried without a loss for the load that was to be offered.
@@ -302,7 +300,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
         let (emptying, found) = (BTreeMap::new(), BTreeMap::new());
-        let (residual, cabling, offloads) = (Nanos::ZERO, Vec::new(), Offloads::Off);
+        let (residual, offloads) = (Nanos::ZERO, Offloads::Off);
         Self {
             ways,
             testbed,
@@ -315,7 +313,6 @@ impl<'a> Session<'a> {
             emptying,
             found,
             failures,
-            cabling,
             offloads,
             takes_carried: false,
         }
@@ -424,11 +421,7 @@ impl<'a> Session<'a> {
             offloads: self.offloads,
             gate: ask.gate,
             events: ask.events,
-            by_hand: ByHand {
-                cabling: self.cabling.clone(),
-                settings: Vec::new(),
-                joined: self.ways.joined(way),
-            },
+            by_hand: ByHand { settings: Vec::new(), joined: self.ways.joined(way) },
             study: None,
         };
         if let Some(filled) = self.filled(&trial) {

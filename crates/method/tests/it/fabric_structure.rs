@@ -6,7 +6,6 @@
 mod bed;
 mod blind;
 mod devices;
-mod recabled;
 
 use std::collections::BTreeMap;
 
@@ -31,12 +30,9 @@ struct Told {
     uplinks: BTreeMap<usize, Uplink>,
     confidence: f64,
     excess: Option<f64>,
-    uplink_seen: Option<f64>,
     trials: u64,
     missing: Option<String>,
     local: Option<f64>,
-    /// Cables moved, where there were fewer hosts than ports.
-    moved: Option<u64>,
 }
 
 /// What was told of an uplink.
@@ -108,18 +104,13 @@ fn told_by(spec: FabricSpec, bed: &mut Bed, seed: u64) -> Told {
         uplinks: uplinks.collect(),
         confidence: number(answer, Key::GroupsConfidence).unwrap_or(0.0),
         excess: number(answer, Key::ExcessSeen),
-        uplink_seen: number(answer, Key::UplinkSeenPorts),
         trials: answer.n,
         missing: text(answer, Key::PortsMissing),
         local: number(answer, Key::LocalShare),
-        moved: match answer.conditions.get(&Key::CablesMoved) {
-            Some(Condition::Integer(moved)) => Some(*moved),
-            _ => None,
-        },
     }
 }
 
-/// `h1/eth1 to h3/eth1, h7/eth1` as places, or `1 to 3, 7`.
+/// `h1/eth1 to h3/eth1, h7/eth1` as places.
 fn ports(names: &str) -> Vec<usize> {
     let place = |name: &str| -> usize {
         let host = name.split('/').next().unwrap_or_default();

@@ -124,15 +124,6 @@ fn work(study: &StudySpec, estimate: Estimate, topology: &Topology) -> String {
 
 /// What somebody has to do between trials.
 fn hands(study: &StudySpec) -> Option<String> {
-    if let Some(plan) = study.needs().recabling {
-        let (once, together) = plan.least_moves();
-        return Some(format!(
-            "cables are moved {once} times at least, so that each of {} ports is used once, and up \
-             to about {together} times where every two ports have to be used together; between \
-             trials it is said which cable goes where",
-            plan.ports
-        ));
-    }
     match study.campaign()?.changes_by_hand() {
         0 => None,
         1 => Some("the testbed is set up once".to_owned()),

@@ -45,7 +45,7 @@ pub fn check(
 /// Whether somebody plugs cables or a command changes the device before a trial can work.
 fn is_changing(study: &StudySpec) -> bool {
     let varied = study.subjects().iter().any(|subject| subject.variant.is_some());
-    varied || study.campaign().is_some() || study.needs().recabling.is_some()
+    varied || study.campaign().is_some()
 }
 
 fn refusal(finding: &Finding, hosts: &HostsConfig, changing: bool) -> Option<ConfigError> {

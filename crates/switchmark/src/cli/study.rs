@@ -17,7 +17,7 @@ pub struct Args<R: clap::Args> {
     testbed: Option<String>,
     /// Hosts and their ports without any file: root@a:eth1,root@b:eth1 through a device,
     /// root@a:eth1=root@b:eth1 over a direct cable
-    #[arg(long, value_name = "H", conflicts_with = "resume")]
+    #[arg(long, value_name = "H", conflicts_with_all = ["resume", "testbed"])]
     hosts: Option<String>,
     #[command(flatten)]
     request: R,
@@ -45,19 +45,8 @@ study_verbs!(verb);
 
 fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
-        let mut request = args.request.clone();
-        let testbed = match (&args.hosts, &args.testbed) {
-            (Some(hosts), Some(testbed)) => {
-                let count = hosts.parse().ok();
-                if !count.is_some_and(|count| request.go_round(count)) {
-                    let message = "--hosts and --testbed both say where: one of them is enough";
-                    return Err(ConfigError::bare(message, "leave one of them out").into());
-                }
-                options::place(None, Some(testbed))?
-            }
-            (hosts, testbed) => options::place(hosts.as_deref(), testbed.as_deref())?,
-        };
-        let study = request.resolve(&testbed).map_err(ConfigError::of_flags)?;
+        let testbed = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
+        let study = args.request.resolve(&testbed).map_err(ConfigError::of_flags)?;
         let (verb, claims) = (study.name(), Vec::new());
         Ok(Request { verb, testbed, studies: vec![study], seed: None, claims })
     })

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::deed_notes::Origin;
-use super::manual_cabling::ManualCabling;
+use super::manual_steps::ManualSteps;
 use super::simulated::Simulated;
 use super::{Facts, LiveTestbed, Stop};
 use crate::config::resolved::{self, Source};
@@ -16,8 +16,8 @@ use crate::failed::Failed;
 /// Either kind.
 #[derive(Debug)]
 pub enum Opened {
-    /// Real packets, and whoever moves cables where a study asks for it.
-    Live(Box<ManualCabling<LiveTestbed>>),
+    /// Real packets, and whoever moves cables or sets things where a study asks for it.
+    Live(Box<ManualSteps<LiveTestbed>>),
     /// None at all.
     Virtual(Box<Simulated>),
 }
@@ -33,7 +33,7 @@ impl Opened {
             }
             Source::Lab(_) | Source::Hosts(_) => {
                 let live = LiveTestbed::open(testbed, stop.clone())?;
-                Ok(Self::Live(Box::new(ManualCabling::new(live, stop))))
+                Ok(Self::Live(Box::new(ManualSteps::new(live, stop))))
             }
         }
     }

@@ -6,9 +6,7 @@
 use std::collections::BTreeMap;
 
 use sim::{HostModel, VirtualTestbed};
-use trial::Cable;
-use trial::record::{PortCounters, Side};
-use trial::{PortRef, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::{Facts, Stop};
 use crate::config::resolved::VirtualConfig;
@@ -18,11 +16,6 @@ use crate::protocol::HostFacts;
 #[derive(Debug)]
 pub struct Simulated {
     inner: VirtualTestbed,
-    /// The same device with a host at every port, of which a trial of moved cables takes those that
-    /// its hosts would be; made when the first asks.
-    full: Option<VirtualTestbed>,
-    config: VirtualConfig,
-    seed: u64,
     topology: Topology,
     facts: Facts,
     notes: Vec<String>,
@@ -37,9 +30,6 @@ impl Simulated {
             inner: VirtualTestbed::new(name, profile, hosts, seed)
                 .with_cabling(config.cabling)
                 .with_stop(stop.flag()),
-            full: None,
-            config: config.clone(),
-            seed,
             topology: config.topology(name),
             facts: facts(config),
             notes: notes(config),
@@ -67,38 +57,8 @@ impl Testbed for Simulated {
         if self.stop.asked() {
             return Err(TestbedError::Interrupted);
         }
-        if trial.by_hand.cabling.is_empty() {
-            return self.inner.run(trial);
-        }
-        let (config, stop) = (&self.config, &self.stop);
-        let full = self.full.get_or_insert_with(|| {
-            let hosts = HostModel { count: config.profile.edges(), ..config.hosts.clone() };
-            VirtualTestbed::new(&self.topology.name, config.profile.clone(), hosts, self.seed)
-                .with_stop(stop.flag())
-        });
-        let standing = |number| PortRef { host: format!("h{number}"), port: "eth1".to_owned() };
-        let mut record = full.run(&trial.at_standing_hosts(&standing))?;
-        // Whose port it was is the host's that would have been there; nobody else was.
-        record.ports = std::mem::take(&mut record.ports)
-            .into_iter()
-            .filter_map(|counters| renamed(counters, trial, &standing))
-            .collect();
-        Ok(record)
+        self.inner.run(trial)
     }
-}
-
-/// A device's port keeps its name.
-fn renamed(
-    counters: PortCounters,
-    trial: &Trial,
-    standing: &dyn Fn(u32) -> PortRef,
-) -> Option<PortCounters> {
-    if counters.side == Side::Device {
-        return Some(counters);
-    }
-    let here = |cable: &&Cable| standing(cable.device_port).to_string() == counters.place;
-    let cable = trial.by_hand.cabling.iter().find(here)?;
-    Some(PortCounters { place: cable.port.to_string(), ..counters })
 }
 
 /// All hosts are alike: they are one entry.

@@ -3,10 +3,12 @@
 //! Owns its options, the reading of carriers and margins, and how long a trial is where nothing is
 //! stated. Whatever else is left open is the profile's.
 
+use std::convert::Infallible;
+
 use device::Edge;
 use measure::{ByteCount, Nanos, Rate};
 use method::study::fabric::arrangement::NotAnArrangement;
-use method::{Arrangement, Between, FabricSpec, Nodes, Profile, Recabling, StudySpec};
+use method::{Arrangement, Between, FabricSpec, Nodes, Profile, StudySpec};
 use serde::Deserialize;
 use trial::{Carrier, PortRef};
 
@@ -53,23 +55,20 @@ pub struct Fabric {
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub infer: Option<Given<bool>>,
     #[arg(skip)]
-    pub hosts: Option<u32>,
-    /// Fewer hosts than ports: with --hosts N so many of the testbed's hosts go round so many ports
-    /// of the device, by numbers from 1, and only its groups are told; between trials it is said
-    /// which cable goes where next [default: each host stays at its port]
-    #[arg(long, value_name = "N", requires = "hosts",
-        conflicts_with_all = ["arrangements", "nodes", "message", "messages", "carrier"])]
-    pub ports: Option<u32>,
+    pub hosts: Option<Given<MovedCables>>,
+    /// Refused: 0.2 had fewer hosts than ports, and a person who moved cables
+    #[arg(long, hide = true)]
+    pub ports: Option<Given<MovedCables>>,
     /// Less than this below one pair alone is not blocking [default: 0.05]
     #[arg(long, value_name = "SHARE")]
     pub margin: Option<Given<Margin>>,
     /// Ports that send, and with --to only they and those take part; alone: those that come first
     /// [default: all, in the testbed's order]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "ports")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub from: Vec<Given<PortRef>>,
     /// Ports that receive, one for each that sends, in the same order; many for one-to-many
     /// [default: all, in the testbed's order]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "ports")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub to: Vec<Given<PortRef>>,
     /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
@@ -92,11 +91,6 @@ pub struct Fabric {
 }
 
 impl StudyRequest for Fabric {
-    fn go_round(&mut self, hosts: u32) -> bool {
-        self.hosts = Some(hosts);
-        self.ports.is_some()
-    }
-
     /// Virtual time is exact, and a second of it for 48 busy ports takes several real ones: where
     /// nothing is said, a tenth of the profile's trials is enough there.
     fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
@@ -118,13 +112,6 @@ impl StudyRequest for Fabric {
         }
         set_all(&mut spec.messages, &self.messages);
         set(&mut spec.carrier, &self.carrier);
-        spec.recabling =
-            self.hosts.zip(self.ports).map(|(hosts, ports)| Recabling { hosts, ports });
-        if spec.recabling.is_some() {
-            spec.infer = true;
-            // So few hosts can't be in them.
-            spec.arrangements.clear();
-        }
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between { from: values(&self.from), to: values(&self.to) };
         set(&mut spec.margin, &self.margin);
@@ -168,6 +155,23 @@ impl Value for Arrangement {
         let example =
             "write \"neighbours\", \"offset=12\", \"sweep\", \"bisections=50\" or \"tournament\"";
         text.parse().map_err(|error: NotAnArrangement| (error.to_string(), example.to_owned()))
+    }
+}
+
+/// Fewer hosts than ports, as 0.2 could ask for.
+#[derive(Debug, Clone)]
+pub struct MovedCables;
+
+impl Value for MovedCables {
+    type Is = Infallible;
+    const KIND: Kind = Kind::Whole;
+
+    fn read(_: &str) -> Result<Infallible, Misfit> {
+        Err((
+            "no cable is moved while a fabric is measured: every port needs a host of its own"
+                .to_owned(),
+            "leave it out, with as many hosts in the testbed as ports to measure".to_owned(),
+        ))
     }
 }
 
@@ -344,7 +348,6 @@ blocks = 4
             messages: vec![ByteCount(1 << 10), ByteCount(32 << 10)],
             carrier: Carrier::Datagrams { credits: 7 },
             infer: true,
-            recabling: None,
             margin: 0.02,
             interval: Nanos::from_millis(50),
             duration: Nanos::from_millis(500),

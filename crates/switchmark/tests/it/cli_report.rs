@@ -163,3 +163,29 @@ fn quiet_json_says_nothing_else() {
     assert!(text.contains(RUN) && text.contains("hosts.toml"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
+
+/// A fabric's request as 0.2 wrote it, where a person moved cables.
+const MOVED_CABLES: &str = r#"[{"fabric": {"arrangements": [], "nodes": "doubling",
+    "message": "64KiB", "messages": ["64KiB"], "carrier": "tcp", "infer": true,
+    "recabling": {"hosts": 8, "ports": 16}, "subjects": [], "margin": 0.05, "interval": "10ms",
+    "duration": "100ms", "blocks": 10, "profile": "quick", "tries": 3}}]"#;
+
+#[test]
+fn a_run_whose_cables_were_moved_is_listed_and_said_to_be_reported_no_more() {
+    let scratch = Scratch::new("moved-cables");
+    let store = scratch.path("j.db");
+    broken_off(&store, 40);
+    let journal = rusqlite::Connection::open(&store).expect("a journal");
+    let set = "UPDATE run SET meta = json_set(meta, '$.studies', json(?1))";
+    assert_eq!(journal.execute(set, [MOVED_CABLES]).expect("it is its meta"), 1);
+    drop(journal);
+    let listed = run(&store, &["runs"]);
+    assert!(words(&listed.stdout).contains(RUN), "{}", words(&listed.stderr));
+    for verb in [&["report", "latest"][..], &["export", "latest"]] {
+        let refused = run(&store, verb);
+        let text = words(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{verb:?}: {text}");
+        let said = "cables were moved by hand in this run, and this version reports no such run";
+        assert!(text.contains(said) && text.contains("hint: "), "{verb:?}: {text}");
+    }
+}

@@ -1,7 +1,8 @@
 //! What 0.1 had is still there: every verb, flag, metric, caveat and condition of a list that was
 //! made from it.
 //!
-//! Never changes the list: what is renamed answers to its old name, and is found by it.
+//! Never changes the list: what is renamed answers to its old name, and is found by it; what went
+//! on purpose is named here.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +11,14 @@ use page::{Caveat, Key, Metric, phrase};
 use switchmark::cli::Cli;
 
 const LIST: &str = include_str!("../snapshots/what-0.1-had.txt");
+
+/// Conditions of a fabric whose cables a person moved, which is measured no more.
+const GONE: [&str; 4] = [
+    "condition cablings",
+    "condition cables_moved",
+    "condition moves_to_each_port",
+    "condition moves_to_every_two_ports",
+];
 
 /// `compare --baseline`: the command it is of, and the flag; the flags of all commands above it
 /// are its own too.
@@ -44,6 +53,7 @@ fn all_that_was_there_is_there() {
     let mut kinds = BTreeSet::new();
     let lost: Vec<&str> = LIST
         .lines()
+        .filter(|line| !GONE.contains(line))
         .filter(|line| {
             let (kind, name) = line.split_once(' ').expect("a kind and a name");
             kinds.insert(kind);

@@ -10,7 +10,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::harness::{self, Scratch, alone, switchmark, wait_for};
-use crate::recabled;
 use lab::Namespace;
 use measure::{ByteCount, Nanos};
 use netlink::{Netlink, NetlinkError};
@@ -252,23 +251,6 @@ fn a_host_that_dies_in_a_fabric_run_leaves_the_others_figures() {
         assert!(mean["value"].as_f64().is_some_and(|value| value > 0.0), "{mean}");
         assert!(mean["caveats"].to_string().contains("silent-pairs"), "{mean}");
     }
-}
-
-/// Plugs cables as a person would who reads what is asked for, and goes away in the middle.
-#[test]
-fn whoever_moves_cables_may_leave_and_come_back() {
-    let Some(_alone) = alone("whoever_moves_cables", &[]) else { return };
-    let scratch = Scratch::new("cables");
-    let mut bench = recabled::Bench::new(&scratch);
-    let (asked, told) = bench.person(&["fabric", "--seed", "5"], Some(1));
-    assert!(told.contains("nobody can say") && told.contains("--resume"), "{told}");
-    assert_eq!(asked, 2, "one step done, and one asked for: {told}");
-    if !harness::full() {
-        return;
-    }
-    let (asked, told) = bench.person(&["run", "--resume", "latest"], None);
-    assert!(asked > 2, "{told}");
-    assert!(told.contains(recabled::TRUTH), "{told}");
 }
 
 #[test]

@@ -33,9 +33,9 @@ mod one_nic;
 mod one_nic_truth;
 mod open_pages;
 mod other_traffic;
+mod person;
 #[path = "../program/mod.rs"]
 mod program;
-mod recabled;
 mod rfc2544;
 mod senders;
 mod ssh;

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::harness::{self, Scratch, switchmark};
-use super::recabled::Bench;
+use super::person::Bench;
 
 /// Slow enough that no machine's own delays matter beside it: 5 ms each way.
 const SLOW: &str = "name = \"slow\"\nports = 2\nrate = \"1Gbit\"\nbuffer = { per_port = \"1MiB\" }\n\

@@ -1,21 +1,16 @@
-//! What a person has to have seen to before a trial: where hosts' cables end, where there are fewer
-//! hosts than ports, and whatever else no command reaches.
+//! The state of the testbed that a person has to have seen to before a trial: where two hosts' only
+//! cables end, and whatever else no command reaches.
 //!
-//! Owns the turn of a trial of moved cables into one of hosts that stand at every port. Never moves
-//! a cable.
+//! Data only. Never moves a cable.
 
 use serde::{Deserialize, Serialize};
 
-use super::Trial;
 use crate::topology::PortRef;
 
 /// The state of the testbed that only hands lead to; empty: as it is found.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ByHand {
-    /// Where cables of hosts have to end at the subject.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cabling: Vec<Cable>,
-    /// What has to be set beside them.
+    /// What has to be set.
     #[serde(default, rename = "by_hand", skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
     /// What the measured ports' only cables have to lead to.
@@ -38,15 +33,6 @@ pub enum Joined {
     },
 }
 
-/// A cable between a host and the trial's subject.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cable {
-    /// The host's end.
-    pub port: PortRef,
-    /// The device's port, from 1.
-    pub device_port: u32,
-}
-
 /// Another NIC in the hosts, another kind of cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
@@ -56,29 +42,12 @@ pub struct Setting {
     pub level: String,
 }
 
-impl Trial {
-    /// The same trial where a host stands at every port of the device: it is that host's.
-    #[must_use]
-    pub fn at_standing_hosts(&self, host_at: &dyn Fn(u32) -> PortRef) -> Self {
-        let stands = |port: &PortRef| {
-            let cable = self.by_hand.cabling.iter().find(|cable| cable.port == *port);
-            cable.map_or_else(|| port.clone(), |cable| host_at(cable.device_port))
-        };
-        let mut trial = self.clone();
-        trial.by_hand.cabling.clear();
-        for flow in &mut trial.flows {
-            (flow.from, flow.to) = (stands(&flow.from), stands(&flow.to));
-        }
-        trial
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use measure::Nanos;
 
     use super::*;
-    use crate::Gate;
+    use crate::{Gate, Trial};
 
     /// Journals hold them so.
     #[test]
@@ -86,11 +55,9 @@ mod tests {
         let mut trial = Trial::quick("a trial", Vec::new(), Nanos(1), Gate::Strict);
         let json = |trial: &Trial| serde_json::to_string(trial).expect("JSON");
         assert!(json(&trial).ends_with(r#","events":[]}"#), "{}", json(&trial));
-        let port = "h1/eth1".parse().expect("a port");
-        trial.by_hand.cabling = vec![Cable { port, device_port: 7 }];
         trial.by_hand.settings = vec![Setting { factor: "nic".into(), level: "x722".into() }];
         let text = json(&trial);
-        let expected = r#"[],"cabling":[{"port":"h1/eth1","device_port":7}],"by_hand":[{"factor":"nic","level":"x722"}]}"#;
+        let expected = r#"[],"by_hand":[{"factor":"nic","level":"x722"}]}"#;
         assert!(text.ends_with(expected), "{text}");
         assert_eq!(serde_json::from_str::<Trial>(&text).expect("a trial"), trial);
     }

@@ -13,7 +13,7 @@ use measure::ByteCount;
 use std::collections::BTreeMap;
 
 use page::{Figure, Key};
-use trial::Carrier;
+use trial::{Carrier, PortRef};
 
 use super::FabricSpec;
 use super::infer::Inferred;
@@ -24,7 +24,7 @@ use crate::study::view::streams::Firsts;
 use crate::study::{Row, Ways};
 
 pub(super) use exchanges::{Exchange, Goodput, PairCase};
-pub(super) use groups::{PortGroups, excess_of_halves};
+pub(super) use groups::PortGroups;
 pub(super) use nonblocking::{Nonblocking, ShareRange};
 
 /// Structures told from floods, by scene.
@@ -110,7 +110,7 @@ impl Measured<'_> {
         }
         SceneFinding {
             who: self.ways.place(scene.way).who,
-            ports: scene.names.clone(),
+            ports: scene.ports.iter().map(PortRef::to_string).collect(),
             exchanges: exchanges::all(self, at),
             groups,
             nonblocking,

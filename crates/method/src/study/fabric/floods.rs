@@ -15,7 +15,7 @@ use trial::counters::is_pause;
 use trial::record::{DatagramsRecord, Defect, FlowRecord, Side};
 use trial::topology::PortRef;
 use trial::{
-    Backend, Cable, CountsOnly, Datagrams, Flow, FlowKind, Gate, Outcome, Result, Role, Schedule,
+    Backend, CountsOnly, Datagrams, Flow, FlowKind, Gate, Outcome, Result, Role, Schedule,
 };
 
 /// Long enough to fill any buffer of a switch's size, and short enough for many.
@@ -58,8 +58,6 @@ pub(super) struct Flooding<'a, 'b> {
     pub(super) chance: Pcg64,
     /// Whether a sender can count more frames than its port passes.
     pub(super) outruns: bool,
-    /// The port of each host.
-    pub(super) seats: Vec<usize>,
     /// How many times longer than usual floods last.
     pub(super) stretch: u64,
     /// Whether the device had a sender of a sink pause.
@@ -97,15 +95,6 @@ impl Floods for Flooding<'_, '_> {
         self.paused
     }
 
-    fn plug(&mut self, seats: &[usize]) {
-        let cable = |(port, seat): (&PortRef, &usize)| Cable {
-            port: port.clone(),
-            device_port: *seat as u32 + 1,
-        };
-        self.session.cabling = self.scene.ports.iter().zip(seats).map(cable).collect();
-        self.seats = seats.to_vec();
-    }
-
     fn stretch(&mut self, by: u64) {
         self.stretch = by;
     }
@@ -116,11 +105,6 @@ impl Floods for Flooding<'_, '_> {
 }
 
 impl Flooding<'_, '_> {
-    fn host_at(&self, port: usize) -> PortRef {
-        let host = self.seats.iter().position(|seat| *seat == port);
-        self.scene.ports[host.expect("only ports with a host are flooded")].clone()
-    }
-
     fn slowest(&self) -> Option<Rate> {
         self.rates.iter().copied().collect::<Option<Vec<Rate>>>()?.into_iter().min()
     }
@@ -160,8 +144,8 @@ impl Flooding<'_, '_> {
         };
         Flow {
             id,
-            from: self.host_at(from),
-            to: self.host_at(to),
+            from: self.scene.ports[from].clone(),
+            to: self.scene.ports[to].clone(),
             role: Role::Measured,
             kind: FlowKind::Datagrams(Datagrams {
                 counts_only: CountsOnly(true),

@@ -13,8 +13,6 @@ mod queued;
 mod refine;
 mod rounds;
 mod sinks;
-mod sittings;
-mod unseen;
 mod uplinks;
 
 use std::collections::BTreeMap;
@@ -25,10 +23,8 @@ use rand_pcg::Pcg64;
 use evidence::{Belief, DRIVEN, Round};
 pub(super) use finding::{Fault, Finding, Flooded, Floods, Group, Inferred, Length};
 pub(super) use queued::infer;
-use sinks::{SEEN, SURE, Scatter, Sink, alike};
-pub(super) use sittings::{Cabled, infer_in_sittings};
+use sinks::{SEEN, SURE, Scatter, Sink, SinkLevels, alike};
 use trial::Result;
-pub(super) use unseen::SURELY;
 pub(super) use uplinks::{Bound, Uplink};
 
 /// A loss below this is no blocking: less than any oversubscription worth a name.
@@ -44,7 +40,10 @@ const LEAST_SEEN: f64 = 0.15;
 /// How often a belief that fresh rounds changed is confirmed anew.
 const MOST_CONFIRMATIONS: usize = 3;
 
-/// Standard deviations of a chance of 99 in 100, one side.
+/// Probability with which an oversubscription that is ruled out would have been seen.
+pub(super) const SURELY: f64 = 0.99;
+
+/// Standard deviations of [`SURELY`], one side.
 const NINETY_NINE: f64 = 2.33;
 
 struct Inference<'a> {
@@ -58,13 +57,8 @@ struct Inference<'a> {
     /// How far a share is off, beside the chance of which frames came.
     noise: f64,
     rounds: Vec<Round>,
-    /// By sitting and port: a flood's mean is of those who sat then.
-    sinks: BTreeMap<(usize, usize), Sink>,
-    sitting: usize,
-    /// Each sink, and the levels of those that sent into it.
-    told: Vec<(usize, Vec<Option<usize>>)>,
-    /// Sinks whose senders were surely not all alike.
-    sure: u64,
+    /// Floods into each sink, by port.
+    sinks: BTreeMap<usize, Sink>,
     local_share: Option<f64>,
 }
 
@@ -80,9 +74,6 @@ impl<'a> Inference<'a> {
             noise: 0.02,
             rounds: Vec::new(),
             sinks: BTreeMap::new(),
-            sitting: 0,
-            told: Vec::new(),
-            sure: 0,
             local_share: None,
         }
     }
@@ -223,22 +214,20 @@ impl Inference<'_> {
     /// Floods one sink after another until every group that shows has been flooded from outside and
     /// from inside: ports that got alike of every flood are one group.
     fn discover(&mut self) -> Result<Vec<Vec<usize>>> {
-        let before = self.told.len();
+        let mut told = SinkLevels::new();
         loop {
-            let groups = alike(&self.told[before..], &self.alive);
-            let Some(sink) = self.next_sink(&groups, before) else { return Ok(groups) };
-            let levels = self.flood_sink(sink)?;
-            self.told.push((sink, levels));
+            let groups = alike(&told, &self.alive);
+            let Some(sink) = self.next_sink(&groups, &told) else { return Ok(groups) };
+            told.insert(sink, self.flood_sink(sink)?);
         }
     }
 
     /// Of the largest group that has had no sink: one of its fastest ports.
-    fn next_sink(&mut self, groups: &[Vec<usize>], since: usize) -> Option<usize> {
-        let sinks = &self.told[since..];
-        if sinks.len() >= self.ports {
+    fn next_sink(&mut self, groups: &[Vec<usize>], told: &SinkLevels) -> Option<usize> {
+        if told.len() >= self.ports {
             return None;
         }
-        let had = |group: &Vec<usize>| sinks.iter().any(|(sink, _)| group.contains(sink));
+        let had = |group: &Vec<usize>| group.iter().any(|port| told.contains_key(port));
         let largest = groups.iter().filter(|group| !had(group)).max_by_key(|group| group.len())?;
         let fastest = largest.iter().map(|port| self.floods.rate(*port)).max()?;
         let mut ports: Vec<usize> =
@@ -255,7 +244,7 @@ impl Inference<'_> {
         for _ in 0..MOST_REPEATS {
             let seen = self.flood_into(port)?;
             self.take_into(port, &seen);
-            let (sink, scatter) = (&self.sinks[&(self.sitting, port)], self.scatter());
+            let (sink, scatter) = (&self.sinks[&port], self.scatter());
             found = sink.levels(scatter);
             let sure = found.as_ref().is_some_and(|(_, separation)| *separation >= SURE);
             let clear = sure || (found.is_none() && excess_of(sink, scatter) < LEAST_SEEN);
@@ -263,16 +252,14 @@ impl Inference<'_> {
                 break;
             }
         }
-        let sure = |(_, separation): &(_, f64)| *separation >= SURE;
-        self.sure += u64::from(found.as_ref().is_some_and(sure));
-        let sink = &self.sinks[&(self.sitting, port)];
+        let sink = &self.sinks[&port];
         let one = || (0..self.ports).map(|port| sink.heard(port).then_some(0)).collect();
         Ok(found.map_or_else(one, |(levels, _)| levels))
     }
 
     fn take_into(&mut self, port: usize, seen: &[Flooded]) {
-        let here = self.sinks.entry((self.sitting, port));
-        here.or_insert_with(|| Sink::new(self.ports)).take(seen, self.noise);
+        let sink = self.sinks.entry(port).or_insert_with(|| Sink::new(self.ports));
+        sink.take(seen, self.noise);
     }
 
     /// How far all floods of sinks scatter.

@@ -191,13 +191,7 @@ mod tests {
         let finding = Finding::Blocking { groups, confidence: 0.999, between: None, share: 0.5 };
         let rate = |bits| Figure::new(Metric::UplinkRate, Unit::BitsPerSecond, Some(bits));
         PortGroups {
-            found: Inferred {
-                finding,
-                trials: 12,
-                missing: vec![],
-                local_share: None,
-                cabled: None,
-            },
+            found: Inferred { finding, trials: 12, missing: vec![], local_share: None },
             missing: "p5 (silent)".to_owned(),
             names: "p1, p4; p2, p3".to_owned(),
             value: Figure {

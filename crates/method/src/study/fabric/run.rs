@@ -4,13 +4,13 @@
 //! Owns the order of trials, and which of them are kept for the page. What the records mean is in
 //! `finding`.
 
-use measure::{Nanos, Rate};
+use measure::Nanos;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
 use super::finding::{FabricFinding, Measured, Structures};
 use super::floods::Flooding;
-use super::infer::{infer, infer_in_sittings};
+use super::infer::infer;
 use super::rounds::Data;
 use super::scene::Scene;
 use super::{FabricSpec, Place, gone};
@@ -89,15 +89,10 @@ impl FabricSpec {
 
     /// Trials and time of a scene's floods, roughly: how many there are shows as they run.
     pub(super) fn estimate_floods(&self, scene: &Scene) -> Estimate {
-        let each = self.profile.trial(TYPICAL_LOAD);
-        match (scene.floods, scene.names.len() - scene.ports.len()) {
-            (false, _) => Estimate::NONE,
-            (true, 0) => (each * TYPICAL_FLOODS).searching(),
-            // Half of the hosts go on to a new port at each sitting; how long cables take, nobody
-            // knows.
-            (true, more) => {
-                (each * TYPICAL_FLOODS * (2 + 2 * more / scene.ports.len()) as u64).searching()
-            }
+        if scene.floods {
+            (self.profile.trial(TYPICAL_LOAD) * TYPICAL_FLOODS).searching()
+        } else {
+            Estimate::NONE
         }
     }
 }
@@ -111,30 +106,17 @@ fn flood(
 ) -> Result<Structures> {
     let mut found = Structures::new();
     for (at, scene) in scenes.iter().enumerate().filter(|(_, scene)| scene.floods) {
-        let own: Vec<Option<Rate>> = scene.ports.iter().map(|port| topology.rate(port)).collect();
-        let few = scene.names.len() > own.len();
-        // A host takes its rate along: at every port there is the slowest's.
-        let rates = if few { vec![scene.link; scene.names.len()] } else { own };
-        let seats = (0..scene.ports.len()).collect();
         let chance = Pcg64::seed_from_u64(seed);
-        let outruns = !topology.is_simulated();
         let mut flooding = Flooding {
             session,
             scene,
-            rates,
+            rates: scene.ports.iter().map(|port| topology.rate(port)).collect(),
             chance: chance.clone(),
-            outruns,
-            seats,
+            outruns: !topology.is_simulated(),
             stretch: 1,
             paused: false,
         };
-        let inferred = if few {
-            infer_in_sittings((scene.names.len(), scene.ports.len()), &mut flooding, chance)?
-        } else {
-            infer(scene.ports.len(), &mut flooding, &chance)?
-        };
-        session.cabling.clear();
-        found.insert(at, inferred);
+        found.insert(at, infer(scene.ports.len(), &mut flooding, &chance)?);
     }
     Ok(found)
 }

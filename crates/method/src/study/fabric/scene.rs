@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use measure::{ByteCount, Rate};
 
-use super::{Arrangement, FabricSpec, Recabling};
+use super::{Arrangement, FabricSpec};
 use crate::study::ways::{Way, Ways};
 use page::{Key, phrase};
 use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
@@ -19,9 +19,6 @@ pub(super) struct Scene {
     pub(super) cells: Vec<Cell>,
     /// Ports that could talk, in the device's order.
     pub(super) ports: Vec<PortRef>,
-    /// What the device's ports are called: as the hosts' at them, or by number where there are
-    /// fewer hosts.
-    pub(super) names: Vec<String>,
     /// Whether groups are told from floods.
     pub(super) floods: bool,
     /// The slowest port's rate, where known.
@@ -65,12 +62,7 @@ impl Scene {
             Path::Bypass => *ways.beside(way).first().unwrap_or(&way),
         };
         let device = ways.subject(subject).map(|subject| subject.device.as_str());
-        let mut ports = spec.between.among(&topology.ports_of(device));
-        let mut names: Vec<String> = ports.iter().map(PortRef::to_string).collect();
-        if let Some(Recabling { hosts, ports: all }) = spec.recabling {
-            ports.truncate(hosts as usize);
-            names = (1..=all).map(|number| number.to_string()).collect();
-        }
+        let ports = spec.between.among(&topology.ports_of(device));
         let wanted = wanted(spec, ports.len());
         let link = ports.iter().filter_map(|port| topology.rate(port)).min();
         let mut cells: Vec<Cell> = wanted
@@ -95,7 +87,7 @@ impl Scene {
         }
         put_links(&mut cells, topology);
         let floods = spec.infer && ways.path(way) == Path::Device && device.is_some();
-        Self { way, cells, ports, names, floods, link }
+        Self { way, cells, ports, floods, link }
     }
 
     /// Each trial of a block: its cell and its round.
@@ -141,9 +133,6 @@ fn put_links(cells: &mut [Cell], topology: &Topology) {
 
 /// The cells of the two tables; arrangements of many rounds only where most ports talk.
 fn wanted(spec: &FabricSpec, ports: usize) -> Vec<(Arrangement, usize, ByteCount)> {
-    if spec.recabling.is_some() {
-        return Vec::new();
-    }
     let counts = spec.nodes.of(ports);
     let most = counts.last().copied().unwrap_or(0);
     let mut cells = Vec::new();

@@ -4,10 +4,11 @@
 //! Owns the request, its checks and its estimate. Never runs a trial.
 
 use measure::{ByteCount, Nanos};
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use super::Arrangement;
 use super::scene::Scene;
-use super::{Arrangement, Recabling};
 use crate::study::problem::{self, out_of_range};
 use crate::study::{BLOCKS, Between, Estimate, Needs, Profile, SpecProblem, Varied, Ways};
 use trial::{Carrier, Subject, Topology};
@@ -31,10 +32,11 @@ pub struct FabricSpec {
     /// True if groups of ports are told from floods.
     #[serde(default)]
     pub infer: bool,
-    /// Fewer hosts than ports, which go round them: then groups are told and nothing else. None
-    /// where every port that is measured has a host.
-    #[serde(default)]
-    pub recabling: Option<Recabling>,
+    /// True of a run of 0.2 in which a person moved cables from port to port: later versions
+    /// neither carry out nor report such runs.
+    #[serde(default, rename = "recabling", deserialize_with = "is_stated")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub moves_cables: bool,
     /// Devices under test, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// Between which of the devices' ports; open: all of them, in their order.
@@ -94,7 +96,7 @@ impl FabricSpec {
             messages: [1, 8, 32, 64, 128].map(kibibytes).to_vec(),
             carrier: Carrier::Tcp,
             infer: false,
-            recabling: None,
+            moves_cables: false,
             subjects: Vec::new(),
             between: Between::default(),
             margin: 0.05,
@@ -130,9 +132,7 @@ impl FabricSpec {
 
     /// See [`crate::study::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        if self.recabling.is_none() {
-            problem::some("arrangement", &self.arrangements)?;
-        }
+        problem::some("arrangement", &self.arrangements)?;
         problem::counts(self.blocks, self.tries, self.duration)?;
         for size in self.messages.iter().chain([&self.message]) {
             if !(1..=LARGEST_MESSAGE.0).contains(&size.0) {
@@ -162,7 +162,7 @@ impl FabricSpec {
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
-        Needs { connections: true, recabling: self.recabling, ..Needs::default() }
+        Needs { connections: true, ..Needs::default() }
     }
 
     fn check_ports(
@@ -173,9 +173,6 @@ impl FabricSpec {
     ) -> Result<(), SpecProblem> {
         if ports < 2 {
             return Err(SpecProblem::NoPair { testbed: topology.name.clone() });
-        }
-        if let Some(recabling) = self.recabling {
-            return recabling.check(device, ports, topology);
         }
         if let Nodes::These(counts) = &self.nodes {
             problem::some("number of nodes", counts)?;
@@ -216,8 +213,15 @@ impl FabricSpec {
     }
 
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        if self.moves_cables {
+            return Err(SpecProblem::MovesCables);
+        }
         Ways::between(topology, &self.between.first(), &self.subjects)
     }
+}
+
+fn is_stated<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    Ok(Option::<IgnoredAny>::deserialize(from)?.is_some())
 }
 
 /// Most pairs of an arrangement's rounds together: their names are held all at once.
@@ -242,5 +246,26 @@ impl Varied for FabricSpec {
     fn keep_repeated(&mut self) -> bool {
         self.infer = false;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0.2 wrote hosts and ports, or null.
+    #[test]
+    fn journals_tell_whether_cables_were_moved() {
+        let written = serde_json::to_value(FabricSpec::quick()).expect("JSON");
+        assert_eq!(written.get("recabling"), None);
+        let hosts = serde_json::json!({ "hosts": 8, "ports": 16 });
+        for (recabling, moves) in [(serde_json::Value::Null, false), (hosts, true)] {
+            let mut old = written.clone();
+            old["recabling"] = recabling;
+            let mut read: FabricSpec = serde_json::from_value(old).expect("a request");
+            assert_eq!(read.moves_cables, moves);
+            read = serde_json::from_value(serde_json::to_value(&read).expect("JSON")).expect("one");
+            assert_eq!(read.moves_cables, moves, "written again");
+        }
     }
 }

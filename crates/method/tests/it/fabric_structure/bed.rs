@@ -153,8 +153,6 @@ fn exchanged(load: Nanos) -> FlowRecord {
 
 impl Script for Floods {
     fn answer(&mut self, _: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let host = |port| PortRef { host: format!("h{port}"), port: "eth1".to_owned() };
-        let trial = &trial.at_standing_hosts(&host);
         let load = trial.phases.load;
         let mut flows = Vec::new();
         let ends: Vec<(usize, usize, f64)> = trial

@@ -6,8 +6,7 @@
 use measure::Interval;
 use measure::blocks::BlockEstimate;
 
-use super::super::Recabling;
-use super::super::infer::{Bound, Cabled, Fault, Finding, Group, Inferred, SURELY, Uplink};
+use super::super::infer::{Bound, Fault, Finding, Group, Inferred, SURELY, Uplink};
 use super::super::scene::Scene;
 use super::Measured;
 use crate::study::{Row, Ways};
@@ -53,12 +52,6 @@ impl Inferred {
     }
 }
 
-/// By how much halves of so many ports are oversubscribed at an uplink of so many ports' rates. The
-/// same uplink is shorter for larger groups; the largest that share out a device are halves.
-pub(in super::super) fn excess_of_halves(ports: usize, uplink: f64) -> f64 {
-    ports as f64 / 2.0 / uplink - 1.0
-}
-
 /// Traffic of as many hosts at once that stays inside its groups is the control, and no direct
 /// cable says more; but for hosts that do the device's work too.
 fn setting(ways: &Ways, scene: &Scene) -> Setting {
@@ -82,7 +75,7 @@ impl Rows<'_> {
         row.set(Key::Trials, found.trials);
         if !found.missing.is_empty() {
             let all = || found.missing.iter();
-            let ports = all().map(|(port, _)| self.scene.names[*port].clone());
+            let ports = all().map(|(port, _)| self.scene.ports[*port].to_string());
             row.set(Key::PortsMissing, Condition::List(ports.collect()));
             let why = all().map(|(_, fault)| fault.as_str().to_owned());
             row.set(Key::PortsMissingFor, Condition::List(why.collect()));
@@ -91,31 +84,7 @@ impl Rows<'_> {
         if let Some(share) = found.local_share {
             row.set(Key::LocalShare, share);
         }
-        if let Some(cabled) = found.cabled {
-            self.describe_cabling(&mut row, cabled);
-        }
         row
-    }
-
-    /// Cables that were moved, and the fewest that had to be.
-    fn describe_cabling(&self, row: &mut Row, cabled: Cabled) {
-        let ports = self.scene.names.len();
-        let recabling = Recabling { hosts: cabled.hosts as u32, ports: ports as u32 };
-        let (once, together) = recabling.least_moves();
-        let numbers = [
-            (Key::Ports, ports as u64),
-            (Key::Hosts, cabled.hosts as u64),
-            (Key::Cablings, cabled.steps),
-            (Key::CablesMoved, cabled.moves),
-            (Key::MovesToEachPort, once.into()),
-            (Key::MovesToEveryTwoPorts, together.into()),
-        ];
-        row.conditions.extend(numbers.map(|(name, number)| (name, number.into())));
-        if let Some(uplink) = cabled.uplink_seen {
-            row.set(Key::UplinkSeenPorts, uplink);
-            row.set(Key::ExcessOfHalvesSeen, excess_of_halves(ports, uplink));
-            row.set(Key::ChanceSeen, SURELY);
-        }
     }
 
     /// Says in the groups' row what was found; the uplinks' rows.
@@ -171,7 +140,7 @@ impl Rows<'_> {
     fn describe_groups(&self, row: &mut Row, groups: &[Group], between: Option<BlockEstimate>) {
         let group = |port| groups.iter().position(|group| group.ports.contains(&port));
         let number = |port| Some(group(port)? as u32 + 1);
-        let of_port = (0..self.scene.names.len()).map(number).collect();
+        let of_port = (0..self.scene.ports.len()).map(number).collect();
         row.set(Key::Groups, named_all(groups.iter().map(|group| &group.ports), self.scene));
         row.set(Key::GroupOfPorts, Condition::OfPorts(of_port));
         let Some(between) = between else { return };
@@ -235,7 +204,7 @@ impl Rows<'_> {
 
 /// The ports' names.
 fn named(group: &[usize], scene: &Scene) -> Vec<String> {
-    group.iter().map(|port| scene.names[*port].clone()).collect()
+    group.iter().map(|port| scene.ports[*port].to_string()).collect()
 }
 
 fn named_all<'a>(groups: impl Iterator<Item = &'a Vec<usize>>, scene: &Scene) -> Condition {
@@ -257,7 +226,7 @@ impl Fault {
 fn missing(found: &Inferred, scene: &Scene) -> String {
     let said = |(port, fault): &(usize, Fault)| {
         let why = phrase::code(&Key::PortsMissingFor, fault.as_str());
-        format!("{} ({why})", scene.names[*port])
+        format!("{} ({why})", scene.ports[*port])
     };
     found.missing.iter().map(said).collect::<Vec<_>>().join("; ")
 }

@@ -9,6 +9,7 @@ use rand::seq::SliceRandom as _;
 
 use super::evidence::{Belief, NONE};
 use super::refine::compact;
+use super::sinks::Sink;
 use super::{Flooded, Inference, Length};
 use trial::Result;
 
@@ -63,8 +64,7 @@ impl Inference<'_> {
     /// One flood into a port of these that was a sink least often.
     fn flood_side(&mut self, side: &[usize]) -> Result<()> {
         let there = side.iter().copied().filter(|port| self.alive.contains(port));
-        let sink = |port: &usize| self.sinks.get(&(self.sitting, *port));
-        let often = |port: &usize| sink(port).map_or(0, super::sinks::Sink::count);
+        let often = |port: &usize| self.sinks.get(port).map_or(0, Sink::count);
         let Some(port) = there.min_by_key(often) else { return Ok(()) };
         let seen = self.flood_into(port)?;
         self.take_into(port, &seen);

@@ -3,7 +3,7 @@
 use measure::blocks::BlockEstimate;
 use trial::Result;
 
-use super::{Cabled, Uplink};
+use super::Uplink;
 
 /// What one flow of a flood did.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,21 +41,15 @@ pub(in crate::study::fabric) trait Floods {
         length: Length,
     ) -> Result<Option<Vec<Flooded>>>;
 
-    /// Has each host's cable end at the port of its place; where every port has a host there is
-    /// nothing to do.
-    fn plug(&mut self, _seats: &[usize]) {}
-
     /// Has all floods last so many times longer than usual from now on.
-    fn stretch(&mut self, _by: u64) {}
+    fn stretch(&mut self, by: u64);
 
     /// A port's rate, or 0 where it is not known.
     fn rate(&self, port: usize) -> u64;
 
     /// Whether senders of a sink were told to pause: then they never offered an uplink more than
     /// what the sink took.
-    fn paused(&self) -> bool {
-        false
-    }
+    fn paused(&self) -> bool;
 }
 
 /// What was found, and at what price.
@@ -69,8 +63,6 @@ pub(in crate::study::fabric) struct Inferred {
     /// The part that local traffic kept while nothing left its group; none where that was not
     /// asked.
     pub(in crate::study::fabric) local_share: Option<f64>,
-    /// Where there were fewer hosts than ports.
-    pub(in crate::study::fabric) cabled: Option<Cabled>,
 }
 
 /// What the floods show.

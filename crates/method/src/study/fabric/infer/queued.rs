@@ -36,7 +36,7 @@ pub(in super::super) fn infer(
             continue;
         }
         let finding = if queued { Finding::Queued { kept_up } } else { finding };
-        return Ok(Inferred { finding, trials: spent, missing, local_share, cabled: None });
+        return Ok(Inferred { finding, trials: spent, missing, local_share });
     }
 }
 

@@ -5,6 +5,8 @@
 //! between them. Whether who is near gets more or less is the device's affair, and not used. Owns
 //! what the floods into one sink add up to. Pure.
 
+use std::collections::BTreeMap;
+
 use measure::cluster::{Classes, Reading, classes};
 
 use super::Flooded;
@@ -190,15 +192,17 @@ impl Sink {
     }
 }
 
+/// Levels of the ports that sent into each sink, by sink.
+pub(super) type SinkLevels = BTreeMap<usize, Vec<Option<usize>>>;
+
 /// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself:
 /// where it agrees with several groups it waits for a flood that tells.
-pub(super) fn alike(told: &[(usize, Vec<Option<usize>>)], ports: &[usize]) -> Vec<Vec<usize>> {
-    let levels = || told.iter().map(|(_, levels)| levels);
-    let known = |port: &usize| levels().filter(|flood| flood[*port].is_some()).count();
+pub(super) fn alike(told: &SinkLevels, ports: &[usize]) -> Vec<Vec<usize>> {
+    let known = |port: &usize| told.values().filter(|flood| flood[*port].is_some()).count();
     let mut order = ports.to_vec();
     order.sort_by_key(|port| std::cmp::Reverse(known(port)));
     let agree = |a: usize, b: usize| {
-        levels().all(|flood| flood[a].is_none() || flood[b].is_none() || flood[a] == flood[b])
+        told.values().all(|flood| flood[a].is_none() || flood[b].is_none() || flood[a] == flood[b])
     };
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for port in order {

@@ -12,7 +12,7 @@ use trial::Result;
 
 /// Floods that must have filled an uplink alone: the least whose range holds the median with 95 in
 /// 100.
-pub(super) const REPEATS: usize = 6;
+const REPEATS: usize = 6;
 
 /// How often the floods that were wanting are run.
 const BATCHES: usize = 2;

@@ -4,10 +4,8 @@
 
 use page::{Answer, Key, Reply, phrase, words};
 
-use super::super::finding::{
-    FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange, excess_of_halves,
-};
-use super::super::infer::{Cabled, Finding, Group, Inferred, SURELY, Uplink};
+use super::super::finding::{FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange};
+use super::super::infer::{Finding, Group, Inferred, SURELY, Uplink};
 use crate::study::view::stated;
 
 /// One for each device.
@@ -84,7 +82,7 @@ fn range(ShareRange { low, value, high, .. }: ShareRange) -> String {
 
 fn structure(scene: &SceneFinding, groups: &PortGroups) -> String {
     let subject = scene.who.in_words();
-    let Inferred { trials, finding, cabled, .. } = &groups.found;
+    let Inferred { trials, finding, .. } = &groups.found;
     let text = match finding {
         Finding::Queued { kept_up } => {
             let kept_up = words::percent(*kept_up);
@@ -107,43 +105,18 @@ fn structure(scene: &SceneFinding, groups: &PortGroups) -> String {
             words::percent(*excess),
             words::percent(SURELY)
         ),
-        Finding::Blocking { share, .. } => {
-            let of_trials =
-                if cabled.is_none() { format!(" of {trials} floods") } else { " flood".to_owned() };
-            format!(
-                "{subject} throttles flows, to {} in the worst{of_trials}, but which ports share an uplink can't \
-                 be separated.",
-                words::percent(*share)
-            )
+        Finding::Blocking { share, .. } => format!(
+            "{subject} throttles flows, to {} in the worst of {trials} floods, but which ports share an uplink \
+             can't be separated.",
+            words::percent(*share)
+        ),
+        Finding::Clean { .. } | Finding::Nothing => {
+            format!("Which ports of {subject} share an uplink is not shown.")
         }
-        Finding::Clean { .. } | Finding::Nothing => match cabled {
-            Some(cabled) => unfilled(scene, cabled),
-            None => format!("Which ports of {subject} share an uplink is not shown."),
-        },
     };
-    let cabling = cabled.map(|Cabled { hosts, steps, moves, .. }| {
-        format!(" {hosts} hosts took {steps} cabling rounds, in which {moves} cables were moved.")
-    });
     let missing =
         (!groups.missing.is_empty()).then(|| format!(" Of {} nothing is known.", groups.missing));
-    text + &cabling.unwrap_or_default() + &missing.unwrap_or_default()
-}
-
-/// Fewer hosts than ports, which filled no uplink.
-fn unfilled(scene: &SceneFinding, Cabled { hosts, uplink_seen, .. }: &Cabled) -> String {
-    let detects = uplink_seen.map_or_else(
-        || "What this test would have detected is not known".to_owned(),
-        |uplink| {
-            let excess = words::percent(excess_of_halves(scene.ports.len(), uplink));
-            let surely = words::percent(SURELY);
-            format!(
-                "This test detects an uplink of less than {uplink:.1} ports' rate (half of all ports \
-                 oversubscribed by more than {excess}) with a probability of {surely}, a wider one not for sure"
-            )
-        },
-    );
-    let subject = scene.who.in_words();
-    format!("No oversubscribed uplink of {subject} was found with {hosts} hosts. {detects}.")
+    text + &missing.unwrap_or_default()
 }
 
 /// `3.5 Gbit/s, 3 Gbit/s and an unknown rate`, or one where all are alike to a twentieth.

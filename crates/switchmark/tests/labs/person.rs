@@ -1,28 +1,20 @@
-//! Four hosts at a switch of eight ports, and a scripted person who moves their cables.
+//! Hosts at a switch, and a scripted person who moves the cable of one of them.
 //!
 //! Owns the switch (two of the kernel's bridges joined by limited links) and the person, who does
 //! what is asked for on standard error and says so with a line. Never answers before the cable is
 //! moved.
 
 use std::fmt::Write as _;
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
 
 use lab::{BridgesSpec, Lab, LabDevice, LabSpec};
 use measure::Rate;
 
 use super::harness::{Scratch, switchmark};
-
-/// The groups of the eight ports.
-pub const TRUTH: &str = "1 1 1 1 2 2 2 2";
-
-/// The words come in one write; so long a silence is their end.
-const QUIET: Duration = Duration::from_millis(300);
 
 pub struct Bench {
     lab: Lab,
@@ -62,9 +54,6 @@ impl Bench {
     pub fn person(&mut self, args: &[&str], steps: Option<usize>) -> (usize, String) {
         let mut command = Command::new(switchmark());
         command.args(args).args(["--quiet", "--json", "--store", "journal.db"]);
-        if args[0] == "fabric" {
-            command.args(["--testbed", "bench.toml", "--hosts", "4", "--ports", "8"]);
-        }
         command.current_dir(&self.folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("switchmark starts");
@@ -75,29 +64,21 @@ impl Bench {
             let _ = stdout.read_to_string(&mut text);
             text
         });
-        let words = heard(BufReader::new(child.stderr.take().expect("piped")));
+        let words = BufReader::new(child.stderr.take().expect("piped"));
         let (mut asked, mut said) = (0, String::new());
-        while let Ok(line) = words.recv() {
+        for line in words.lines().map_while(Result::ok) {
             let _ = writeln!(said, "{line}");
             if !line.starts_with("step ") {
                 continue;
             }
             asked += 1;
-            self.join(&line);
-            let mut cables = Vec::new();
-            while let Ok(line) = words.recv_timeout(QUIET) {
-                let _ = writeln!(said, "{line}");
-                cables.push(line);
-            }
             if steps.is_some_and(|steps| asked > steps) {
                 answers = None;
                 continue;
             }
-            for cable in &cables {
-                self.plug(cable);
-            }
-            let line = answers.as_mut().expect("nobody left yet").write_all(b"\n");
-            line.expect("it listens");
+            self.join(&line);
+            let answer = answers.as_mut().expect("nobody left yet").write_all(b"\n");
+            answer.expect("it listens");
         }
         child.wait().expect("it ends");
         (asked, said + &figures.join().expect("no panic"))
@@ -107,22 +88,10 @@ impl Bench {
     /// cable as two interfaces in one namespace come; at the device the second is beyond the
     /// uplink.
     fn join(&self, step: &str) {
-        if step.contains(": join ") {
-            self.plug("h2/eth1 to port 1");
-        } else if step.contains(": cable ") {
-            self.plug("h2/eth1 to port 5");
-        }
-    }
-
-    /// `  h2/eth1 from 1 to port 6`: the port's own interface moves to the bridge of that port.
-    fn plug(&self, cable: &str) {
-        let host = cable.trim().split('/').next().expect("a host");
-        let port: usize = cable.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("a port");
-        let group = if port <= 4 { "group1" } else { "group2" };
-        let interface = host.replace('h', "p");
+        let group = if step.contains(": join ") { "group1" } else { "group2" };
         self.lab
             .netlink("bridges", |kernel| {
-                let (port, bridge) = (kernel.link(&interface)?.index, kernel.link(group)?.index);
+                let (port, bridge) = (kernel.link("p2")?.index, kernel.link(group)?.index);
                 kernel.set_master(port, bridge)
             })
             .expect("the cable moves");
@@ -132,7 +101,7 @@ impl Bench {
             socket.set_broadcast(true).expect("it may");
             socket.send_to(b"here", "198.18.0.255:9").expect("all hear it");
         };
-        self.lab.inside(host, speak).expect("the host is there");
+        self.lab.inside("h2", speak).expect("the host is there");
     }
 }
 
@@ -143,16 +112,4 @@ impl Drop for Bench {
             let _ = sleeper.wait();
         }
     }
-}
-
-fn heard(from: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
-    let (say, words) = mpsc::channel();
-    thread::spawn(move || {
-        for line in from.lines().map_while(Result::ok) {
-            if say.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    words
 }
