@@ -25,9 +25,8 @@ pub(in crate::study) fn share(value: &Figure) -> Option<f64> {
 
 /// A rate that no link of the stated rate carries contradicts that rate.
 pub(super) fn doubt_beyond(figure: &mut Figure, share: f64) {
-    if share > BEYOND_LINE && !figure.caveats.contains(&Caveat::Contradicted) {
-        figure.caveats.push(Caveat::Contradicted);
-        figure.caveats.sort();
+    if share > BEYOND_LINE {
+        figure.doubt(Caveat::Contradicted);
     }
 }
 

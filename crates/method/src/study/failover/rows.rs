@@ -152,9 +152,7 @@ impl Effect<'_> {
         row.verdict = longest.verdict;
         let median = || {
             let typical = |one: &Impact| one.typical(phase, own_run, spacing);
-            let mut figure = self.time(&row, Metric::Outage, typical);
-            figure.set(Key::Statistic, "median");
-            figure
+            self.time(&row, Metric::Outage, typical).with(Key::Statistic, "median")
         };
         let all_back = || self.time(&row, Metric::AllBack, |one| one.all_back(phase, own_run));
         let first = || self.time(&row, Metric::FirstLost, |one| one.first_lost(phase, own_run));

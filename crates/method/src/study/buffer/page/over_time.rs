@@ -25,11 +25,7 @@ pub(super) fn blocks(firsts: &[(Trial, TrialRecord)], rate: f64) -> Vec<Block> {
     ];
     for case in &cases {
         let (label, who) = (&case.trial.label, Who::from_trial(case.trial).name());
-        blocks.push(Block::Subheading(format!("{label} ({who})")));
-        blocks.push(Block::Paragraph(streams::summary(case.done)));
-        if case.done.streams.len() > 1 {
-            blocks.push(Block::Pictures(streams::pictures(case.bulk, case.done)));
-        }
+        blocks.extend(streams::sums(case, format!("{label} ({who})")));
         blocks.push(Block::Folded {
             summary: "Second by second, all streams together".to_owned(),
             table: streams::second_by_second(case.bulk, case.done),

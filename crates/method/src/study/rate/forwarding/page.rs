@@ -19,28 +19,20 @@ mod reset;
 mod smallest;
 mod throughput;
 
-use page::{Block, Cell, Figure, Section, Verdict, words};
+use page::{Block, Cell, Figure, Listing, Section, Unit, Verdict, words};
 
 use super::finding::{ForwardingFinding, OneWay};
 use crate::study::view::{Finding, StudyPage, Topic};
 use measure::FrameRate;
 
 impl Finding for ForwardingFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let others = [latency::answers, bursts::answers, recovery::answers, reset::answers];
+        StudyPage { sections: section(self).into_iter().collect(), ..StudyPage::default() }
+            .with_answers(Topic::Throughput, throughput::answers(self))
+            .with_answers(Topic::Flood, flood::answers(self))
+            .with_answers(Topic::Others, others.into_iter().flat_map(|answers| answers(self)))
     }
-}
-
-fn page(found: &ForwardingFinding) -> StudyPage {
-    let others = [latency::answers, bursts::answers, recovery::answers, reset::answers];
-    StudyPage { sections: section(found).into_iter().collect(), ..StudyPage::default() }
-        .with_answers(Topic::Throughput, throughput::answers(found))
-        .with_answers(Topic::Flood, flood::answers(found))
-        .with_answers(Topic::Others, others.into_iter().flat_map(|answers| answers(found)))
 }
 
 fn section(found: &ForwardingFinding) -> Option<Section> {
@@ -75,7 +67,29 @@ fn shows_bound(way: &OneWay<'_, Figure>) -> bool {
         && !way.traffic.place.is_cable()
 }
 
+/// A table with a row for each of these, behind its frames and its place.
+fn listing<R, T: 'static>(
+    title: &str,
+    rows: impl IntoIterator<Item = R>,
+    way: impl Fn(&R) -> OneWay<'_, T>,
+) -> Listing<R> {
+    Listing::new(title, rows)
+        .column("octets", |row| way(row).traffic.frames.cell())
+        .column("device", |row| way(row).place().cell())
+}
+
+/// A value, marked where it is only a bound on the device.
+fn bounded(way: &OneWay<'_, Figure>) -> Cell {
+    let value = Cell::value(way.found);
+    if shows_bound(way) { value.as_bound() } else { value }
+}
+
 /// Frames a second to the whole number.
 fn rate_cell(rate: Option<FrameRate>) -> Cell {
     Cell::number_or_missing(rate.map(|rate| words::count(rate.0.round() as u64)))
+}
+
+/// Frames a second as values are written.
+fn quantity(rate: Option<f64>) -> Cell {
+    rate.map_or(Cell::Missing, |rate| Cell::quantity(Unit::FramesPerSecond, Some(rate)))
 }

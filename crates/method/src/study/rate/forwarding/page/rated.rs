@@ -4,7 +4,7 @@
 
 use page::{Caveat, Figure, Verdict, words};
 
-use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic, has_caveat};
+use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic};
 use crate::search::GoalName;
 use crate::study::line_share;
 use crate::verdict::{LINE_RATE, TESTER_SHARE};
@@ -68,7 +68,8 @@ impl<'a> Rated<'a> {
     pub(super) fn is_bound(&self) -> bool {
         let value = self.value();
         value.verdict == Verdict::TesterLimited
-            || value.verdict != Verdict::LinkLimited && has_caveat(value, Caveat::SearchCeiling)
+            || value.verdict != Verdict::LinkLimited
+                && value.caveats.contains(&Caveat::SearchCeiling)
     }
 
     /// The reason why it is only a bound, where the tester was the limit.
@@ -88,7 +89,7 @@ impl<'a> Rated<'a> {
             return String::new();
         };
         // The cable is searched no further than the verdict needs.
-        let least = if has_caveat(cable, Caveat::SearchCeiling) { "at least " } else { "" };
+        let least = if cable.caveats.contains(&Caveat::SearchCeiling) { "at least " } else { "" };
         format!("; the direct cable carried {least}{}", words::value(cable.unit, value))
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Owns the words of an overload. Never says how long a device takes that was not overloaded.
 
-use page::{Answer, Cell, Figure, Table, words};
+use page::{Answer, Figure, Table, words};
 
 use super::super::finding::{ForwardingFinding, OneWay, Overload};
-use super::rate_cell;
 use super::smallest::{Part, lasting, sentences};
+use super::{listing, rate_cell};
 
 fn times(
     found: &ForwardingFinding,
@@ -31,33 +31,22 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
 pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
     let mut times: Vec<_> = times(found).collect();
     times.sort_by_key(|(_, way)| way.order());
-    let rows = times.into_iter().map(|(overload, way)| {
+    let overload = |overload: &Option<Overload>| {
         let note = overload.map(|overload| {
             let percent = words::trimmed(overload.percent, 1);
             let duration = words::time(overload.duration.0 as f64);
             format!("{percent}\u{a0}% of the throughput, for {duration}")
         });
-        way.row([
-            rate_cell(overload.map(|overload| overload.from)).with_note(note.unwrap_or_default()),
-            rate_cell(overload.map(|overload| overload.to)),
-            Cell::value(way.found),
-            Cell::samples(&[way.found]),
-            Cell::limit(&[way.found]),
-        ])
-    });
-    let head = [
-        "octets",
-        "device",
-        "overload, frames/s",
-        "then, frames/s",
-        "recovery time",
-        "trials",
-        "limited by",
-    ];
-    let note = "From the end of an overload to the departure of the last frame lost.";
-    Table::new("System recovery (RFC 2544 §26.5)", head)
+        rate_cell(overload.map(|overload| overload.from)).with_note(note.unwrap_or_default())
+    };
+    listing("System recovery (RFC 2544 §26.5)", times, |(_, way)| *way)
+        .column("overload, frames/s", |(load, _)| overload(load))
+        .column("then, frames/s", |(load, _)| rate_cell(load.map(|load| load.to)))
+        .value("recovery time", |(_, way)| way.found)
+        .samples("trials", |(_, way)| vec![way.found])
+        .limit(|(_, way)| vec![way.found])
+        .table()
         .sparing(&["trials"])
-        .with_note(note)
-        .with_rows(rows)
+        .with_note("From the end of an overload to the departure of the last frame lost.")
         .unless_empty()
 }

@@ -2,11 +2,11 @@
 //!
 //! Owns which estimate is told first. Never takes one estimate for the other.
 
-use page::{Answer, Cell, Figure, Table};
+use page::{Answer, Cell, Table};
 
 use super::super::finding::{ForwardingFinding, Outages};
-use super::rate_cell;
 use super::smallest::{Part, lasting, sentences};
+use super::{listing, rate_cell};
 
 /// The outage at the smallest frames, by the frames lost.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
@@ -25,32 +25,21 @@ pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
         cases.flat_map(|case| case.traffic.each(&case.outages).map(|way| (case.load, way)));
     let mut outages: Vec<_> = outages.collect();
     outages.sort_by_key(|(_, way)| way.order());
-    let rows = outages.into_iter().flat_map(|(load, way)| {
+    let outages = outages.into_iter().flat_map(|(load, way)| {
         let Outages { by_loss, by_gap, missing } = way.found;
-        let row = |measured_by: &str, outage: &Figure| {
-            let values = [Cell::value(outage), Cell::samples(&[outage]), Cell::limit(&[outage])];
-            way.row([Cell::text(measured_by), rate_cell(load)].into_iter().chain(values))
-        };
-        [
-            by_loss.as_ref().map(|outage| row("frames lost", outage)),
-            by_gap.as_ref().map(|outage| row("longest gap", outage)),
-            missing.as_ref().map(|outage| row("", outage)),
-        ]
+        let all = [("frames lost", by_loss), ("longest gap", by_gap), ("", missing)];
+        all.into_iter().filter_map(move |(by, outage)| Some((by, load, way.with(outage.as_ref()?))))
     });
-    let head = [
-        "octets",
-        "device",
-        "measured by",
-        "load, frames/s",
-        "interrupted for",
-        "resets",
-        "limited by",
-    ];
     let note = "How long forwarding was interrupted at a constant load: the frames lost over the \
                 rate, and the longest gap between arrivals.";
-    Table::new("Reset (RFC 6201)", head)
+    listing("Reset (RFC 6201)", outages, |(.., way)| *way)
+        .column("measured by", |(by, ..)| Cell::text(*by))
+        .column("load, frames/s", |(_, load, _)| rate_cell(*load))
+        .value("interrupted for", |(.., way)| way.found)
+        .samples("resets", |(.., way)| vec![way.found])
+        .limit(|(.., way)| vec![way.found])
+        .table()
         .sparing(&["resets"])
         .with_note(note)
-        .with_rows(rows.flatten())
         .unless_empty()
 }
