@@ -80,10 +80,11 @@ pub enum Topic {
 }
 
 impl StudyPage {
-    /// One section.
+    /// One section; none of no blocks.
     pub fn new(id: &str, heading: &str, blocks: Vec<Block>) -> Self {
-        let (id, heading) = (id.to_owned(), heading.to_owned());
-        Self { answers: Vec::new(), sections: vec![Section { id, heading, blocks }] }
+        let section = Section { id: id.to_owned(), heading: heading.to_owned(), blocks };
+        let sections = Some(section).filter(|section| !section.blocks.is_empty());
+        Self { answers: Vec::new(), sections: sections.into_iter().collect() }
     }
 
     /// With answers about one topic.

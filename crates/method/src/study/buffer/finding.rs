@@ -11,7 +11,7 @@ use super::cell::{Case, Cell};
 use super::judgement::Reason;
 use super::ratios;
 use super::rows::{CaseRows, Measured};
-use crate::study::view::{FirstOfEach, Place, Who, values};
+use crate::study::view::{FirstOfEach, Place, values};
 use page::{Figure, Metric, Unit};
 
 /// Everything that was found.
@@ -22,7 +22,7 @@ pub struct BufferFinding {
     /// The cases in their rows' order.
     pub(super) cases: Vec<BufferCase>,
     /// The first valid trial of each case.
-    pub(super) firsts: FirstOfEach<(String, Who)>,
+    pub(super) firsts: FirstOfEach,
 }
 
 /// One cell on one way.
@@ -57,7 +57,7 @@ pub(super) struct BufferCase {
 }
 
 impl BufferFinding {
-    pub(super) fn new(measured: &Measured<'_>, firsts: FirstOfEach<(String, Who)>) -> Self {
+    pub(super) fn new(measured: &Measured<'_>, firsts: FirstOfEach) -> Self {
         let cases = measured.cases.iter().map(|case| BufferCase::new(measured, *case)).collect();
         Self { limits: measured.spec.limits, cases, firsts }
     }

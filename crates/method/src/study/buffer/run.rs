@@ -9,7 +9,7 @@ use super::ends::Ends;
 use super::finding::BufferFinding;
 use super::rows::Measured;
 use super::{BufferSpec, fit};
-use crate::study::view::{FirstOfEach, Who};
+use crate::study::view::FirstOfEach;
 use crate::study::{Ask, Session, SpecProblem, Ways};
 use trial::{Gate, Observed, Result, Testbed};
 
@@ -21,8 +21,8 @@ impl BufferSpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<BufferFinding> {
         let mut firsts = FirstOfEach::new(MOST_TRIALS);
         let mut observed = Observed::new(testbed, |trial, record| {
-            if record.outcome.is_valid() && tcp(trial, record).is_some() {
-                firsts.take(|| (trial.label.clone(), Who::from_trial(trial)), trial, record);
+            if tcp(trial, record).is_some() {
+                firsts.take(trial, record);
             }
         });
         let measured = self.measure(&mut observed, seed)?;

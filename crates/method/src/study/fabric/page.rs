@@ -42,7 +42,7 @@ fn page(found: &FabricFinding) -> StudyPage {
     }
     let section = Section { id: "fabric".to_owned(), heading: "Fabric".to_owned(), blocks };
     let own = Some(section).filter(|section| !section.blocks.is_empty());
-    let sections = own.into_iter().chain(streams::section(&found.streams, false, None));
+    let sections = own.into_iter().chain(streams::section(&found.streams, None));
     StudyPage { sections: sections.collect(), ..StudyPage::default() }
         .with_answers(Topic::NonBlocking, answers::nonblocking(found))
         .with_answers(Topic::Groups, answers::groups(found))

@@ -5,7 +5,7 @@
 use page::Figure;
 
 use super::sharing::Sharing;
-use crate::study::view::{FirstOfEach, Place, Who, values};
+use crate::study::view::{FirstOfEach, Place, values};
 
 /// All cases, and the trials that are shown flow by flow.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct FailoverFinding {
     /// Way by way: nothing for each way to tell flows apart, then each deed.
     pub(super) cases: Vec<FailoverCase>,
     /// The first valid trial of each label and device.
-    pub(super) firsts: FirstOfEach<(String, Who)>,
+    pub(super) firsts: FirstOfEach,
 }
 
 /// Flows of one direction, and what is done meanwhile.

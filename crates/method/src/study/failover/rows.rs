@@ -224,14 +224,10 @@ impl Effect<'_> {
 
 /// Name of what tells flows apart, in figures and labels.
 pub(super) fn told_apart(spread: Spread) -> &'static str {
-    match spread {
-        Spread { destination_ports: 2.., source_ports: ..=1, addresses: ..=1 } => {
-            "destination-ports"
-        }
-        Spread { addresses: 2.., source_ports: ..=1, destination_ports: ..=1 } => "addresses",
-        Spread { source_ports: 2.., destination_ports: 2.., .. }
-        | Spread { source_ports: 2.., addresses: 2.., .. }
-        | Spread { destination_ports: 2.., addresses: 2.., .. } => "several",
-        _ => "source-ports",
+    match [spread.source_ports, spread.destination_ports, spread.addresses].map(|n| n > 1) {
+        [_, false, false] => "source-ports",
+        [false, true, false] => "destination-ports",
+        [false, false, true] => "addresses",
+        _ => "several",
     }
 }

@@ -5,7 +5,7 @@
 mod plots;
 mod tables;
 
-use page::{Answer, Block, Caveat, Section, words};
+use page::{Answer, Block, Caveat, words};
 
 use super::finding::{Added, LatencyCase, LatencyFinding, PathTrips, SizeTrips};
 use crate::study::view::{Finding, StudyPage, Topic, stated, streams};
@@ -14,10 +14,8 @@ impl Finding for LatencyFinding {
     fn page(&self) -> StudyPage {
         let mut blocks = plots::blocks(self);
         blocks.extend(tables::delays(self).into_iter().map(Block::Table));
-        let heading = "Latency".to_owned();
-        let mut sections = vec![Section { id: "latency".to_owned(), heading, blocks }];
-        sections.extend(streams::section(&self.streams, false, tables::load(self)));
-        let page = StudyPage { sections, ..StudyPage::default() };
+        let mut page = StudyPage::new("latency", "Latency", blocks);
+        page.sections.extend(streams::section(&self.streams, tables::load(self)));
         page.with_answers(Topic::Latency, answers(self))
     }
 }

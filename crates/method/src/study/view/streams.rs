@@ -23,31 +23,21 @@ const MOST_TRIALS: usize = 4;
 /// The table's rows: a second each where the trial is not longer than this.
 const MOST_ROWS: u64 = 120;
 
-/// The first valid trials with streams, and those whose streams are no more than a load.
+/// The first valid trials with streams.
 #[derive(Debug)]
-pub struct Firsts {
-    all: FirstOfEach<(String, Who)>,
-    as_load: FirstOfEach<(String, Who)>,
-}
+pub struct Firsts(FirstOfEach);
 
 impl Default for Firsts {
     fn default() -> Self {
-        Self { all: FirstOfEach::new(MOST_TRIALS), as_load: FirstOfEach::new(MOST_TRIALS) }
+        Self(FirstOfEach::new(MOST_TRIALS))
     }
 }
 
 impl Firsts {
     /// Looks at a trial.
     pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
-        if !record.outcome.is_valid() {
-            return;
-        }
-        let key = || (trial.label.clone(), Who::from_trial(trial));
         if bulks(trial, record).next().is_some() {
-            self.all.take(key, trial, record);
-        }
-        if bulks(trial, record).any(|case| case.role != Role::Measured) {
-            self.as_load.take(key, trial, record);
+            self.0.take(trial, record);
         }
     }
 }
@@ -62,18 +52,12 @@ fn bulks<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = 
     })
 }
 
-/// The section: `table` holds the study's own values of it, and `only_loads` leaves out what the
-/// study measured and shows itself. `None` where there is nothing.
-pub fn section(firsts: &Firsts, only_loads: bool, table: Option<Table>) -> Option<Section> {
+/// The section: `table` holds the study's own values of it. `None` where there is nothing.
+pub fn section(firsts: &Firsts, table: Option<Table>) -> Option<Section> {
     let mut blocks: Vec<Block> = table.map(Block::Table).into_iter().collect();
-    let shown = if only_loads { &firsts.as_load } else { &firsts.all };
-    let cases: Vec<Case<'_>> = shown
-        .trials()
-        .iter()
-        .filter_map(|(trial, record)| {
-            bulks(trial, record).find(|case| !only_loads || case.role != Role::Measured)
-        })
-        .collect();
+    let trials = firsts.0.trials().iter();
+    let cases: Vec<Case<'_>> =
+        trials.filter_map(|(trial, record)| bulks(trial, record).next()).collect();
     if !cases.is_empty() {
         blocks.push(Block::Pictures(overlay(&cases)));
     }

@@ -8,18 +8,17 @@
 mod bounds;
 mod bursts;
 mod flood;
+mod interruptions;
 mod latency;
 mod loss;
 mod pacing;
 mod plot;
 mod rated;
 mod rates;
-mod recovery;
-mod reset;
 mod smallest;
 mod throughput;
 
-use page::{Block, Cell, Figure, Listing, Section, Unit, Verdict, words};
+use page::{Block, Cell, Figure, Listing, Unit, Verdict, words};
 
 use super::finding::{ForwardingFinding, OneWay};
 use crate::study::view::{Finding, StudyPage, Topic};
@@ -27,37 +26,30 @@ use measure::FrameRate;
 
 impl Finding for ForwardingFinding {
     fn page(&self) -> StudyPage {
-        let others = [latency::answers, bursts::answers, recovery::answers, reset::answers];
-        StudyPage { sections: section(self).into_iter().collect(), ..StudyPage::default() }
+        let others =
+            [latency::answers, bursts::answers, interruptions::recoveries, interruptions::resets];
+        StudyPage::new("forwarding", "Forwarding", blocks(self))
             .with_answers(Topic::Throughput, throughput::answers(self))
             .with_answers(Topic::Flood, flood::answers(self))
             .with_answers(Topic::Others, others.into_iter().flat_map(|answers| answers(self)))
     }
 }
 
-fn section(found: &ForwardingFinding) -> Option<Section> {
-    let outages = [recovery::table(found), reset::table(found)];
+fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     let parts: [(&str, Vec<Block>); 7] = [
         ("Throughput", rates::blocks(found)),
         ("Figures that are only bounds", bounds::blocks(found)),
         ("Latency at the throughput", latency::blocks(found)),
         ("Frame loss by load", loss::blocks(found)),
         ("Bursts", bursts::table(found).map(Block::Table).into_iter().collect()),
-        ("Recovery and reset", outages.into_iter().flatten().map(Block::Table).collect()),
+        ("Recovery and reset", interruptions::blocks(found)),
         ("How the load was made", pacing::blocks(found)),
     ];
-    let blocks: Vec<Block> = parts
-        .into_iter()
-        .filter(|(_, blocks)| !blocks.is_empty())
-        .flat_map(|(heading, blocks)| {
-            std::iter::once(Block::Subheading(heading.to_owned())).chain(blocks)
-        })
-        .collect();
-    (!blocks.is_empty()).then(|| Section {
-        id: "forwarding".to_owned(),
-        heading: "Forwarding".to_owned(),
-        blocks,
-    })
+    let parts = parts.into_iter().filter(|(_, blocks)| !blocks.is_empty());
+    let headed = |(heading, blocks): (&str, Vec<Block>)| {
+        [Block::Subheading(heading.to_owned())].into_iter().chain(blocks)
+    };
+    parts.flat_map(headed).collect()
 }
 
 /// True if a device's value shows the tester's limit: the device does at least that.

@@ -11,9 +11,8 @@ use super::SwitchTest;
 use super::finding::{
     Cases, CongestionCase, DeviceFinding, PatternCase, Rates, SwitchingFinding, TestFinding,
 };
-use crate::study::line_share;
+use crate::study::line_share::share_in_words;
 use crate::study::view::{Finding, StudyPage, Topic, line_rate, stated};
-use crate::verdict::LINE_RATE;
 use lines::lines;
 
 const LEAD: &str = "Rates are of all sending ports together. Throughput is the highest load of \
@@ -54,7 +53,7 @@ fn pattern_table(found: &SwitchingFinding) -> Table {
         .column("frame", |(.., case)| Cell::number(case.size.octets().to_string()))
         .value("throughput", |(.., case)| &case.throughput)
         .column("of line rate", |(.., case)| {
-            Cell::number_or_missing(share_of_line(&case.throughput))
+            Cell::number_or_missing(share_in_words(&case.throughput))
         })
         .value("at max load", |(.., case)| &case.at_max_load.received)
         .value("lost there", |(.., case)| &case.at_max_load.lost)
@@ -89,10 +88,6 @@ fn other_table(found: &SwitchingFinding) -> Table {
         .table()
 }
 
-fn share_of_line(rate: &Figure) -> Option<String> {
-    line_share::share(rate).map(|share| words::share_of_line(share, LINE_RATE))
-}
-
 /// A mesh's throughput and head-of-line blocking at the smallest frame, and the MAC table's size.
 fn answers(device: &DeviceFinding) -> Vec<Answer> {
     let meshes = device.tests.iter().filter(|found| found.test == SwitchTest::Mesh);
@@ -111,7 +106,7 @@ fn answers(device: &DeviceFinding) -> Vec<Answer> {
 fn throughput(device: &DeviceFinding, case: &PatternCase) -> Option<Answer> {
     let rate = &case.throughput;
     let share =
-        share_of_line(rate).map_or_else(String::new, |share| format!(" = {share} of line rate"));
+        share_in_words(rate).map_or_else(String::new, |share| format!(" = {share} of line rate"));
     let least = if rate.verdict == Verdict::TesterLimited { "at least " } else { "" };
     let text = format!(
         "{} forwards {least}{} of {} octets without loss{share}, with {} ports sending to each \
@@ -121,7 +116,7 @@ fn throughput(device: &DeviceFinding, case: &PatternCase) -> Option<Answer> {
         case.size.octets(),
         device.ports,
     );
-    Some(line_rate(stated(text, rate), rate, line_share::share(rate), "Throughput?"))
+    Some(line_rate(stated(text, rate), rate, "Throughput?"))
 }
 
 fn blocking(device: &DeviceFinding, case: &CongestionCase) -> Answer {
@@ -236,7 +231,7 @@ mod tests {
 
     fn found(devices: impl IntoIterator<Item = DeviceFinding>) -> SwitchingFinding {
         let mut found = SwitchingFinding { devices: devices.into_iter().collect() };
-        line_share::mark(found.values());
+        crate::study::line_share::mark(found.values());
         CaseId::number(found.values());
         found
     }

@@ -8,7 +8,6 @@ use super::super::finding::{FloodCounts, ForwardingFinding, OneWay};
 use super::listing;
 use super::rated::{Origin, Rated};
 use super::smallest::{several_devices, shown_sizes};
-use crate::study::line_share::share;
 use crate::study::view::{line_rate, stated};
 
 /// Every rate that a flood brought.
@@ -65,7 +64,7 @@ fn answer(rated: &Rated<'_>, several: bool) -> Answer {
         }
         None => format!("Under a flood {most}{rate} {arrive}{line}, {path}{beside}."),
     };
-    line_rate(stated(text, value).stating(rated.cable), value, share(value), "Forwarding rate?")
+    line_rate(stated(text, value).stating(rated.cable), value, "Forwarding rate?")
 }
 
 /// Offered, sent, lost, duplicated and reordered of a flood.

@@ -6,8 +6,8 @@ use page::{Caveat, Figure, Verdict, words};
 
 use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic};
 use crate::search::GoalName;
-use crate::study::line_share;
-use crate::verdict::{LINE_RATE, TESTER_SHARE};
+use crate::study::line_share::share_in_words;
+use crate::verdict::TESTER_SHARE;
 
 /// A kind of rate. Two goals are two quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,7 @@ impl<'a> Rated<'a> {
 
     /// ` = 97.3 % of line rate`; nothing where the link's rate is not known.
     pub(super) fn of_line(&self) -> String {
-        let share = share_of_line(self.value());
+        let share = share_in_words(self.value());
         share.map_or_else(String::new, |share| format!(" = {share} of line rate"))
     }
 
@@ -108,8 +108,4 @@ pub(super) fn bound(way: &OneWay<'_, Figure>, cable: Option<&Figure>) -> Option<
     } else {
         format!("the test hosts were the limit, not {}", traffic.place.who.in_words())
     })
-}
-
-pub(super) fn share_of_line(value: &Figure) -> Option<String> {
-    line_share::share(value).map(|share| words::share_of_line(share, LINE_RATE))
 }

@@ -9,9 +9,10 @@ use measure::RateConvention;
 use page::{Block, Cell, Table, Unit, words};
 
 use super::super::finding::{ForwardingFinding, Lengths, Traffic};
-use super::rated::{Rated, share_of_line};
+use super::rated::Rated;
 use super::{bounded, flood, listing, plot, throughput};
 use crate::explain::explain_size;
+use crate::study::line_share::share_in_words;
 use crate::study::view::Frames;
 
 /// A longer table of the same rates in bits is folded.
@@ -57,7 +58,7 @@ fn table(rates: &[Rated<'_>]) -> Table {
     listing(title, rates.iter().filter(|rated| !rated.is_beside), |rated| rated.way)
         .column("what", |rated| Cell::text(rated.kind().name()))
         .column("frames/s", |rated| bounded(&rated.way.with(rated.value())))
-        .column("of line rate", |rated| Cell::number_or_missing(share_of_line(rated.value())))
+        .column("of line rate", |rated| Cell::number_or_missing(share_in_words(rated.value())))
         .known("direct cable", |rated| rated.cable)
         .samples("n", |rated| vec![rated.value()])
         .limit(|rated| vec![rated.value()])

@@ -14,7 +14,6 @@ use super::rated::{Kind, Origin, Rated};
 use super::smallest::{join_names, several_devices, shown_sizes};
 use super::{listing, quantity};
 use crate::search::GoalName;
-use crate::study::line_share::share;
 use crate::study::view::{line_rate, stated};
 
 /// The question about a rate where the link's rate is not known.
@@ -99,7 +98,7 @@ fn answer(group: &[Rated<'_>], several: bool) -> Answer {
     let text = format!("{hosts}, frames of {frames}, {goal}: {rates}{beside}{verdict}.");
     let answer =
         stated(text, rated.value()).stating(group.iter().map(Rated::value)).stating(group[0].cable);
-    line_rate(answer, rated.value(), share(rated.value()), QUESTION)
+    line_rate(answer, rated.value(), QUESTION)
 }
 
 fn one_rate(rated: &Rated<'_>, several: bool) -> Answer {
@@ -115,7 +114,7 @@ fn one_rate(rated: &Rated<'_>, several: bool) -> Answer {
     let (rate, frames) = (words::with_interval(value), rated.traffic().frames.in_words());
     let (goal, line, beside) = (goal(rated), rated.of_line(), rated.over_cable());
     let text = format!("{who} forwards {least}{rate} of {frames} {goal}{line}{path}{why}{beside}.");
-    line_rate(stated(text, value).stating(rated.cable), value, share(value), QUESTION)
+    line_rate(stated(text, value).stating(rated.cable), value, QUESTION)
 }
 
 fn no_rate(group: &[Rated<'_>], several: bool) -> Answer {
