@@ -11,7 +11,8 @@ use super::cell::{Case, Cell};
 use super::judgement::Reason;
 use super::ratios;
 use super::rows::{CaseRows, Measured};
-use crate::study::view::{FirstOfEach, Place, values};
+use crate::study::view::streams::Firsts;
+use crate::study::view::{Place, values};
 use page::{Figure, Metric, Unit};
 
 /// Everything that was found.
@@ -22,7 +23,7 @@ pub struct BufferFinding {
     /// The cases in their rows' order.
     pub(super) cases: Vec<BufferCase>,
     /// The first valid trial of each case.
-    pub(super) firsts: FirstOfEach,
+    pub(super) firsts: Firsts,
 }
 
 /// One cell on one way.
@@ -57,7 +58,7 @@ pub(super) struct BufferCase {
 }
 
 impl BufferFinding {
-    pub(super) fn new(measured: &Measured<'_>, firsts: FirstOfEach) -> Self {
+    pub(super) fn new(measured: &Measured<'_>, firsts: Firsts) -> Self {
         let cases = measured.cases.iter().map(|case| BufferCase::new(measured, *case)).collect();
         Self { limits: measured.spec.limits, cases, firsts }
     }

@@ -25,7 +25,7 @@ impl Finding for BufferFinding {
             Block::Table(stability(self)),
             Block::Table(windows(&self.cases)),
         ];
-        blocks.extend(over_time::blocks(self.firsts.trials(), first.rate));
+        blocks.extend(over_time::blocks(&self.firsts.cases(), first.rate));
         let loaded =
             self.cases.iter().filter(|case| matches!(case.cell.beside, Beside::SameWay(_)));
         StudyPage::new("buffer", "Buffer for long paths", blocks)

@@ -29,11 +29,22 @@ pub struct Firsts(FirstOfEach);
 
 impl Default for Firsts {
     fn default() -> Self {
-        Self(FirstOfEach::new(MOST_TRIALS))
+        Self::new(MOST_TRIALS)
     }
 }
 
 impl Firsts {
+    /// Keeps nothing yet, and of at most so many cases.
+    pub const fn new(most: usize) -> Self {
+        Self(FirstOfEach::new(most))
+    }
+
+    /// Streams of the trials that were kept, each trial's first.
+    pub fn cases(&self) -> Vec<Case<'_>> {
+        let trials = self.0.trials().iter();
+        trials.filter_map(|(trial, record)| bulks(trial, record).next()).collect()
+    }
+
     /// Looks at a trial.
     pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         if bulks(trial, record).next().is_some() {
@@ -55,9 +66,7 @@ fn bulks<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = 
 /// The section: `table` holds the study's own values of it. `None` where there is nothing.
 pub fn section(firsts: &Firsts, table: Option<Table>) -> Option<Section> {
     let mut blocks: Vec<Block> = table.map(Block::Table).into_iter().collect();
-    let trials = firsts.0.trials().iter();
-    let cases: Vec<Case<'_>> =
-        trials.filter_map(|(trial, record)| bulks(trial, record).next()).collect();
+    let cases = firsts.cases();
     if !cases.is_empty() {
         blocks.push(Block::Pictures(overlay(&cases)));
     }
