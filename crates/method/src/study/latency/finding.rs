@@ -5,6 +5,7 @@
 
 mod added;
 mod measured;
+mod rounds;
 
 use measure::{FrameSize, Histogram};
 

@@ -6,18 +6,16 @@
 
 use measure::apart::{Apart, Drift};
 use measure::blocks::{BlockEstimate, paired_shift};
-use measure::quantile::median;
 use measure::{Histogram, Interval};
 
 use super::super::cell::{CellData, MEDIAN, P99, POINTS, Sample};
 use super::measured::Measured;
+use super::rounds::InRounds;
 use super::{Added, AddedPoint};
 use crate::study::rows::{CONFIDENCE, Row};
 use crate::study::view::Values;
-use crate::verdict::{ALLOWANCE, Delays, Evidence};
+use crate::verdict::{Delays, Evidence};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use trial::Path;
-use trial::topology::AnotherTime;
 
 impl Measured<'_> {
     /// Time added at the median and at the 99th percentile; none without a direct cable.
@@ -100,29 +98,6 @@ impl Measured<'_> {
             row.caveats.insert(Caveat::NotResolved);
         }
         row.of_estimate(Metric::RttAdded, Unit::Nanoseconds, Some(found))
-    }
-}
-
-/// Blocks through the device, and over the cable.
-pub(super) struct InRounds<'a> {
-    pub(super) device: &'a [Sample],
-    pub(super) cable: &'a [Sample],
-    pub(super) times: &'a AnotherTime,
-}
-
-impl InRounds<'_> {
-    /// Difference between the device's values and the cable's; none where a side has none.
-    pub(super) fn added(&self, value: impl Fn(&Sample) -> f64) -> Option<Apart> {
-        let by_round = |samples: &[Sample], path: Path| -> Vec<Vec<f64>> {
-            let is_of = |sample: &&Sample, round| self.times.round(path, sample.block) == round;
-            let own = |round| -> Vec<f64> {
-                samples.iter().filter(|sample| is_of(sample, round)).map(&value).collect()
-            };
-            (0..self.times.rounds(path)).map(own).filter(|round| !round.is_empty()).collect()
-        };
-        let cable = by_round(self.cable, Path::Bypass);
-        let allowance = ALLOWANCE * median(&cable.concat())?.abs();
-        Apart::of(&by_round(self.device, Path::Device), &cable, allowance)
     }
 }
 

@@ -9,7 +9,7 @@ use measure::{FrameMix, FrameSize};
 
 use super::super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::super::spec::LatencySpec;
-use super::added::InRounds;
+use super::rounds::InRounds;
 use super::{LoadValues, PathTrips};
 use crate::study::rows::{CONFIDENCE, Row, too_few};
 use crate::study::view::{Frames, Values};
