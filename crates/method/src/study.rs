@@ -66,7 +66,7 @@ pub use rate::switching::{self, SwitchTest, SwitchingSpec};
 pub use storage::StorageSpec;
 pub use tcp::{TcpDirection, TcpSpec};
 pub use varied::Varied;
-pub use view::{Finding, StudyPage, Topic, Who};
+pub use view::{Finding, StudyPage, Topic, Values, Who};
 
 use doubts::Doubts;
 

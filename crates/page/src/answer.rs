@@ -38,12 +38,18 @@ impl Answer {
     /// Stating these values.
     #[must_use]
     pub fn stating<'a>(mut self, figures: impl IntoIterator<Item = &'a Figure>) -> Self {
+        self.add("", figures);
+        self
+    }
+
+    /// Adds words, and the values that they state.
+    pub fn add<'a>(&mut self, words: &str, figures: impl IntoIterator<Item = &'a Figure>) {
+        self.text.push_str(words);
         for id in figures.into_iter().filter_map(Figure::id) {
             if !self.rows.contains(&id) {
                 self.rows.push(id);
             }
         }
-        self
     }
 
     /// To this question, in this word.

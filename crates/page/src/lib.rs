@@ -8,6 +8,7 @@
 mod answer;
 mod caveat;
 mod key;
+mod listing;
 mod metric;
 pub mod numbers;
 pub mod phrase;
@@ -24,6 +25,7 @@ pub mod words;
 pub use answer::{Answer, Reply, Tone};
 pub use caveat::Caveat;
 pub use key::{Key, Numbered, Role};
+pub use listing::Listing;
 pub use metric::Metric;
 pub use picture::{GroupedPort, PortGroups, ShareField, Shares};
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};

@@ -37,6 +37,14 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
+impl Series {
+    /// A line through its points.
+    pub fn through(name: String, colour: Option<usize>, dashed: bool, points: Vec<Point>) -> Self {
+        let line = points.iter().map(|point| (point.x, point.y)).collect();
+        Self { name, colour, dashed, line, points }
+    }
+}
+
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
@@ -50,4 +58,11 @@ pub struct Point {
     pub text: String,
     /// The row that it is; none of what was read off a distribution.
     pub row: Option<RowId>,
+}
+
+impl Point {
+    /// A place that is no row and has no interval.
+    pub const fn plain(x: f64, y: f64, text: String) -> Self {
+        Self { x, y, whisker: None, text, row: None }
+    }
 }

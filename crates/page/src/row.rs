@@ -183,6 +183,21 @@ impl Figure {
         self.conditions.insert(key, value.into());
     }
 
+    /// With a condition.
+    #[must_use]
+    pub fn with(mut self, key: Key, value: impl Into<Condition>) -> Self {
+        self.set(key, value);
+        self
+    }
+
+    /// Adds a doubt.
+    pub fn doubt(&mut self, caveat: Caveat) {
+        if !self.caveats.contains(&caveat) {
+            self.caveats.push(caveat);
+            self.caveats.sort();
+        }
+    }
+
     /// A condition as sentences and tables have it.
     pub fn in_words(&self, key: impl Borrow<Key>) -> Option<String> {
         phrase::condition(&self.conditions, key.borrow())

@@ -64,6 +64,14 @@ pub enum Block {
     Glossary(Vec<(String, String)>),
 }
 
+impl Block {
+    /// Pictures side by side, where there are any.
+    pub fn pictures(all: impl IntoIterator<Item = Picture>) -> Option<Self> {
+        let all: Vec<Picture> = all.into_iter().collect();
+        (!all.is_empty()).then_some(Self::Pictures(all))
+    }
+}
+
 /// A plot or drawing, and what it shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {

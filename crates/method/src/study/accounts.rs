@@ -66,8 +66,7 @@ impl Accounts {
         figure.set(Key::FramesLostInDevice, self.in_device);
         let open = self.lost.abs_diff(self.accounted).max(self.contradicted);
         if open as f64 > OPEN * self.lost as f64 {
-            figure.caveats.push(Caveat::BooksOpen);
-            figure.caveats.sort();
+            figure.doubt(Caveat::BooksOpen);
             return;
         }
         // Without a cable nobody else could say whose the limit is.

@@ -66,14 +66,14 @@ impl Doubts {
             if let Some(rate) = others {
                 figure.set(Key::OtherTraffic, rate);
                 figure.verdict = verdict::in_doubt(figure.verdict);
-                add(figure, Caveat::OtherTraffic);
+                figure.doubt(Caveat::OtherTraffic);
             }
             if self.witnesses.iter().any(|witness| witness.contradicts(figure)) {
                 figure.verdict = verdict::in_doubt(figure.verdict);
-                add(figure, Caveat::Contradicted);
+                figure.doubt(Caveat::Contradicted);
             }
             if said.iter().any(|doubt| doubt.short_flood) {
-                add(figure, Caveat::ShortFlood);
+                figure.doubt(Caveat::ShortFlood);
             }
             let counted = said.iter().map(|doubt| doubt.others_counted).max();
             if let Some(counted) = counted.filter(|counted| *counted > 0) {
@@ -132,13 +132,6 @@ fn is_of(subject: Option<&Subject>, frame_size: Option<u64>, figure: &Figure) ->
     let size = figure.integer(Key::FrameSizeSent).or_else(|| figure.integer(Key::FrameSize));
     let same_size = frame_size.zip(size).is_none_or(|(trials, figures)| trials == figures);
     same_subject && same_size
-}
-
-fn add(figure: &mut Figure, caveat: Caveat) {
-    if !figure.caveats.contains(&caveat) {
-        figure.caveats.push(caveat);
-        figure.caveats.sort();
-    }
 }
 
 /// The size that all measured frames have.

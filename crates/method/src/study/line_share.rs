@@ -3,8 +3,8 @@
 //! Owns which figures have a line to be held beside, and the doubt about one that is beyond it.
 //! Never judges a rate by it: that is the verdict's.
 
-use crate::verdict::BEYOND_LINE;
-use page::{Caveat, Figure, Key, Metric, Unit};
+use crate::verdict::{BEYOND_LINE, LINE_RATE};
+use page::{Caveat, Figure, Key, Metric, Unit, words};
 
 /// Adds `of_line_rate` to every throughput and to every flood's received rate that a device
 /// forwarded.
@@ -23,11 +23,15 @@ pub(in crate::study) fn share(value: &Figure) -> Option<f64> {
     value.number(Key::OfLineRate)
 }
 
+/// The share of line rate in words: `97.3 %`.
+pub(in crate::study) fn share_in_words(value: &Figure) -> Option<String> {
+    share(value).map(|share| words::share_of_line(share, LINE_RATE))
+}
+
 /// A rate that no link of the stated rate carries contradicts that rate.
 pub(super) fn doubt_beyond(figure: &mut Figure, share: f64) {
-    if share > BEYOND_LINE && !figure.caveats.contains(&Caveat::Contradicted) {
-        figure.caveats.push(Caveat::Contradicted);
-        figure.caveats.sort();
+    if share > BEYOND_LINE {
+        figure.doubt(Caveat::Contradicted);
     }
 }
 

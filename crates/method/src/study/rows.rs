@@ -52,6 +52,12 @@ impl Row {
         self.conditions.insert(key, value.into());
     }
 
+    /// With a condition.
+    pub(super) fn with(mut self, key: Key, value: impl Into<Condition>) -> Self {
+        self.set(key, value);
+        self
+    }
+
     /// A figure from one value a block; without any, its value is `None`.
     pub(super) fn over_blocks(&self, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
         self.of_estimate(metric, unit, BlockEstimate::of(values, CONFIDENCE))
@@ -68,8 +74,7 @@ impl Row {
         figure.blocks = estimate.map_or(0, |e| e.blocks as u32);
         figure.set_interval(estimate.map(|e| e.interval));
         if estimate.is_some_and(|e| e.interval.confidence < CONFIDENCE) {
-            figure.caveats.push(Caveat::FewBlocks);
-            figure.caveats.sort();
+            figure.doubt(Caveat::FewBlocks);
         }
         figure
     }

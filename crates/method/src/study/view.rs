@@ -9,6 +9,7 @@ mod place;
 mod rest;
 mod stated;
 pub mod streams;
+mod values;
 
 use page::{Answer, Block, Figure, Section};
 
@@ -16,12 +17,12 @@ pub use firsts::FirstOfEach;
 pub use frames::Frames;
 pub use place::{Place, Who};
 pub use stated::{line_rate, line_rate_rule, stated};
+pub use values::Values;
+pub(in crate::study) use values::values;
 
 /// What a study found: its values, in the structure in which it thinks.
-pub trait Finding {
-    /// Its values, in their rows' order. What is said against them later is said here.
-    fn values(&mut self) -> Vec<&mut Figure>;
-
+/// What is said against the values later is said in them.
+pub trait Finding: Values {
     /// Its answers, tables and plots.
     fn page(&self) -> StudyPage;
 
@@ -33,10 +34,6 @@ pub trait Finding {
 
 /// Of rows alone: what works across studies has a page of its own.
 impl Finding for Vec<Figure> {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.iter_mut().collect()
-    }
-
     fn page(&self) -> StudyPage {
         StudyPage::default()
     }
@@ -83,10 +80,11 @@ pub enum Topic {
 }
 
 impl StudyPage {
-    /// One section.
+    /// One section; none of no blocks.
     pub fn new(id: &str, heading: &str, blocks: Vec<Block>) -> Self {
-        let (id, heading) = (id.to_owned(), heading.to_owned());
-        Self { answers: Vec::new(), sections: vec![Section { id, heading, blocks }] }
+        let section = Section { id: id.to_owned(), heading: heading.to_owned(), blocks };
+        let sections = Some(section).filter(|section| !section.blocks.is_empty());
+        Self { answers: Vec::new(), sections: sections.into_iter().collect() }
     }
 
     /// With answers about one topic.

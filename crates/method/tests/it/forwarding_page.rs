@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::model::{Bed, Model, Stamping, Way, bench};
 use measure::{FrameMix, FrameSize, Nanos};
 use method::search::GoalName;
-use method::study::{Finding as _, StudyPage};
+use method::study::{Finding as _, StudyPage, Values as _};
 use method::{ForwardingSpec, ForwardingTest};
 use page::{Block, CaseId, Cell, Image, RowId, Table, Verdict};
 use trial::Subject;

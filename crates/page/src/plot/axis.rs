@@ -1,5 +1,8 @@
 //! From a value to a place on an axis, and which values get a tick. Pure arithmetic.
 
+use super::Series;
+use crate::{Unit, words};
+
 /// How values lie along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
@@ -62,6 +65,22 @@ impl Axis {
         Self { label: label.to_owned(), ticks, scale, from, to }
     }
 
+    /// An axis along these lines and points, in a unit.
+    pub fn along(label: &str, scale: Scale, unit: Unit, series: &[Series]) -> Self {
+        Self::over(label, scale, places(series).map(|(x, _)| x), |v| words::tick(unit, v))
+    }
+
+    /// An axis upwards of these lines and points, in a unit.
+    pub fn upwards(label: &str, scale: Scale, unit: Unit, series: &[Series]) -> Self {
+        Self::over(label, scale, places(series).map(|(_, y)| y), |v| words::tick(unit, v))
+    }
+
+    /// Shares from none to all.
+    pub fn shares(label: &str) -> Self {
+        let write = |v| words::tick(Unit::Ratio, v);
+        Self::over(label, Scale::Linear, [0.0, 1.0].into_iter(), write)
+    }
+
     /// From zero to exactly the largest of `values`, with round ticks below it.
     pub fn exact(
         label: &str,
@@ -102,6 +121,12 @@ impl Axis {
         let (from, to) = (along(self.from), along(self.to));
         if to > from { ((along(value) - from) / (to - from)).clamp(0.0, 1.0) } else { 0.5 }
     }
+}
+
+/// Every place that lines and points pass.
+fn places(series: &[Series]) -> impl Iterator<Item = (f64, f64)> {
+    let points = series.iter().flat_map(|series| &series.points).map(|point| (point.x, point.y));
+    series.iter().flat_map(|series| &series.line).copied().chain(points)
 }
 
 /// 0 for the minimum, 1 for 90 %, 2 for 99 %…

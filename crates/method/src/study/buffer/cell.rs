@@ -8,12 +8,11 @@ use measure::{FrameSize, Nanos, Rate};
 use super::ends::Ends;
 use super::{Background, BufferSpec};
 use crate::study::series::Series;
-use crate::study::view::streams;
 use crate::study::{Noted, Tried, Way, burst};
 use page::{Caveat, Conditions, Key, phrase};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
-use trial::{Bulk, Flow, FlowKind, Role, Schedule, Trial, TrialRecord};
+use trial::{Bulk, Flow, FlowKind, Role, Schedule};
 
 /// A case.
 #[derive(Debug, Clone, PartialEq)]
@@ -188,15 +187,4 @@ fn datagrams_of(flow: &FlowRecord) -> Option<&DatagramsRecord> {
         FlowRecord::Datagrams(datagrams) => Some(datagrams),
         _ => None,
     }
-}
-
-/// The trial's TCP.
-pub(super) fn tcp<'a>(trial: &'a Trial, record: &'a TrialRecord) -> Option<streams::Case<'a>> {
-    let mut flows = trial.flows.iter().zip(&record.flows);
-    flows.find_map(|(flow, done)| match (&flow.kind, done) {
-        (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) if flow.role == Role::Measured => {
-            Some(streams::Case { trial, role: flow.role, bulk, done })
-        }
-        _ => None,
-    })
 }

@@ -11,7 +11,8 @@ use super::cell::{Case, Cell};
 use super::judgement::Reason;
 use super::ratios;
 use super::rows::{CaseRows, Measured};
-use crate::study::view::{FirstOfEach, Place, Who};
+use crate::study::view::streams::Firsts;
+use crate::study::view::{Place, values};
 use page::{Figure, Metric, Unit};
 
 /// Everything that was found.
@@ -22,7 +23,7 @@ pub struct BufferFinding {
     /// The cases in their rows' order.
     pub(super) cases: Vec<BufferCase>,
     /// The first valid trial of each case.
-    pub(super) firsts: FirstOfEach<(String, Who)>,
+    pub(super) firsts: Firsts,
 }
 
 /// One cell on one way.
@@ -57,7 +58,7 @@ pub(super) struct BufferCase {
 }
 
 impl BufferFinding {
-    pub(super) fn new(measured: &Measured<'_>, firsts: FirstOfEach<(String, Who)>) -> Self {
+    pub(super) fn new(measured: &Measured<'_>, firsts: Firsts) -> Self {
         let cases = measured.cases.iter().map(|case| BufferCase::new(measured, *case)).collect();
         Self { limits: measured.spec.limits, cases, firsts }
     }
@@ -124,21 +125,11 @@ impl BufferCase {
         let windows = windows.into_iter().chain(&self.by_delay);
         windows.chain(ratios).chain(&self.background_loss).collect()
     }
-
-    fn values(&mut self) -> impl Iterator<Item = &mut Figure> {
-        let goodput = [&mut self.stable, &mut self.goodput];
-        let again = [&mut self.retransmits, &mut self.retransmits_per_gigabyte];
-        let steadiness = [&mut self.variation, &mut self.ramp_up];
-        let windows = [&mut self.cwnd_max, &mut self.cwnd_cuts, &mut self.bdp, &mut self.by_tcp];
-        let ratios = [&mut self.efficiency, &mut self.buffer_delay, &mut self.transfer_time_ratio];
-        let tcp = goodput.into_iter().chain(again).chain(steadiness);
-        tcp.chain(windows).chain(&mut self.by_delay).chain(ratios).chain(&mut self.background_loss)
-    }
 }
 
-impl BufferFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        self.cases.iter_mut().flat_map(BufferCase::values).collect()
-    }
+values! {
+    BufferFinding: cases;
+    BufferCase: stable, goodput, retransmits, retransmits_per_gigabyte, variation, ramp_up,
+        cwnd_max, cwnd_cuts, bdp, by_tcp, by_delay, efficiency, buffer_delay, transfer_time_ratio,
+        background_loss;
 }

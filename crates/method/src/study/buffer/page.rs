@@ -5,7 +5,7 @@
 
 mod over_time;
 
-use page::{Answer, Block, Cell, Figure, Reply, Table, Unit, Verdict, words};
+use page::{Answer, Block, Cell, Figure, Listing, Reply, Table, Unit, Verdict, words};
 
 use super::StabilityLimits;
 use super::cell::Beside;
@@ -18,54 +18,38 @@ const LEAD: &str = "TCP alone is the baseline; beside a constant load into the s
     lost beside the load and not beside its control was lost in the egress's buffer.";
 
 impl Finding for BufferFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let Some(first) = self.cases.first() else { return StudyPage::default() };
+        let mut blocks = vec![
+            Block::Paragraph(LEAD.to_owned()),
+            Block::Table(stability(self)),
+            Block::Table(windows(&self.cases)),
+        ];
+        blocks.extend(over_time::blocks(&self.firsts.cases(), first.rate));
+        let loaded =
+            self.cases.iter().filter(|case| matches!(case.cell.beside, Beside::SameWay(_)));
+        StudyPage::new("buffer", "Buffer for long paths", blocks)
+            .with_answers(Topic::Buffer, loaded.map(answer))
     }
-}
-
-fn page(found: &BufferFinding) -> StudyPage {
-    let Some(first) = found.cases.first() else { return StudyPage::default() };
-    let mut blocks = vec![
-        Block::Paragraph(LEAD.to_owned()),
-        Block::Table(stability(found)),
-        Block::Table(windows(&found.cases)),
-    ];
-    blocks.extend(over_time::blocks(found.firsts.trials(), first.rate));
-    let loaded = found.cases.iter().filter(|case| matches!(case.cell.beside, Beside::SameWay(_)));
-    StudyPage::new("buffer", "Buffer for long paths", blocks)
-        .with_answers(Topic::Buffer, loaded.map(answer))
-}
-
-/// A column by its name, and its cell of a case.
-type Column = (&'static str, fn(&BufferCase) -> Cell);
-
-fn table<const N: usize>(title: &str, cases: &[BufferCase], columns: [Column; N]) -> Table {
-    let rows = cases.iter().map(|case| columns.iter().map(|(_, cell)| cell(case)).collect());
-    Table::new(title, columns.map(|(name, _)| name)).with_rows(rows)
 }
 
 fn stability(found: &BufferFinding) -> Table {
-    let columns: [Column; 10] = [
-        ("TCP beside", load),
-        ("device", |case| case.place.cell()),
-        ("stable", |case| {
+    Listing::new("TCP beside a constant load", &found.cases)
+        .column("TCP beside", |case| load(case))
+        .column("device", |case| case.place.cell())
+        .column("stable", |case| {
             let known = case.stable.value.map(|value| words::value(Unit::Flag, value));
             let known = known.unwrap_or_else(|| "not shown".to_owned());
             Cell::text(known).with_note(judgement::in_words(&case.reasons))
-        }),
-        ("goodput", |case| Cell::value(&case.goodput)),
-        ("fair share", |case| Cell::number(words::bit_rate(case.fair_share))),
-        ("retransmits/GB", |case| Cell::value(&case.retransmits_per_gigabyte)),
-        ("variation", |case| Cell::value(&case.variation)),
-        ("ramp-up", |case| Cell::value(&case.ramp_up)),
-        ("readings", |case| Cell::samples(&case.stability_values())),
-        ("limited by", |case| Cell::limit(&case.stability_values())),
-    ];
-    table("TCP beside a constant load", &found.cases, columns)
+        })
+        .value("goodput", |case| &case.goodput)
+        .column("fair share", |case| Cell::number(words::bit_rate(case.fair_share)))
+        .value("retransmits/GB", |case| &case.retransmits_per_gigabyte)
+        .value("variation", |case| &case.variation)
+        .value("ramp-up", |case| &case.ramp_up)
+        .samples("readings", |case| case.stability_values().into())
+        .limit(|case| case.stability_values().into())
+        .table()
         .sparing(&["readings", "ramp-up", "variation"])
         .with_note(stable_in_words(found.limits))
 }
@@ -82,34 +66,33 @@ fn stable_in_words(limits: StabilityLimits) -> String {
 }
 
 fn windows(cases: &[BufferCase]) -> Table {
-    let columns: [Column; 12] = [
-        ("TCP beside", load),
-        ("device", |case| case.place.cell()),
-        ("largest cwnd", |case| Cell::value(&case.cwnd_max)),
-        ("cwnd reductions", |case| Cell::value(&case.cwnd_cuts)),
-        ("BDP", |case| {
-            let rtt = case.rtt.map(|rtt| format!(" × {}", words::time(rtt.0 as f64)));
-            let path = words::bit_rate(case.rate) + &rtt.unwrap_or_default();
-            Cell::value(&case.bdp).with_note(path)
-        }),
-        ("buffer", |case| at_least(Some(&case.by_tcp))),
-        ("by delay", |case| at_least(case.by_delay.as_ref())),
-        ("buffer delay", |case| Cell::value(&case.buffer_delay)),
-        ("efficiency", |case| Cell::value(&case.efficiency)),
-        ("transfer time ratio", |case| {
-            let ratio = case.transfer_time_ratio.value;
-            Cell::number_or_missing(ratio.map(|ratio| words::trimmed(ratio, 3)))
-        }),
-        ("load lost", |case| case.background_loss.as_ref().map_or(Cell::Blank, Cell::value)),
-        ("limited by", |case| Cell::limit(&case.window_values())),
-    ];
     let spare =
         ["load lost", "efficiency", "transfer time ratio", "cwnd reductions", "buffer delay"];
     let note = "The buffer is at least the largest window that was held \
                    without loss, less what the path itself holds; and at least what the egress sent \
                    in the time that the longest round trip exceeds the shortest. Buffer delay, \
                    efficiency and transfer time ratio are RFC 6349's.";
-    table("What the windows say of path and buffer", cases, columns)
+    Listing::new("What the windows say of path and buffer", cases)
+        .column("TCP beside", |case| load(case))
+        .column("device", |case| case.place.cell())
+        .value("largest cwnd", |case| &case.cwnd_max)
+        .value("cwnd reductions", |case| &case.cwnd_cuts)
+        .column("BDP", |case| {
+            let rtt = case.rtt.map(|rtt| format!(" × {}", words::time(rtt.0 as f64)));
+            let path = words::bit_rate(case.rate) + &rtt.unwrap_or_default();
+            Cell::value(&case.bdp).with_note(path)
+        })
+        .column("buffer", |case| at_least(Some(&case.by_tcp)))
+        .column("by delay", |case| at_least(case.by_delay.as_ref()))
+        .value("buffer delay", |case| &case.buffer_delay)
+        .value("efficiency", |case| &case.efficiency)
+        .column("transfer time ratio", |case| {
+            let ratio = case.transfer_time_ratio.value;
+            Cell::number_or_missing(ratio.map(|ratio| words::trimmed(ratio, 3)))
+        })
+        .optional("load lost", |case| case.background_loss.as_ref())
+        .limit(|case| case.window_values())
+        .table()
         .sparing(&spare)
         .page_only(&["limited by"])
         .with_note(note)

@@ -141,11 +141,9 @@ impl<'a> CaseRows<'a> {
     }
 
     pub(super) fn goodput(&self) -> Figure {
-        let mut figure =
-            self.over_blocks(Metric::Goodput, Unit::BitsPerSecond, |s| Some(s.series.goodput()));
-        figure.set(Key::RateConvention, "payload");
-        figure.set(Key::FairShare, self.fair_share);
-        figure
+        self.over_blocks(Metric::Goodput, Unit::BitsPerSecond, |s| Some(s.series.goodput()))
+            .with(Key::RateConvention, "payload")
+            .with(Key::FairShare, self.fair_share)
     }
 
     pub(super) fn bdp(&self) -> Figure {
@@ -173,19 +171,16 @@ impl<'a> CaseRows<'a> {
     ) -> Figure {
         let quiet = |s: &Sample| if s.busy { None } else { octets(s) };
         let mut figure = self.over_blocks(Metric::Buffer, Unit::Bytes, quiet);
-        figure.set(Key::Estimator, estimator);
         // Nothing tells how much more would have fit.
         figure.high = None;
-        figure.set(Key::Bound, AT_LEAST);
-        figure
+        figure.with(Key::Estimator, estimator).with(Key::Bound, AT_LEAST)
     }
 
     /// The lost share of the load; none without a load.
     pub(super) fn background_loss(&self) -> Option<Figure> {
         self.own.samples.iter().find(|s| s.background_loss.is_some())?;
-        let mut figure = self.over_blocks(Metric::LossRatio, Unit::Ratio, |s| s.background_loss);
-        figure.set(Key::Of, "background");
-        Some(figure)
+        let figure = self.over_blocks(Metric::LossRatio, Unit::Ratio, |s| s.background_loss);
+        Some(figure.with(Key::Of, "background"))
     }
 
     /// A figure from one value a block, of those that have one.

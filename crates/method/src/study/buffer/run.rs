@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::{Beside, Case, Cell, CellData, tcp};
+use super::cell::{Beside, Case, Cell, CellData};
 use super::ends::Ends;
 use super::finding::BufferFinding;
 use super::rows::Measured;
 use super::{BufferSpec, fit};
-use crate::study::view::{FirstOfEach, Who};
+use crate::study::view::streams::Firsts;
 use crate::study::{Ask, Session, SpecProblem, Ways};
 use trial::{Gate, Observed, Result, Testbed};
 
@@ -19,12 +19,8 @@ const MOST_TRIALS: usize = 12;
 impl BufferSpec {
     /// See [`crate::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<BufferFinding> {
-        let mut firsts = FirstOfEach::new(MOST_TRIALS);
-        let mut observed = Observed::new(testbed, |trial, record| {
-            if record.outcome.is_valid() && tcp(trial, record).is_some() {
-                firsts.take(|| (trial.label.clone(), Who::from_trial(trial)), trial, record);
-            }
-        });
+        let mut firsts = Firsts::new(MOST_TRIALS);
+        let mut observed = Observed::new(testbed, |trial, record| firsts.take(trial, record));
         let measured = self.measure(&mut observed, seed)?;
         Ok(BufferFinding::new(&measured, firsts))
     }

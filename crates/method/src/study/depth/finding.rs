@@ -10,7 +10,7 @@ use measure::{FrameSize, Nanos};
 use super::cells::Counting;
 use super::outlets::Outlet;
 use super::sharing::Point;
-use crate::study::view::Place;
+use crate::study::view::{Place, Values, values};
 use page::Figure;
 
 /// Code word of the reason why no class of service has an estimate.
@@ -123,33 +123,23 @@ impl OutputDepth {
         let all = [("one-shot", &self.one_shot), ("burst", &self.burst), ("delay", &self.delay)];
         all.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)))
     }
+}
 
-    fn values(&mut self) -> impl Iterator<Item = &mut Figure> {
-        let (mut longest, mut enough) = (Vec::new(), Vec::new());
+values! {
+    DepthFinding: outputs, units, shared, by_class;
+    BufferUnits: cell;
+    SharedBuffer: shared, threshold;
+    Threshold: total, alpha, reserve;
+}
+
+impl Values for OutputDepth {
+    fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>) {
+        all.extend([&mut self.one_shot, &mut self.burst, &mut self.delay].into_iter().flatten());
+        let mut enough = Vec::new();
         for paths in self.paths.iter_mut().flat_map(|paths| &mut paths.by_flows) {
-            longest.push(&mut paths.longest);
+            all.push(&mut paths.longest);
             enough.extend(paths.round_trips.iter_mut().map(|trip| &mut trip.enough));
         }
-        let estimates = self.one_shot.iter_mut().chain(&mut self.burst).chain(&mut self.delay);
-        estimates.chain(longest).chain(enough)
-    }
-}
-
-impl SharedBuffer {
-    /// In their rows' order.
-    pub(super) fn values(&mut self) -> impl Iterator<Item = &mut Figure> {
-        let threshold = self.threshold.iter_mut();
-        let parameters = threshold.flat_map(|t| [&mut t.total, &mut t.alpha, &mut t.reserve]);
-        std::iter::once(&mut self.shared).chain(parameters)
-    }
-}
-
-impl DepthFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        let outputs = self.outputs.iter_mut().flat_map(OutputDepth::values);
-        let units = self.units.iter_mut().map(|units| &mut units.cell);
-        let shared = self.shared.iter_mut().flat_map(SharedBuffer::values);
-        outputs.chain(units).chain(shared).chain(&mut self.by_class).collect()
+        all.extend(enough);
     }
 }

@@ -7,7 +7,9 @@ mod intervals;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Caveat, Cell, Figure, Key, Style, Table, Unit, phrase, words};
+use page::{
+    Answer, Block, Caveat, Cell, Figure, Key, Listing, Style, Table, Unit, phrase, words,
+};
 
 use super::cells::Counting;
 use super::finding::{
@@ -23,29 +25,22 @@ const LEAD: &str = "Bursts that an output can't send as fast as they come. One-s
     the way.";
 
 impl Finding for DepthFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let mut blocks = vec![Block::Paragraph(LEAD.to_owned()), Block::Table(estimators(self))];
+        blocks.extend(intervals::picture(self).map(|picture| Block::Pictures(vec![picture])));
+        let reasons: BTreeSet<&str> =
+            self.outputs.iter().filter_map(|output| output.disagreement).collect();
+        let disagree = |reason| Block::Paragraph(format!("The estimators do not agree: {reason}."));
+        blocks.extend(reasons.into_iter().map(disagree));
+        blocks.extend(made_of(self).unless_empty().map(Block::Table));
+        // One output stands for all.
+        let paths = self.outputs.iter().find_map(|output| output.paths.as_ref());
+        blocks.extend(paths.map(|paths| Block::Table(enough(paths))));
+        let sizes = self.outputs.iter().filter_map(|output| size_answer(output, &self.place));
+        let shared = self.shared.as_ref().and_then(|shared| sharing_answer(shared, &self.place));
+        StudyPage::new("depth", "Buffer size", blocks)
+            .with_answers(Topic::Depth, sizes.chain(shared))
     }
-}
-
-fn page(found: &DepthFinding) -> StudyPage {
-    let mut blocks = vec![Block::Paragraph(LEAD.to_owned()), Block::Table(estimators(found))];
-    blocks.extend(intervals::picture(found).map(|picture| Block::Pictures(vec![picture])));
-    let reasons: BTreeSet<&str> =
-        found.outputs.iter().filter_map(|output| output.disagreement).collect();
-    let disagree = |reason| Block::Paragraph(format!("The estimators do not agree: {reason}."));
-    blocks.extend(reasons.into_iter().map(disagree));
-    blocks.extend(made_of(found).unless_empty().map(Block::Table));
-    // One output stands for all.
-    let paths = found.outputs.iter().find_map(|output| output.paths.as_ref());
-    blocks.extend(paths.map(|paths| Block::Table(enough(paths))));
-    let sizes = found.outputs.iter().filter_map(|output| size_answer(output, &found.place));
-    let shared = found.shared.as_ref().and_then(|shared| sharing_answer(shared, &found.place));
-    StudyPage::new("depth", "Buffer size", blocks).with_answers(Topic::Depth, sizes.chain(shared))
 }
 
 fn estimators(found: &DepthFinding) -> Table {
@@ -151,32 +146,32 @@ fn between(figure: &Figure, end: impl Fn(f64) -> String) -> String {
 /// Round trips down, flows across.
 fn enough(paths: &LongPaths) -> Table {
     let columns = &paths.by_flows;
-    let row = |at: usize| {
-        let trips: Vec<&RoundTrip> = columns.iter().map(|flows| &flows.round_trips[at]).collect();
-        let answers: Vec<&Figure> = trips.iter().map(|trip| &trip.enough).collect();
-        let mut row = vec![Cell::text(words::time(trips[0].rtt.0 as f64))];
-        row.extend(trips.iter().map(|trip| {
-            let known = match trip.enough.value {
-                Some(1.0) => "enough",
-                Some(_) => "not enough",
-                None => "not shown",
-            };
-            Cell::text(known).with_note(words::value(Unit::Bytes, trip.needed))
-        }));
-        row.push(Cell::limit(&answers));
-        row
-    };
+    let trip = |at: usize, of: usize| &columns[of].round_trips[at];
     let flows = columns.iter().map(|column| match column.flows {
         1 => "one flow".to_owned(),
         more => format!("{more} flows"),
     });
-    let head = std::iter::once("round trip".to_owned()).chain(flows);
-    let head = head.chain(["limited by".to_owned()]);
     let title = format!("Enough for which round trips at {}?", words::bit_rate(paths.rate));
     let note = "Beside each answer the buffer needed. One flow needs rate × RTT; flows that are \
                 not in step need that over the square root of their number.";
-    let rows = 0..columns[0].round_trips.len();
-    Table::new(title, head).page_only(&["limited by"]).with_note(note).with_rows(rows.map(row))
+    Listing::new(title, 0..columns[0].round_trips.len())
+        .column("round trip", |at| Cell::text(words::time(trip(*at, 0).rtt.0 as f64)))
+        .columns(flows, |at, of| {
+            let RoundTrip { needed, enough, .. } = trip(*at, of);
+            let known = match enough.value {
+                Some(1.0) => "enough",
+                Some(_) => "not enough",
+                None => "not shown",
+            };
+            Cell::text(known).with_note(words::value(Unit::Bytes, *needed))
+        })
+        .column("limited by", |at| {
+            let answers: Vec<_> = (0..columns.len()).map(|of| &trip(*at, of).enough).collect();
+            Cell::limit(&answers)
+        })
+        .table()
+        .page_only(&["limited by"])
+        .with_note(note)
 }
 
 /// One sentence for an output.

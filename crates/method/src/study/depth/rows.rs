@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use measure::blocks::BlockEstimate;
 use measure::quantile::{median, median_interval};
 use measure::{FrameSize, Interval};
 
@@ -19,6 +20,7 @@ use super::sharing::Sharing;
 use super::shot::Span;
 use super::threshold::{Fit, Parameter};
 use crate::study::rows::{CONFIDENCE, Row};
+use crate::study::view::Values;
 use crate::verdict::Evidence;
 use page::{AT_LEAST, AT_MOST, Caveat, Condition, Figure, Key, Metric, Numbered, Unit, Verdict};
 
@@ -107,14 +109,25 @@ fn output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, mut row: Row)
         row.set(Key::OutputRate, drain.rate);
     }
     let [shot, burst, delay] =
-        [&one.one_shot, &one.burst, &one.delay].map(|spans| Estimate::new(spans, taken));
+        [&one.one_shot, &one.burst, &one.delay].map(|spans| estimate(spans, taken));
     let disagreement = shot.and_then(|shot| disagreement(shot, burst, delay));
-    let figure = |name, estimate: Estimate| estimate.figure(name, disagreement, &row);
+    let figure = |name, estimate| {
+        let mut figure = row.of_estimate(Metric::Buffer, Unit::Bytes, Some(estimate));
+        figure.set(Key::Estimator, name);
+        if let Some(reason) = disagreement {
+            figure.set(Key::Disagreement, reason);
+        }
+        figure
+    };
+    // Octets are known to fit at the output only where frames wait nowhere else.
+    let held = |BlockEstimate { value, interval: Interval { low, high, .. }, .. }| {
+        waits.is_none().then_some(Held { value, low, high: Some(high) })
+    };
     let (one_shot, held) = match shot.or(burst).or(delay) {
-        Some(best) => (shot.map(|shot| figure("one-shot", shot)), best.octets_held(waits)),
+        Some(best) => (shot.map(|shot| figure("one-shot", shot)), held(best)),
         None => without_estimate(one, &row, taken),
     };
-    let is_apart = burst.zip(shot).is_some_and(|(burst, shot)| burst.is_apart(shot));
+    let is_apart = burst.zip(shot).is_some_and(|(burst, shot)| is_apart(burst, shot));
     let mut burst = burst.map(|burst| figure("burst", burst));
     if let Some(burst) = burst.as_mut().filter(|_| is_apart) {
         // Something else decided how long a burst comes whole.
@@ -184,64 +197,34 @@ impl Taken {
     }
 }
 
-/// One estimator over all blocks, in octets.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Estimate {
-    value: f64,
-    interval: Interval,
-    blocks: usize,
+/// One estimator over all blocks, in octets, from one span a block: the median's interval of the
+/// lower ends, and that of the upper ones.
+fn estimate(spans: &[Span], taken: Taken) -> Option<BlockEstimate> {
+    let each = |pick: fn(&Span) -> f64| -> Vec<f64> { spans.iter().map(pick).collect() };
+    let value = median(&each(|span| span.value))?;
+    let low = median_interval(&each(|span| span.low), CONFIDENCE)?;
+    let high = median_interval(&each(|span| span.high), CONFIDENCE)?;
+    // So many frames wait, and less than one more would: half a frame is what may be left over.
+    let interval = Interval {
+        low: (low.low * taken.least).max(0.0),
+        high: (high.high + 1.0) * taken.most,
+        confidence: low.confidence,
+    };
+    let value = ((value + 0.5) * taken.middle).clamp(interval.low, interval.high);
+    Some(BlockEstimate { value, interval, blocks: spans.len() })
 }
 
-impl Estimate {
-    /// From one span a block: the median's interval of the lower ends, and that of the upper ones.
-    fn new(spans: &[Span], taken: Taken) -> Option<Self> {
-        let each = |pick: fn(&Span) -> f64| -> Vec<f64> { spans.iter().map(pick).collect() };
-        let value = median(&each(|span| span.value))?;
-        let low = median_interval(&each(|span| span.low), CONFIDENCE)?;
-        let high = median_interval(&each(|span| span.high), CONFIDENCE)?;
-        // So many frames wait, and less than one more would: half a frame is what may be left over.
-        let interval = Interval {
-            low: (low.low * taken.least).max(0.0),
-            high: (high.high + 1.0) * taken.most,
-            confidence: low.confidence,
-        };
-        let value = ((value + 0.5) * taken.middle).clamp(interval.low, interval.high);
-        Some(Self { value, interval, blocks: spans.len() })
-    }
-
-    fn is_apart(self, other: Self) -> bool {
-        !self.interval.overlaps(&other.interval)
-    }
-
-    /// The octets that are known to fit at the output: none where frames wait elsewhere.
-    fn octets_held(self, waits: Option<Queue>) -> Option<Held> {
-        let Interval { low, high, .. } = self.interval;
-        waits.is_none().then_some(Held { value: self.value, low, high: Some(high) })
-    }
-
-    fn figure(self, name: &str, disagreement: Option<&str>, row: &Row) -> Figure {
-        let mut figure = row.single(Metric::Buffer, Unit::Bytes, Some(self.value));
-        figure.set_interval(Some(self.interval));
-        figure.blocks = self.blocks as u32;
-        if self.interval.confidence < CONFIDENCE {
-            figure.caveats.push(Caveat::FewBlocks);
-            figure.caveats.sort();
-        }
-        figure.set(Key::Estimator, name);
-        if let Some(reason) = disagreement {
-            figure.set(Key::Disagreement, reason);
-        }
-        figure
-    }
+fn is_apart(one: BlockEstimate, other: BlockEstimate) -> bool {
+    !one.interval.overlaps(&other.interval)
 }
 
 /// Code word of the reason why estimators don't agree, where they don't.
 fn disagreement(
-    shot: Estimate,
-    burst: Option<Estimate>,
-    delay: Option<Estimate>,
+    shot: BlockEstimate,
+    burst: Option<BlockEstimate>,
+    delay: Option<BlockEstimate>,
 ) -> Option<&'static str> {
-    if let Some(delay) = delay.filter(|delay| shot.is_apart(*delay)) {
+    if let Some(delay) = delay.filter(|delay| is_apart(shot, *delay)) {
         return Some(if delay.value < shot.value {
             "more-in-than-waited"
         } else {
@@ -249,7 +232,7 @@ fn disagreement(
         });
     }
     burst
-        .filter(|burst| shot.is_apart(*burst))
+        .filter(|burst| is_apart(shot, *burst))
         .map(|burst| if burst.value < shot.value { "lost-before-full" } else { "sender-paused" })
 }
 
@@ -262,11 +245,8 @@ fn paths(row: &Row, rate: f64, held: Held) -> LongPaths {
 fn paths_of_flows(row: &Row, rate: f64, held: Held, flows: u32) -> FlowsPaths {
     let rule = if flows == 1 { "rate-rtt" } else { "rate-rtt-sqrt-flows" };
     let named = |metric, unit, value| {
-        let mut figure = row.single(metric, unit, value);
-        figure.set(Key::Rule, rule);
-        figure.set(Key::Flows, u64::from(flows));
-        figure.set(Key::RateBits, rate);
-        figure
+        let figure = row.single(metric, unit, value).with(Key::Rule, rule);
+        figure.with(Key::Flows, u64::from(flows)).with(Key::RateBits, rate)
     };
     let nanoseconds = |octets| enough::longest(rate, octets, flows);
     let value = Some(nanoseconds(held.value));
@@ -280,9 +260,8 @@ fn paths_of_flows(row: &Row, rate: f64, held: Held, flows: u32) -> FlowsPaths {
     }
     let round_trip = |answer: Answer| {
         let value = answer.enough.map(|enough| f64::from(u8::from(enough)));
-        let mut enough = named(Metric::Enough, Unit::Flag, value);
-        enough.set(Key::Rtt, answer.rtt.0);
-        enough.set(Key::NeededBytes, answer.needed);
+        let enough = named(Metric::Enough, Unit::Flag, value).with(Key::Rtt, answer.rtt.0);
+        let enough = enough.with(Key::NeededBytes, answer.needed);
         RoundTrip { rtt: answer.rtt, needed: answer.needed, enough }
     };
     let answers = enough::table(rate, held, flows);
@@ -340,8 +319,7 @@ fn threshold(fit: &Fit, queues: u32, mut row: Row) -> Threshold {
         (figure.low, figure.high) = (Some(parameter.low), parameter.high);
         figure.confidence = Some(CONFIDENCE);
         if is_open {
-            figure.caveats.push(Caveat::Confounded);
-            figure.caveats.sort();
+            figure.doubt(Caveat::Confounded);
         }
         if fit.contradicted || is_open {
             figure.verdict = Verdict::Undetermined;

@@ -15,16 +15,18 @@ use measure::ByteCount;
 
 use super::Arrangement;
 use super::finding::{Exchange, FabricFinding, Goodput, SceneFinding};
-use crate::study::view::{Finding, StudyPage, Topic, Who, streams};
+use crate::study::view::{Finding, StudyPage, Topic, Values, Who, streams};
 
 /// Megabytes of 10^6 octets, in which exchanges are told.
 const MEGABYTES: Scaled = (8e6, "MB/s");
 
-impl Finding for FabricFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
+impl Values for FabricFinding {
+    fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>) {
+        all.extend(self.values_mut());
     }
+}
 
+impl Finding for FabricFinding {
     fn page(&self) -> StudyPage {
         page(self)
     }
@@ -40,7 +42,7 @@ fn page(found: &FabricFinding) -> StudyPage {
     }
     let section = Section { id: "fabric".to_owned(), heading: "Fabric".to_owned(), blocks };
     let own = Some(section).filter(|section| !section.blocks.is_empty());
-    let sections = own.into_iter().chain(streams::section(&found.streams, false, None));
+    let sections = own.into_iter().chain(streams::section(&found.streams, None));
     StudyPage { sections: sections.collect(), ..StudyPage::default() }
         .with_answers(Topic::NonBlocking, answers::nonblocking(found))
         .with_answers(Topic::Groups, answers::groups(found))

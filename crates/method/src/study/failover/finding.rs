@@ -5,7 +5,7 @@
 use page::Figure;
 
 use super::sharing::Sharing;
-use crate::study::view::{FirstOfEach, Place, Who};
+use crate::study::view::{FirstOfEach, Place, values};
 
 /// All cases, and the trials that are shown flow by flow.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct FailoverFinding {
     /// Way by way: nothing for each way to tell flows apart, then each deed.
     pub(super) cases: Vec<FailoverCase>,
     /// The first valid trial of each label and device.
-    pub(super) firsts: FirstOfEach<(String, Who)>,
+    pub(super) firsts: FirstOfEach,
 }
 
 /// Flows of one direction, and what is done meanwhile.
@@ -69,33 +69,15 @@ pub(super) enum UnseenEnd {
     TrialOver,
 }
 
-impl FailoverFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        self.cases.iter_mut().flat_map(FailoverCase::values).collect()
-    }
-}
-
-impl FailoverCase {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        let interruptions = self.failure.iter_mut().chain(&mut self.restoration);
-        let mut values: Vec<&mut Figure> = interruptions.flat_map(Interruption::values).collect();
-        let Self { lost, reordered, duplicated, silent, sharing, .. } = self;
-        values.extend([lost, reordered, duplicated, silent]);
-        values.extend(sharing.iter_mut().flat_map(Sharing::values));
-        values
-    }
+values! {
+    FailoverFinding: cases;
+    FailoverCase: failure, restoration, lost, reordered, duplicated, silent, sharing;
+    Interruption: longest, median, first_lost, all_back, affected, gone;
 }
 
 impl Interruption {
     /// The values, to be read.
     pub(super) fn figures(&self) -> Vec<&Figure> {
-        let Self { longest, median, first_lost, all_back, affected, gone, .. } = self;
-        let shown = [median, first_lost, all_back, affected, gone];
-        std::iter::once(longest).chain(shown.into_iter().flatten()).collect()
-    }
-
-    fn values(&mut self) -> Vec<&mut Figure> {
         let Self { longest, median, first_lost, all_back, affected, gone, .. } = self;
         let shown = [median, first_lost, all_back, affected, gone];
         std::iter::once(longest).chain(shown.into_iter().flatten()).collect()

@@ -7,42 +7,25 @@ mod flows;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Cell, Figure, Reply, Table, words};
+use page::{Answer, Block, Cell, Figure, Listing, Reply, Table, words};
 
 use super::finding::{FailoverCase, FailoverFinding, Interruption, UnseenEnd};
 use super::sharing::{PathShare, Sharing};
 use crate::study::view::{Finding, StudyPage, Topic, Who, stated};
 
 impl Finding for FailoverFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        if self.cases.is_empty() {
+            return StudyPage::default();
+        }
+        let trials = self.firsts.trials();
+        let mut blocks: Vec<Block> = outages(self).into_iter().map(Block::Table).collect();
+        blocks.extend(flows::over_time(trials));
+        blocks.extend(flows::together(trials).map(Block::Table));
+        blocks.extend(sharing(self).map(Block::Table));
+        blocks.push(Block::Table(frames(self)));
+        StudyPage::new("failover", "Failover", blocks).with_answers(Topic::Outage, answers(self))
     }
-}
-
-fn page(found: &FailoverFinding) -> StudyPage {
-    if found.cases.is_empty() {
-        return StudyPage::default();
-    }
-    let trials = found.firsts.trials();
-    let mut blocks: Vec<Block> = outages(found).into_iter().map(Block::Table).collect();
-    blocks.extend(flows::over_time(trials));
-    blocks.extend(flows::together(trials).map(Block::Table));
-    blocks.extend(sharing(found).map(Block::Table));
-    blocks.push(Block::Table(frames(found)));
-    StudyPage::new("failover", "Failover", blocks).with_answers(Topic::Outage, answers(found))
-}
-
-/// A column's head, and its cell in a row of what the table is about.
-pub(super) type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> Cell);
-
-/// A table with a row for each of these.
-pub(super) fn table<R>(title: &str, rows: &[R], columns: &[Column<'_, R>]) -> Table {
-    let cells = |row| columns.iter().map(|(_, cell)| cell(row)).collect();
-    Table::new(title, columns.iter().map(|(head, _)| *head)).with_rows(rows.iter().map(cells))
 }
 
 /// A deed or its undoing, the flows, and their interruption by it.
@@ -55,54 +38,50 @@ fn outages(found: &FailoverFinding) -> Option<Table> {
         rows.extend(failure.iter().map(|one| (deed.clone(), case, one)));
         rows.extend(restoration.iter().map(|one| (format!("undo {deed}"), case, one)));
     }
-    let time = |time: &Option<Figure>| time.as_ref().map_or(Cell::Blank, Cell::value);
     let note = "Longest and median: over the flows that were interrupted, each by its longest run \
                 of lost frames at a constant rate (RFC 6412: loss-derived, by flow). First lost, \
                 all back: from the moment at which it was done. The value is over the trials.";
-    let columns: [Column<'_, Outage<'_>>; 9] = [
-        ("what was done", &|(what, ..)| Cell::text(what)),
-        ("device", &|(_, case, _)| case.place.cell()),
-        ("longest outage", &|(.., one)| Cell::value(&one.longest)),
-        ("median", &|(.., one)| Cell::value_or_missing(one.median.as_ref())),
-        ("interrupted", &|(_, case, one)| {
+    Listing::new("For how long flows were interrupted", rows)
+        .column("what was done", |(what, ..)| Cell::text(what))
+        .column("device", |(_, case, _)| case.place.cell())
+        .value("longest outage", |(.., one)| &one.longest)
+        .known("median", |(.., one)| one.median.as_ref())
+        .column("interrupted", |(_, case, one)| {
             flows_interrupted(case, one).map_or(Cell::Missing, Cell::text)
-        }),
-        ("first lost after", &|(.., one)| time(&one.first_lost)),
-        ("all back after", &|(.., one)| time(&one.all_back)),
-        ("trials", &|(.., one)| Cell::samples(&[&one.longest])),
-        ("limited by", &|(.., one)| Cell::limit(&one.figures())),
-    ];
-    table("For how long flows were interrupted", &rows, &columns)
+        })
+        .optional("first lost after", |(.., one)| one.first_lost.as_ref())
+        .optional("all back after", |(.., one)| one.all_back.as_ref())
+        .samples("trials", |(.., one)| vec![&one.longest])
+        .limit(|(.., one)| one.figures())
+        .table()
         .sparing(&["trials", "median"])
         .with_note(note)
         .unless_empty()
 }
 
 /// Paths' shares of the flows when nothing is done, by what tells flows apart.
-fn sharing<'a>(found: &'a FailoverFinding) -> Option<Table> {
-    let shared = |case: &'a FailoverCase| Some((case, case.sharing.as_ref()?));
-    let rows: Vec<(&FailoverCase, &Sharing)> = found.cases.iter().filter_map(shared).collect();
+fn sharing(found: &FailoverFinding) -> Option<Table> {
+    let shared = found.cases.iter().filter_map(|case| Some((case, case.sharing.as_ref()?)));
     let number = |figure: &Figure, decimals| {
         Cell::number_or_missing(figure.value.map(|value| words::trimmed(value, decimals)))
     };
     let note = "Of all frames that crossed one of the paths, by the device's own counters. Jain's \
                 index is 1 where all carry the same; at random: where each flow takes any path by \
                 chance. An idle path carried no flow in any trial.";
-    let columns: [Column<'_, (&FailoverCase, &Sharing)>; 7] = [
-        ("flows by", &|(case, _)| {
+    Listing::new("How paths share the flows", shared)
+        .column("flows by", |(case, _)| {
             Cell::text(&case.told_apart).with_note(format!("{} flows", words::count(case.flows)))
-        }),
-        ("device", &|(case, _)| case.place.with_direction(None).cell()),
-        ("shares", &|(_, sharing)| Cell::text(shares(sharing))),
-        ("Jain's index", &|(_, sharing)| {
+        })
+        .column("device", |(case, _)| case.place.with_direction(None).cell())
+        .column("shares", |(_, sharing)| Cell::text(shares(sharing)))
+        .column("Jain's index", |(_, sharing)| {
             let random = format!("{} at random", words::trimmed(sharing.at_random, 3));
             number(&sharing.jain, 3).with_note(random)
-        }),
-        ("max / mean", &|(_, sharing)| number(&sharing.max_mean, 2)),
-        ("idle paths", &|(_, sharing)| Cell::value(&sharing.idle)),
-        ("trials", &|(_, sharing)| Cell::samples(&[&sharing.jain])),
-    ];
-    table("How paths share the flows", &rows, &columns)
+        })
+        .column("max / mean", |(_, sharing)| number(&sharing.max_mean, 2))
+        .value("idle paths", |(_, sharing)| &sharing.idle)
+        .samples("trials", |(_, sharing)| vec![&sharing.jain])
+        .table()
         .sparing(&["trials", "max / mean"])
         .with_note(note)
         .unless_empty()
@@ -113,16 +92,17 @@ fn frames(found: &FailoverFinding) -> Table {
     let note = "Frames of a whole trial, summed over its flows; reordered: behind a later \
                 one of the same flow. A silent flow is one of which not one \
                 frame came: a path that carries nothing.";
-    let columns: [Column<'_, FailoverCase>; 7] = [
-        ("what was done", &|case| Cell::text(&case.deed)),
-        ("device", &|case| case.place.cell()),
-        ("lost", &|case| Cell::value(&case.lost)),
-        ("reordered", &|case| Cell::value(&case.reordered)),
-        ("duplicated", &|case| Cell::value(&case.duplicated)),
-        ("silent flows", &|case| Cell::value(&case.silent)),
-        ("trials", &|case| Cell::samples(&[&case.lost])),
-    ];
-    table("What became of the frames", &found.cases, &columns).sparing(&["trials"]).with_note(note)
+    Listing::new("What became of the frames", &found.cases)
+        .column("what was done", |case| Cell::text(&case.deed))
+        .column("device", |case| case.place.cell())
+        .value("lost", |case| &case.lost)
+        .value("reordered", |case| &case.reordered)
+        .value("duplicated", |case| &case.duplicated)
+        .value("silent flows", |case| &case.silent)
+        .samples("trials", |case| vec![&case.lost])
+        .table()
+        .sparing(&["trials"])
+        .with_note(note)
 }
 
 /// One for each deed, with what undoing it did; more where flows are silent when nothing is done,

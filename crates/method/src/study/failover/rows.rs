@@ -152,9 +152,7 @@ impl Effect<'_> {
         row.verdict = longest.verdict;
         let median = || {
             let typical = |one: &Impact| one.typical(phase, own_run, spacing);
-            let mut figure = self.time(&row, Metric::Outage, typical);
-            figure.set(Key::Statistic, "median");
-            figure
+            self.time(&row, Metric::Outage, typical).with(Key::Statistic, "median")
         };
         let all_back = || self.time(&row, Metric::AllBack, |one| one.all_back(phase, own_run));
         let first = || self.time(&row, Metric::FirstLost, |one| one.first_lost(phase, own_run));
@@ -226,14 +224,10 @@ impl Effect<'_> {
 
 /// Name of what tells flows apart, in figures and labels.
 pub(super) fn told_apart(spread: Spread) -> &'static str {
-    match spread {
-        Spread { destination_ports: 2.., source_ports: ..=1, addresses: ..=1 } => {
-            "destination-ports"
-        }
-        Spread { addresses: 2.., source_ports: ..=1, destination_ports: ..=1 } => "addresses",
-        Spread { source_ports: 2.., destination_ports: 2.., .. }
-        | Spread { source_ports: 2.., addresses: 2.., .. }
-        | Spread { destination_ports: 2.., addresses: 2.., .. } => "several",
-        _ => "source-ports",
+    match [spread.source_ports, spread.destination_ports, spread.addresses].map(|n| n > 1) {
+        [_, false, false] => "source-ports",
+        [false, true, false] => "destination-ports",
+        [false, false, true] => "addresses",
+        _ => "several",
     }
 }

@@ -12,7 +12,7 @@ use super::rows;
 use super::treatment::Treatment;
 use crate::study::burst;
 use crate::study::session::{Ask, Session};
-use crate::study::view::{FirstOfEach, Who};
+use crate::study::view::FirstOfEach;
 use crate::study::ways::{Way, Ways};
 use trial::topology::KnownDeed;
 use trial::{
@@ -28,11 +28,7 @@ impl FailoverSpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<FailoverFinding> {
         let topology = testbed.topology().clone();
         let mut firsts = FirstOfEach::new(MOST_SHOWN);
-        let mut observed = Observed::new(testbed, |trial, record| {
-            if record.outcome.is_valid() {
-                firsts.take(|| (trial.label.clone(), Who::from_trial(trial)), trial, record);
-            }
-        });
+        let mut observed = Observed::new(testbed, |trial, record| firsts.take(trial, record));
         let how = (self.profile, self.tries);
         let mut session = Session::new(&mut observed, "failover", |t| self.ways(t), seed, how)?;
         let ways = session.ways.subjects();

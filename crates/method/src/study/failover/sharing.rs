@@ -5,6 +5,7 @@
 
 use super::cell::Impact;
 use crate::study::rows::Row;
+use crate::study::view::values;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 /// A path that carries less than this of its even share carries none of the flows: what routers
@@ -67,13 +68,11 @@ impl Sharing {
             idle: idle(&row, &shares, flows),
         })
     }
+}
 
-    /// The values, in their rows' order.
-    pub(super) fn values(&mut self) -> Vec<&mut Figure> {
-        let Self { paths, jain, max_mean, idle, .. } = self;
-        let shares = paths.iter_mut().map(|path| &mut path.share);
-        shares.chain([jain, max_mean, idle]).collect()
-    }
+values! {
+    Sharing: paths, jain, max_mean, idle;
+    PathShare: share;
 }
 
 /// Shares of the paths in all frames that crossed any; none where one of them was not counted or no
@@ -117,8 +116,7 @@ fn idle(row: &Row, shares: &[Vec<f64>], flows: u64) -> Figure {
     let mut figure = row.single(Metric::IdlePaths, Unit::Count, known.then_some(idle as f64));
     figure.set(Key::ByChance, chance);
     if !known {
-        figure.caveats.push(Caveat::FewSamples);
-        figure.caveats.sort();
+        figure.doubt(Caveat::FewSamples);
     }
     figure
 }

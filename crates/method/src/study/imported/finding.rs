@@ -2,6 +2,7 @@
 //!
 //! Owns which conditions have a name here and which only describe the case. Never draws.
 
+use crate::study::view::values;
 use page::{Figure, Key, phrase};
 
 /// Conditions that have a field of their own, or say nothing here.
@@ -55,9 +56,7 @@ impl Entry {
     }
 }
 
-impl ImportedFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        self.entries.iter_mut().map(|entry| &mut entry.value).collect()
-    }
+values! {
+    ImportedFinding: entries;
+    Entry: value;
 }

@@ -4,30 +4,31 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Cell, Figure, Table, words};
+use page::{Answer, Block, Cell, Listing, words};
 
 use super::finding::{Entry, ImportedFinding};
 use crate::study::view::{Finding, StudyPage, Topic};
 
 impl Finding for ImportedFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        if self.entries.is_empty() {
+            return StudyPage::default();
+        }
+        let table = Listing::new("What other tools measured", &self.entries)
+            .column("tool", |entry| Cell::text(&entry.tool).with_note(&entry.source))
+            .column("through", |entry| Cell::text(&entry.device))
+            .column("figure", |Entry { value, .. }| {
+                let quantile = value.quantile.map(|q| format!(" {}", words::quantile(q)));
+                Cell::text(value.metric.as_str().to_owned() + &quantile.unwrap_or_default())
+            })
+            .column("of", |entry| Cell::text(&entry.case))
+            .value("value", |entry| &entry.value)
+            .samples("samples", |entry| vec![&entry.value])
+            .limit(|entry| vec![&entry.value])
+            .table();
+        StudyPage::new("imported", "Imported", vec![Block::Table(table)])
+            .with_answers(Topic::Imported, [answer(self)])
     }
-}
-
-fn page(found: &ImportedFinding) -> StudyPage {
-    if found.entries.is_empty() {
-        return StudyPage::default();
-    }
-    let head = ["tool", "through", "figure", "of", "value", "samples", "limited by"];
-    let rows = found.entries.iter().map(row);
-    let table = Table::new("What other tools measured", head).with_rows(rows);
-    StudyPage::new("imported", "Imported", vec![Block::Table(table)])
-        .with_answers(Topic::Imported, [answer(found)])
 }
 
 fn answer(found: &ImportedFinding) -> Answer {
@@ -44,18 +45,4 @@ fn answer(found: &ImportedFinding) -> Answer {
         "{} {figures} {by}, each with what its source leaves open. `compare` holds them against another run's.",
         words::count(count as u64)
     ))
-}
-
-fn row(entry: &Entry) -> Vec<Cell> {
-    let value = &entry.value;
-    let quantile = value.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
-    vec![
-        Cell::text(&entry.tool).with_note(&entry.source),
-        Cell::text(&entry.device),
-        Cell::text(format!("{}{quantile}", value.metric.as_str())),
-        Cell::text(&entry.case),
-        Cell::value(value),
-        Cell::samples(&[value]),
-        Cell::limit(&[value]),
-    ]
 }

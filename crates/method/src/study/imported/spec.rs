@@ -56,8 +56,7 @@ impl ImportedSpec {
                 (false, false) => Standing::Beside,
             };
             if standing == Standing::Alone {
-                figure.caveats.push(Caveat::NoBypass);
-                figure.caveats.sort();
+                figure.doubt(Caveat::NoBypass);
             }
             let again = |other: &&Figure| !other.is_bypass() && is_beside(other, figure);
             let device: Vec<f64> = all.iter().filter(again).filter_map(|f| f.value).collect();

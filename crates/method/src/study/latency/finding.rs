@@ -13,7 +13,7 @@ use super::cell::{Cell, MEDIAN};
 use super::load::Load;
 use super::spec::LatencySpec;
 use crate::study::view::streams::Firsts;
-use crate::study::view::{Frames, Place};
+use crate::study::view::{Frames, Place, Values, values};
 use crate::study::ways::Ways;
 use measured::Measured;
 use page::Figure;
@@ -131,12 +131,6 @@ impl PathTrips {
     }
 }
 
-impl AddedPoint {
-    fn values_mut(&mut self) -> impl Iterator<Item = &mut Figure> {
-        std::iter::once(&mut self.value).chain(&mut self.drift)
-    }
-}
-
 impl Added {
     /// Added to the middle round trip.
     pub(super) const fn median(&self) -> &Figure {
@@ -148,28 +142,29 @@ impl Added {
     }
 
     /// Added at each quantile.
-    pub(super) fn values(&self) -> impl Iterator<Item = &Figure> {
+    pub(super) fn at_quantiles(&self) -> impl Iterator<Item = &Figure> {
         self.points.iter().map(|point| &point.value)
     }
 }
 
-impl LatencyFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        let mut all = Vec::new();
-        for size in self.cases.iter_mut().flat_map(|case| &mut case.sizes) {
-            // Times added stand behind all paths of a size.
-            let mut added = Vec::new();
-            for path in &mut size.paths {
-                all.extend(path.rtt.iter_mut().chain(&mut path.pdv).chain(&mut path.ipdv));
-                if let Some(load) = &mut path.load {
-                    all.extend([&mut load.goodput, &mut load.retransmits]);
-                }
-                let points = path.added.iter_mut().flat_map(|added| &mut added.points);
-                added.extend(points.flat_map(AddedPoint::values_mut));
-            }
-            all.extend(added);
+values! {
+    LatencyFinding: cases;
+    LatencyCase: sizes;
+    LoadValues: goodput, retransmits;
+    Added: points;
+    AddedPoint: value, drift;
+}
+
+impl Values for SizeTrips {
+    fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>) {
+        // Times added stand behind all paths of a size.
+        let mut added = Vec::new();
+        for path in &mut self.paths {
+            let PathTrips { rtt, pdv, ipdv, load, .. } = path;
+            all.extend(rtt.iter_mut().chain(pdv).chain(ipdv));
+            load.gather(all);
+            path.added.gather(&mut added);
         }
-        all
+        all.append(&mut added);
     }
 }

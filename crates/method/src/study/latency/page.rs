@@ -5,29 +5,19 @@
 mod plots;
 mod tables;
 
-use page::{Answer, Block, Caveat, Figure, Section, words};
+use page::{Answer, Block, Caveat, words};
 
 use super::finding::{Added, LatencyCase, LatencyFinding, PathTrips, SizeTrips};
 use crate::study::view::{Finding, StudyPage, Topic, stated, streams};
 
 impl Finding for LatencyFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let mut blocks = plots::blocks(self);
+        blocks.extend(tables::delays(self).into_iter().map(Block::Table));
+        let mut page = StudyPage::new("latency", "Latency", blocks);
+        page.sections.extend(streams::section(&self.streams, tables::load(self)));
+        page.with_answers(Topic::Latency, answers(self))
     }
-}
-
-fn page(found: &LatencyFinding) -> StudyPage {
-    let mut blocks = plots::blocks(found);
-    blocks.extend(tables::delays(found).into_iter().map(Block::Table));
-    let heading = "Latency".to_owned();
-    let mut sections = vec![Section { id: "latency".to_owned(), heading, blocks }];
-    sections.extend(streams::section(&found.streams, false, tables::load(found)));
-    let page = StudyPage { sections, ..StudyPage::default() };
-    page.with_answers(Topic::Latency, answers(found))
 }
 
 /// Round trips of one protocol and size under one load on one path.
@@ -46,6 +36,11 @@ impl<'a> Trips<'a> {
         case.sizes.iter().flat_map(trips)
     }
 
+    /// `UDP`
+    fn protocol(self) -> String {
+        self.case.protocol.as_str().to_uppercase()
+    }
+
     /// `the idle UDP RTT of 64-octet frames, h1 → h2`
     fn describe(self) -> String {
         let load = &self.case.load;
@@ -54,9 +49,8 @@ impl<'a> Trips<'a> {
         } else {
             ("", format!(" under load ({})", load.describe()))
         };
-        let protocol = self.case.protocol.as_str().to_uppercase();
         let PathTrips { frames, place, .. } = self.path;
-        let (size, hosts) = (frames.label(), place.hosts());
+        let (protocol, size, hosts) = (self.protocol(), frames.label(), place.hosts());
         format!("the {idle}{protocol} RTT of {size}-octet frames{load}, {hosts}")
     }
 

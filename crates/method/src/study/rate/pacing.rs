@@ -5,6 +5,7 @@
 use measure::{FrameRate, Histogram, Nanos};
 
 use crate::study::rows::Row;
+use crate::study::view::values;
 use page::{Figure, Key, Metric, Unit, Verdict};
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
@@ -64,13 +65,7 @@ pub(super) struct PacingValues {
     pub(super) bursts: Option<Figure>,
 }
 
-impl PacingValues {
-    /// In their rows' order.
-    pub(super) fn values(&mut self) -> impl Iterator<Item = &mut Figure> {
-        let Self { departures, arrivals, bursts, .. } = self;
-        departures.iter_mut().chain(arrivals).chain(bursts)
-    }
-}
+values! { PacingValues: departures, arrivals, bursts; }
 
 #[derive(Debug, Clone, Copy)]
 struct Gaps {

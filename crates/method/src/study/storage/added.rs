@@ -10,7 +10,7 @@ use measure::{Interval, comparison, quantile};
 use super::budget::Crossing;
 use super::cell::{Sample, Which};
 use super::finding::Added;
-use super::measured::{Blocks, estimate, mean};
+use super::measured::Blocks;
 use crate::comparison::MARGIN;
 use crate::study::rows::{CONFIDENCE, Row};
 use crate::verdict::{Delays, Evidence, Setting};
@@ -36,7 +36,7 @@ impl Blocks<'_> {
 
     /// The time that the device adds to an operation.
     pub(super) fn added(&self, which: Which, seed: u64) -> Added {
-        let row = mean(self.row(which));
+        let row = self.row(which).with(Key::Statistic, "mean");
         let pairs = self.pairs();
         let shifts = Shifts::new(&pairs, &self.crossing, which, seed);
         let is_unsteady = self.own.is_inconsistent() || self.cable.is_inconsistent();
@@ -56,13 +56,14 @@ impl Blocks<'_> {
             row.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, shift)
         };
         // A remainder is nobody's.
-        let mut rest = Row {
-            verdict: Verdict::Undetermined,
-            ..estimate(row.clone(), "observed-less-predicted")
-        };
-        rest.set(Key::Agrees, agrees.code());
+        let rest = row.clone().with(Key::Estimate, "observed-less-predicted");
+        let rest = Row { verdict: Verdict::Undetermined, ..rest.with(Key::Agrees, agrees.code()) };
         Added {
-            predicted: value(estimate(row.clone(), PREDICTED), predicted, shifts.predicted),
+            predicted: value(
+                row.clone().with(Key::Estimate, PREDICTED),
+                predicted,
+                shifts.predicted,
+            ),
             observed: value(row, observed, shifts.observed),
             rest: rest.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, shifts.rest),
             agrees,
@@ -79,7 +80,7 @@ impl Blocks<'_> {
                 .then(|| cable.per_second * cable.latency / (cable.latency + longer))
         };
         let values: Vec<f64> = self.pairs().iter().filter_map(value).collect();
-        let row = estimate(self.row(None), PREDICTED);
+        let row = self.row(None).with(Key::Estimate, PREDICTED);
         row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values)
     }
 

@@ -9,7 +9,7 @@ use trial::record::StorageLocation;
 
 use super::budget::PARTS;
 use super::cell::QUANTILES;
-use crate::study::view::Place;
+use crate::study::view::{Place, Values, values};
 
 /// Round trips of a small message, in nanoseconds: a cable's, a switch's, a room's, a town's.
 pub(super) const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];
@@ -119,40 +119,40 @@ impl StorageCase {
         self.kinds().last().unwrap_or(&self.all)
     }
 
-    /// The values measured on its way, then those made of them with another way's or a model.
-    fn values(&mut self) -> [Vec<&mut Figure>; 2] {
-        let [mut done, mut trips, mut shares, mut parts, mut derived] = [const { Vec::new() }; 5];
+    /// Adds the values measured on its way, then to `after` those made of them with another way's
+    /// or a model.
+    fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>, after: &mut Vec<&'a mut Figure>) {
+        let [mut trips, mut shares, mut parts] = [const { Vec::new() }; 3];
         for own in std::iter::once(&mut self.all).chain(&mut self.reads).chain(&mut self.writes) {
-            done.extend([&mut own.rate, &mut own.latency]);
-            done.extend(&mut own.rate_from_latency);
-            done.extend(own.quantiles.iter_mut().flatten());
-            trips.extend(own.round_trips.iter_mut().flatten());
-            shares.extend(&mut own.network_share);
-            parts.extend(own.parts.iter_mut().flatten());
-            if let Some(Added { observed, predicted, rest, .. }) = &mut own.added {
-                derived.extend([observed, predicted, rest]);
-            }
+            all.extend([&mut own.rate, &mut own.latency]);
+            own.rate_from_latency.gather(all);
+            own.quantiles.gather(all);
+            own.round_trips.gather(&mut trips);
+            own.network_share.gather(&mut shares);
+            own.parts.gather(&mut parts);
+            own.added.gather(after);
         }
-        shares.extend(self.without_latency.iter_mut().chain(&mut self.over_faster_link));
-        derived.extend(self.predicted.iter_mut().chain(&mut self.without_device));
-        derived.extend(self.what_if.iter_mut().flat_map(|line| &mut line.rates));
-        let measured = [done, trips, shares, parts];
-        [measured.into_iter().flatten().collect(), derived]
+        all.extend(trips.into_iter().chain(shares));
+        all.extend(self.without_latency.iter_mut().chain(&mut self.over_faster_link));
+        all.append(&mut parts);
+        after.extend(self.predicted.iter_mut().chain(&mut self.without_device));
+        self.what_if.gather(after);
     }
 }
 
-impl StorageFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        let mut values = Vec::new();
+values! {
+    Added: observed, predicted, rest;
+    WhatIf: rates;
+}
+
+impl Values for StorageFinding {
+    fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>) {
         for cell in &mut self.cells {
             let mut after = Vec::new();
-            for [measured, derived] in cell.iter_mut().map(StorageCase::values) {
-                values.extend(measured);
-                after.extend(derived);
+            for case in cell {
+                case.gather(all, &mut after);
             }
-            values.append(&mut after);
+            all.append(&mut after);
         }
-        values
     }
 }

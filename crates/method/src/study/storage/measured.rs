@@ -95,13 +95,13 @@ impl Blocks<'_> {
         let latency = |sample: &Sample| sample.latency_of(which);
         let from_latency = || {
             let asked = self.cell.under_way(self.spec);
-            let row = estimate(self.row(None), "from-latency");
+            let row = self.row(None).with(Key::Estimate, "from-latency");
             self.rate(row, |sample| Some(asked * 1e9 / sample.latency))
         };
         Operations {
             word: word(which),
             rate,
-            latency: self.delay(mean(row), Metric::IoLatency, latency),
+            latency: self.delay(row.with(Key::Statistic, "mean"), Metric::IoLatency, latency),
             rate_from_latency: which.is_none().then(from_latency),
             quantiles: which.map(|write| self.quantiles(write)),
             round_trips: which.filter(|_| is_remote).map(|write| self.round_trips(write)),
@@ -120,11 +120,12 @@ impl Blocks<'_> {
 
     /// Round trips of the operations' sizes: the mean, the median and p99.
     fn round_trips(&self, write: bool) -> [Figure; 3] {
-        let row = with(self.row(Some(write)), Key::Protocol, "tcp");
+        let row = self.row(Some(write)).with(Key::Protocol, "tcp");
         let beside = |sample: &Sample| Some(sample.kind(write)?.beside);
         let pick: Pick = |kind| (kind.round_trips, kind.rtt_quantiles);
         let quantile = |at| self.quantile(row.clone(), Metric::Rtt, write, pick, at);
-        [self.delay(mean(row.clone()), Metric::Rtt, beside), quantile(1), quantile(2)]
+        let mean = row.clone().with(Key::Statistic, "mean");
+        [self.delay(mean, Metric::Rtt, beside), quantile(1), quantile(2)]
     }
 
     /// A value of [`QUANTILES`], which a block's count may be too small for.
@@ -134,8 +135,7 @@ impl Blocks<'_> {
         let mut figure = Figure { quantile: Some(q), ..self.delay(row, metric, value) };
         let count = |sample: &Sample| sample.kind(write).map_or(0, |kind| pick(kind).0);
         if self.own.samples.iter().any(|sample| too_few(count(sample) as f64, q)) {
-            figure.caveats.push(Caveat::FewSamples);
-            figure.caveats.sort();
+            figure.doubt(Caveat::FewSamples);
         }
         figure
     }
@@ -153,7 +153,7 @@ impl Blocks<'_> {
     fn parts(&self, write: bool) -> [Option<Figure>; PARTS.len()] {
         std::array::from_fn(|at| {
             let value = |sample: &Sample| self.crossing.parts(sample.kind(write)?)[at];
-            let row = with(mean(self.row(Some(write))), Key::Part, PARTS[at]);
+            let row = self.row(Some(write)).with(Key::Statistic, "mean").with(Key::Part, PARTS[at]);
             let is_known = !self.own.values(value).is_empty();
             is_known.then(|| self.delay(row, Metric::IoLatency, value))
         })
@@ -181,7 +181,7 @@ impl Blocks<'_> {
         let (now, times): (Vec<f64>, Vec<f64>) =
             blocks.collect::<Option<Vec<_>>>()?.into_iter().unzip();
         let now = quantile::median(&now)?;
-        let row = with(estimate(self.row(None), name), Key::Bound, AT_MOST);
+        let row = self.row(None).with(Key::Estimate, name).with(Key::Bound, AT_MOST);
         let mut figure = row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &times);
         figure.value = Some(figure.high.unwrap_or(figure.value?) * now);
         figure.set_interval(None);
@@ -282,20 +282,4 @@ const fn word(which: Which) -> &'static str {
         Some(false) => "read",
         Some(true) => "write",
     }
-}
-
-/// A row of an estimate.
-pub(super) fn estimate(row: Row, name: &str) -> Row {
-    with(row, Key::Estimate, name)
-}
-
-/// A row of a mean.
-pub(super) fn mean(row: Row) -> Row {
-    with(row, Key::Statistic, "mean")
-}
-
-/// A row with one more condition.
-fn with(mut row: Row, key: Key, name: &str) -> Row {
-    row.set(key, name);
-    row
 }

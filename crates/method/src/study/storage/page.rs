@@ -8,13 +8,13 @@ mod answers;
 use std::cmp::Ordering;
 
 use page::{
-    Axis, Block, Cell, Column, Figure, Image, Key, Picture, Plot, Point, Scale, Series, Table,
+    Axis, Block, Cell, Figure, Image, Key, Listing, Picture, Plot, Point, Scale, Series, Table,
     Unit, phrase, words,
 };
 use trial::{Pattern, Storage};
 
 use super::budget::PARTS;
-use super::finding::{Added, Operations, ROUND_TRIPS_NS, StorageCase, StorageFinding, WhatIf};
+use super::finding::{Operations, ROUND_TRIPS_NS, StorageCase, StorageFinding, WhatIf};
 use crate::study::view::{Finding, StudyPage, Topic};
 
 const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, and \
@@ -29,106 +29,83 @@ const WHAT_IF: &str = "What if the network were otherwise: all of an operation's
     Nothing exceeds what the link carries.";
 
 impl Finding for StorageFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let all = || self.cases().flat_map(|case| case.operations().map(move |own| (case, own)));
+        let kinds = self.cases().flat_map(|case| case.kinds().map(move |own| (case, own)));
+        let mut blocks = vec![
+            Block::Paragraph(LEAD.to_owned()),
+            Block::Table(done(all())),
+            Block::Table(budget(kinds)),
+        ];
+        blocks.extend(added(all()).map(Block::Table));
+        if let Some(table) = what_if_table(self) {
+            let drawn = self.cases().filter(|case| !case.what_if.is_empty());
+            blocks.push(Block::Paragraph(WHAT_IF.to_owned()));
+            blocks.push(Block::Pictures(drawn.map(what_if_plot).collect()));
+            blocks.push(Block::Table(table));
+        }
+        StudyPage::new("storage", "Storage", blocks)
+            .with_answers(Topic::Storage, answers::answers(self))
     }
 }
 
-fn page(found: &StorageFinding) -> StudyPage {
-    let all = || found.cases().flat_map(|case| case.operations().map(move |own| (case, own)));
-    let kinds = found.cases().flat_map(|case| case.kinds().map(move |own| (case, own)));
-    let done = table("Reads and writes: means, and the network's share of them", &DONE, all());
-    let budget = table("Where is the time spent?", &BUDGET, kinds);
-    let added = table(
-        "Added by the device to an operation: through it less over the direct cable",
-        &ADDED,
-        all().filter(|(_, own)| own.added.is_some()),
-    );
-    let mut blocks = vec![
-        Block::Paragraph(LEAD.to_owned()),
-        Block::Table(done.sparing(&["p50", "engine", "p99"])),
-        Block::Table(budget),
-    ];
-    blocks.extend(added.unless_empty().map(Block::Table));
-    if let Some(table) = what_if_table(found) {
-        let drawn = found.cases().filter(|case| !case.what_if.is_empty());
-        blocks.push(Block::Paragraph(WHAT_IF.to_owned()));
-        blocks.push(Block::Pictures(drawn.map(what_if_plot).collect()));
-        blocks.push(Block::Table(table));
-    }
-    StudyPage::new("storage", "Storage", blocks)
-        .with_answers(Topic::Storage, answers::answers(found))
-}
-
-/// A column of a table in which each row is about a case's operations.
-type Shown = (&'static str, fn(&StorageCase, &Operations) -> Cell);
-
-const PATH: Shown = ("path", |case, _| case.place.cell());
-const ENGINE: Shown = ("engine", |case, _| {
-    let pattern = match case.job.pattern {
-        Pattern::Sequential => "sequential",
-        Pattern::Random => "random",
-    };
-    Cell::text(&case.job.ioengine).with_note(pattern)
-});
-const SIZE: Shown = ("size", |case, _| Cell::number(case.job.bs.0.to_string()));
-const LOAD: Shown =
-    ("jobs x QD", |case, _| Cell::number(format!("{} x {}", case.job.numjobs, case.job.iodepth)));
-const KIND: Shown = ("of", |_, own| Cell::text(own.word));
+/// Operations of a case.
+type Shown<'a> = (&'a StorageCase, &'a Operations);
 
 /// Operations done, a row each for reads, writes and both.
-const DONE: [Shown; 12] = [
-    PATH,
-    ENGINE,
-    SIZE,
-    LOAD,
-    KIND,
-    ("IOPS", |_, own| Cell::value(&own.rate)),
-    ("latency", |_, own| Cell::value(&own.latency)),
-    ("p50", |_, own| Cell::value_or_missing(own.quantiles.as_ref().map(|[_, p50, ..]| p50))),
-    ("p99", |_, own| Cell::value_or_missing(own.quantiles.as_ref().map(|[_, _, p99, ..]| p99))),
-    ("RTT", |_, own| Cell::value_or_missing(own.round_trips.as_ref().map(|[mean, ..]| mean))),
-    ("network", |_, own| Cell::value_or_missing(own.network_share.as_ref())),
-    ("limited by", |_, own| Cell::limit(&[&own.rate])),
-];
+fn done<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
+    let title = "Reads and writes: means, and the network's share of them";
+    let paths = Listing::new(title, rows).column("path", |(case, _)| case.place.cell());
+    let engines = paths.column("engine", |(StorageCase { job, .. }, _)| {
+        Cell::text(&job.ioengine).with_note(match job.pattern {
+            Pattern::Sequential => "sequential",
+            Pattern::Random => "random",
+        })
+    });
+    with_job(engines, |shown| *shown)
+        .value("IOPS", |(_, own)| &own.rate)
+        .value("latency", |(_, own)| &own.latency)
+        .known("p50", |(_, own)| Some(&own.quantiles.as_ref()?[1]))
+        .known("p99", |(_, own)| Some(&own.quantiles.as_ref()?[2]))
+        .known("RTT", |(_, own)| Some(&own.round_trips.as_ref()?[0]))
+        .known("network", |(_, own)| own.network_share.as_ref())
+        .limit(|(_, own)| vec![&own.rate])
+        .table()
+        .sparing(&["p50", "engine", "p99"])
+}
 
 /// An operation's time, a column a part.
-const BUDGET: [Shown; 9] = [
-    PATH,
-    SIZE,
-    LOAD,
-    KIND,
-    (PARTS[0], |_, own| part(own, 0)),
-    (PARTS[1], |_, own| part(own, 1)),
-    ("storage node", |_, own| part(own, 2)),
-    (PARTS[3], |_, own| part(own, 3)),
-    (PARTS[4], |_, own| part(own, 4)),
-];
+fn budget<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
+    let paths = Listing::new("Where is the time spent?", rows);
+    let paths = paths.column("path", |(case, _)| case.place.cell());
+    let heads = PARTS.map(|part| phrase::code(&Key::Part, part));
+    with_job(paths, |shown| *shown).columns(heads, |(_, own), at| part(own, at)).table()
+}
 
 /// Time that the device adds, predicted and observed.
-const ADDED: [Shown; 9] = [
-    PATH,
-    SIZE,
-    LOAD,
-    KIND,
-    ("predicted", |_, own| added(own, |added| Cell::value(&added.predicted))),
-    ("observed", |_, own| added(own, |added| Cell::value(&added.observed))),
-    ("rest", |_, own| added(own, |added| Cell::value(&added.rest))),
-    ("agrees", |_, own| added(own, |added| Cell::text(added.agrees.word()))),
-    ("limited by", |_, own| added(own, |added| Cell::limit(&[&added.observed]))),
-];
+fn added<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Option<Table> {
+    let title = "Added by the device to an operation: through it less over the direct cable";
+    let rows = rows.filter_map(|(case, own)| Some((case, own, own.added.as_ref()?)));
+    let paths = Listing::new(title, rows).column("path", |(case, ..)| case.place.cell());
+    with_job(paths, |(case, own, _)| (case, own))
+        .value("predicted", |(.., added)| &added.predicted)
+        .value("observed", |(.., added)| &added.observed)
+        .value("rest", |(.., added)| &added.rest)
+        .column("agrees", |(.., added)| Cell::text(added.agrees.word()))
+        .limit(|(.., added)| vec![&added.observed])
+        .table()
+        .unless_empty()
+}
 
-fn table<'a>(
-    title: &str,
-    columns: &[Shown],
-    rows: impl Iterator<Item = (&'a StorageCase, &'a Operations)>,
-) -> Table {
-    let row = |(case, own)| columns.iter().map(|(_, cell)| cell(case, own)).collect();
-    Table::new(title, columns.iter().map(|(name, _)| *name)).with_rows(rows.map(row))
+/// With the columns of the job and the kind of operation.
+fn with_job<R>(table: Listing<R>, shown: impl Fn(&R) -> Shown<'_>) -> Listing<R> {
+    table
+        .column("size", |row| Cell::number(shown(row).0.job.bs.0.to_string()))
+        .column("jobs x QD", |row| {
+            let job = &shown(row).0.job;
+            Cell::number(format!("{} x {}", job.numjobs, job.iodepth))
+        })
+        .column("of", |row| Cell::text(shown(row).1.word))
 }
 
 fn part(own: &Operations, at: usize) -> Cell {
@@ -137,33 +114,25 @@ fn part(own: &Operations, at: usize) -> Cell {
     Cell::value(part).with_note(share.map_or_else(String::new, words::percent))
 }
 
-fn added(own: &Operations, cell: fn(&Added) -> Cell) -> Cell {
-    own.added.as_ref().map_or(Cell::Missing, cell)
-}
-
 /// A row a case, depth and way of writing, a column a round trip.
 fn what_if_table(found: &StorageFinding) -> Option<Table> {
-    let row = |case: &StorageCase, line: &WhatIf| {
-        let bound = match line.depth.cmp(&case.job.iodepth) {
-            Ordering::Greater => "≤ ",
-            Ordering::Less => "≥ ",
-            Ordering::Equal => "",
-        };
-        let lead = [
-            case.place.cell(),
-            Cell::number(case.job.bs.0.to_string()),
-            Cell::number(format!("{bound}{} x {}", case.job.numjobs, line.depth)),
-            Cell::text(if line.copied { "yes" } else { "no" }),
-        ];
-        lead.into_iter().chain(line.rates.iter().map(Cell::value)).collect()
-    };
-    let rows = found.cases().flat_map(|case| case.what_if.iter().map(move |line| row(case, line)));
-    let lead = ["path", "size", "jobs x QD", "replicated writes"].map(Column::from);
-    let trips = ROUND_TRIPS_NS.map(|ns| Column::from(words::time(ns)));
-    Table::new("What if: IOPS by the network's RTT", lead.into_iter().chain(trips))
+    let lines = found.cases().flat_map(|case| case.what_if.iter().map(move |line| (case, line)));
+    Listing::new("What if: IOPS by the network's RTT", lines)
+        .column("path", |(case, _)| case.place.cell())
+        .column("size", |(case, _)| Cell::number(case.job.bs.0.to_string()))
+        .column("jobs x QD", |(case, line)| {
+            let bound = match line.depth.cmp(&case.job.iodepth) {
+                Ordering::Greater => "≤ ",
+                Ordering::Less => "≥ ",
+                Ordering::Equal => "",
+            };
+            Cell::number(format!("{bound}{} x {}", case.job.numjobs, line.depth))
+        })
+        .column("replicated writes", |(_, line)| Cell::text(if line.copied { "yes" } else { "no" }))
+        .columns(ROUND_TRIPS_NS.map(words::time), |(_, line), at| Cell::value(&line.rates[at]))
+        .table()
         .with_note("≤: only if the storage keeps up. ≥: more if operations waited for each other.")
         .stating(Unit::OperationsPerSecond)
-        .with_rows(rows)
         .unless_empty()
 }
 
@@ -180,12 +149,10 @@ fn what_if_plot(case: &StorageCase) -> Picture {
         .map(|line| what_if_series(line, depths.iter().position(|depth| *depth == line.depth)))
         .collect();
     let all = || series.iter().flat_map(|series| &series.line);
-    let plot = Plot {
-        x: Axis::over("RTT, µs", Scale::Linear, all().map(|p| p.0), |v| words::trimmed(v, 1)),
-        y: Axis::over("IOPS", Scale::Log, all().map(|p| p.1), |v| words::count(v.max(0.0) as u64)),
-        title: title.clone(),
-        series,
-    };
+    let x = Axis::over("RTT, µs", Scale::Linear, all().map(|p| p.0), |v| words::trimmed(v, 1));
+    let count = |v: f64| words::count(v.max(0.0) as u64);
+    let y = Axis::over("IOPS", Scale::Log, all().map(|p| p.1), count);
+    let plot = Plot { title: title.clone(), x, y, series };
     Picture { image: Image::Plot(plot), caption: title }
 }
 
@@ -200,8 +167,6 @@ fn what_if_series(line: &WhatIf, colour: Option<usize>) -> Series {
         let text = format!("{name}: {value} at {}", words::time(rtt_ns));
         Some(Point { x: rtt_ns / 1e3, y, whisker: None, row: rate.id(), text })
     };
-    let points: Vec<Point> =
-        ROUND_TRIPS_NS.into_iter().zip(&line.rates).filter_map(point).collect();
-    let line_through = points.iter().map(|point| (point.x, point.y)).collect();
-    Series { colour, dashed: line.copied, line: line_through, points, name }
+    let points = ROUND_TRIPS_NS.into_iter().zip(&line.rates).filter_map(point).collect();
+    Series::through(name.clone(), colour, line.copied, points)
 }

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use super::finding::{ROUND_TRIPS_NS, WhatIf};
-use super::measured::{Blocks, estimate};
+use super::measured::Blocks;
 use page::{AT_LEAST, AT_MOST, Figure, Key, Metric, Unit};
 use trial::Path;
 
@@ -51,10 +51,10 @@ impl Blocks<'_> {
             let most = sample.per_second * self.crossing.room_for(sample, copied);
             (latency > 0.0).then(|| (under_way * 1e9 / latency).min(most))
         });
-        let mut row = estimate(self.row(None), "what-if");
+        let mut row = self.row(None).with(Key::Estimate, "what-if");
         row.set(Key::WhatIfRtt, rtt_ns as u64);
         row.set(Key::WhatIfIoDepth, u64::from(depth));
-        row.set(Key::WhatIfCopied, page::Condition::Flag(copied));
+        row.set(Key::WhatIfCopied, copied);
         if let Some(bound) = bound {
             row.set(Key::Bound, bound);
         }

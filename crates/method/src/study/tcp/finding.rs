@@ -8,7 +8,7 @@ use page::Figure;
 use super::TcpDirection;
 use super::cell::{FirstFlow, HostLimit};
 use crate::study::capacity::Of;
-use crate::study::view::Place;
+use crate::study::view::{Place, values};
 
 /// The tcp study's result.
 #[derive(Debug)]
@@ -90,11 +90,6 @@ impl TcpCase {
         self.flows.iter().chain([&self.whole])
     }
 
-    fn values(&mut self) -> impl Iterator<Item = &mut Figure> {
-        let parts = self.flows.iter_mut().chain([&mut self.whole]).flat_map(Part::values);
-        parts.chain(self.hosts.iter_mut().map(|host| &mut host.share))
-    }
-
     /// The host that was busiest.
     pub(super) fn busiest(&self) -> Option<&HostBusy> {
         let share = |host: &HostBusy| host.share.value.unwrap_or(0.0);
@@ -107,25 +102,15 @@ impl Part {
     pub(super) fn share(&self) -> Option<f64> {
         Some(self.goodput.value? / self.ceiling?.payload)
     }
-
-    fn values(&mut self) -> Vec<&mut Figure> {
-        let mut values = vec![&mut self.goodput];
-        if let Some(Retransmits { count, per_gigabyte }) = &mut self.retransmits {
-            values.extend([count, per_gigabyte]);
-        }
-        if let Some(sender) = &mut self.sender {
-            values.extend([&mut sender.smoothed_rtt, &mut sender.smallest_rtt]);
-            values.extend([&mut sender.cwnd, &mut sender.window, &mut sender.buffer]);
-        }
-        values
-    }
 }
 
-impl TcpFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        self.cases.iter_mut().flat_map(TcpCase::values).collect()
-    }
+values! {
+    TcpFinding: cases;
+    TcpCase: flows, whole, hosts;
+    HostBusy: share;
+    Part: goodput, retransmits, sender;
+    Retransmits: count, per_gigabyte;
+    SenderValues: smoothed_rtt, smallest_rtt, cwnd, window, buffer;
 }
 
 /// The most payload that the path of some flows could carry.

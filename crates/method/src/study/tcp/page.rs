@@ -6,34 +6,26 @@
 mod answers;
 mod over_time;
 
-use page::{Block, Cell, Figure, Table, words};
+use page::{Block, Cell, Figure, Listing, Table, words};
 
 use super::cell::HostLimit;
-use super::finding::{Part, TcpCase, TcpFinding};
+use super::finding::{HostBusy, Part, TcpCase, TcpFinding};
 use crate::study::rows::Direction;
 use crate::study::view::{Finding, StudyPage, Topic};
 
 impl Finding for TcpFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let mut blocks = vec![
+            Block::Table(goodput_table(self)),
+            Block::Folded {
+                summary: "What the hosts waited for, and how busy they were".to_owned(),
+                table: hosts_table(self),
+            },
+        ];
+        blocks.extend(over_time::blocks(self));
+        StudyPage::new("tcp", "TCP goodput", blocks)
+            .with_answers(Topic::Goodput, answers::answers(self))
     }
-}
-
-fn page(found: &TcpFinding) -> StudyPage {
-    let mut blocks = vec![
-        Block::Table(goodput_table(found)),
-        Block::Folded {
-            summary: "What the hosts waited for, and how busy they were".to_owned(),
-            table: hosts_table(found),
-        },
-    ];
-    blocks.extend(over_time::blocks(found));
-    StudyPage::new("tcp", "TCP goodput", blocks)
-        .with_answers(Topic::Goodput, answers::answers(found))
 }
 
 /// `both: h1 → h2`, and its streams.
@@ -52,55 +44,30 @@ fn load(found: &TcpFinding) -> String {
     format!("{} {streams} of {}", found.streams, found.congestion_control)
 }
 
-fn goodput_table(found: &TcpFinding) -> Table {
-    let row = |part: &Part| {
-        let (again, sender) = (part.retransmits.as_ref(), part.sender.as_ref());
-        let values = [
-            again.map(|again| &again.count),
-            again.map(|again| &again.per_gigabyte),
-            sender.map(|sender| &sender.smoothed_rtt),
-            sender.map(|sender| &sender.smallest_rtt),
-        ];
-        let behind: Vec<&Figure> =
-            [&part.goodput].into_iter().chain(values.into_iter().flatten()).collect();
-        let [count, per_gigabyte, smoothed, smallest] = values.map(value);
-        vec![
-            name(found, part),
-            Cell::text(part.place.who.name()),
-            Cell::value(&part.goodput),
-            share(part),
-            count,
-            per_gigabyte,
-            smoothed,
-            smallest,
-            Cell::samples(&[&part.goodput]),
-            Cell::limit_of(&part.goodput, &behind),
-        ]
+fn goodput_table<'a>(found: &'a TcpFinding) -> Table {
+    let values = |part: &'a Part| {
+        let again = part.retransmits.iter().flat_map(|it| [&it.count, &it.per_gigabyte]);
+        let trips = part.sender.iter().flat_map(|it| [&it.smoothed_rtt, &it.smallest_rtt]);
+        [&part.goodput].into_iter().chain(again).chain(trips).collect::<Vec<&Figure>>()
     };
-    let head = [
-        "TCP",
-        "device",
-        "goodput",
-        "of link",
-        "retransmits",
-        "per GB",
-        "RTT",
-        "smallest",
-        "n",
-        "limited by",
-    ];
     let note = "Of link: the share of what the link carries as TCP payload in full segments, \
                 one way and without anything else. RTT: the smoothed round trip of the connections \
                 under this load, and the smallest that they saw.";
-    Table::new("TCP payload at the receiver", head)
+    // Both flows together have no round trip.
+    Listing::new("TCP payload at the receiver", found.cases.iter().flat_map(TcpCase::parts))
+        .column("TCP", |part| name(found, part))
+        .column("device", |part| Cell::text(part.place.who.name()))
+        .value("goodput", |part| &part.goodput)
+        .column("of link", |part| share(part))
+        .optional("retransmits", |part| Some(&part.retransmits.as_ref()?.count))
+        .optional("per GB", |part| Some(&part.retransmits.as_ref()?.per_gigabyte))
+        .optional("RTT", |part| Some(&part.sender.as_ref()?.smoothed_rtt))
+        .optional("smallest", |part| Some(&part.sender.as_ref()?.smallest_rtt))
+        .samples("n", |part| vec![&part.goodput])
+        .column("limited by", |part| Cell::limit_of(&part.goodput, &values(part)))
+        .table()
         .sparing(&["n", "per GB", "smallest"])
         .with_note(note)
-        .with_rows(found.cases.iter().flat_map(TcpCase::parts).map(row))
-}
-
-/// A value, or nothing where there is none: both flows together have no round trip.
-fn value(figure: Option<&Figure>) -> Cell {
-    figure.map_or_else(Cell::default, Cell::value)
 }
 
 /// The share of what the link carries, and how much that is.
@@ -114,29 +81,26 @@ fn share(part: &Part) -> Cell {
 /// The hosts' share in each flow whose sender was read.
 fn hosts_table(found: &TcpFinding) -> Table {
     let parts = found.cases.iter().flat_map(|case| case.parts().map(move |part| (case, part)));
-    let row = |(case, part): (&TcpCase, &Part)| {
-        let sender = part.sender.as_ref()?;
-        let busiest = case.busiest().map_or_else(Cell::default, |busiest| {
-            Cell::value(&busiest.share).with_note(&busiest.host)
-        });
-        Some(vec![
-            name(found, part),
-            Cell::text(part.place.who.name()),
-            Cell::value(&sender.cwnd),
-            Cell::value(&sender.window),
-            Cell::value(&sender.buffer),
-            busiest,
-            Cell::text(part.host_limit.map_or_else(String::new, HostLimit::in_words)),
-        ])
-    };
-    let head = ["TCP", "device", "cwnd", "window", "buffer", "processors", "the hosts' limit"];
+    let read = parts.filter_map(|(case, part)| Some((case, part, part.sender.as_ref()?)));
     let note = "Window and buffer: the share of the time in which the sender waited for the \
                 receiver's window, and for its own socket buffer. Processors: the busiest host's, \
                 all of them together.";
-    Table::new("What held the hosts up", head)
+    Listing::new("What held the hosts up", read)
+        .column("TCP", |(_, part, _)| name(found, part))
+        .column("device", |(_, part, _)| Cell::text(part.place.who.name()))
+        .value("cwnd", |(.., sender)| &sender.cwnd)
+        .value("window", |(.., sender)| &sender.window)
+        .value("buffer", |(.., sender)| &sender.buffer)
+        .column("processors", |(case, ..)| {
+            let value = |it: &HostBusy| Cell::value(&it.share).with_note(&it.host);
+            case.busiest().map_or(Cell::Blank, value)
+        })
+        .column("the hosts' limit", |(_, part, _)| {
+            Cell::text(part.host_limit.map_or_else(String::new, HostLimit::in_words))
+        })
+        .table()
         .sparing(&["buffer", "cwnd"])
         .with_note(note)
-        .with_rows(parts.filter_map(row))
 }
 
 /// Two decimals: line rate differs from nearly that by the second.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Block, Cell, Figure, Role, RowId, Table, phrase, words};
+use page::{Block, Cell, Figure, Listing, Role, RowId, Table, phrase, words};
 
 use super::StudyPage;
 
@@ -62,18 +62,16 @@ fn rows_in(line: &[Cell]) -> Vec<RowId> {
 }
 
 fn rest_table(rows: &[&Figure]) -> Table {
-    let head = ["figure", "of", "value", "n", "limited by"];
-    let line = |row: &&Figure| {
-        let quantile = row.quantile.map(words::quantile).unwrap_or_default();
-        vec![
-            Cell::text(row.metric.as_str()).with_note(quantile),
-            Cell::text(conditions_in_words(row)),
-            Cell::value(row),
-            Cell::samples(&[row]),
-            Cell::limit(&[row]),
-        ]
-    };
-    Table::new("The study's other figures", head).with_rows(rows.iter().map(line))
+    Listing::new("The study's other figures", rows)
+        .column("figure", |row| {
+            let quantile = row.quantile.map(words::quantile).unwrap_or_default();
+            Cell::text(row.metric.as_str()).with_note(quantile)
+        })
+        .column("of", |row| Cell::text(conditions_in_words(row)))
+        .value("value", |row| row)
+        .samples("n", |row| vec![row])
+        .limit(|row| vec![row])
+        .table()
 }
 
 /// `frame size 64, protocol udp`: what tells the row from others.

@@ -4,6 +4,7 @@
 
 use page::{Answer, Figure, Reply, Verdict, words};
 
+use super::super::line_share::share;
 use crate::verdict::LINE_RATE;
 
 /// A sentence that states a value.
@@ -14,10 +15,10 @@ pub fn stated(text: String, figure: &Figure) -> Answer {
 }
 
 /// Whether a rate is line rate, and by which rule: yes where the link was the limit, no where the
-/// device was and even the interval's upper end is less. Without a `share` of the link's rate the
+/// device was and even the interval's upper end is less. Where the link's rate is not known the
 /// `other` question stands.
-pub fn line_rate(answer: Answer, figure: &Figure, share: Option<f64>, other: &str) -> Answer {
-    let (Some(share), Some(value)) = (share, figure.value) else {
+pub fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
+    let (Some(share), Some(value)) = (share(figure), figure.value) else {
         return answer.asked(other);
     };
     let most = share * figure.high.unwrap_or(value).max(value) / value.max(f64::MIN_POSITIVE);

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use measure::Nanos;
 use measure::reading::StreamPoint;
 use page::{
-    Axis, Block, Cell, Image, PALETTE, Picture, Plot, Point, Scale, Section, Series, Table, Unit,
-    words,
+    Axis, Block, Cell, Image, Listing, PALETTE, Picture, Plot, Point, Scale, Section, Series,
+    Table, Unit, words,
 };
 use trial::record::{BulkRecord, FlowRecord, StreamRecord};
 use trial::{Bulk, FlowKind, Role};
@@ -15,7 +15,7 @@ use trial::{Trial, TrialRecord};
 
 use super::firsts::FirstOfEach;
 use super::place::Who;
-use crate::seconds::{Second, seconds};
+use crate::seconds::seconds;
 
 /// One of each label and path is shown, and no more trials than this.
 const MOST_TRIALS: usize = 4;
@@ -23,31 +23,32 @@ const MOST_TRIALS: usize = 4;
 /// The table's rows: a second each where the trial is not longer than this.
 const MOST_ROWS: u64 = 120;
 
-/// The first valid trials with streams, and those whose streams are no more than a load.
+/// The first valid trials with streams.
 #[derive(Debug)]
-pub struct Firsts {
-    all: FirstOfEach<(String, Who)>,
-    as_load: FirstOfEach<(String, Who)>,
-}
+pub struct Firsts(FirstOfEach);
 
 impl Default for Firsts {
     fn default() -> Self {
-        Self { all: FirstOfEach::new(MOST_TRIALS), as_load: FirstOfEach::new(MOST_TRIALS) }
+        Self::new(MOST_TRIALS)
     }
 }
 
 impl Firsts {
+    /// Keeps nothing yet, and of at most so many cases.
+    pub const fn new(most: usize) -> Self {
+        Self(FirstOfEach::new(most))
+    }
+
+    /// Streams of the trials that were kept, each trial's first.
+    pub fn cases(&self) -> Vec<Case<'_>> {
+        let trials = self.0.trials().iter();
+        trials.filter_map(|(trial, record)| bulks(trial, record).next()).collect()
+    }
+
     /// Looks at a trial.
     pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
-        if !record.outcome.is_valid() {
-            return;
-        }
-        let key = || (trial.label.clone(), Who::from_trial(trial));
         if bulks(trial, record).next().is_some() {
-            self.all.take(key, trial, record);
-        }
-        if bulks(trial, record).any(|case| case.role != Role::Measured) {
-            self.as_load.take(key, trial, record);
+            self.0.take(trial, record);
         }
     }
 }
@@ -62,29 +63,17 @@ fn bulks<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = 
     })
 }
 
-/// The section: `table` holds the study's own values of it, and `only_loads` leaves out what the
-/// study measured and shows itself. `None` where there is nothing.
-pub fn section(firsts: &Firsts, only_loads: bool, table: Option<Table>) -> Option<Section> {
+/// The section: `table` holds the study's own values of it. `None` where there is nothing.
+pub fn section(firsts: &Firsts, table: Option<Table>) -> Option<Section> {
     let mut blocks: Vec<Block> = table.map(Block::Table).into_iter().collect();
-    let shown = if only_loads { &firsts.as_load } else { &firsts.all };
-    let cases: Vec<Case<'_>> = shown
-        .trials()
-        .iter()
-        .filter_map(|(trial, record)| {
-            bulks(trial, record).find(|case| !only_loads || case.role != Role::Measured)
-        })
-        .collect();
+    let cases = firsts.cases();
     if !cases.is_empty() {
         blocks.push(Block::Pictures(overlay(&cases)));
     }
     for case in &cases {
         let role = if case.role == Role::Load { "as load, " } else { "" };
         let who = Who::from_trial(case.trial).name();
-        blocks.push(Block::Subheading(format!("{} ({role}{who})", case.trial.label)));
-        blocks.push(Block::Paragraph(summary(case.done)));
-        if case.done.streams.len() > 1 {
-            blocks.push(Block::Pictures(pictures(case.bulk, case.done)));
-        }
+        blocks.extend(sums(case, format!("{} ({role}{who})", case.trial.label)));
     }
     (!blocks.is_empty()).then(|| Section {
         id: "streams".to_owned(),
@@ -93,8 +82,15 @@ pub fn section(firsts: &Firsts, only_loads: bool, table: Option<Table>) -> Optio
     })
 }
 
+/// One trial's sums under a heading, and each of its streams where there are several.
+pub fn sums(case: &Case<'_>, heading: String) -> impl Iterator<Item = Block> {
+    let Case { bulk, done, .. } = case;
+    let each = (done.streams.len() > 1).then(|| Block::Pictures(pictures(bulk, done)));
+    [Block::Subheading(heading), Block::Paragraph(summary(done))].into_iter().chain(each)
+}
+
 /// One trial's streams in a sentence.
-pub fn summary(done: &BulkRecord) -> String {
+fn summary(done: &BulkRecord) -> String {
     let last = |pick: fn(&StreamPoint) -> u64| -> u64 {
         done.streams.iter().filter_map(|s| s.points.last()).map(pick).sum()
     };
@@ -123,31 +119,18 @@ pub fn summary(done: &BulkRecord) -> String {
 
 /// All streams together.
 pub fn second_by_second(bulk: &Bulk, done: &BulkRecord) -> Table {
-    let row = |second: Second| {
-        let seconds = |at: Nanos| words::trimmed(at.as_secs_f64(), 3);
-        vec![
-            Cell::text(format!("{}–{}", seconds(second.from), seconds(second.to))),
-            Cell::number(words::value(Unit::Bytes, second.received.0 as f64)),
-            Cell::number(words::bit_rate(second.goodput())),
-            Cell::number(words::count(second.retransmits)),
-            Cell::number(words::value(Unit::Bytes, second.cwnd.0 as f64)),
-            Cell::number(words::time(second.srtt.0 as f64)),
-            Cell::number(words::bit_rate(second.delivery_rate as f64)),
-        ]
-    };
-    let head = [
-        "interval, s",
-        "received",
-        "goodput",
-        "retransmits",
-        "cwnd",
-        "smoothed RTT",
-        "delivery rate",
-    ];
     let caption = "Payload received, retransmits, and at each interval's end the windows \
-                   and delivery rates summed and the smoothed RTT averaged over the streams."
-        .to_owned();
-    Table::new(caption, head).with_rows(seconds(bulk, done, MOST_ROWS).into_iter().map(row))
+                   and delivery rates summed and the smoothed RTT averaged over the streams.";
+    let at = |at: Nanos| words::trimmed(at.as_secs_f64(), 3);
+    Listing::new(caption, seconds(bulk, done, MOST_ROWS))
+        .column("interval, s", |it| Cell::text(format!("{}–{}", at(it.from), at(it.to))))
+        .column("received", |it| Cell::number(words::value(Unit::Bytes, it.received.0 as f64)))
+        .column("goodput", |it| Cell::number(words::bit_rate(it.goodput())))
+        .column("retransmits", |it| Cell::number(words::count(it.retransmits)))
+        .column("cwnd", |it| Cell::number(words::value(Unit::Bytes, it.cwnd.0 as f64)))
+        .column("smoothed RTT", |it| Cell::number(words::time(it.srtt.0 as f64)))
+        .column("delivery rate", |it| Cell::number(words::bit_rate(it.delivery_rate as f64)))
+        .table()
 }
 
 /// One trial's TCP, to be drawn among others.
@@ -297,7 +280,7 @@ pub fn goodput(bulk: &Bulk, done: &BulkRecord) -> Vec<(f64, f64)> {
 }
 
 /// Each stream of one trial by itself.
-pub fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
+fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
     let of = |curve: Curve| {
         let series = (0..).zip(&done.streams).map(|(at, stream)| {
             let line = curve.of(interval(bulk), stream);
@@ -318,27 +301,29 @@ pub fn one_series(
     unit: Unit,
     line: Vec<(f64, f64)>,
 ) -> Series {
-    let point = |(x, y): &(f64, f64)| Point {
-        x: *x,
-        y: *y,
-        whisker: None,
-        row: None,
-        text: format!("at {} s: {}", words::trimmed(*x, 3), words::value(unit, *y)),
+    let point = |&(x, y): &(f64, f64)| {
+        let text = format!("at {} s: {}", words::trimmed(x, 3), words::value(unit, y));
+        Point::plain(x, y, text)
     };
     let points = line.iter().map(point).collect();
     Series { name, colour: Some(colour), dashed, line, points }
 }
 
 fn plotted(title: &str, unit: Unit, caption: &str, longest: f64, series: Vec<Series>) -> Picture {
+    let label = if unit == Unit::Count { "segments" } else { title };
+    let plot = over_time(title, label, unit, longest, series);
+    Picture { image: Image::Plot(plot), caption: caption.to_owned() }
+}
+
+/// A plot of lines from the load's beginning to its end.
+pub fn over_time(title: &str, label: &str, unit: Unit, longest: f64, series: Vec<Series>) -> Plot {
     let all = || series.iter().flat_map(|s| s.line.iter());
     // It ends where the load ends, not at the next round number.
     let ends = all().map(|p| p.0).chain([longest]);
     let x = Axis::exact("seconds since the load began", ends, |v| words::trimmed(v, 3));
-    let label = if unit == Unit::Count { "segments" } else { title };
     let mut y = Axis::over(label, Scale::Linear, all().map(|p| p.1), |v| words::tick(unit, v));
     if unit == Unit::Count {
         y.ticks.retain(|(value, _)| value.fract() == 0.0);
     }
-    let plot = Plot { title: title.to_owned(), x, y, series };
-    Picture { image: Image::Plot(plot), caption: caption.to_owned() }
+    Plot { title: title.to_owned(), x, y, series }
 }

@@ -4,32 +4,24 @@
 use measure::reading::StreamPoint;
 use page::{Block, Picture, Unit};
 
-use super::super::cell::tcp;
 use crate::study::view::Who;
 use crate::study::view::streams::{self, Case};
-use trial::{Trial, TrialRecord};
 
 /// All cases over time, one line each; then each case's sums and folded table. `rate` is the
 /// link's, in bits a second: it turns the time that frames waited into octets.
-pub(super) fn blocks(firsts: &[(Trial, TrialRecord)], rate: f64) -> Vec<Block> {
-    let cases: Vec<Case<'_>> =
-        firsts.iter().filter_map(|(trial, record)| tcp(trial, record)).collect();
+pub(super) fn blocks(cases: &[Case<'_>], rate: f64) -> Vec<Block> {
     if cases.is_empty() {
         return Vec::new();
     }
-    let mut pictures = streams::overlay(&cases);
-    pictures.push(queue(&cases, rate));
+    let mut pictures = streams::overlay(cases);
+    pictures.push(queue(cases, rate));
     let mut blocks = vec![
         Block::Subheading("All cases over time: the first valid trial of each".to_owned()),
         Block::Pictures(pictures),
     ];
-    for case in &cases {
+    for case in cases {
         let (label, who) = (&case.trial.label, Who::from_trial(case.trial).name());
-        blocks.push(Block::Subheading(format!("{label} ({who})")));
-        blocks.push(Block::Paragraph(streams::summary(case.done)));
-        if case.done.streams.len() > 1 {
-            blocks.push(Block::Pictures(streams::pictures(case.bulk, case.done)));
-        }
+        blocks.extend(streams::sums(case, format!("{label} ({who})")));
         blocks.push(Block::Folded {
             summary: "Second by second, all streams together".to_owned(),
             table: streams::second_by_second(case.bulk, case.done),

@@ -49,13 +49,8 @@ pub(super) fn picture(found: &DepthFinding) -> Option<Picture> {
     let label = format!("against {}", words::value(Unit::Bytes, first));
     let y = Axis::over(&label, Scale::Linear, ends, |v| words::tick(Unit::Ratio, v));
     let x = Axis::names("", &names);
-    let series = Series {
-        name: "estimate and its interval".to_owned(),
-        colour: Some(0),
-        dashed: false,
-        line: Vec::new(),
-        points,
-    };
+    let name = "estimate and its interval".to_owned();
+    let series = Series { line: Vec::new(), ..Series::through(name, Some(0), false, points) };
     let title = "The estimators side by side".to_owned();
     let plot = Plot { title: title.clone(), x, y, series: vec![series] };
     let caption = format!("{title}, each with its interval over repeats.");

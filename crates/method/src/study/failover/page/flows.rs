@@ -18,13 +18,9 @@ const MOST_RUNS: usize = 24;
 const LOSING: f64 = 0.01;
 
 /// Numbers of flows that were down, from one moment to the next.
-pub(super) fn over_time(trials: &[(Trial, TrialRecord)]) -> Vec<Block> {
-    let pictures: Vec<Picture> = trials
-        .iter()
-        .filter(|(trial, _)| !trial.events.is_empty())
-        .map(|(trial, record)| picture(trial, record))
-        .collect();
-    if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
+pub(super) fn over_time(trials: &[(Trial, TrialRecord)]) -> Option<Block> {
+    let shown = trials.iter().filter(|(trial, _)| !trial.events.is_empty());
+    Block::pictures(shown.map(|(trial, record)| picture(trial, record)))
 }
 
 /// Loads of all directions: what was asked for, what came of it, and the time between two frames
@@ -56,7 +52,7 @@ fn picture(trial: &Trial, record: &TrialRecord) -> Picture {
     for (event, done) in events {
         let at = done.at.as_secs_f64();
         let text = format!("{} at {} s", event.deed, words::trimmed(at, 3));
-        let point = Point { x: at, y: 0.0, whisker: None, text, row: None };
+        let point = Point::plain(at, 0.0, text);
         let name = match &event.deed {
             Deed::Undo { .. } => "undone".to_owned(),
             other => other.to_string(),
@@ -65,12 +61,10 @@ fn picture(trial: &Trial, record: &TrialRecord) -> Picture {
         series.push(Series { name, colour: None, dashed: true, points: vec![point], line });
     }
     let end = trial.phases.load.as_secs_f64();
-    let x = Axis::exact("seconds since the load began", [0.0, end].into_iter(), |v| {
-        words::trimmed(v, 3)
-    });
-    let y = Axis::over("flows interrupted", Scale::Linear, [0.0, most].into_iter(), |v| {
-        words::trimmed(v, 1)
-    });
+    let seconds = |v| words::trimmed(v, 3);
+    let x = Axis::exact("seconds since the load began", [0.0, end].into_iter(), seconds);
+    let (ends, flows) = ([0.0, most].into_iter(), |v| words::trimmed(v, 1));
+    let y = Axis::over("flows interrupted", Scale::Linear, ends, flows);
     let who = Who::from_trial(trial).name();
     let title = format!("Flows interrupted over time: {}, {who}", trial.label);
     let caption = format!("{title}. The first valid trial; dashed, what was done and when.");

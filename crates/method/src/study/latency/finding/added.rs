@@ -13,6 +13,7 @@ use super::measured::Measured;
 use super::rounds::InRounds;
 use super::{Added, AddedPoint};
 use crate::study::rows::{CONFIDENCE, Row};
+use crate::study::view::Values;
 use crate::verdict::{Delays, Evidence};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
@@ -45,7 +46,7 @@ impl Measured<'_> {
                 self.compare_rounds(&rounds, row, at, floor)
             }
         };
-        point.values_mut().for_each(|value| value.quantile = Some(q));
+        point.values().into_iter().for_each(|value| value.quantile = Some(q));
         point
     }
 

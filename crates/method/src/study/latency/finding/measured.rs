@@ -10,9 +10,9 @@ use measure::{FrameMix, FrameSize};
 use super::super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::super::spec::LatencySpec;
 use super::rounds::InRounds;
-use super::{AddedPoint, LoadValues, PathTrips};
+use super::{LoadValues, PathTrips};
 use crate::study::rows::{CONFIDENCE, Row, too_few};
-use crate::study::view::Frames;
+use crate::study::view::{Frames, Values};
 use crate::study::ways::{Way, Ways};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
@@ -58,9 +58,8 @@ impl<'a> Measured<'a> {
             added: self.added(&row, seed),
         };
         if self.fills_a_queue() {
-            let added = trips.added.iter_mut().flat_map(|added| &mut added.points);
             let delays = trips.rtt.iter_mut().chain(&mut trips.pdv).chain(&mut trips.ipdv);
-            delays.chain(added.flat_map(AddedPoint::values_mut)).for_each(leave_open);
+            delays.chain(trips.added.values()).for_each(leave_open);
         }
         trips
     }
@@ -141,8 +140,8 @@ impl<'a> Measured<'a> {
         let values = self.own.bulk(|bulk| bulk.goodput);
         row.n = values.len() as u64;
         row.caveats.remove(&Caveat::SomeLost);
-        let mut goodput = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values);
-        goodput.set(Key::RateConvention, "payload");
+        let goodput = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values);
+        let goodput = goodput.with(Key::RateConvention, "payload");
         let retransmits = row.over_blocks(Metric::Retransmits, Unit::Count, &retransmits);
         LoadValues { goodput, retransmits }
     }
@@ -195,8 +194,7 @@ impl CellData {
 /// Round trips on a path that the requests fill themselves are not those of the path at rest.
 fn leave_open(value: &mut Figure) {
     value.verdict = Verdict::Undetermined;
-    value.caveats.push(Caveat::OwnLoad);
-    value.caveats.sort();
+    value.doubt(Caveat::OwnLoad);
 }
 
 /// The place of a stamp, as rows have it.

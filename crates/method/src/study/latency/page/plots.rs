@@ -112,14 +112,12 @@ impl Drawing<'_> {
             let line = (0..=120).map(|i| at(1.0 - 10f64.powf(-end * f64::from(i) / 120.0)));
             let points = MARKED.into_iter().filter(|q| *q <= last(h)).map(|q| {
                 let (x, y) = at(q);
-                read_off(x, y, format!("{} {}", words::quantile(q), words::time(y)))
+                Point::plain(x, y, format!("{} {}", words::quantile(q), words::time(y)))
             });
             (line.collect(), points.collect())
         });
-        let values = series.iter().flat_map(|s| s.line.iter().map(|(_, y)| *y));
-        let y = Axis::over("round-trip time, log scale", Scale::Log, values, |v| {
-            words::tick(Unit::Nanoseconds, v)
-        });
+        let label = "round-trip time, log scale";
+        let y = Axis::upwards(label, Scale::Log, Unit::Nanoseconds, &series);
         let x = Axis::percentiles("percentile (each further nine as wide as the last)", highest);
         let title = format!("{} round-trip time by percentile, {}", self.name, self.load);
         let coloured = if self.by_device {
@@ -144,17 +142,13 @@ impl Drawing<'_> {
             let points = SHARES.map(|q| {
                 let (x, y) = at(q);
                 let (share, time) = (words::percent(q), words::time(x));
-                read_off(x, y, format!("{share} of round trips take at most {time}"))
+                Point::plain(x, y, format!("{share} of round trips take at most {time}"))
             });
             (line.collect(), points.into())
         });
-        let values = series.iter().flat_map(|s| s.line.iter().map(|(x, _)| *x));
-        let x = Axis::over("round-trip time, log scale, up to p99.9", Scale::Log, values, |v| {
-            words::tick(Unit::Nanoseconds, v)
-        });
-        let y = Axis::over("share of round trips", Scale::Linear, [0.0, 1.0].into_iter(), |v| {
-            words::tick(Unit::Ratio, v)
-        });
+        let label = "round-trip time, log scale, up to p99.9";
+        let x = Axis::along(label, Scale::Log, Unit::Nanoseconds, &series);
+        let y = Axis::shares("share of round trips");
         let title =
             format!("Cumulative distribution of the {} round-trip time, {}", self.name, self.load);
         let caption = format!("{title}. Steeper and further left is better.");
@@ -169,9 +163,4 @@ impl Drawing<'_> {
         };
         self.curves.iter().map(one_series).collect()
     }
-}
-
-/// A point of a distribution.
-const fn read_off(x: f64, y: f64, text: String) -> Point {
-    Point { x, y, whisker: None, text, row: None }
 }

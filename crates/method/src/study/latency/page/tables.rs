@@ -2,7 +2,7 @@
 //!
 //! Owns their columns and order. Never works out a value.
 
-use page::{Cell, Column, Figure, Room, Table, words};
+use page::{Cell, Column, Figure, Listing, Room, Table, words};
 
 use super::Trips;
 use crate::study::latency::finding::{Added, LatencyFinding};
@@ -24,7 +24,7 @@ pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
             "Added by the device to the round trip: through it less over the direct cable",
             added_note,
             &trips,
-            |trips| trips.path.added.iter().flat_map(Added::values).collect(),
+            |trips| trips.path.added.iter().flat_map(Added::at_quantiles).collect(),
         ),
         table(
             "Drift of the direct cable alone: its last round less its first",
@@ -58,26 +58,22 @@ fn table(
     trips: &[Trips<'_>],
     values: for<'a> fn(&Trips<'a>) -> Vec<&'a Figure>,
 ) -> Option<Table> {
-    let rows = trips.iter().map(|trips| (trips, values(trips)));
+    let rows = trips.iter().map(|trips| (*trips, values(trips)));
     let rows: Vec<_> = rows.filter(|(_, values)| !values.is_empty()).collect();
     let (_, first) = rows.first()?;
     let quantiles = first.iter().filter_map(|value| value.quantile);
-    let columns = ["protocol", "octets", "load", "device"].map(Column::from).into_iter();
-    let columns = columns
-        .chain(quantiles.map(|q| Column { name: words::quantile(q), room: room(q) }))
-        .chain(["n", "limited by"].map(Column::from));
-    let table = Table::new(title, columns).sparing(&["n"]).with_note(note);
-    Some(table.with_rows(rows.into_iter().map(|(Trips { case, path, .. }, values)| {
-        let mut cells = vec![
-            Cell::text(case.protocol.as_str().to_uppercase()),
-            path.frames.cell(),
-            Cell::text(case.load.abbreviate()),
-            path.place.cell(),
-        ];
-        cells.extend(values.iter().map(|value| Cell::value(value)));
-        cells.extend([Cell::samples(&values), Cell::limit(&values)]);
-        cells
-    })))
+    let quantiles: Vec<Column> =
+        quantiles.map(|q| Column { name: words::quantile(q), room: room(q) }).collect();
+    let table = Listing::new(title, rows)
+        .column("protocol", |(trips, _)| Cell::text(trips.protocol()))
+        .column("octets", |(trips, _)| trips.path.frames.cell())
+        .column("load", |(trips, _)| Cell::text(trips.case.load.abbreviate()))
+        .column("device", |(trips, _)| trips.path.place.cell())
+        .columns(quantiles, |(_, values), at| Cell::value(values[at]))
+        .samples("n", |(_, values)| values.clone())
+        .limit(|(_, values)| values.clone())
+        .table();
+    Some(table.sparing(&["n"]).with_note(note))
 }
 
 /// Medians and tails stay; extremes and what lies between go first.
@@ -93,26 +89,22 @@ fn room(quantile: f64) -> Room {
 
 /// Goodput and retransmits of TCP as a load.
 pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
-    let row = |Trips { case, size, path }: Trips<'_>, value: &Figure| {
-        let protocol = case.protocol.as_str().to_uppercase();
-        vec![
-            Cell::text(value.metric.as_str()),
-            Cell::text(case.load.abbreviate()),
-            Cell::text(format!("{protocol} {}", size.size)),
-            path.place.cell(),
-            Cell::value(value),
-            Cell::samples(&[value]),
-            Cell::limit(&[value]),
-        ]
-    };
-    let rows = found.cases.iter().flat_map(Trips::of_case).flat_map(|trips| {
+    let values = found.cases.iter().flat_map(Trips::of_case).flat_map(|trips| {
         let values = trips.path.load.iter().flat_map(|load| [&load.goodput, &load.retransmits]);
-        values.map(move |value| row(trips, value))
+        values.map(move |value| (trips, value))
     });
-    let head = ["metric", "load", "beside", "device", "value", "n", "limited by"];
-    Table::new("The load beside the round trips", head)
+    Listing::new("The load beside the round trips", values)
+        .column("metric", |(_, value)| Cell::text(value.metric.as_str()))
+        .column("load", |(trips, _)| Cell::text(trips.case.load.abbreviate()))
+        .column("beside", |(trips, _)| {
+            Cell::text(format!("{} {}", trips.protocol(), trips.size.size))
+        })
+        .column("device", |(trips, _)| trips.path.place.cell())
+        .value("value", |(_, value)| value)
+        .samples("n", |(_, value)| vec![value])
+        .limit(|(_, value)| vec![value])
+        .table()
         .sparing(&["n"])
         .with_note("TCP payload a second at the receiver, and retransmits, per trial.")
-        .with_rows(rows)
         .unless_empty()
 }

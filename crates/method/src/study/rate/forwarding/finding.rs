@@ -13,11 +13,11 @@ use measure::{FrameRate, Nanos, Rate, RateConvention};
 use super::super::pacing::PacingValues;
 use crate::search::GoalName;
 use crate::study::rows::Direction;
-use crate::study::view::{Frames, Place};
-use page::{Caveat, Cell, Figure};
+use crate::study::view::{Frames, Place, values};
+use page::Figure;
 
 pub(super) use curves::{Curve, Curves, Offered};
-pub(super) use loads::{Loads, LosslessLoad};
+pub(super) use loads::{Loads, LosslessLoad, Made};
 
 /// Results of the tests that were made.
 #[derive(Debug, Default)]
@@ -266,11 +266,6 @@ pub(super) struct Outages {
     pub(super) missing: Option<Figure>,
 }
 
-/// True if that doubt stands against the value.
-pub(super) fn has_caveat(value: &Figure, caveat: Caveat) -> bool {
-    value.caveats.contains(&caveat)
-}
-
 impl Traffic {
     /// Results of every direction.
     pub(super) fn each<'a, T>(
@@ -308,11 +303,6 @@ impl<'a, T> OneWay<'a, T> {
     pub(super) fn order(&self) -> (Frames, Place) {
         (self.traffic.frames.clone(), self.place())
     }
-
-    /// Row of a table, behind the frames and the place.
-    pub(super) fn row(&self, cells: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
-        [self.traffic.frames.cell(), self.place().cell()].into_iter().chain(cells).collect()
-    }
 }
 
 impl Delays {
@@ -324,6 +314,11 @@ impl Delays {
 }
 
 impl BurstSide {
+    /// The burst, and where.
+    pub(super) const fn way(&self) -> OneWay<'_, Figure> {
+        self.traffic.with(&self.burst.value)
+    }
+
     /// The burst, and the times that follow from it.
     pub(super) fn all(&self) -> Vec<&Figure> {
         let times = self.times.iter().flat_map(|times| [&times.implied, &times.corrected]);
@@ -331,74 +326,23 @@ impl BurstSide {
     }
 }
 
-impl ForwardingFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        let mut all = Vec::new();
-        all.extend(self.floods.iter_mut().flat_map(FloodCase::values));
-        all.extend(self.throughput.iter_mut().flat_map(ThroughputCase::values));
-        all.extend(self.latency.iter_mut().flat_map(LatencyCase::values));
-        let points = self.loss.iter_mut().flat_map(|point| point.ratios.values_mut());
-        all.extend(points.map(|at| &mut at.ratio));
-        all.extend(self.bursts.iter_mut().flat_map(BurstCase::values));
-        all.extend(self.recovery.iter_mut().flat_map(|case| case.times.values_mut()));
-        for outages in self.resets.iter_mut().flat_map(|case| case.outages.values_mut()) {
-            let Outages { by_loss, by_gap, missing } = outages;
-            all.extend([by_loss, by_gap, missing].into_iter().flatten());
-        }
-        all
-    }
-}
-
-impl FloodCase {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        let mut all = Vec::new();
-        for counts in self.counts.values_mut() {
-            let FloodCounts { offered, sent, received, lost, told_apart, loss_ratio, .. } = counts;
-            all.extend([offered, sent, &mut received.frames, lost]);
-            all.extend(told_apart.iter_mut().flatten());
-            all.extend(&mut received.bits);
-            all.push(loss_ratio);
-        }
-        all
-    }
-}
-
-impl ThroughputCase {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        let mut all = Vec::new();
-        for goal in &mut self.goals {
-            for RateValue { frames, bits } in goal.rates.values_mut() {
-                all.push(frames);
-                all.extend(bits);
-            }
-            all.extend(goal.loss.iter_mut().map(|at| &mut at.ratio));
-        }
-        all.extend(self.pacing.values_mut().flat_map(PacingValues::values));
-        all
-    }
-}
-
-impl LatencyCase {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        let sides = std::iter::once(&mut self.device).chain(&mut self.cable);
-        let delays = sides.flat_map(|side| side.delays.values_mut());
-        let values = delays.flat_map(|Delays { typical, worst, variation, missing }| {
-            [typical, worst, variation, missing].into_iter().flatten()
-        });
-        values.collect()
-    }
-}
-
-impl BurstCase {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        let mut all = Vec::new();
-        for side in std::iter::once(&mut self.device).chain(&mut self.cable) {
-            all.push(&mut side.burst.value);
-            if let Some(BufferTimes { implied, corrected, .. }) = &mut side.times {
-                all.extend([&mut implied.value, &mut corrected.value]);
-            }
-        }
-        all
-    }
+values! {
+    ForwardingFinding: floods, throughput, latency, loss, bursts, recovery, resets;
+    FloodCase: counts;
+    FloodCounts: offered, sent, received.frames, lost, told_apart, received.bits, loss_ratio;
+    RateValue: frames, bits;
+    ThroughputCase: goals, pacing;
+    GoalCase: rates, loss;
+    LossAt: ratio;
+    LatencyCase: device, cable;
+    DelaySide: delays;
+    Delays: typical, worst, variation, missing;
+    LossPoint: ratios;
+    BurstCase: device, cable;
+    BurstSide: burst, times;
+    BufferTimes: implied, corrected;
+    Spread: value;
+    RecoveryCase: times;
+    ResetCase: outages;
+    Outages: by_loss, by_gap, missing;
 }

@@ -8,64 +8,48 @@
 mod bounds;
 mod bursts;
 mod flood;
+mod interruptions;
 mod latency;
 mod loss;
 mod pacing;
 mod plot;
 mod rated;
 mod rates;
-mod recovery;
-mod reset;
 mod smallest;
 mod throughput;
 
-use page::{Block, Cell, Figure, Section, Verdict, words};
+use page::{Block, Cell, Figure, Listing, Unit, Verdict, words};
 
 use super::finding::{ForwardingFinding, OneWay};
 use crate::study::view::{Finding, StudyPage, Topic};
 use measure::FrameRate;
 
 impl Finding for ForwardingFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let others =
+            [latency::answers, bursts::answers, interruptions::recoveries, interruptions::resets];
+        StudyPage::new("forwarding", "Forwarding", blocks(self))
+            .with_answers(Topic::Throughput, throughput::answers(self))
+            .with_answers(Topic::Flood, flood::answers(self))
+            .with_answers(Topic::Others, others.into_iter().flat_map(|answers| answers(self)))
     }
 }
 
-fn page(found: &ForwardingFinding) -> StudyPage {
-    let others = [latency::answers, bursts::answers, recovery::answers, reset::answers];
-    StudyPage { sections: section(found).into_iter().collect(), ..StudyPage::default() }
-        .with_answers(Topic::Throughput, throughput::answers(found))
-        .with_answers(Topic::Flood, flood::answers(found))
-        .with_answers(Topic::Others, others.into_iter().flat_map(|answers| answers(found)))
-}
-
-fn section(found: &ForwardingFinding) -> Option<Section> {
-    let outages = [recovery::table(found), reset::table(found)];
+fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     let parts: [(&str, Vec<Block>); 7] = [
         ("Throughput", rates::blocks(found)),
         ("Figures that are only bounds", bounds::blocks(found)),
         ("Latency at the throughput", latency::blocks(found)),
         ("Frame loss by load", loss::blocks(found)),
         ("Bursts", bursts::table(found).map(Block::Table).into_iter().collect()),
-        ("Recovery and reset", outages.into_iter().flatten().map(Block::Table).collect()),
+        ("Recovery and reset", interruptions::blocks(found)),
         ("How the load was made", pacing::blocks(found)),
     ];
-    let blocks: Vec<Block> = parts
-        .into_iter()
-        .filter(|(_, blocks)| !blocks.is_empty())
-        .flat_map(|(heading, blocks)| {
-            std::iter::once(Block::Subheading(heading.to_owned())).chain(blocks)
-        })
-        .collect();
-    (!blocks.is_empty()).then(|| Section {
-        id: "forwarding".to_owned(),
-        heading: "Forwarding".to_owned(),
-        blocks,
-    })
+    let parts = parts.into_iter().filter(|(_, blocks)| !blocks.is_empty());
+    let headed = |(heading, blocks): (&str, Vec<Block>)| {
+        [Block::Subheading(heading.to_owned())].into_iter().chain(blocks)
+    };
+    parts.flat_map(headed).collect()
 }
 
 /// True if a device's value shows the tester's limit: the device does at least that.
@@ -75,7 +59,29 @@ fn shows_bound(way: &OneWay<'_, Figure>) -> bool {
         && !way.traffic.place.is_cable()
 }
 
+/// A table with a row for each of these, behind its frames and its place.
+fn listing<R, T: 'static>(
+    title: &str,
+    rows: impl IntoIterator<Item = R>,
+    way: impl Fn(&R) -> OneWay<'_, T>,
+) -> Listing<R> {
+    Listing::new(title, rows)
+        .column("octets", |row| way(row).traffic.frames.cell())
+        .column("device", |row| way(row).place().cell())
+}
+
+/// A value, marked where it is only a bound on the device.
+fn bounded(way: &OneWay<'_, Figure>) -> Cell {
+    let value = Cell::value(way.found);
+    if shows_bound(way) { value.as_bound() } else { value }
+}
+
 /// Frames a second to the whole number.
 fn rate_cell(rate: Option<FrameRate>) -> Cell {
     Cell::number_or_missing(rate.map(|rate| words::count(rate.0.round() as u64)))
+}
+
+/// Frames a second as values are written.
+fn quantity(rate: Option<f64>) -> Cell {
+    rate.map_or(Cell::Missing, |rate| Cell::quantity(Unit::FramesPerSecond, Some(rate)))
 }

@@ -169,8 +169,7 @@ fn outages(
     // What waited in the device was lost too, and of a load at its limit that may be much.
     loss.low = loss.low.map(|low| gap.low.map_or(low, |gap| low.min(gap)));
     if told.iter().any(|told| told.loss.is_none()) {
-        loss.caveats.push(Caveat::LoadBelowAsked);
-        loss.caveats.sort();
+        loss.doubt(Caveat::LoadBelowAsked);
     }
     Outages { by_loss: Some(loss), by_gap: Some(gap), missing: None }
 }

@@ -8,7 +8,7 @@ use measure::{FrameSize, Histogram};
 use super::super::counts::Count;
 use super::{Pattern, SwitchTest};
 use crate::study::Row;
-use crate::study::view::Who;
+use crate::study::view::{Values, Who, values};
 use page::{Caveat, Figure, Metric, Unit};
 
 /// Results of a switching study.
@@ -160,10 +160,6 @@ impl Rates {
             lost: row.single(Metric::LossRatio, Unit::Ratio, count.map(|c| c.short_ratio())),
         }
     }
-
-    fn values(&mut self) -> [&mut Figure; 3] {
-        [&mut self.offered, &mut self.received, &mut self.lost]
-    }
 }
 
 /// One-way delays of frames.
@@ -187,10 +183,6 @@ impl Delays {
         };
         Self { median: point(0.5), largest: point(1.0) }
     }
-
-    fn values(&mut self) -> [&mut Figure; 2] {
-        [&mut self.median, &mut self.largest]
-    }
 }
 
 impl TestFinding {
@@ -205,62 +197,35 @@ impl TestFinding {
     }
 }
 
-impl SwitchingFinding {
-    /// Every value, in the order of the rows.
-    pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
-        let tests = self.devices.iter_mut().flat_map(|device| &mut device.tests);
-        tests.flat_map(|test| test.cases.values()).collect()
-    }
+values! {
+    SwitchingFinding: devices;
+    DeviceFinding: tests;
+    TestFinding: cases;
+    PatternCase: throughput, at_max_load, highest, flooded;
+    CongestionCase: egresses, blocking, backpressure, flooded;
+    Egress: rates;
+    BroadcastCase: throughput, receivers;
+    Receiver: delays;
+    LineRateCase: offered, received, lost, flooded, spread, delays;
+    MicroburstCase: frames;
+    IncastCase: goodput, retransmits, lost, delays;
+    Rates: offered, received, lost;
+    Delays: median, largest;
 }
 
-impl Cases {
-    /// Values in the order of their rows.
-    fn values(&mut self) -> Vec<&mut Figure> {
-        let mut values = Vec::new();
+impl Values for Cases {
+    fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>) {
         match self {
             Self::NotMade(value)
             | Self::AddressTable { entries: value, .. }
-            | Self::AddressLearning { rate: value, .. } => values.push(value),
-            Self::Pattern(cases) => {
-                for case in cases {
-                    values.push(&mut case.throughput);
-                    values.extend(case.at_max_load.values());
-                    values.extend(case.highest.values());
-                    values.push(&mut case.flooded);
-                }
-            }
-            Self::Congestion(cases) => {
-                for case in cases {
-                    values
-                        .extend(case.egresses.iter_mut().flat_map(|egress| egress.rates.values()));
-                    values.push(&mut case.blocking);
-                    values.extend(case.backpressure.iter_mut().chain(&mut case.flooded));
-                }
-            }
-            Self::Broadcast(cases) => {
-                for case in cases {
-                    values.push(&mut case.throughput);
-                    values.extend(case.receivers.iter_mut().flat_map(|port| port.delays.values()));
-                }
-            }
-            Self::LineRate(cases) => {
-                for case in cases {
-                    values.extend(case.offered.iter_mut().chain(&mut case.received));
-                    values.push(&mut case.lost);
-                    values.extend(case.flooded.iter_mut().chain(&mut case.spread));
-                    values.extend(case.delays.iter_mut().flat_map(Delays::values));
-                }
-            }
-            Self::Microburst(cases) => values.extend(cases.iter_mut().map(|case| &mut case.frames)),
-            Self::Incast(cases) => {
-                for case in cases {
-                    values.extend(case.goodput.iter_mut().chain(&mut case.retransmits));
-                    values.extend(&mut case.lost);
-                    values.extend(case.delays.iter_mut().flat_map(Delays::values));
-                }
-            }
+            | Self::AddressLearning { rate: value, .. } => value.gather(all),
+            Self::Pattern(cases) => cases.gather(all),
+            Self::Congestion(cases) => cases.gather(all),
+            Self::Broadcast(cases) => cases.gather(all),
+            Self::LineRate(cases) => cases.gather(all),
+            Self::Microburst(cases) => cases.gather(all),
+            Self::Incast(cases) => cases.gather(all),
         }
-        values
     }
 }
 

@@ -5,16 +5,15 @@
 
 mod lines;
 
-use page::{Answer, Block, Cell, Figure, Reply, Style, Table, Unit, Verdict, words};
+use page::{Answer, Block, Cell, Figure, Listing, Reply, Style, Table, Unit, Verdict, words};
 
 use super::SwitchTest;
 use super::finding::{
-    Cases, CongestionCase, DeviceFinding, PatternCase, SwitchingFinding, TestFinding,
+    Cases, CongestionCase, DeviceFinding, PatternCase, Rates, SwitchingFinding, TestFinding,
 };
-use crate::study::line_share;
+use crate::study::line_share::share_in_words;
 use crate::study::view::{Finding, StudyPage, Topic, line_rate, stated};
-use crate::verdict::LINE_RATE;
-use lines::{Line, lines};
+use lines::lines;
 
 const LEAD: &str = "Rates are of all sending ports together. Throughput is the highest load of \
     which not one frame was lost; the forwarding rate at the maximum offered load (FRMOL) is what \
@@ -23,28 +22,17 @@ const LEAD: &str = "Rates are of all sending ports together. Throughput is the h
     they count as lost, never as received.";
 
 impl Finding for SwitchingFinding {
-    fn values(&mut self) -> Vec<&mut Figure> {
-        self.values_mut()
-    }
-
     fn page(&self) -> StudyPage {
-        page(self)
+        let tables = [pattern_table(self), other_table(self)];
+        let tables = tables.into_iter().filter_map(Table::unless_empty).map(Block::Table);
+        let blocks: Vec<Block> =
+            [Block::Paragraph(LEAD.to_owned())].into_iter().chain(tables).collect();
+        if blocks.len() == 1 {
+            return StudyPage::default();
+        }
+        StudyPage::new("switching", "All ports at work (RFC 2889, RFC 8239)", blocks)
+            .with_answers(Topic::Patterns, self.devices.iter().flat_map(answers))
     }
-}
-
-fn page(found: &SwitchingFinding) -> StudyPage {
-    let tables = [pattern_table(found), other_table(found)];
-    let tables: Vec<Block> =
-        tables.into_iter().filter_map(Table::unless_empty).map(Block::Table).collect();
-    if tables.is_empty() {
-        return StudyPage::default();
-    }
-    StudyPage::new(
-        "switching",
-        "All ports at work (RFC 2889, RFC 8239)",
-        std::iter::once(Block::Paragraph(LEAD.to_owned())).chain(tables).collect(),
-    )
-    .with_answers(Topic::Patterns, found.devices.iter().flat_map(answers))
 }
 
 /// Tests with their devices, in the order in which they ran.
@@ -53,68 +41,51 @@ fn tests(found: &SwitchingFinding) -> impl Iterator<Item = (&DeviceFinding, &Tes
 }
 
 fn pattern_table(found: &SwitchingFinding) -> Table {
-    let head = [
-        "test",
-        "device",
-        "frame",
-        "throughput",
-        "of line rate",
-        "at max load",
-        "lost there",
-        "max rate",
-        "flooded",
-        "limited by",
-    ];
-    let rows = tests(found).flat_map(|(device, test)| {
-        test.patterns().iter().map(|case| pattern_row(device, test, case))
+    let cases = tests(found).flat_map(|(device, test)| {
+        test.patterns().iter().map(move |case| (device, test.test, case))
     });
-    Table::new("Throughput and forwarding rates by pattern, frames/s (RFC 2889 §5.1 to §5.4)", head)
+    let title = "Throughput and forwarding rates by pattern, frames/s (RFC 2889 §5.1 to §5.4)";
+    Listing::new(title, cases)
+        .column("test", |(_, test, _)| Cell::path(test.as_str()).with_note(test.clause()))
+        .column("device", |(device, ..)| {
+            Cell::path(device.who.name()).with_note(format!("{} ports", device.ports))
+        })
+        .column("frame", |(.., case)| Cell::number(case.size.octets().to_string()))
+        .value("throughput", |(.., case)| &case.throughput)
+        .column("of line rate", |(.., case)| {
+            Cell::number_or_missing(share_in_words(&case.throughput))
+        })
+        .value("at max load", |(.., case)| &case.at_max_load.received)
+        .value("lost there", |(.., case)| &case.at_max_load.lost)
+        .value("max rate", |(.., case)| &case.highest.received)
+        .value("flooded", |(.., case)| &case.flooded)
+        .column("limited by", |(.., case)| {
+            let PatternCase { throughput, at_max_load: Rates { received, lost, .. }, .. } = case;
+            let shown = [throughput, received, lost, &case.highest.received, &case.flooded];
+            Cell::limit_of(throughput, &shown)
+        })
+        .table()
         .with_note(
             "At max load: the forwarding rate at the maximum offered load (FRMOL). Max rate: the \
-         maximum forwarding rate at any load (MFR).",
+             maximum forwarding rate at any load (MFR).",
         )
         .stating(Unit::FramesPerSecond)
-        .with_rows(rows)
-}
-
-fn pattern_row(device: &DeviceFinding, test: &TestFinding, case: &PatternCase) -> Vec<Cell> {
-    let PatternCase { throughput, at_max_load, highest, flooded, .. } = case;
-    let shown = [throughput, &at_max_load.received, &at_max_load.lost, &highest.received, flooded];
-    vec![
-        Cell::path(test.test.as_str()).with_note(test.test.clause()),
-        Cell::path(device.who.name()).with_note(format!("{} ports", device.ports)),
-        Cell::number(case.size.octets().to_string()),
-        Cell::value(throughput),
-        Cell::number_or_missing(share_of_line(throughput)),
-        Cell::value(&at_max_load.received),
-        Cell::value(&at_max_load.lost),
-        Cell::value(&highest.received),
-        Cell::value(flooded),
-        Cell::limit_of(throughput, &shown),
-    ]
 }
 
 fn other_table(found: &SwitchingFinding) -> Table {
-    let row = |device: &DeviceFinding, test: SwitchTest, line: Line<'_>| {
-        let octets = line.size.map(|size| size.octets().to_string());
-        vec![
-            Cell::text(test.as_str()).with_note(test.clause()),
-            Cell::path(device.who.name()),
-            Cell::number(octets.unwrap_or_default()),
-            Cell::text(line.what).with_style(Style::Long),
-            Cell::value(line.value),
-            Cell::limit(&[line.value]),
-        ]
-    };
-    let rows = tests(found).flat_map(|(device, found)| {
-        lines(&found.cases).into_iter().map(move |line| row(device, found.test, line))
+    let lines = tests(found).flat_map(|(device, found)| {
+        lines(&found.cases).into_iter().map(move |line| (device, found.test, line))
     });
-    let head = ["test", "device", "frame", "what", "value", "limited by"];
-    Table::new("The other tests of RFC 2889, and those of RFC 8239", head).with_rows(rows)
-}
-
-fn share_of_line(rate: &Figure) -> Option<String> {
-    line_share::share(rate).map(|share| words::share_of_line(share, LINE_RATE))
+    Listing::new("The other tests of RFC 2889, and those of RFC 8239", lines)
+        .column("test", |(_, test, _)| Cell::text(test.as_str()).with_note(test.clause()))
+        .column("device", |(device, ..)| Cell::path(device.who.name()))
+        .column("frame", |(.., line)| {
+            Cell::number(line.size.map(|size| size.octets().to_string()).unwrap_or_default())
+        })
+        .column("what", |(.., line)| Cell::text(&line.what).with_style(Style::Long))
+        .value("value", |(.., line)| line.value)
+        .limit(|(.., line)| vec![line.value])
+        .table()
 }
 
 /// A mesh's throughput and head-of-line blocking at the smallest frame, and the MAC table's size.
@@ -135,7 +106,7 @@ fn answers(device: &DeviceFinding) -> Vec<Answer> {
 fn throughput(device: &DeviceFinding, case: &PatternCase) -> Option<Answer> {
     let rate = &case.throughput;
     let share =
-        share_of_line(rate).map_or_else(String::new, |share| format!(" = {share} of line rate"));
+        share_in_words(rate).map_or_else(String::new, |share| format!(" = {share} of line rate"));
     let least = if rate.verdict == Verdict::TesterLimited { "at least " } else { "" };
     let text = format!(
         "{} forwards {least}{} of {} octets without loss{share}, with {} ports sending to each \
@@ -145,7 +116,7 @@ fn throughput(device: &DeviceFinding, case: &PatternCase) -> Option<Answer> {
         case.size.octets(),
         device.ports,
     );
-    Some(line_rate(stated(text, rate), rate, line_share::share(rate), "Throughput?"))
+    Some(line_rate(stated(text, rate), rate, "Throughput?"))
 }
 
 fn blocking(device: &DeviceFinding, case: &CongestionCase) -> Answer {
@@ -189,10 +160,10 @@ mod tests {
 
     use super::super::Pattern;
     use super::super::finding::{
-        BroadcastCase, Delays, Egress, IncastCase, LineRateCase, MicroburstCase, Rates, Receiver,
+        BroadcastCase, Delays, Egress, IncastCase, LineRateCase, MicroburstCase, Receiver,
     };
     use super::*;
-    use crate::study::view::Who;
+    use crate::study::view::{Values, Who};
 
     /// The text with plain spaces before units.
     fn spaced(text: &str) -> String {
@@ -260,7 +231,7 @@ mod tests {
 
     fn found(devices: impl IntoIterator<Item = DeviceFinding>) -> SwitchingFinding {
         let mut found = SwitchingFinding { devices: devices.into_iter().collect() };
-        line_share::mark(found.values());
+        crate::study::line_share::mark(found.values());
         CaseId::number(found.values());
         found
     }

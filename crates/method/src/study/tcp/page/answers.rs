@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Figure, Verdict, words};
+use page::{Answer, Verdict, words};
 
 use super::{percent, rate};
 use crate::study::capacity::Of;
@@ -35,37 +35,19 @@ fn answer(found: &TcpFinding, case: &TcpCase, through: &str) -> Answer {
     let is_both = case.test == TcpDirection::Bidirectional;
     // Both ways at once the acknowledgements take their share, so that less is no answer.
     if is_full.is_none() && is_both {
-        return sentence.answer(verdict).asked("Both ways?");
+        return sentence.limited_by(verdict).asked("Both ways?");
     }
     if case.whole.share().is_some() {
         let of = if is_both { " of what acknowledgements of the other way leave" } else { "" };
         sentence.add(&format!(" {}", line_rate_rule(is_full, of)), []);
     }
-    sentence.answer(verdict).to("Line rate by TCP?", is_full.into())
+    sentence.limited_by(verdict).to("Line rate by TCP?", is_full.into())
 }
 
-/// A sentence, and the values that it states.
-struct Sentence<'a> {
-    text: String,
-    stated: Vec<&'a Figure>,
-}
-
-impl<'a> Sentence<'a> {
-    /// Adds a part, and the values that it states.
-    fn add(&mut self, part: &str, values: impl IntoIterator<Item = &'a Figure>) {
-        self.text.push_str(part);
-        self.stated.extend(values);
-    }
-
-    fn answer(self, verdict: Verdict) -> Answer {
-        Answer::new(self.text).limited_by(verdict).stating(self.stated)
-    }
-}
-
-fn sentence<'a>(found: &'a TcpFinding, case: &'a TcpCase, through: &str) -> Sentence<'a> {
+fn sentence(found: &TcpFinding, case: &TcpCase, through: &str) -> Answer {
     let whole = &case.whole;
     let path = path(&whole.place) + through;
-    let mut sentence = Sentence { text: String::new(), stated: vec![&whole.goodput] };
+    let mut sentence = Answer::default().stating([&whole.goodput]);
     if whole.goodput.value.is_none() {
         sentence.add(&format!("No figure for TCP payload {path}: no trial was valid."), []);
         return sentence;
@@ -123,7 +105,7 @@ fn share_of_ceiling(part: &Part, payload: &str) -> String {
 }
 
 /// ` 12 retransmits a trial (1.1 per GB).`
-fn add_retransmits<'a>(sentence: &mut Sentence<'a>, part: &'a Part) {
+fn add_retransmits(sentence: &mut Answer, part: &Part) {
     let Some(Retransmits { count, per_gigabyte }) = &part.retransmits else { return };
     match (count.value, per_gigabyte.value) {
         (Some(0.0), _) => sentence.add(" No retransmits.", [count]),
@@ -136,7 +118,7 @@ fn add_retransmits<'a>(sentence: &mut Sentence<'a>, part: &'a Part) {
     }
 }
 
-fn add_round_trips<'a>(sentence: &mut Sentence<'a>, part: &'a Part) {
+fn add_round_trips(sentence: &mut Answer, part: &Part) {
     let Some(SenderValues { smoothed_rtt, smallest_rtt, .. }) = &part.sender else { return };
     if let (Some(rtt), Some(min)) = (smoothed_rtt.value, smallest_rtt.value) {
         let (rtt, min) = (words::time(rtt), words::time(min));
@@ -146,7 +128,7 @@ fn add_round_trips<'a>(sentence: &mut Sentence<'a>, part: &'a Part) {
 }
 
 /// ` The limit was the receiver's window, for which the sender waited in 71 % of the time.`
-fn add_host_limit<'a>(sentence: &mut Sentence<'a>, case: &'a TcpCase) {
+fn add_host_limit(sentence: &mut Answer, case: &TcpCase) {
     let sender = case.whole.sender.as_ref();
     let (limit, figure) = match case.whole.host_limit {
         Some(HostLimit::ReceiveWindow) => {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Axis, Block, Image, PALETTE, Picture, Plot, Scale, Series, Unit, words};
+use page::{Block, Image, PALETTE, Picture, Series, Unit};
 use trial::record::BulkRecord;
 
 use crate::study::rows::Direction;
@@ -85,17 +85,10 @@ fn picture(curves: &[&Curve<'_>]) -> Picture {
         let points = if own.line.len() > MOST_POINTS { Vec::new() } else { own.points };
         Series { points, ..own }
     });
-    let series: Vec<Series> = series.collect();
-    let all = || series.iter().flat_map(|series| series.line.iter());
     let longest = curves.iter().map(|curve| curve.first.done.elapsed.as_secs_f64());
-    let ends = all().map(|point| point.0).chain(longest);
-    let x = Axis::exact("seconds since the load began", ends, |v| words::trimmed(v, 3));
-    let highest = all().map(|point| point.1).chain([0.0]);
-    let y = Axis::over("TCP payload, all streams", Scale::Linear, highest, |v| {
-        words::tick(Unit::BitsPerSecond, v)
-    });
+    let (longest, label) = (longest.fold(0.0, f64::max), "TCP payload, all streams");
     let direction = match directions.len() {
-        1 => hosts.into_iter().collect::<Vec<_>>().join(", "),
+        1 => hosts.iter().cloned().collect::<Vec<_>>().join(", "),
         _ => "both ways at once".to_owned(),
     };
     let title = format!("Goodput over time, {direction}");
@@ -103,5 +96,6 @@ fn picture(curves: &[&Curve<'_>]) -> Picture {
         "{title}: the first valid trial of each path, solid through the device, dashed over the \
          direct cable."
     );
-    Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
+    let plot = streams::over_time(&title, label, Unit::BitsPerSecond, longest, series.collect());
+    Picture { image: Image::Plot(plot), caption }
 }

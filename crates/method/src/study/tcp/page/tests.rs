@@ -11,7 +11,7 @@ use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Bulk, Flow, FlowKind, Path, Subject, Topology, Trial};
 
 use crate::study::tcp::{TcpDirection, TcpSpec};
-use crate::study::view::{Finding as _, StudyPage};
+use crate::study::view::{Finding as _, StudyPage, Values as _};
 
 /// Goodput and waiting of each flow on a path.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use super::loads::datagrams;
 use crate::study::view::{Frames, Who};
-use trial::record::FlowRecord;
-use trial::{FlowKind, Role, Schedule, Trial, TrialRecord};
+use trial::{Schedule, Trial, TrialRecord};
 
 /// A curve for each size and path.
 #[derive(Debug, Default)]
@@ -30,18 +30,14 @@ impl Curves {
         if !record.outcome.is_valid() || !trial.events.is_empty() {
             return;
         }
-        for (flow, done) in trial.flows.iter().zip(&record.flows) {
-            if let (Role::Measured, FlowKind::Datagrams(asked), FlowRecord::Datagrams(done)) =
-                (flow.role, &flow.kind, done)
-                && let Schedule::Paced(rate) = asked.schedule
-            {
-                let case = (Frames::from_flow(asked), Who::from_trial(trial));
-                let curve = self.0.entry(case).or_default();
-                let at = curve.entry(rate.0.round() as u64).or_default();
-                at.sent += done.sent;
-                at.lost += done.received.lost(done.sent);
-                at.trials += 1;
-            }
+        for (asked, done) in datagrams(trial, record) {
+            let Schedule::Paced(rate) = asked.schedule else { continue };
+            let case = (Frames::from_flow(asked), Who::from_trial(trial));
+            let curve = self.0.entry(case).or_default();
+            let at = curve.entry(rate.0.round() as u64).or_default();
+            at.sent += done.sent;
+            at.lost += done.received.lost(done.sent);
+            at.trials += 1;
         }
     }
 }

@@ -96,7 +96,8 @@ impl Loads {
     }
 }
 
-fn datagrams<'a>(
+/// Datagrams that were measured: what was asked for, and what came of it.
+pub(super) fn datagrams<'a>(
     trial: &'a Trial,
     record: &'a TrialRecord,
 ) -> impl Iterator<Item = (&'a Datagrams, &'a DatagramsRecord)> {

@@ -3,12 +3,12 @@
 //! Owns the reasons alone: the values stand in the tables of rates and bursts. Never decides that
 //! the tester was the limit; the study's verdict does.
 
-use page::{Block, Caveat, Cell, Figure, Style, Table};
+use page::{Block, Caveat, Cell, Figure, Style};
 
-use super::super::finding::{ForwardingFinding, OneWay, has_caveat};
+use super::super::finding::{ForwardingFinding, OneWay};
 use super::rated::{Kind, bound};
 use super::rates;
-use super::shows_bound;
+use super::{listing, shows_bound};
 
 /// A value that may be a bound.
 struct Candidate<'a> {
@@ -19,16 +19,15 @@ struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    fn row(&self) -> Vec<Cell> {
-        let reason = if has_caveat(self.way.found, Caveat::SearchCeiling) {
+    fn reason(&self) -> Cell {
+        let reason = if self.way.found.caveats.contains(&Caveat::SearchCeiling) {
             "it was never seen to fail: the search ended at the highest load that could be offered"
                 .to_owned()
         } else {
             bound(&self.way, self.cable)
                 .unwrap_or_else(|| "there is no device in this path".to_owned())
         };
-        let name = self.kind.map_or_else(|| "longest burst".to_owned(), Kind::name);
-        self.way.row([Cell::text(name), Cell::text(reason).with_style(Style::Long)])
+        Cell::text(reason).with_style(Style::Long)
     }
 }
 
@@ -39,7 +38,7 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
         cable: rated.cable,
     });
     let bursts = found.bursts.iter().map(|case| Candidate {
-        way: case.device.traffic.with(&case.device.burst.value),
+        way: case.device.way(),
         kind: None,
         cable: case.cable.as_ref().map(|cable| &cable.burst.value),
     });
@@ -49,10 +48,13 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
         let traffic = one.way.traffic;
         (traffic.frames.clone(), traffic.place.who.clone(), one.kind.is_none(), one.kind)
     });
-    let head = ["octets", "device", "what", "why"];
     let title = "Tester-limited: the device does at least what is stated, and how much more is not \
                  known";
-    let rows = bounds.iter().map(Candidate::row);
-    let table = Table::new(title, head).page_only(&head).with_rows(rows).unless_empty();
-    table.map(Block::Table).into_iter().collect()
+    let name = |kind: Option<Kind>| kind.map_or_else(|| "longest burst".to_owned(), Kind::name);
+    let table = listing(title, bounds, |one| one.way)
+        .column("what", |one| Cell::text(name(one.kind)))
+        .column("why", Candidate::reason)
+        .table()
+        .page_only(&["octets", "device", "what", "why"]);
+    table.unless_empty().map(Block::Table).into_iter().collect()
 }

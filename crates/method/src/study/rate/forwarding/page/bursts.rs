@@ -5,9 +5,9 @@
 
 use page::{Answer, Cell, Table, words};
 
-use super::super::finding::{BurstSide, ForwardingFinding, Spread};
+use super::super::finding::{BufferTimes, BurstSide, ForwardingFinding, Spread};
 use super::smallest::{Part, sentences};
-use super::{rate_cell, shows_bound};
+use super::{bounded, listing, rate_cell, shows_bound};
 
 /// The longest burst at the smallest frames.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
@@ -15,8 +15,8 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     sentences("Longest burst?", parts.collect())
 }
 
-fn part(BurstSide { traffic, burst, .. }: &BurstSide) -> Part<'_> {
-    let way = traffic.with(&burst.value);
+fn part(side: &BurstSide) -> Part<'_> {
+    let (traffic, way) = (&side.traffic, side.way());
     let least = if shows_bound(&way) { "at least " } else { "" };
     let searches = match way.found.blocks {
         1 => "1 search".to_owned(),
@@ -36,54 +36,40 @@ pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
     let cases = found.bursts.iter();
     let sides = cases.flat_map(|case| std::iter::once(&case.device).chain(&case.cable));
     let mut sides: Vec<&BurstSide> = sides.collect();
-    sides.sort_by_key(|side| side.traffic.with(side).order());
-    let head = [
-        "octets",
-        "device",
-        "burst, mean",
-        "min",
-        "max",
-        "st. dev.",
-        "N",
-        "buffer time, implied",
-        "corrected",
-        "sent at, frames/s",
-        "drained at, frames/s",
-        "limited by",
-    ];
-    let note = "The longest burst at minimum gap that lost no frame: mean, smallest, largest and \
-                standard deviation of N searches. Implied buffer time: the burst over the rate it \
-                was sent at. Corrected: less what the device forwarded meanwhile, at its \
-                throughput.";
-    Table::new("Back-to-back frames without loss (RFC 9004)", head)
-        .page_only(&["sent at, frames/s", "drained at, frames/s"])
-        .sparing(&["st. dev.", "max", "min"])
-        .with_note(note)
-        .with_rows(sides.into_iter().map(row))
-        .unless_empty()
-}
-
-fn row(side: &BurstSide) -> Vec<Cell> {
-    let way = side.traffic.with(&side.burst.value);
-    let (value, times) = (way.found, side.times.as_ref());
-    let mean = Cell::value(value);
-    let time = |time: Option<&Spread>| {
-        let Some(time) = time.filter(|time| time.value.value.is_some()) else {
+    sides.sort_by_key(|side| side.way().order());
+    let time = |side: &BurstSide, pick: fn(&BufferTimes) -> &Spread| {
+        let Some(time) = side.times.as_ref().map(pick).filter(|time| time.value.value.is_some())
+        else {
             return Cell::Missing;
         };
         let note = time.deviation.map(|deviation| format!("± {}", words::time(deviation)));
         Cell::value(&time.value).with_note(note.unwrap_or_default())
     };
-    way.row([
-        if shows_bound(&way) { mean.as_bound() } else { mean },
-        Cell::number_or_missing(count(value.low)),
-        Cell::number_or_missing(count(value.high)),
-        Cell::number_or_missing(side.burst.deviation.map(|d| words::trimmed(d, 1))),
-        Cell::number_or_missing(value.value.map(|_| value.blocks.to_string())),
-        time(times.map(|times| &times.implied)),
-        time(times.map(|times| &times.corrected)),
-        rate_cell(side.media),
-        rate_cell(times.map(|times| times.drain)),
-        Cell::limit(&side.all()),
-    ])
+    let note = "The longest burst at minimum gap that lost no frame: mean, smallest, largest and \
+                standard deviation of N searches. Implied buffer time: the burst over the rate it \
+                was sent at. Corrected: less what the device forwarded meanwhile, at its \
+                throughput.";
+    listing("Back-to-back frames without loss (RFC 9004)", sides, |side| side.way())
+        .column("burst, mean", |side| bounded(&side.way()))
+        .column("min", |side| Cell::number_or_missing(count(side.burst.value.low)))
+        .column("max", |side| Cell::number_or_missing(count(side.burst.value.high)))
+        .column("st. dev.", |side| {
+            Cell::number_or_missing(side.burst.deviation.map(|d| words::trimmed(d, 1)))
+        })
+        .column("N", |side| {
+            let value = &side.burst.value;
+            Cell::number_or_missing(value.value.map(|_| value.blocks.to_string()))
+        })
+        .column("buffer time, implied", |side| time(side, |times| &times.implied))
+        .column("corrected", |side| time(side, |times| &times.corrected))
+        .column("sent at, frames/s", |side| rate_cell(side.media))
+        .column("drained at, frames/s", |side| {
+            rate_cell(side.times.as_ref().map(|times| times.drain))
+        })
+        .limit(|side| side.all())
+        .table()
+        .page_only(&["sent at, frames/s", "drained at, frames/s"])
+        .sparing(&["st. dev.", "max", "min"])
+        .with_note(note)
+        .unless_empty()
 }

@@ -2,12 +2,12 @@
 //!
 //! Owns the table of counts. Never states what was received twice: the table of rates has it.
 
-use page::{Answer, Cell, Figure, Table, Unit, words};
+use page::{Answer, Table, Unit, words};
 
 use super::super::finding::{FloodCounts, ForwardingFinding, OneWay};
+use super::listing;
 use super::rated::{Origin, Rated};
 use super::smallest::{several_devices, shown_sizes};
-use crate::study::line_share::share;
 use crate::study::view::{line_rate, stated};
 
 /// Every rate that a flood brought.
@@ -64,7 +64,7 @@ fn answer(rated: &Rated<'_>, several: bool) -> Answer {
         }
         None => format!("Under a flood {most}{rate} {arrive}{line}, {path}{beside}."),
     };
-    line_rate(stated(text, value).stating(rated.cable), value, share(value), "Forwarding rate?")
+    line_rate(stated(text, value).stating(rated.cable), value, "Forwarding rate?")
 }
 
 /// Offered, sent, lost, duplicated and reordered of a flood.
@@ -72,18 +72,18 @@ pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
     let ways = found.floods.iter().flat_map(|case| case.traffic.each(&case.counts));
     let mut ways: Vec<OneWay<'_, FloodCounts>> = ways.collect();
     ways.sort_by_key(OneWay::order);
-    let rows = ways.iter().map(|way| {
-        let FloodCounts { offered, sent, lost, told_apart, .. } = way.found;
-        let [duplicated, reordered] =
-            told_apart.as_ref().map_or([None, None], |two| two.each_ref().map(Some));
-        let values = [Some(offered), Some(sent), Some(lost), duplicated, reordered];
-        let all: Vec<&Figure> = values.into_iter().flatten().collect();
-        way.row(values.map(Cell::value_or_missing).into_iter().chain([Cell::samples(&all)]))
-    });
-    let head = ["octets", "device", "offered", "sent", "lost", "duplicated", "reordered", "n"];
-    Table::new("Every frame of a flood, frames/s", head)
+    listing("Every frame of a flood, frames/s", ways, |way| *way)
+        .value("offered", |way| &way.found.offered)
+        .value("sent", |way| &way.found.sent)
+        .value("lost", |way| &way.found.lost)
+        .known("duplicated", |way| Some(&way.found.told_apart.as_ref()?[0]))
+        .known("reordered", |way| Some(&way.found.told_apart.as_ref()?[1]))
+        .samples("n", |way| {
+            let FloodCounts { offered, sent, lost, told_apart, .. } = way.found;
+            [offered, sent, lost].into_iter().chain(told_apart.iter().flatten()).collect()
+        })
+        .table()
         .sparing(&["n", "reordered", "duplicated"])
         .stating(Unit::FramesPerSecond)
-        .with_rows(rows)
         .unless_empty()
 }

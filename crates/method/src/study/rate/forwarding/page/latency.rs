@@ -13,7 +13,7 @@ use page::{
 use super::super::finding::{DelayLoad, Delays, ForwardingFinding, OneWay, Traffic};
 use super::plot::{Line, Sizes};
 use super::smallest::{Part, sentences};
-use super::{rate_cell, shows_bound};
+use super::{listing, rate_cell, shows_bound};
 
 /// Delays of one way under one load.
 #[derive(Debug, Clone, Copy)]
@@ -84,16 +84,11 @@ fn at_load(traffic: &Traffic, load: Option<DelayLoad>) -> String {
 
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     let all = all(found);
-    let mut blocks = Vec::new();
     let percents: BTreeSet<Reverse<u32>> =
         all.iter().filter_map(|one| one.load).map(|load| Reverse(load.percent)).collect();
     let pictures = percents.into_iter().filter_map(|Reverse(percent)| picture(percent, &all));
-    let pictures: Vec<Picture> = pictures.collect();
-    if !pictures.is_empty() {
-        blocks.push(Block::Pictures(pictures));
-    }
-    blocks.extend(table(&all).map(Block::Table));
-    blocks
+    let pictures = Block::pictures(pictures);
+    pictures.into_iter().chain(table(all).map(Block::Table)).collect()
 }
 
 /// Typical and worst-case latency by frame size under one load.
@@ -120,24 +115,17 @@ fn picture(percent: u32, all: &[Delayed<'_>]) -> Option<Picture> {
         for (what, dashed, points) in curves {
             // A cable measured under each subject's load has several values at one size.
             let alone = points.len() > sizes.count();
-            let line: Vec<(f64, f64)> = points.iter().map(|p| (p.x, p.y)).collect();
-            series.push(Series {
-                name: format!("{name}, {what}"),
-                colour: Some(colour),
-                dashed,
-                line: if alone { Vec::new() } else { line },
-                points,
-            });
+            let name = format!("{name}, {what}");
+            let mut own = Series::through(name, Some(colour), dashed, points);
+            own.line.retain(|_| !alone);
+            series.push(own);
         }
     }
     series.retain(|s| !s.points.is_empty());
     if series.is_empty() {
         return None;
     }
-    let ends = series.iter().flat_map(|s| s.points.iter().map(|p| p.y));
-    let y = Axis::over("one-way delay, log scale", Scale::Log, ends, |v| {
-        words::tick(Unit::Nanoseconds, v)
-    });
+    let y = Axis::upwards("one-way delay, log scale", Scale::Log, Unit::Nanoseconds, &series);
     let title = format!("Latency by frame size at {percent} % of the throughput");
     let caption = format!(
         "{title}. Solid: the median frame (typical). Dashed and hollow: the 99.9th percentile \
@@ -147,29 +135,24 @@ fn picture(percent: u32, all: &[Delayed<'_>]) -> Option<Picture> {
 }
 
 /// One row for each size, load and way.
-fn table(all: &[Delayed<'_>]) -> Option<Table> {
-    let row = |one: &Delayed<'_>| {
-        let Delays { typical, worst, variation, .. } = one.way.found;
-        let values = one.way.found.all();
-        one.way.row([
-            Cell::number_or_missing(one.load.map(|load| format!("{}\u{a0}%", load.percent))),
-            rate_cell(one.load.map(|load| load.rate)),
-            Cell::value_or_missing(typical.as_ref()),
-            Cell::value_or_missing(worst.as_ref()),
-            Cell::value_or_missing(variation.as_ref()),
-            Cell::samples(&values),
-            Cell::limit(&values),
-        ])
-    };
-    let head = ["octets", "device", "load", "frames/s", "TL", "WCL", "PDV", "frames", "limited by"];
+fn table(all: Vec<Delayed<'_>>) -> Option<Table> {
     let title = "One-way delay at the throughput: typical (TL), worst case (WCL), variation (PDV)";
     let note = "At a share of the throughput found (RFC 2544 §26.2), every frame tagged. TL: the \
                 median frame. WCL: the 99.9th percentile. PDV: the 99.9th percentile less the \
                 smallest (RFC 8219 §7). Each value is the median of the repeats; beneath it their \
                 1st and 99th percentile.";
-    Table::new(title, head)
+    listing(title, all, |one| one.way)
+        .column("load", |one| {
+            Cell::number_or_missing(one.load.map(|load| format!("{}\u{a0}%", load.percent)))
+        })
+        .column("frames/s", |one| rate_cell(one.load.map(|load| load.rate)))
+        .known("TL", |one| one.way.found.typical.as_ref())
+        .known("WCL", |one| one.way.found.worst.as_ref())
+        .known("PDV", |one| one.way.found.variation.as_ref())
+        .samples("frames", |one| one.way.found.all())
+        .limit(|one| one.way.found.all())
+        .table()
         .sparing(&["frames", "frames/s"])
         .with_note(note)
-        .with_rows(all.iter().map(row))
         .unless_empty()
 }

@@ -13,6 +13,7 @@ use page::{
 
 use super::super::ForwardingTest;
 use super::super::finding::{Curve, ForwardingFinding, LossLoad, Offered, OneWay, Traffic};
+use super::{listing, quantity};
 use crate::study::view::{Frames, Who};
 use measure::FrameRate;
 
@@ -20,13 +21,8 @@ use measure::FrameRate;
 const MOST_PICTURES: usize = 8;
 
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let pictures = pictures(&found.curves.0);
-    if !pictures.is_empty() {
-        blocks.push(Block::Pictures(pictures));
-    }
-    blocks.extend(table(found).map(Block::Table));
-    blocks
+    let pictures = Block::pictures(pictures(&found.curves.0));
+    pictures.into_iter().chain(table(found).map(Block::Table)).collect()
 }
 
 /// One picture with a colour for each size, or, where there are several devices, one for each size
@@ -58,21 +54,15 @@ fn pictures(curves: &BTreeMap<(Frames, Who), Curve>) -> Vec<Picture> {
 }
 
 fn series(name: String, colour: Option<usize>, who: &Who, curve: &Curve) -> Series {
-    let points: Vec<Point> = curve.iter().map(|(rate, offered)| point(*rate, *offered)).collect();
-    let line = points.iter().map(|p| (p.x, p.y)).collect();
-    Series { name, colour, dashed: who.is_cable(), line, points }
+    let points = curve.iter().map(|(rate, offered)| point(*rate, *offered));
+    Series::through(name, colour, who.is_cable(), points.collect())
 }
 
 fn picture(title: &str, colours: &str, series: Vec<Series>) -> Picture {
-    let points = || series.iter().flat_map(|s| &s.points);
-    let x =
-        Axis::over("offered load, frames/s, log scale", Scale::Log, points().map(|p| p.x), |v| {
-            words::tick(Unit::FramesPerSecond, v)
-        });
-    let y =
-        Axis::over("frames lost", Scale::Linear, points().map(|p| p.y).chain([0.0, 0.01]), |v| {
-            words::tick(Unit::Ratio, v)
-        });
+    let label = "offered load, frames/s, log scale";
+    let x = Axis::along(label, Scale::Log, Unit::FramesPerSecond, &series);
+    let lost = series.iter().flat_map(|s| &s.points).map(|p| p.y).chain([0.0, 0.01]);
+    let y = Axis::over("frames lost", Scale::Linear, lost, |v| words::tick(Unit::Ratio, v));
     let caption = format!(
         "{title}. {colours}; every valid paced trial, those of searches included, repeats at one \
          rate taken together."
@@ -89,7 +79,7 @@ fn point(rate: u64, Offered { sent, lost, trials }: Offered) -> Point {
         words::count(sent),
         words::percent(share)
     );
-    Point { x: rate as f64, y: share, whisker: None, text, row: None }
+    Point::plain(rate as f64, share, text)
 }
 
 /// A share of frames lost, whichever test found it.
@@ -98,24 +88,6 @@ struct Lost<'a> {
     test: ForwardingTest,
     load: Option<LossLoad>,
     offered: Option<FrameRate>,
-}
-
-impl Lost<'_> {
-    fn row(&self) -> Vec<Cell> {
-        let percent = self.load.map(|load| format!("{}\u{a0}%", load.percent));
-        let reference = self.load.map(|load| phrase::code(&Key::LoadReference, load.reference));
-        let reference = reference.map(|reference| format!("of {reference}"));
-        let rate = |rate: FrameRate| Cell::quantity(Unit::FramesPerSecond, Some(rate.0));
-        let ratio = self.way.found;
-        self.way.row([
-            Cell::text(percent.unwrap_or_else(|| self.test.as_str().to_owned()))
-                .with_note(reference.unwrap_or_default()),
-            self.offered.map_or(Cell::Missing, rate),
-            Cell::value(ratio),
-            Cell::samples(&[ratio]),
-            Cell::limit(&[ratio]),
-        ])
-    }
 }
 
 fn table(found: &ForwardingFinding) -> Option<Table> {
@@ -143,8 +115,21 @@ fn table(found: &ForwardingFinding) -> Option<Table> {
         let Traffic { frames, place, .. } = lost.way.traffic;
         (frames.clone(), place.clone(), lost.load.map(|load| Reverse(load.percent)))
     });
-    let head = ["octets", "device", "load", "offered", "lost", "n", "limited by"];
     let title = "Loss by load, in percent of the highest rate (RFC 2544 §26.3), and under flood";
-    let rows = all.iter().map(Lost::row);
-    Table::new(title, head).sparing(&["n"]).with_rows(rows).unless_empty()
+    let load = |Lost { test, load, .. }: &Lost<'_>| match load {
+        Some(LossLoad { percent, reference }) => {
+            let reference = phrase::code(&Key::LoadReference, reference);
+            Cell::text(format!("{percent}\u{a0}%")).with_note(format!("of {reference}"))
+        }
+        None => Cell::text(test.as_str()),
+    };
+    listing(title, all, |lost| lost.way)
+        .column("load", load)
+        .column("offered", |lost| quantity(lost.offered.map(|rate| rate.0)))
+        .value("lost", |lost| lost.way.found)
+        .samples("n", |lost| vec![lost.way.found])
+        .limit(|lost| vec![lost.way.found])
+        .table()
+        .sparing(&["n"])
+        .unless_empty()
 }

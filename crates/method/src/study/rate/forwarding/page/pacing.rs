@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use measure::Histogram;
 use page::{
-    Axis, Block, Cell, Column, Figure, Image, Picture, Plot, Point, Scale, Series, Style, Table,
+    Axis, Block, Cell, Figure, Image, Listing, Picture, Plot, Point, Scale, Series, Style, Table,
     Unit, words,
 };
 
-use super::super::finding::{ForwardingFinding, Loads, LosslessLoad, OneWay};
+use super::super::finding::{ForwardingFinding, Loads, LosslessLoad, Made, OneWay};
+use super::listing;
 use crate::study::rate::pacing::{PacingValues, QUANTILES};
 use crate::study::view::{Frames, Who};
 
@@ -21,10 +22,7 @@ const MARKED: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     let mut blocks: Vec<Block> = makers(&found.loads).map(Block::Table).into_iter().collect();
     let best = found.loads.best.iter();
-    let pictures: Vec<Picture> = best.map(|(frames, loads)| picture(frames, loads)).collect();
-    if !pictures.is_empty() {
-        blocks.push(Block::Pictures(pictures));
-    }
+    blocks.extend(Block::pictures(best.map(|(frames, loads)| picture(frames, loads))));
     blocks.extend(table(found).map(Block::Table));
     blocks
 }
@@ -35,21 +33,15 @@ fn makers(loads: &Loads) -> Option<Table> {
         let name = if name.is_empty() { "not recorded" } else { name };
         Cell::text(name).with_note(why).with_style(Style::Long)
     };
-    let rows = loads.makers.iter().map(|(maker, made)| {
-        let whos: Vec<String> = made.through.iter().map(Who::name).collect();
-        vec![
-            named(&maker.backend, &maker.backend_reason),
-            named(&maker.receiver, &maker.receiver_reason),
-            Cell::text(whos.join(", ")),
-            Cell::number(words::count(made.flows)),
-        ]
-    });
-    let head = ["sent by", "counted by", "on", "flows"];
-    let note = "Each with the reason recorded, and in how many flows.";
-    Table::new("What put the frames on the wire and what counted them", head)
-        .page_only(&head)
-        .with_note(note)
-        .with_rows(rows)
+    let names = |made: &Made| made.through.iter().map(Who::name).collect::<Vec<_>>().join(", ");
+    Listing::new("What put the frames on the wire and what counted them", &loads.makers)
+        .column("sent by", |(maker, _)| named(&maker.backend, &maker.backend_reason))
+        .column("counted by", |(maker, _)| named(&maker.receiver, &maker.receiver_reason))
+        .column("on", |(_, made)| Cell::text(names(made)))
+        .column("flows", |(_, made)| Cell::number(words::count(made.flows)))
+        .table()
+        .page_only(&["sent by", "counted by", "on", "flows"])
+        .with_note("Each with the reason recorded, and in how many flows.")
         .unless_empty()
 }
 
@@ -65,12 +57,9 @@ fn picture(frames: &Frames, loads: &BTreeMap<Who, LosslessLoad>) -> Picture {
         }
     }
     let ends = series.iter().flat_map(|s| s.line.iter().map(|(x, _)| *x));
-    let x = Axis::over("gap over the nominal gap, log scale", Scale::Log, ends, |v| {
-        words::trimmed(v, 3)
-    });
-    let y = Axis::over("share of gaps", Scale::Linear, [0.0, 1.0].into_iter(), |v| {
-        words::tick(Unit::Ratio, v)
-    });
+    let label = "gap over the nominal gap, log scale";
+    let x = Axis::over(label, Scale::Log, ends, |v| words::trimmed(v, 3));
+    let y = Axis::shares("share of gaps");
     let title = format!("Gaps of paced loads, frames of {}", frames.in_words());
     let rate = |(who, load): (&Who, &LosslessLoad)| {
         let rate = words::value(Unit::FramesPerSecond, load.rate.0);
@@ -93,7 +82,7 @@ fn curve(gaps: &Histogram, nominal_ns: f64) -> (Vec<(f64, f64)>, Vec<Point>) {
         let (x, y) = at(q);
         let gap = words::time(gaps.quantile(q).0 as f64);
         let text = format!("{} of gaps are at most {gap}", words::percent(q));
-        Point { x, y, whisker: None, text, row: None }
+        Point::plain(x, y, text)
     };
     (line, MARKED.map(point).into())
 }
@@ -103,27 +92,33 @@ fn table(found: &ForwardingFinding) -> Option<Table> {
     let loads = found.throughput.iter().flat_map(|case| case.traffic.each(&case.pacing));
     let mut loads: Vec<OneWay<'_, PacingValues>> = loads.collect();
     loads.sort_by_key(OneWay::order);
-    let rows = loads.into_iter().flat_map(|way| {
-        let PacingValues { nominal_ns, departures, arrivals, bursts } = way.found;
-        let row = |side: &str, gaps: &[Figure], bursts: Option<&Figure>| {
-            let first = gaps.first()?;
-            let nominal = Cell::quantity(Unit::Nanoseconds, Some(*nominal_ns));
-            let cells = [Cell::text(side), nominal].into_iter().chain(gaps.iter().map(Cell::value));
-            let last = [Cell::value_or_missing(bursts), Cell::samples(&[first])];
-            Some(way.row(cells.chain(last)))
-        };
-        let departures = row("departures", departures, bursts.as_ref());
-        departures.into_iter().chain(row("arrivals", arrivals, None))
+    let sides = loads.into_iter().flat_map(|way| {
+        let PacingValues { departures, arrivals, bursts, .. } = way.found;
+        let sides = [("departures", departures, bursts.as_ref()), ("arrivals", arrivals, None)];
+        let known = sides.into_iter().filter(|(_, gaps, _)| !gaps.is_empty());
+        known.map(move |(between, gaps, bursts)| Side { way, between, gaps, bursts })
     });
-    let columns = ["octets", "device", "gaps between", "nominal"].map(Column::from);
-    let quantiles = QUANTILES.map(|q| Column::from(words::quantile(q)));
-    let last = ["in bursts", "gaps"].map(Column::from);
     let note =
         "In bursts: frames that left closer than half the nominal gap behind the one before.";
     let title = "How even the load was at which the throughput was found";
-    Table::new(title, columns.into_iter().chain(quantiles).chain(last))
+    listing(title, sides, |side| side.way)
+        .column("gaps between", |side| Cell::text(side.between))
+        .column("nominal", |side| {
+            Cell::quantity(Unit::Nanoseconds, Some(side.way.found.nominal_ns))
+        })
+        .columns(QUANTILES.map(words::quantile), |side, at| Cell::value(&side.gaps[at]))
+        .known("in bursts", |side| side.bursts)
+        .samples("gaps", |side| vec![&side.gaps[0]])
+        .table()
         .sparing(&["gaps"])
         .with_note(note)
-        .with_rows(rows)
         .unless_empty()
+}
+
+/// Departures or arrivals of a load.
+struct Side<'a> {
+    way: OneWay<'a, PacingValues>,
+    between: &'static str,
+    gaps: &'a [Figure],
+    bursts: Option<&'a Figure>,
 }

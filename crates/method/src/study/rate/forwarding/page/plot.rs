@@ -104,21 +104,15 @@ fn picture(title: &str, shown: &[&Rated<'_>], lines: &[Line], link: Option<Rate>
                 continue;
             }
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            let name = line.name(lines);
-            series.push(Series {
-                name: if kinds.len() > 1 { format!("{}, {name}", kind.name()) } else { name },
-                // Colour tells kinds apart, or devices where there is one kind.
-                colour: Some(if kinds.len() > 1 { kind_at } else { line_at }),
-                dashed: line.who.is_cable(),
-                line: points.iter().map(|p| (p.x, p.y)).collect(),
-                points,
-            });
+            // Colour tells kinds apart, or devices where there is one kind.
+            let (name, colour) = match line.name(lines) {
+                name if kinds.len() > 1 => (format!("{}, {name}", kind.name()), kind_at),
+                name => (name, line_at),
+            };
+            series.push(Series::through(name, Some(colour), line.who.is_cable(), points));
         }
     }
-    let ends = series.iter().flat_map(|s| s.points.iter().map(|p| p.y));
-    let y = Axis::over("frames/s, log scale", Scale::Log, ends, |v| {
-        words::tick(Unit::FramesPerSecond, v)
-    });
+    let y = Axis::upwards("frames/s, log scale", Scale::Log, Unit::FramesPerSecond, &series);
     let theory = match link {
         _ if !has_theory => {
             "The link's rate is not known, so there is no theoretical line.".to_owned()
@@ -139,10 +133,9 @@ fn theoretical(shown: &[&Rated<'_>], sizes: &Sizes, link: Option<Rate>) -> Optio
         let mut own = shown.iter().filter(|rated| rated.traffic().frames == *size);
         let y = own.find_map(|rated| rated.traffic().line)?.0;
         let text = format!("{} {}", size.label(), words::value(Unit::FramesPerSecond, y));
-        Some(Point { x: at as f64, y, whisker: None, text, row: None })
+        Some(Point::plain(at as f64, y, text))
     };
     let points: Vec<Point> = sizes.0.iter().enumerate().filter_map(point).collect();
     let name = link.map_or_else(|| "line rate".to_owned(), |link| format!("line rate at {link}"));
-    let line = points.iter().map(|p| (p.x, p.y)).collect();
-    (!points.is_empty()).then_some(Series { name, colour: None, dashed: false, line, points })
+    (!points.is_empty()).then(|| Series::through(name, None, false, points))
 }

@@ -4,10 +4,10 @@
 
 use page::{Caveat, Figure, Verdict, words};
 
-use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic, has_caveat};
+use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic};
 use crate::search::GoalName;
-use crate::study::line_share;
-use crate::verdict::{LINE_RATE, TESTER_SHARE};
+use crate::study::line_share::share_in_words;
+use crate::verdict::TESTER_SHARE;
 
 /// A kind of rate. Two goals are two quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +68,8 @@ impl<'a> Rated<'a> {
     pub(super) fn is_bound(&self) -> bool {
         let value = self.value();
         value.verdict == Verdict::TesterLimited
-            || value.verdict != Verdict::LinkLimited && has_caveat(value, Caveat::SearchCeiling)
+            || value.verdict != Verdict::LinkLimited
+                && value.caveats.contains(&Caveat::SearchCeiling)
     }
 
     /// The reason why it is only a bound, where the tester was the limit.
@@ -78,7 +79,7 @@ impl<'a> Rated<'a> {
 
     /// ` = 97.3 % of line rate`; nothing where the link's rate is not known.
     pub(super) fn of_line(&self) -> String {
-        let share = share_of_line(self.value());
+        let share = share_in_words(self.value());
         share.map_or_else(String::new, |share| format!(" = {share} of line rate"))
     }
 
@@ -88,7 +89,7 @@ impl<'a> Rated<'a> {
             return String::new();
         };
         // The cable is searched no further than the verdict needs.
-        let least = if has_caveat(cable, Caveat::SearchCeiling) { "at least " } else { "" };
+        let least = if cable.caveats.contains(&Caveat::SearchCeiling) { "at least " } else { "" };
         format!("; the direct cable carried {least}{}", words::value(cable.unit, value))
     }
 }
@@ -107,8 +108,4 @@ pub(super) fn bound(way: &OneWay<'_, Figure>, cable: Option<&Figure>) -> Option<
     } else {
         format!("the test hosts were the limit, not {}", traffic.place.who.in_words())
     })
-}
-
-pub(super) fn share_of_line(value: &Figure) -> Option<String> {
-    line_share::share(value).map(|share| words::share_of_line(share, LINE_RATE))
 }

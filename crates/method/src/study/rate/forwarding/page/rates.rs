@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use measure::RateConvention;
-use page::{Block, Cell, Column, Table, Unit, words};
+use page::{Block, Cell, Table, Unit, words};
 
-use super::super::finding::{ForwardingFinding, Traffic};
-use super::rated::{Rated, share_of_line};
-use super::{flood, plot, shows_bound, throughput};
+use super::super::finding::{ForwardingFinding, Lengths, Traffic};
+use super::rated::Rated;
+use super::{bounded, flood, listing, plot, throughput};
 use crate::explain::explain_size;
+use crate::study::line_share::share_in_words;
 use crate::study::view::Frames;
 
 /// A longer table of the same rates in bits is folded.
@@ -31,11 +32,8 @@ pub(super) fn all(found: &ForwardingFinding) -> Vec<Rated<'_>> {
 /// The plots, the tables, and what the sizes are.
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     let rates = all(found);
-    let mut blocks = Vec::new();
-    let pictures = plot::pictures(&rates, found.link);
-    if !pictures.is_empty() {
-        blocks.push(Block::Pictures(pictures));
-    }
+    let pictures = Block::pictures(plot::pictures(&rates, found.link));
+    let mut blocks: Vec<Block> = pictures.into_iter().collect();
     if !rates.is_empty() {
         blocks.push(Block::Table(table(&rates)));
         blocks.extend(throughput::meanings(&rates));
@@ -55,50 +53,41 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
 
 /// A row for each rate; the direct cable's stands beside it.
 fn table(rates: &[Rated<'_>]) -> Table {
-    let rows = rates.iter().filter(|rated| !rated.is_beside).map(|rated| {
-        let value = rated.value();
-        let rate = Cell::value(value);
-        rated.way.row([
-            Cell::text(rated.kind().name()),
-            if shows_bound(&rated.way.with(value)) { rate.as_bound() } else { rate },
-            Cell::number_or_missing(share_of_line(value)),
-            Cell::value_or_missing(rated.cable),
-            Cell::samples(&[value]),
-            Cell::limit(&[value]),
-        ])
-    });
-    let columns =
-        ["octets", "device", "what", "frames/s", "of line rate", "direct cable", "n", "limited by"];
+    let title = "Forwarding rate, frames/s, the same hosts' direct cable beside it";
     let note = "Under flood: what arrived. Throughput: the highest rate at which its goal held.";
-    Table::new("Forwarding rate, frames/s, the same hosts' direct cable beside it", columns)
+    listing(title, rates.iter().filter(|rated| !rated.is_beside), |rated| rated.way)
+        .column("what", |rated| Cell::text(rated.kind().name()))
+        .column("frames/s", |rated| bounded(&rated.way.with(rated.value())))
+        .column("of line rate", |rated| Cell::number_or_missing(share_in_words(rated.value())))
+        .known("direct cable", |rated| rated.cable)
+        .samples("n", |rated| vec![rated.value()])
+        .limit(|rated| vec![rated.value()])
+        .table()
         .sparing(&["n", "of line rate"])
         .with_note(note)
         .stating(Unit::FramesPerSecond)
-        .with_rows(rows)
 }
 
 /// One rate is four bit rates: RFC 1242's frame, the wire's, the packet's and the payload's.
 fn in_bits(rates: &[Rated<'_>]) -> Table {
-    let columns = ["octets", "device", "IP length", "UDP payload", "what"].map(Column::from);
-    let conventions = RateConvention::ALL.map(|c| Column::from(c.as_str()));
-    let rows = rates.iter().filter(|rated| rated.value().value.is_some()).map(|rated| {
-        let lengths = rated.traffic().lengths;
-        let octets = |octets: Option<u32>| Cell::number_or_missing(octets.map(|n| n.to_string()));
-        let cells = [
-            octets(lengths.map(|lengths| lengths.ip)),
-            octets(lengths.map(|lengths| lengths.payload)),
-            Cell::text(rated.kind().name()),
-        ];
-        rated.way.row(cells.into_iter().chain(rated.way.found.bits.iter().map(Cell::value)))
-    });
     let title = "The same rates in bits a second: L1, L2 with FCS, L3 packets, UDP payload";
     let note = "L1 with preamble and gap, L2 frames with FCS, L3 IP packets, and UDP payload as \
                 iperf3 counts.";
-    Table::new(title, columns.into_iter().chain(conventions))
+    let octets = |rated: &Rated<'_>, pick: fn(Lengths) -> u32| {
+        Cell::number_or_missing(rated.traffic().lengths.map(|lengths| pick(lengths).to_string()))
+    };
+    let known = rates.iter().filter(|rated| rated.value().value.is_some());
+    listing(title, known, |rated| rated.way)
+        .column("IP length", |rated| octets(rated, |lengths| lengths.ip))
+        .column("UDP payload", |rated| octets(rated, |lengths| lengths.payload))
+        .column("what", |rated| Cell::text(rated.kind().name()))
+        .columns(RateConvention::ALL.map(RateConvention::as_str), |rated, at| {
+            Cell::value(&rated.way.found.bits[at])
+        })
+        .table()
         .page_only(&["IP length", "UDP payload"])
         .with_note(note)
         .stating(Unit::FramesPerSecond)
-        .with_rows(rows)
 }
 
 /// The sentence that keeps payload, IP length and frame size apart, for each size in use.

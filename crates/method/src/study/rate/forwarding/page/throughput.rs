@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Nanos;
-use page::{Answer, Block, Caveat, Cell, Table, Unit, Verdict, words};
+use page::{Answer, Block, Caveat, Cell, Unit, Verdict, words};
 
-use super::super::finding::{ForwardingFinding, has_caveat};
+use super::super::finding::{ForwardingFinding, GoalCase};
 use super::super::throughput::LOAD_GOALS;
 use super::rated::{Kind, Origin, Rated};
 use super::smallest::{join_names, several_devices, shown_sizes};
+use super::{listing, quantity};
 use crate::search::GoalName;
-use crate::study::line_share::share;
 use crate::study::view::{line_rate, stated};
 
 /// The question about a rate where the link's rate is not known.
@@ -98,7 +98,7 @@ fn answer(group: &[Rated<'_>], several: bool) -> Answer {
     let text = format!("{hosts}, frames of {frames}, {goal}: {rates}{beside}{verdict}.");
     let answer =
         stated(text, rated.value()).stating(group.iter().map(Rated::value)).stating(group[0].cable);
-    line_rate(answer, rated.value(), share(rated.value()), QUESTION)
+    line_rate(answer, rated.value(), QUESTION)
 }
 
 fn one_rate(rated: &Rated<'_>, several: bool) -> Answer {
@@ -114,7 +114,7 @@ fn one_rate(rated: &Rated<'_>, several: bool) -> Answer {
     let (rate, frames) = (words::with_interval(value), rated.traffic().frames.in_words());
     let (goal, line, beside) = (goal(rated), rated.of_line(), rated.over_cable());
     let text = format!("{who} forwards {least}{rate} of {frames} {goal}{line}{path}{why}{beside}.");
-    line_rate(stated(text, value).stating(rated.cable), value, share(value), QUESTION)
+    line_rate(stated(text, value).stating(rated.cable), value, QUESTION)
 }
 
 fn no_rate(group: &[Rated<'_>], several: bool) -> Answer {
@@ -124,7 +124,7 @@ fn no_rate(group: &[Rated<'_>], several: bool) -> Answer {
     let whos = if several { format!(" for {}", join_names(whos.collect())) } else { String::new() };
     let (hosts, frames) = (rated.traffic().place.hosts(), rated.traffic().frames.in_words());
     let goal = goal(rated);
-    let text = if has_caveat(value, Caveat::LossNotByLoad) {
+    let text = if value.caveats.contains(&Caveat::LossNotByLoad) {
         format!(
             "{hosts}{whos}: frames of {frames} are lost at any rate, and no more at a higher one, \
              so no rate is the limit {goal}."
@@ -183,48 +183,34 @@ const fn meaning(goal: GoalName) -> &'static str {
 /// Table of the searches: bracket, trials, traffic, and the conditional throughput of RFC
 /// 9971 where the goal allows loss.
 pub(super) fn searches(rates: &[Rated<'_>]) -> Option<Block> {
-    let row = |rated: &Rated<'_>| {
-        let Origin::Search(goal) = rated.origin else { return None };
-        let time = |time: Nanos| words::time(time.0 as f64);
-        let rate = |rate: Option<f64>| match rate {
-            Some(_) => Cell::quantity(Unit::FramesPerSecond, rate),
-            None => Cell::Missing,
-        };
-        let value = rated.value();
-        let allowed = goal.conditional.map(|given| words::percent(given.loss_ratio));
-        Some(rated.way.row([
-            Cell::text(goal.goal.as_str()),
-            Cell::text(goal.search),
-            rate(value.low),
-            rate(value.high),
-            rate(goal.conditional.map(|given| given.rate.0)),
-            Cell::number(allowed.unwrap_or_else(|| "none".to_owned())),
-            Cell::number(words::count(value.n)),
-            Cell::number(time(goal.final_duration)),
-            Cell::number_or_missing(goal.traffic_time.map(time)),
-        ]))
-    };
-    let rows = rates.iter().filter(|rated| rated.way.place().is_whole()).filter_map(row);
-    let head = [
-        "octets",
-        "device",
-        "goal",
-        "search",
-        "passed at",
-        "failed at",
-        "forwarded there",
-        "loss allowed",
-        "trials",
-        "full trial",
-        "traffic in all",
-    ];
+    let whole = rates.iter().filter(|rated| rated.way.place().is_whole());
+    let searches = whole.filter_map(|rated| match rated.origin {
+        Origin::Search(goal) => Some((rated, goal)),
+        Origin::Flood(_) => None,
+    });
+    let time = |time: Nanos| words::time(time.0 as f64);
+    let allowed = |goal: &GoalCase| goal.conditional.map(|given| words::percent(given.loss_ratio));
     let note = "The bracket between the highest load that passed and the lowest that failed, and \
                 what was forwarded at the load that passed (conditional throughput, RFC 9971) where \
                 the goal allows loss.";
-    let table = Table::new("How each throughput was found, frames/s", head)
-        .with_note(note)
-        .stating(Unit::FramesPerSecond)
-        .with_rows(rows);
+    let table =
+        listing("How each throughput was found, frames/s", searches, |(rated, _)| rated.way)
+            .column("goal", |(_, goal)| Cell::text(goal.goal.as_str()))
+            .column("search", |(_, goal)| Cell::text(goal.search))
+            .column("passed at", |(rated, _)| quantity(rated.value().low))
+            .column("failed at", |(rated, _)| quantity(rated.value().high))
+            .column("forwarded there", |(_, goal)| quantity(goal.conditional.map(|at| at.rate.0)))
+            .column("loss allowed", |(_, goal)| {
+                Cell::number(allowed(goal).unwrap_or_else(|| "none".to_owned()))
+            })
+            .column("trials", |(rated, _)| Cell::number(words::count(rated.value().n)))
+            .column("full trial", |(_, goal)| Cell::number(time(goal.final_duration)))
+            .column("traffic in all", |(_, goal)| {
+                Cell::number_or_missing(goal.traffic_time.map(time))
+            })
+            .table()
+            .with_note(note)
+            .stating(Unit::FramesPerSecond);
     let summary = "The searches".to_owned();
     table.unless_empty().map(|table| Block::Folded { summary, table })
 }

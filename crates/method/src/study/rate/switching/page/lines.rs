@@ -69,10 +69,11 @@ fn congestion(case: &CongestionCase) -> Vec<Line<'_>> {
         let parts: Vec<String> = std::iter::once(at).chain(worst.clone()).collect();
         lines.extend(worded(case.size, &parts.join("; "), rates(&egress.rates)));
     }
-    let backpressure = case.backpressure.iter().map(|flag| ("back pressure", flag));
-    let flooded = case.flooded.iter().map(|count| ("flooded", count));
-    let flags = std::iter::once(("head-of-line blocking", &case.blocking));
-    let flags = flags.chain(backpressure).chain(flooded);
+    let flags = known([
+        ("head-of-line blocking", Some(&case.blocking)),
+        ("back pressure", case.backpressure.as_ref()),
+        ("flooded", case.flooded.as_ref()),
+    ]);
     lines.extend(worded(case.size, &worst.unwrap_or_default(), flags));
     lines
 }
@@ -87,14 +88,22 @@ fn broadcast(case: &BroadcastCase) -> Vec<Line<'_>> {
 }
 
 fn full_rate(case: &LineRateCase) -> Vec<Line<'_>> {
-    let offered = case.offered.iter().map(|rate| ("offered", rate));
-    let received = case.received.iter().map(|rate| ("received", rate));
-    let flooded = case.flooded.iter().map(|count| ("flooded", count));
-    let spread = case.spread.iter().map(|spread| ("delay, max less min", spread));
-    let late = case.delays.iter().flat_map(delays);
-    let rates = offered.chain(received).chain([("lost", &case.lost)]);
-    let values = rates.chain(flooded).chain(spread).chain(late);
+    let values = [
+        ("offered", case.offered.as_ref()),
+        ("received", case.received.as_ref()),
+        ("lost", Some(&case.lost)),
+        ("flooded", case.flooded.as_ref()),
+        ("delay, max less min", case.spread.as_ref()),
+    ];
+    let values = known(values).chain(case.delays.iter().flat_map(delays));
     worded(case.size, &format!("in {}", case.pattern.as_str()), values)
+}
+
+/// Values that there are.
+fn known<'a, const N: usize>(
+    values: [(&'static str, Option<&'a Figure>); N],
+) -> impl Iterator<Item = Named<'a>> {
+    values.into_iter().filter_map(|(name, value)| Some((name, value?)))
 }
 
 fn microburst(case: &MicroburstCase) -> Vec<Line<'_>> {
@@ -107,13 +116,12 @@ fn microburst(case: &MicroburstCase) -> Vec<Line<'_>> {
 
 fn incast(case: &IncastCase) -> Vec<Line<'_>> {
     let into = case.into.as_ref().map_or_else(String::new, |port| format!("; to {port}"));
-    let tcp = case.goodput.iter().map(|rate| ("TCP goodput", rate));
-    let tcp = tcp.chain(case.retransmits.iter().map(|count| ("TCP retransmits", count)));
-    let datagrams = case.lost.iter().map(|lost| ("lost", lost));
-    let datagrams = datagrams.chain(case.delays.iter().flat_map(delays));
-    worded(
-        case.size,
-        &format!("with {}{into}", phrase::code(&Key::Traffic, case.traffic)),
-        tcp.chain(datagrams),
-    )
+    let values = [
+        ("TCP goodput", case.goodput.as_ref()),
+        ("TCP retransmits", case.retransmits.as_ref()),
+        ("lost", case.lost.as_ref()),
+    ];
+    let values = known(values).chain(case.delays.iter().flat_map(delays));
+    let traffic = phrase::code(&Key::Traffic, case.traffic);
+    worded(case.size, &format!("with {traffic}{into}"), values)
 }
