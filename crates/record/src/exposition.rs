@@ -5,8 +5,6 @@
 
 mod buckets;
 pub mod names;
-#[cfg(test)]
-mod tests;
 mod watch;
 
 use std::borrow::Cow;
@@ -273,6 +271,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    mod monitoring;
+
     use measure::Nanos;
 
     use super::*;

@@ -33,7 +33,6 @@ mod privilege;
 mod profiles;
 mod prove;
 mod report;
-mod roff;
 mod run;
 mod run_request;
 mod runs;

@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 
 use clap::Command;
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use super::exit::{self, Status};
-use super::roff::plain;
 
 /// A verb with its examples, each a command and what it does.
 type Of = (&'static str, &'static [(&'static str, &'static str)]);
@@ -235,6 +235,7 @@ const FILES: &[(&str, &str)] = &[
     ("~/.cache/switchmark", "on hosts reached by ssh: the program, as it was sent there"),
     ("/usr/share/switchmark/profiles", "of a package: the built-in models"),
     ("/usr/share/switchmark/examples", "of a package: plans and testbeds"),
+    ("/usr/share/doc/switchmark/docs", "of a package: the documentation, with every key of those"),
 ];
 
 /// The command with all of it, each verb's below its own options.
@@ -261,27 +262,36 @@ fn unmarked(text: &str) -> String {
     text.replace(['`', '*'], "")
 }
 
-/// The same as sections of a manual page, in roff: of a verb, or of the program where it is none.
-pub fn sections(verb: &str) -> String {
+/// Sections of a manual page: of a verb, or of the program where there is none.
+pub fn sections(verb: &str) -> Roff {
     let own = EXAMPLES.iter().find(|(name, _)| *name == verb);
-    let mut out = ".SH EXAMPLES\n".to_owned();
+    let mut page = Roff::new();
+    page.control("SH", ["EXAMPLES"]);
     for (example, what) in own.map_or(FIRST, |(_, examples)| examples) {
-        let _ = writeln!(out, ".TP\n.B {}\n{}", plain(example), plain(what));
+        describe(&mut page, bold(*example), what);
     }
-    out += ".SH \"EXIT STATUS\"\n";
+    page.control("SH", ["EXIT STATUS"]);
     let statuses = match own {
         Some(_) => exit::of(verb),
         None => Status::ALL.iter().map(|status| (*status, status.meaning())).collect(),
     };
     for (status, what) in statuses {
-        let _ = writeln!(out, ".TP\n.B {}\n{}", status.code(), plain(&unmarked(what)));
+        describe(&mut page, bold(status.code().to_string()), &unmarked(what));
     }
-    out.extend(exit::note(verb).map(|note| format!(".PP\n{}\n", plain(&unmarked(note)))));
-    out += ".SH FILES\n";
+    if let Some(note) = exit::note(verb) {
+        page.control("PP", []).text([roman(unmarked(note))]);
+    }
+    page.control("SH", ["FILES"]);
     for (file, what) in FILES {
-        let _ = writeln!(out, ".TP\n.I {}\n{}", plain(file), plain(what));
+        describe(&mut page, italic(*file), what);
     }
-    out
+    page.control("SH", ["SEE ALSO"]).text([bold("switchmark"), roman("(1)")]);
+    page
+}
+
+/// Adds a term with what is said of it.
+fn describe(page: &mut Roff, term: Inline, what: &str) {
+    page.control("TP", []).text([term]).text([roman(what)]);
 }
 
 #[cfg(test)]
@@ -319,8 +329,9 @@ mod tests {
             let own = root.find_subcommand_mut(verb).expect("a verb");
             let help = own.render_long_help().to_string();
             assert!(help.contains("Examples:") && help.contains("Exit status:"), "{verb}: {help}");
+            let page = sections(verb).to_roff();
             for section in [".SH EXAMPLES", ".SH \"EXIT STATUS\"", ".SH FILES"] {
-                assert!(sections(verb).contains(section), "{verb}");
+                assert!(page.contains(section), "{verb}");
             }
         }
     }

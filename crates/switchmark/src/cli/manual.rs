@@ -1,9 +1,6 @@
-//! `switchmark manual`: the manual's pages, one a verb and one a kind of file, for a package to
-//! ship.
+//! `switchmark manual`: the manual's pages, one a verb, for a package to ship.
 //!
-//! Owns where they go. Never writes a page's text: that is the help's and the reference's.
-
-mod files;
+//! Owns where they go. Never words anything: the pages are the help's text.
 
 use std::path::{Path, PathBuf};
 
@@ -25,9 +22,6 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut root = command().disable_help_subcommand(true);
     root.build();
     write(&root, "", &args.folder).map_err(Failure::unusable)?;
-    for (name, page) in files::pages() {
-        std::fs::write(args.folder.join(name), page).map_err(Failure::unusable)?;
-    }
     Ok(Outcome::Done)
 }
 
@@ -40,7 +34,6 @@ fn write(of: &Command, verb: &str, folder: &Path) -> std::io::Result<()> {
     let man = Man::new(of.clone().after_help(None::<&str>).after_long_help(None::<&str>));
     let mut page = Vec::new();
     man.render(&mut page)?;
-    page.extend(examples::sections(verb).as_bytes());
-    page.extend(files::SEE_ALSO.as_bytes());
+    page.extend(examples::sections(verb).to_roff().bytes());
     std::fs::write(folder.join(man.get_filename()), page)
 }

@@ -9,8 +9,8 @@ use method::watch::{Family, Quantity};
 use serde_json::Value;
 use yaml_rust2::YamlLoader;
 
-use super::Kind;
-use super::names::{self, Named};
+use crate::exposition::Kind;
+use crate::exposition::names::{self, Named};
 
 const RULES: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../monitoring/switchmark.rules.yml"));
