@@ -94,19 +94,21 @@ fn a_rehearsal_says_what_a_run_takes_and_makes_none() {
 #[test]
 fn a_fabric_of_many_ports_is_a_small_journal_that_says_the_same() {
     let scratch = Scratch::new("small-journal");
-    let asked = ["fabric", "--testbed", "sim:blocking-16", "--hosts", "8", "--ports", "16"];
-    let given = ["--seed", "1", "--json", "--quiet"];
+    let asked = ["fabric", "--testbed", "sim:blocking-16", "--arrangement", "neighbours", "--infer"];
+    let given = ["--nodes", "2", "--messages", "64KiB", "--blocks", "2", "-t", "20ms"];
+    let given = [&given[..], &["--seed", "1", "--json", "--quiet"]].concat();
     let first = json(&run(&scratch, &[&asked[..], &given].concat(), &[]));
     let again = json(&run(&scratch, &["report", "latest", "--json", "--quiet"], &[]));
     assert_eq!(first["figures"], again["figures"], "a replay gives the same figures");
     let Value::Array(figures) = &first["figures"] else { panic!("{first}") };
     assert!(!figures.is_empty());
-    let trials = first["trials"]["valid"].as_u64().expect("a count");
+    let groups = figures.iter().find(|row| row["metric"] == "port_groups").expect("an answer");
+    let floods = groups["n"].as_u64().expect("a count");
     let octets = std::fs::metadata(scratch.path("j.db")).expect("a journal").len();
-    // 48 ports take 2,459 trials: at 1,900 octets each they are 4.7 MB. The tables themselves, the
-    // topology and the dictionary take some pages more.
-    let most = 1_900 * trials + 160_000;
-    assert!(trials > 50 && octets < most, "{octets} octets for {trials} trials");
+    // Each of the 16 flows of a flood takes 240 octets. The tables themselves, the topology and the
+    // dictionary take some pages more.
+    let most = 16 * 240 * floods + 160_000;
+    assert!(floods > 30 && octets < most, "{octets} octets for {floods} floods");
 }
 
 /// `switchmark … | head -1`: nobody reads the rest, and nothing is said of that. What there is to
