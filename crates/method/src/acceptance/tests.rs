@@ -8,7 +8,7 @@ use measure::{Nanos, Rate};
 use super::*;
 use crate::StudySpec;
 use crate::study::xray::Bed;
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use ::page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 fn claim(about: About, keeps: Keeps) -> SheetClaim {
     SheetClaim { text: "a claim".to_owned(), about, keeps, margin: 0.0, source: None }

@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
+use journal::Store;
 use method::StudySpec;
-use record::{RunMeta, Store};
+use method::run::RunMeta;
 use trial::Topology;
 use trial::topology::{AnotherTime, DeviceKind};
 

@@ -1,17 +1,17 @@
 //! `switchmark export RUN`: a run's figures in other programs' formats.
 //!
-//! Never measures and never formats: the journal answers, and `record::export` writes.
+//! Never measures and never formats: the journal answers, and `render::export` writes.
 
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use record::export::{self, FlentTrial};
-use record::exposition::RoundTrips;
+use render::export::{self, FlentTrial};
+use trial::RoundTrips;
 
 use super::options::Data;
-use super::{Failure, Outcome, figures, journals, report};
+use super::{Failure, Outcome, figures, journals, output, report};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::speak;
@@ -65,14 +65,15 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             Format::Flent => flent.take(trial, record),
             _ => {}
         })?;
+    let labels = output::labels(&run.meta);
     let octets = match args.format {
-        Format::Csv => export::csv(&run.meta, &run.figures).into_bytes(),
-        Format::Markdown => export::markdown(&run.meta, &run.figures).into_bytes(),
-        Format::Prometheus => export::prometheus(&run.meta, &run.figures).into_bytes(),
-        Format::Influx => export::influx(&run.meta, &run.figures).into_bytes(),
+        Format::Csv => export::csv(labels, &run.figures).into_bytes(),
+        Format::Markdown => export::markdown(labels, &run.figures).into_bytes(),
+        Format::Prometheus => export::prometheus(labels, &run.figures).into_bytes(),
+        Format::Influx => export::influx(labels, &run.figures).into_bytes(),
         Format::Hdr => export::histograms(&round_trips).into_bytes(),
-        Format::Parquet => export::parquet(&run.meta, &run.figures),
-        Format::Flent => export::flent(&run.meta, &flent)?,
+        Format::Parquet => export::parquet(labels, &run.figures),
+        Format::Flent => export::flent(labels, &flent)?,
     };
     match &args.out {
         Some(path) => write(path, &octets)?,

@@ -2,7 +2,7 @@
 //!
 //! Never listens and never opens a journal: both are made of the table of names alone.
 
-use record::exposition::{dashboard, rules};
+use render::exposition::{dashboard, rules};
 
 use crate::cli::{Failure, Outcome};
 use crate::speak;
