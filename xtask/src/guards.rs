@@ -29,7 +29,7 @@ const READING: [&str; 9] = [
 ];
 
 /// Rooms that fill conditions in, or work across studies by the table of conditions.
-const KEYED: [&str; 25] = [
+const KEYED: [&str; 21] = [
     // What conditions are called, and what is said in them.
     "page/src",
     "import/src",
@@ -44,21 +44,16 @@ const KEYED: [&str; 25] = [
     "method/src/conformance.rs",
     "method/src/prove",
     "method/src/watch",
-    "record/src/report/acceptance.rs",
-    "record/src/report/comparison",
     "switchmark/src/config/claims",
     "switchmark/src/cli/prove",
     "switchmark/src/cli/demo/truths.rs",
-    // Campaigns and sweeps.
-    "record/src/report/campaign.rs",
-    "record/src/report/variance.rs",
-    "record/src/report/sweep.rs",
-    "record/src/report/sweep",
+    "method/src/sweep",
+    "method/src/sweep.rs",
     // Rows for other programs.
-    "record/src/exposition",
-    "record/src/exposition.rs",
-    "record/src/export",
-    "record/src/export.rs",
+    "render/src/exposition",
+    "render/src/exposition.rs",
+    "render/src/export",
+    "render/src/export.rs",
 ];
 
 /// Rooms outside `method` that name a study's request.
@@ -124,16 +119,19 @@ struct Rules {
 impl Rules {
     fn of_room(inside: &Path) -> Self {
         let parts: Vec<&str> = inside.iter().filter_map(|part| part.to_str()).collect();
-        let is_study = inside.starts_with("method/src/study");
-        let is_page = is_study && parts.iter().any(|part| *part == "page.rs" || *part == "page");
-        let draws = ["record/src/report/html.rs", "record/src/svg", "record/src/svg.rs"];
-        let is_drawn = draws.iter().any(|room| inside.starts_with(room));
-        let is_keyed = KEYED.iter().any(|room| inside.starts_with(room)) && !is_page;
-        let is_naming = NAMING.iter().any(|room| inside.starts_with(room));
+        let is_within = |rooms: &[&str]| rooms.iter().any(|room| inside.starts_with(room));
+        let is_page = inside.starts_with("method/src")
+            && parts.iter().any(|part| *part == "page.rs" || *part == "page");
+        let is_drawn = is_within(&["render/src/html.rs", "render/src/svg", "render/src/svg.rs"]);
+        // A campaign's page is about any study's rows.
+        let is_studys_page = is_page
+            && inside.starts_with("method/src/study")
+            && !inside.starts_with("method/src/study/campaign");
+        let is_keyed = is_within(&KEYED) && !is_studys_page;
         Self {
             reads_no_words: is_page || is_drawn,
             names_no_condition: !is_keyed,
-            names_no_study: !is_naming && !inside.starts_with("method"),
+            names_no_study: !is_within(&NAMING) && !inside.starts_with("method"),
         }
     }
 
@@ -265,7 +263,9 @@ mod tests {
         check(page, "caveats.contains(&Caveat::NoBypass); a == b;", 0);
         check("method/src/study/tcp/finding.rs", "row.set(Key::Rtt, 1); a == \"b\";", 0);
         check("switchmark/src/cli/output.rs", "row.set(Key::Rtt, 1); a == \"b\";", 1);
-        check("record/src/svg/plot.rs", "name.contains(\"x\");", 1);
+        check("render/src/svg/plot.rs", "name.contains(\"x\");", 1);
+        check("method/src/comparison/page.rs", "row.text(Key::Rtt); a == \"b\";", 1);
+        check("method/src/run/page.rs", "row.text(Key::Rtt); a == \"b\";", 2);
         check("method/src/comparison/cells.rs", "row.set(Key::Rtt, 1);", 0);
     }
 
@@ -287,7 +287,7 @@ mod tests {
         check(room, "fn f() { studies.map(StudySpec::name); LabSpec::new(StudySpec::parts) }", 0);
         check(room, "#[cfg(test)] mod tests { use method::LatencySpec; }", 0);
         check("switchmark/src/request/latency.rs", "use method::LatencySpec;", 0);
-        check("record/src/report/campaign.rs", "use method::StorageSpec;", 1);
+        check("render/src/html.rs", "use method::StorageSpec;", 1);
         check("method/src/study.rs", "use latency::LatencySpec;", 0);
     }
 }

@@ -15,8 +15,10 @@ use crate::apart;
 /// Programs whose tests run beside each other: a crate's `tests/it`, and what stands beside the
 /// code of crates that know no clock, no kernel and no process. All others, `tests/labs` above all,
 /// run apart; long statistics want a quiet machine and run one at a time.
-const BESIDE: [&str; 10] =
-    ["it", "device", "import", "measure", "method", "page", "record", "sim", "trial", "wire"];
+const BESIDE: [&str; 11] = [
+    "it", "device", "import", "journal", "measure", "method", "page", "render", "sim", "trial",
+    "wire",
+];
 
 /// The word that cargo puts before each test program, after this one.
 pub const STARTS: &str = "start-test";

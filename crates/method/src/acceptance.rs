@@ -7,12 +7,15 @@
 mod claim;
 mod decision;
 mod measurable;
+mod page;
 mod plan;
 mod reading;
+mod rows;
 #[cfg(test)]
 mod tests;
 
 pub use claim::{About, Keeps, Reading, SheetClaim};
 pub use decision::{Acceptance, Decided, Decision, FALSE_FAILS, Why, decide, judged};
 pub use measurable::{MEASURABLE, Measurable, measurable};
+pub use page::VERB;
 pub use plan::{Planned, add, again, studies, study_of, within};

@@ -12,6 +12,7 @@ pub(crate) mod cells;
 mod comparable;
 mod doing;
 mod label;
+mod page;
 mod plan;
 mod question;
 #[cfg(test)]
@@ -25,7 +26,7 @@ use measure::Interval;
 use measure::comparison::{self, Blocks, Comparison, Decision, Scale};
 use serde::Serialize;
 
-use page::{CaseId, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
+use ::page::{CaseId, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
 pub use attribution::Attribution;
@@ -177,7 +178,7 @@ impl Row {
         };
         figure.set_interval(Some(interval));
         if interval.confidence < comparison::CONFIDENCE {
-            figure.caveats.push(page::Caveat::FewBlocks);
+            figure.caveats.push(::page::Caveat::FewBlocks);
         }
         figure
     }
@@ -255,7 +256,7 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
         [Vec::new(), Vec::new()]
     };
     let another_time = [subject, reference].iter().any(|side| {
-        let apart = page::Caveat::BypassAtAnotherTime;
+        let apart = ::page::Caveat::BypassAtAnotherTime;
         side.figures.iter().any(|figure| figure.caveats.contains(&apart))
     });
     let control = control_of(subject.figures);
@@ -297,7 +298,7 @@ fn decide(rows: &mut [Row], first: usize, interleaved: bool, margin: f64) {
 /// Whether a side's hosts were joined directly: what is measured there is the tester alone.
 fn is_cable(side: &Side<'_>) -> bool {
     let mut own = side.figures.iter().filter(|figure| !figure.is_bypass()).peekable();
-    own.peek().is_some() && own.all(|figure| figure.text(Key::Device) == Some(page::CABLE))
+    own.peek().is_some() && own.all(|figure| figure.text(Key::Device) == Some(::page::CABLE))
 }
 
 /// In how many figures a campaign's A/A control came out different, and of how many.

@@ -4,14 +4,15 @@
 //! clock, and knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.
 
 pub mod acceptance;
-pub use trial::books;
 pub mod comparison;
 pub mod conformance;
 pub mod explain;
 pub mod prove;
+pub mod run;
 pub mod search;
 pub mod seconds;
 pub mod study;
+pub mod sweep;
 pub mod verdict;
 pub mod watch;
 

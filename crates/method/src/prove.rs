@@ -7,6 +7,7 @@
 mod certificate;
 mod claim;
 mod judge;
+mod page;
 mod truth;
 
 pub use certificate::{Certificate, Noted, Place, Row, Skipped, Tally, WrongClaim};

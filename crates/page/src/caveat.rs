@@ -49,6 +49,12 @@ impl Caveat {
         }
     }
 
+    /// The first sentence of what it says, without its full stop.
+    pub fn in_short(self) -> &'static str {
+        let text = self.text();
+        text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+    }
+
     /// What it says beside these figures.
     pub fn text_among(self, figures: &[crate::Figure]) -> &'static str {
         let mut own = figures.iter().filter(|figure| figure.caveats.contains(&self)).peekable();

@@ -7,6 +7,7 @@
 
 mod answer;
 mod caveat;
+mod document;
 mod key;
 mod listing;
 mod metric;
@@ -17,6 +18,7 @@ mod plot;
 mod row;
 mod section;
 mod table;
+mod testbed;
 mod trials;
 mod unit;
 mod verdict;
@@ -24,17 +26,22 @@ pub mod words;
 
 pub use answer::{Answer, Reply, Tone};
 pub use caveat::Caveat;
+pub use document::{Document, Page, Shared};
 pub use key::{Key, Numbered, Role};
 pub use listing::Listing;
 pub use metric::Metric;
-pub use picture::{GroupedPort, PortGroups, ShareField, Shares};
+pub use picture::{
+    Forest, ForestLine, GroupedPort, LevelField, LevelMap, LossPlaces, PortGroups, ShareField,
+    Shares,
+};
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{
     AT_LEAST, AT_MOST, BRACKET, CABLE, CaseId, Condition, Conditions, DEVICE, Figure,
-    LEAST_CONFIDENCE, RANGE, RowId, read_conditions,
+    LEAST_CONFIDENCE, RANGE, RowId, SCHEMA, read_conditions,
 };
-pub use section::{Block, Image, Page, Picture, Section, Style};
+pub use section::{Block, Image, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
+pub use testbed::{PicturedCable, PicturedDevice, PicturedHost, PicturedPort, TestbedPicture};
 pub use trials::Trials;
 pub use unit::Unit;
 pub use verdict::Verdict;

@@ -13,6 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{Caveat, Key, Metric, Role, Trials, Unit, Verdict};
 use crate::{phrase, words};
 
+/// The rows' shape in JSON; a change that breaks readers takes the next number.
+pub const SCHEMA: &str = "switchmark/3";
+
 /// Where in its run a figure belongs: rows of two studies never stand for each other, whatever
 /// their conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,28 +1,11 @@
-//! What a page is made of: answers, and sections of paragraphs, pictures and tables.
+//! What a page is made of: sections of paragraphs, pictures and tables.
 //!
-//! Data alone: renderers draw any of it and know no study. Never holds markup, but for drawings
-//! that are finished.
+//! Data alone: renderers draw any of it and know no study. Never holds markup.
 
-use crate::{Answer, Plot, PortGroups, Reply, Shares, Table, Tone, Verdict};
-
-/// All that is told of one run, one comparison, one certificate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Page {
-    /// Unique among those of one document.
-    pub id: String,
-    /// What stands over it.
-    pub heading: String,
-    /// Of what, and when.
-    pub line: String,
-    /// What is to be known of all that follows.
-    pub notes: Vec<String>,
-    /// The first screen, in the order of the questions.
-    pub answers: Vec<Answer>,
-    /// The testbed.
-    pub picture: Picture,
-    /// In their order.
-    pub sections: Vec<Section>,
-}
+use crate::{
+    Forest, LevelMap, LossPlaces, Plot, PortGroups, Reply, Shares, Table, TestbedPicture, Tone,
+    Verdict,
+};
 
 /// A part of the page with a heading.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,9 +73,14 @@ pub enum Image {
     Groups(PortGroups),
     /// Ports by ports.
     Shares(Shares),
-    /// Something laid out for itself (a testbed, ports, a plan's order): finished SVG, escaped when
-    /// it was drawn.
-    Drawing(String),
+    /// Values over two factors.
+    Map(LevelMap),
+    /// Ratios with their intervals.
+    Forest(Forest),
+    /// Places where frames were lost.
+    Losses(LossPlaces),
+    /// Hosts, devices and cables.
+    Testbed(TestbedPicture),
 }
 
 /// How a word is set: what it tells of, not its colour.

@@ -30,6 +30,22 @@ pub fn time(ns: f64) -> String {
     value(Unit::Nanoseconds, ns)
 }
 
+/// A wall clock's time: `2026-11-21 14:03:12 UTC`.
+pub fn moment(unix_ns: u64) -> String {
+    jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).map_or_else(
+        |_| "an unknown time".to_owned(),
+        |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    )
+}
+
+/// `−0.30…+1.20 µs`: the unit once where both values have the same.
+pub fn between(low: &str, high: &str) -> String {
+    match (low.rsplit_once('\u{a0}'), high.rsplit_once('\u{a0}')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}…{high}"),
+        _ => format!("{low}…{high}"),
+    }
+}
+
 /// Bits a second.
 pub fn bit_rate(bits: f64) -> String {
     value(Unit::BitsPerSecond, bits)
@@ -114,13 +130,18 @@ pub fn interval_in(quantity: &Quantity, (divisor, suffix): Scaled) -> Option<Str
 /// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a
 /// dash.
 pub fn with_interval(figure: &Figure) -> String {
-    match (figure.value, interval(&Quantity::of(figure))) {
-        (None, _) => match figure.high {
-            Some(high) => format!("below {}", value(figure.unit, high)),
+    quantity(&Quantity::of(figure))
+}
+
+/// As [`with_interval`], of a cell's quantity.
+pub fn quantity(of: &Quantity) -> String {
+    match (of.value, interval(of)) {
+        (None, _) => match of.high {
+            Some(high) => format!("below {}", value(of.unit, high)),
             None => "–".to_owned(),
         },
-        (Some(v), None) => value(figure.unit, v),
-        (Some(v), Some(interval)) => format!("{} ({interval})", value(figure.unit, v)),
+        (Some(v), None) => value(of.unit, v),
+        (Some(v), Some(interval)) => format!("{} ({interval})", value(of.unit, v)),
     }
 }
 

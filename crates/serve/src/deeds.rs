@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 
-use record::RunSummary;
+use journal::RunSummary;
 
 use crate::source::Unavailable;
 

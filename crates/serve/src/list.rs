@@ -4,7 +4,7 @@
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use record::{RunStatus, RunSummary};
+use journal::{RunStatus, RunSummary};
 
 use crate::parts::{Fields, Malformed};
 use crate::source::Listing;

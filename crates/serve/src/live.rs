@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use record::progress::{Progress, TrialLine};
+use journal::progress::{Progress, TrialLine};
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 
 use crate::source::{Source, Unavailable, Watch};

@@ -4,7 +4,7 @@
 
 use askama::Template;
 use jiff::Timestamp;
-use record::{RunStatus, RunSummary};
+use journal::{RunStatus, RunSummary};
 
 use crate::deeds::Possible;
 use crate::list::{Filter, Listed, STATES, state};

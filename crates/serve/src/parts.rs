@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-pub use record::is_run_id as is_run;
+pub use journal::is_run_id as is_run;
 
 /// So many fields are read, and no more.
 const MOST_FIELDS: usize = 32;

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use record::exposition::{Family, names};
+use render::exposition::{Family, names};
 
 /// One row a reason: its name in `/metrics`, and what it is.
 macro_rules! refusals {

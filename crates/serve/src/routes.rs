@@ -14,7 +14,9 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use http_body_util::{BodyExt as _, Limited};
-use record::{RunStatus, RunSummary, exposition};
+use journal::{RunStatus, RunSummary};
+use page::Document;
+use render::exposition;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -94,7 +96,7 @@ impl App {
         let Options { identity, token, names, deeds, limits, .. } = options;
         let is_secure = identity.is_some();
         // A report of nothing has the style and the script of all.
-        let inline = Inline::of(&record::report::render(&[], 0).unwrap_or_default());
+        let inline = Inline::of(&render::html(Document::default(), 0).unwrap_or_default());
         Self {
             hub: Hub::new(Arc::clone(&source)),
             frame: Frame {

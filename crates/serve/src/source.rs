@@ -3,9 +3,9 @@
 //! Owns what is asked of it. Every question is asked on a thread that may wait, and none changes
 //! anything.
 
-use record::RunSummary;
-use record::exposition::Family;
-use record::progress::Progress;
+use journal::RunSummary;
+use journal::progress::Progress;
+use render::exposition::Family;
 
 /// A journal, as it is looked at.
 pub trait Source: Send + Sync + 'static {

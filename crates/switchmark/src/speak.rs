@@ -12,7 +12,7 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use record::text::PAINTS;
+use render::text::PAINTS;
 use serde::Serialize;
 
 /// A pipe that has room has it for this many octets at least (POSIX's PIPE_BUF is 512, Linux's

@@ -13,7 +13,7 @@ use crate::steps::root;
 
 /// The example that writes journals no version of this program would.
 pub const CRAFTER: [&str; 6] =
-    ["build", "--release", "--package", "record", "--example", "craft_journals"];
+    ["build", "--release", "--package", "journal", "--example", "craft_journals"];
 
 /// A kind of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

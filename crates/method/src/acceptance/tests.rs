@@ -8,7 +8,7 @@ use measure::{Nanos, Rate};
 use super::*;
 use crate::StudySpec;
 use crate::study::xray::Bed;
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use ::page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 fn claim(about: About, keeps: Keeps) -> SheetClaim {
     SheetClaim { text: "a claim".to_owned(), about, keeps, margin: 0.0, source: None }
@@ -24,7 +24,7 @@ fn throughput(low: f64, high: Option<f64>, verdict: Verdict) -> Figure {
         conditions: BTreeMap::from([
             (Key::FrameSize, 64_u64.into()),
             (Key::Path, "device".into()),
-            (Key::Interval, page::BRACKET.into()),
+            (Key::Interval, ::page::BRACKET.into()),
             (Key::LineRate, 1000.0.into()),
         ]),
         verdict,

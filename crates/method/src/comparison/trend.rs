@@ -5,15 +5,17 @@
 //! as two runs' are, and the statistics are `measure::step`'s. Never says what moved twice: of each
 //! figure the clearest step is told.
 
+mod page;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ::page::{Conditions, Metric, Unit};
 use measure::comparison::{CONFIDENCE, Decision, ERROR};
 use measure::quantile::median;
 use measure::step::{self, Splits, Step};
 use measure::{Interval, comparison::Scale};
-use page::{Conditions, Metric, Unit};
 use serde::Serialize;
 use trial::Subject;
 
@@ -250,7 +252,7 @@ fn series(
     margin: f64,
 ) -> Option<(Series, f64)> {
     let better = better(key.1.metric)?;
-    if cells.own.len() < 2 || cells.conditions.contains_key(&page::Key::Part) {
+    if cells.own.len() < 2 || cells.conditions.contains_key(&::page::Key::Part) {
         return None;
     }
     let runs: Vec<usize> = cells.own.iter().map(|(run, _)| *run).collect();

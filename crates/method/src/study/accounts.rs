@@ -8,8 +8,8 @@ use page::{Caveat, Figure, Key, Metric};
 use trial::record::{Side, TrialRecord};
 use trial::{Outcome, Path, Trial};
 
-use crate::books::{self, Place};
 use crate::verdict;
+use trial::books::{self, Place};
 
 /// Books leave at most this share of the lost frames open, for what hosts say beside a load.
 const OPEN: f64 = 0.001;

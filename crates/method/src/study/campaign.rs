@@ -9,7 +9,10 @@ mod cells;
 mod figures;
 mod findings;
 pub mod names;
+mod page;
 mod place;
+mod typical;
+pub(crate) mod variance;
 mod watch;
 
 use measure::{FrameSize, Nanos};
@@ -17,12 +20,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Estimate, Needs, SpecProblem, StudySpec, Varied, numbered};
 use crate::comparison::{Comparable, Compared, Level as Of, MARGIN, Side, compare};
-use page::Figure;
+use ::page::Figure;
 use trial::{Setting, Subject};
 use trial::{Testbed, TestbedError, Topology};
 
 pub use cells::{Limits, allowed, combinations};
 pub use names::AS_FOUND;
+
+pub(crate) use page::{cell_table, told};
+pub(crate) use typical::name;
 
 use figures::Ran;
 use watch::Watch;

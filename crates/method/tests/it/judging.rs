@@ -9,8 +9,8 @@ use std::slice;
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
-use method::books::{self, Place};
 use scripted::one_way;
+use trial::books::{self, Place};
 use trial::record::{
     BulkRecord, DatagramsRecord, Defect, DeviceCount, EchoRecord, ExchangeRecord, FlowRecord,
     HostUsage, PortCounters, ReceiptRecord, Side, Usage,

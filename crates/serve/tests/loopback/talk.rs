@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use record::exposition::Family;
-use record::progress::{Progress, TrialLine, Values};
-use record::{RunStatus, RunSummary};
+use journal::progress::{Progress, TrialLine, Values};
+use journal::{RunStatus, RunSummary};
+use render::exposition::Family;
 use serve::{
     Kind, Limits, Listen, Listing, Options, Place, Server, Source, Stopper, Testbed, Token,
     Unavailable, Watch,

@@ -5,7 +5,7 @@
 //! each cable has counted.
 
 use measure::{FrameRate, Nanos};
-use method::books::{self, Books, Place};
+use trial::books::{self, Books, Place};
 use sim::{HostModel, VirtualTestbed};
 use trial::record::{FlowRecord, TrialRecord};
 use trial::{Flow, Gate, Schedule, Trial};

@@ -2,7 +2,7 @@
 
 use device::Profile;
 use measure::{FrameMix, FrameRate, Nanos, Picos, Rate};
-use method::books;
+use trial::books;
 use sim::{HostModel, RESET_TIME, VirtualTestbed};
 use trial::Testbed as _;
 use trial::record::{Outcome, Side};

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use journal::Store;
 use measure::Nanos;
 use method::StudySpec;
+use method::acceptance::VERB;
 use method::acceptance::{self, Acceptance, Decided, Decision, Planned, SheetClaim};
 use method::study::xray::Bed;
 use page::numbers;
-use record::Store;
-use record::report::acceptance::VERB;
 use trial::{Testbed as _, Topology};
 
 use super::options::{self, Measuring};
@@ -246,6 +246,6 @@ fn foretell(args: &Args, planned: &Planned, topology: &Topology) {
     let slow = planned.left_out.iter().filter(|one| one.decision == Decision::Inconclusive);
     for one in slow {
         let text = &one.claim.text;
-        tell(&format!("accept: left out: {text}: {}\n", record::report::acceptance::reason(one)));
+        tell(&format!("accept: left out: {text}: {}\n", one.reason()));
     }
 }

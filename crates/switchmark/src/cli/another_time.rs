@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
+use journal::Store;
 use method::StudySpec;
+use method::run::RunMeta;
 use method::study::Bypass;
-use record::{RunMeta, Store};
 use trial::Topology;
 use trial::topology::{AnotherTime, DeviceKind};
 

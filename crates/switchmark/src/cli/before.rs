@@ -16,7 +16,7 @@ use super::memory::Need;
 use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::terminal::screen::screen;
-use record::text::put_wrapped;
+use render::text::put_wrapped;
 
 /// Of each study how many trials and how long, what hands have to do, and what is changed on the
 /// hosts for as long as it runs.

@@ -5,7 +5,7 @@
 
 use measure::{Nanos, Rate};
 use method::StudySpec;
-use record::SweptValue;
+use method::run::SweptValue;
 
 use super::options::Measuring;
 use super::run_request::Request;

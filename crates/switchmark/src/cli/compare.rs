@@ -8,11 +8,11 @@ mod sides;
 
 use std::path::PathBuf;
 
+use journal::Store;
 use measure::Nanos;
 use method::comparison::{Baseline, Compared, MARGIN, Operation, Row, compare};
-use page::{Answer, Figure};
-use record::Store;
-use record::text::put_wrapped;
+use page::{Figure, Page};
+use render::text::put_wrapped;
 use serde_json::json;
 
 use super::options::Data;
@@ -75,14 +75,16 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let sides = Sides::load(&store, &args.runs, baseline)?.only(&args.figure)?;
     let (reference, subject) = sides.both();
     let compared = compare(&subject, &reference, args.margin.unwrap_or(MARGIN));
-    let held = args.baseline.is_some().then(|| record::report::comparison::held(&compared));
+    let held = args.baseline.is_some().then(|| compared.baseline_answer());
     if args.data.json {
         speak::print_json(&in_json(&sides, &compared, held.is_some()))?;
     }
+    let is_baseline = held.is_some();
+    let page = sides.page(&compared, held);
     if args.markdown {
-        speak::print(&record::report::comparison::markdown(&compared))?;
+        speak::print(&render::markdown(&page))?;
     } else {
-        output::say(&args.data, &text(&sides, &compared, held.as_ref()))?;
+        output::say(&args.data, &text(&sides, &compared, &page))?;
     }
     if let Some(latency) = args.operation {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
@@ -91,14 +93,11 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         put_wrapped(&mut out, screen(), "", &told);
         output::say(&args.data, &out)?;
     }
-    let metas = [sides.reference_meta(), sides.subject_meta()];
-    output::write_page(&args.data, args.report.as_deref(), |now| {
-        record::report::comparison::render(&compared, metas, held.clone(), now)
-    })?;
+    output::write_page(&args.data, args.report.as_deref(), || page.into())?;
     if let Some(path) = &args.junit {
         super::junit::write(path, &junit::of(&compared))?;
     }
-    Ok(outcome(&compared, held.is_some()))
+    Ok(outcome(&compared, is_baseline))
 }
 
 /// Two runs, or two parts of one, each of its journal, as a page.
@@ -110,8 +109,7 @@ pub fn page(
     let sides = Sides::load(store, &[subject.to_owned()], Some((reference, before)))?;
     let (reference, subject) = sides.both();
     let compared = compare(&subject, &reference, MARGIN);
-    let metas = [sides.reference_meta(), sides.subject_meta()];
-    Ok(record::report::comparison::render(&compared, metas, None, now)?)
+    Ok(render::html(sides.page(&compared, None).into(), now)?)
 }
 
 /// A baseline is kept, broken, or neither is shown.
@@ -136,13 +134,13 @@ fn in_json(sides: &Sides, compared: &Compared, is_baseline: bool) -> serde_json:
         .map(|row| json!({ "subject": row.subject, "reference": row.reference, "bypass": row.bypass }))
         .collect();
     json!({
-        "schema": record::rows::SCHEMA,
+        "schema": page::SCHEMA,
         "verb": "compare",
         "subject": { "name": compared.subject, "run": sides.subject_meta().id },
         "reference": { "name": compared.reference, "run": sides.reference_meta().id },
         "baseline": is_baseline.then(|| compared.against_baseline()),
         "interleaved": compared.interleaved,
-        "sentence": record::report::comparison::sentence(compared).replace('\u{a0}', " "),
+        "sentence": compared.sentence().replace('\u{a0}', " "),
         "primary": compared.primary,
         "direct_cable": compared.direct,
         "attributable": compared.attribution.is_given(),
@@ -160,7 +158,7 @@ fn is_share(figure: &Figure) -> bool {
     figure.metric == page::Metric::VarianceShare
 }
 
-fn text(sides: &Sides, compared: &Compared, held: Option<&Answer>) -> String {
+fn text(sides: &Sides, compared: &Compared, page: &Page) -> String {
     let mut out = String::new();
     let (subject, reference) = (sides.subject_meta(), sides.reference_meta());
     let how = if compared.interleaved {
@@ -175,10 +173,5 @@ fn text(sides: &Sides, compared: &Compared, held: Option<&Answer>) -> String {
         &format!("{} compared with {}: {how}", compared.subject, compared.reference),
     );
     out.push('\n');
-    if let Some(held) = held {
-        let before = format!("{}: ", held.word());
-        put_wrapped(&mut out, screen(), &before, &held.text);
-        out.push('\n');
-    }
-    out + &record::report::comparison::text(compared, sides.subject_figures(), screen())
+    out + &render::text(page, screen())
 }

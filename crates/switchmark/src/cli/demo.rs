@@ -12,10 +12,12 @@ mod truths;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use journal::Store;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
+use method::run::Accounting;
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
-use page::{Block, Figure};
-use record::{Accounting, Preface, Store};
+use page::{Block, Document, Figure};
+use render::figures_json;
 use trial::{Protocol, Schedule};
 
 use super::options::Data;
@@ -89,19 +91,19 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = directory.join(REPORT);
     let known = truths(&runs);
     let tested = prove::self_test(seed, SELF_TEST, &stop, args.data.quiet);
-    let beside = record::text::table(&known.table, screen());
+    let beside = render::text::table(&known.table, screen());
     output::say(&args.data, &format!("{beside}{}\n", tested.sentence))?;
-    let preface = Preface {
+    output::write_page(&args.data, Some(&absolute(&path)), || Document {
         title: format!(
             "switchmark demo: {} runs, and devices of which the truth is known",
             runs.len()
         ),
-        blocks: vec![Block::Table(known.table), Block::Paragraph(tested.sentence.clone())],
-    };
-    output::write_report_behind(&args.data, preface, &runs, Some(&absolute(&path)))?;
+        preface: vec![Block::Table(known.table), Block::Paragraph(tested.sentence.clone())],
+        ..output::document(&runs)
+    })?;
     if let Some(open) = output::open_in_words(&all) {
         let mut line = String::new();
-        record::text::put_wrapped(&mut line, screen(), "", &open);
+        render::text::put_wrapped(&mut line, screen(), "", &open);
         output::say(&args.data, &line)?;
     }
     if known.off > 0 {
@@ -133,7 +135,7 @@ fn print_json(runs: &[Finished], all: &[Figure]) -> io::Result<()> {
         for run in runs {
             together.merge(run.trials.accounting());
         }
-        let mut object = record::figures_json(&first.meta, all, &together.account());
+        let mut object = figures_json(output::labels(&first.meta), all, &together.account());
         let ids: Vec<&str> = runs.iter().map(|r| r.meta.id.as_str()).collect();
         object["runs"] = ids.into();
         speak::print_json(&object)?;

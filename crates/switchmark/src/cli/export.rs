@@ -1,17 +1,17 @@
 //! `switchmark export RUN`: a run's figures in other programs' formats.
 //!
-//! Never measures and never formats: the journal answers, and `record::export` writes.
+//! Never measures and never formats: the journal answers, and `render::export` writes.
 
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use record::export;
-use record::exposition::RoundTrips;
+use render::export;
+use trial::RoundTrips;
 
 use super::options::Data;
-use super::{Failure, Outcome, figures, journals, report};
+use super::{Failure, Outcome, figures, journals, output, report};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::speak;
@@ -88,11 +88,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             round_trips.take(trial, record);
         }
     })?;
+    let labels = output::labels(&run.meta);
     let text = match args.format {
-        Format::Csv => export::csv(&run.meta, &run.figures),
-        Format::Markdown => export::markdown(&run.meta, &run.figures),
-        Format::Prometheus => export::prometheus(&run.meta, &run.figures),
-        Format::Influx => export::influx(&run.meta, &run.figures),
+        Format::Csv => export::csv(labels, &run.figures),
+        Format::Markdown => export::markdown(labels, &run.figures),
+        Format::Prometheus => export::prometheus(labels, &run.figures),
+        Format::Influx => export::influx(labels, &run.figures),
         Format::Hdr => export::histograms(&round_trips),
         Format::Parquet | Format::Flent => unreachable!("refused above"),
     };

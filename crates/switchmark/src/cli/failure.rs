@@ -6,9 +6,9 @@
 use std::error::Error;
 use std::fmt::Write as _;
 
+use journal::StoreError;
 use lab::LabError;
 use method::SpecProblem;
-use record::StoreError;
 use trial::TestbedError;
 
 use super::Refused;
@@ -130,7 +130,7 @@ fn hint_of(error: &(dyn Error + 'static)) -> Option<String> {
         .or_else(|| error.downcast_ref::<SpecProblem>().map(SpecProblem::hint))
         .or_else(|| error.downcast_ref::<LabError>().and_then(LabError::hint))
         .or_else(|| error.downcast_ref::<Failed>().and_then(Failed::hint))
-        .or_else(|| record::hint_for(error).map(str::to_owned))
+        .or_else(|| journal::hint_for(error).map(str::to_owned))
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
+use journal::Store;
+use journal::store::KeptFigures;
 use method::comparison::{Comparable, per_block};
 use method::numbered;
+use method::run::RunMeta;
 use method::study::{Finding, StudyPage};
 use page::{Caveat, Figure, RowId};
-use record::exposition::RoundTrips;
-use record::store::KeptFigures;
-use record::{RunMeta, Store};
+use trial::RoundTrips;
 use trial::{Recorded, TestbedError, Trial, TrialRecord};
 
 use super::Failure;

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use import::{FORMATS, Format, Made};
 use jiff::Timestamp;
+use journal::Store;
 use measure::name;
+use method::run::{RunMeta, RunStatus};
 use method::{ImportedSpec, StudySpec};
 use page::Figure;
 use page::Key;
-use record::text::put_wrapped;
-use record::{RunMeta, RunStatus, Store};
+use render::text::put_wrapped;
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
 

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use record::escape;
+use render::escape;
 
 use super::Failure;
 use crate::config::ConfigError;

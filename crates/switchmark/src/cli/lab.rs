@@ -26,7 +26,7 @@ use crate::config::{ConfigError, testbed};
 use crate::controller::{Ports, Stop};
 use crate::guest;
 use crate::speak::{print, tell};
-use record::text::Grid;
+use render::text::Grid;
 
 use crate::terminal;
 use crate::terminal::screen::screen;

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use record::{BegunDeed as Noted, Store};
+use journal::{BegunDeed as Noted, Store};
 
 use super::lone;
 use crate::config::resolved::{Source, Testbed as Place};

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use method::acceptance::{Acceptance, Decision};
 use method::comparison::Comparable;
+use method::run::{self, ReportInput, RunMeta, TrialTotals};
 use method::{Conformance, StudySpec, numbered, sizes_in_words};
-use page::{Caveat, Figure};
-use record::{Preface, ReportError, ReportInput, RunMeta, TrialTotals};
+use page::{Caveat, Document, Figure, Page};
+use render::{RunLabels, figures_json};
 use trial::Topology;
 
 use super::figures::StudyPages;
@@ -48,7 +49,23 @@ impl Finished {
 
     /// As scripts read it.
     pub fn json(&self) -> serde_json::Value {
-        record::figures_json(&self.meta, &self.figures, &self.trials.account())
+        let account = self.trials.account();
+        let mut object = figures_json(labels(&self.meta), &self.figures, &account);
+        if !self.meta.claims.is_empty() {
+            object["acceptance"] = Acceptance::of(&self.meta.claims, &self.figures).json();
+        }
+        object
+    }
+}
+
+/// A run's labels on its rows.
+pub fn labels(meta: &RunMeta) -> RunLabels<'_> {
+    RunLabels {
+        id: &meta.id,
+        verb: &meta.verb,
+        testbed: &meta.topology.name,
+        version: &meta.version,
+        created_unix_ns: meta.created_unix_ns,
     }
 }
 
@@ -144,17 +161,17 @@ pub fn text(run: &Finished) -> String {
     let meta = &run.meta;
     let mut out = format!("run {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
     for note in &meta.notes {
-        record::text::put_wrapped(&mut out, screen(), "", note);
+        render::text::put_wrapped(&mut out, screen(), "", note);
     }
     let mut explained: Vec<String> = Vec::new();
     for line in meta.studies.iter().flat_map(|study| sizes_in_words(study, &meta.topology)) {
         if !explained.contains(&line) {
-            record::text::put_wrapped(&mut out, screen(), "", &line);
+            render::text::put_wrapped(&mut out, screen(), "", &line);
             explained.push(line);
         }
     }
     out.push('\n');
-    out.push_str(&record::report::text(&run.input(), screen()));
+    out.push_str(&render::text(&run.input().page(1), screen()));
     for (place, study) in numbered(&meta.studies) {
         let own = run.figures.iter().filter(|figure| figure.case.study == place.number);
         out.push_str(&deviations(study, &meta.topology, &own.cloned().collect::<Vec<_>>()));
@@ -180,37 +197,40 @@ fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> Str
     let mut out = format!("Conformance: {kept} of {} clauses kept; not kept:\n", clauses.len());
     for clause in clauses.iter().filter(|clause| !clause.conforms) {
         let text = format!("{}: {}", clause.requirement, clause.done);
-        record::text::put_wrapped(&mut out, screen(), &format!("  {:<16}", clause.clause), &text);
+        render::text::put_wrapped(&mut out, screen(), &format!("  {:<16}", clause.clause), &text);
     }
     out.push('\n');
     out
 }
 
+/// A page as text, behind a head and what is to be known of all that follows.
+pub fn page_text(head: String, page: &Page) -> String {
+    let mut out = head;
+    for note in &page.notes {
+        render::text::put_wrapped(&mut out, screen(), "", note);
+    }
+    out.push('\n');
+    out + &render::text(page, screen())
+}
+
+/// All `runs` as pages.
+pub fn document(runs: &[Finished]) -> Document {
+    run::document(&runs.iter().map(Finished::input).collect::<Vec<_>>())
+}
+
 /// Writes one HTML file for all `runs`, where one is asked for.
 pub fn write_report(data: &Data, runs: &[Finished], path: Option<&Path>) -> Result<(), Failure> {
-    let inputs: Vec<ReportInput<'_>> = runs.iter().map(Finished::input).collect();
-    write_page(data, path, |now| record::report::render(&inputs, now))
+    write_page(data, path, || document(runs))
 }
 
-/// The same behind what is known of all of them.
-pub fn write_report_behind(
-    data: &Data,
-    preface: Preface,
-    runs: &[Finished],
-    path: Option<&Path>,
-) -> Result<(), Failure> {
-    let inputs: Vec<ReportInput<'_>> = runs.iter().map(Finished::input).collect();
-    write_page(data, path, |now| record::report::render_behind(preface, &inputs, now))
-}
-
-/// Writes the page that `make` makes of the time, where one is asked for, and says where it is.
+/// Writes the document that `make` makes, where one is asked for, and says where it is.
 pub fn write_page(
     data: &Data,
     path: Option<&Path>,
-    make: impl FnOnce(u64) -> Result<String, ReportError>,
+    make: impl FnOnce() -> Document,
 ) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    let html = make(lone::unix_ns(Timestamp::now()))?;
+    let html = render::html(make(), lone::unix_ns(Timestamp::now()))?;
     files::write(path, html.as_bytes()).map_err(|cause| {
         let message = format!("write report {}: {}", path.display(), plain(&cause));
         ConfigError::bare(message, "name a writable place; the run itself is kept")

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use record::RunSummary;
-use record::store::MERGED;
+use journal::RunSummary;
+use journal::store::MERGED;
 
 use super::lone;
 use crate::config::ConfigError;
@@ -39,7 +39,7 @@ pub fn foreign(run: &RunSummary) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use record::RunStatus;
+    use method::run::RunStatus;
 
     use super::*;
 

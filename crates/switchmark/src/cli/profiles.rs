@@ -1,7 +1,7 @@
 //! `switchmark profiles`: the models that are part of the program, to be used by name or taken as
 //! the beginning of one's own.
 
-use record::text::put_wrapped;
+use render::text::put_wrapped;
 use serde_json::json;
 
 use super::{Failure, Outcome};
@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         (Some(model), true) => speak::print_json(&with_text(model)?)?,
         (None, true) => {
             let all: Vec<_> = ALL.iter().map(described).collect::<Result<_, _>>()?;
-            let schema = record::rows::SCHEMA;
+            let schema = page::SCHEMA;
             speak::print_json(&json!({ "schema": schema, "verb": "profiles", "profiles": all }))?;
         }
         (None, false) => speak::print(&list()?)?,
@@ -55,7 +55,7 @@ fn described(model: &Model) -> Result<serde_json::Value, ConfigError> {
 fn with_text(model: &Model) -> Result<serde_json::Value, ConfigError> {
     let mut said = described(model)?;
     said["verb"] = "profiles".into();
-    said["schema"] = record::rows::SCHEMA.into();
+    said["schema"] = page::SCHEMA.into();
     said["profile"] = model.text.into();
     Ok(said)
 }

@@ -4,15 +4,15 @@
 
 use std::path::{Path, PathBuf};
 
-use record::report::sweep::{Sweep, SweptRun};
-use record::{RunStatus, Store, SweepPoint, TrialTotals};
+use journal::Store;
+use method::run::{RunStatus, SweepPoint, TrialTotals};
+use method::sweep::{Sweep, SweptRun};
 
 use super::figures::{self, Computed};
 use super::options::Data;
 use super::output::{self, Finished};
 use super::{Failure, Outcome as Exit, journals, watch};
 use crate::speak;
-use crate::terminal::screen::screen;
 
 /// `report`
 #[derive(Debug, clap::Args)]
@@ -67,8 +67,12 @@ pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Fai
     if data.json {
         speak::print_json(&swept.json())?;
     }
-    output::say(data, &swept.text(screen()))?;
-    output::write_page(data, report, |now| swept.render(now))
+    let page = swept.page();
+    let (done, of) = (swept.done(), swept.of);
+    let seed = swept.runs.first().map_or_else(String::new, |run| run.meta.seed.to_string());
+    let head = format!("sweep {}  {done} of {of} points  seed {seed}\n", swept.id);
+    output::say(data, &output::page_text(head, &page))?;
+    output::write_page(data, report, || page.into())
 }
 
 /// The sweep of that name, computed again from its points' runs; none where it is no sweep's.

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::{Span, Timestamp};
-use record::text::Grid;
-use record::{BegunDeed, Merged, RunStatus, RunSummary, Store, SweepPoint};
+use journal::{BegunDeed, Merged, RunSummary, Store};
+use method::run::{RunStatus, SweepPoint};
+use render::text::Grid;
 use serde::Serialize;
 use serde_json::json;
 
@@ -211,7 +212,7 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
     if data.json {
         let deed = |(run, of): &'_ (String, BegunDeed)| json!({ "run": run, "device": of.device, "deed": of.deed });
         let left_deeds = left.iter().map(deed).collect();
-        let schema = record::rows::SCHEMA;
+        let schema = page::SCHEMA;
         speak::print_json(&Listed { schema, verb: "runs", runs: &runs, left_deeds })?;
     } else if let Some(mut text) = table(shown) {
         text.push('\n');
@@ -251,7 +252,7 @@ fn all(store: &Store) -> Result<Vec<RunSummary>, Failure> {
 
 fn say(
     said: &Said,
-    how: impl Fn(&Store, &str, Option<&str>) -> Result<(), record::StoreError>,
+    how: impl Fn(&Store, &str, Option<&str>) -> Result<(), journal::StoreError>,
 ) -> Result<(), Failure> {
     let store = Store::open(&output::store_path(&said.data)?)?;
     let run = store.load(&said.run)?.id;
@@ -293,7 +294,7 @@ fn merge(journals: &[PathBuf], data: &Data) -> Result<(), Failure> {
         all.push((path, store.merge(&Store::untouched(path)?)?));
     }
     if data.json {
-        let schema = record::rows::SCHEMA;
+        let schema = page::SCHEMA;
         let merged: Vec<_> =
             all.iter().map(|(path, merged)| json!({ "journal": path, "runs": merged })).collect();
         return Ok(speak::print_json(
@@ -334,7 +335,7 @@ fn remove(store: &Store, going: &[RunSummary], data: &Data) -> Result<(), Failur
 
 fn show(runs: &[RunSummary], data: &Data, deed: &str) -> Result<(), Failure> {
     if data.json {
-        let schema = record::rows::SCHEMA;
+        let schema = page::SCHEMA;
         speak::print_json(
             &json!({ "schema": schema, "verb": "runs", deed.replace(' ', "_"): runs }),
         )?;

@@ -10,6 +10,7 @@ mod identity;
 mod journal;
 mod metrics;
 mod monitoring;
+mod series;
 mod trouble;
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -111,7 +112,7 @@ fn journals(path: &Path, is_default: bool) -> Result<Journals, Failure> {
 fn say(args: &Args, bound: &Server, path: &Path) -> Result<(), Failure> {
     let place = bound.place().to_string();
     if args.data.json {
-        let schema = record::rows::SCHEMA;
+        let schema = page::SCHEMA;
         speak::print_json(&json!({ "schema": schema, "verb": "serve", "listening": place }))?;
     }
     output::say(&args.data, &format!("{place} shows {}; Ctrl-C ends it\n", path.display()))?;

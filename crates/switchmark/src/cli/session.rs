@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
+use journal::{Journal, Store};
 use measure::Nanos;
 use method::acceptance::SheetClaim;
+use method::run::{RunMeta, RunStatus, SweepPoint, TrialTotals};
 use method::{Estimate, StudySpec, numbered};
 use page::Figure;
-use record::exposition::RoundTrips;
-use record::{Journal, RunMeta, RunStatus, Store, SweepPoint, TrialTotals};
+use trial::RoundTrips;
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
@@ -405,7 +406,7 @@ fn broke_off(
 ) -> Failure {
     // A full disk keeps this out too; the run then still reads as running, which is resumable.
     let _ = store.set_status(run, &ending(&error));
-    let own_hint = record::hint_for(&error);
+    let own_hint = journal::hint_for(&error);
     let store = flag.map_or_else(String::new, |path| format!(" --journal {}", path.display()));
     // A data sheet is more than its run.
     let verb = if verb == DATA_SHEET { verb } else { "run" };

@@ -5,8 +5,9 @@
 
 use std::path::PathBuf;
 
+use journal::{RunSummary, Store};
 use method::comparison::{Cable, MARGIN, Place, Series, Trend, Trends};
-use record::{RunMeta, RunStatus, RunSummary, Store};
+use method::run::{RunMeta, RunStatus};
 use serde_json::json;
 
 use super::compare::{name, share};
@@ -76,9 +77,9 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         speak::print_json(&in_json(&found))?;
     }
     if args.markdown {
-        speak::print(&record::report::trend::markdown(&found))?;
+        speak::print(&render::markdown(&found.page()))?;
     } else {
-        output::say(&args.data, &record::report::trend::text(&found, screen()))?;
+        output::say(&args.data, &render::text(&found.page(), screen()))?;
     }
     if let Some(path) = &args.junit {
         junit::write(path, &test_cases(&found))?;
@@ -188,9 +189,9 @@ fn found(store: &Store, runs: &[RunSummary], args: &Args) -> Result<Trend, Failu
 
 fn in_json(found: &Trend) -> serde_json::Value {
     json!({
-        "schema": record::rows::SCHEMA,
+        "schema": page::SCHEMA,
         "verb": "trend",
-        "sentence": record::report::trend::sentence(found).replace('\u{a0}', " "),
+        "sentence": found.sentence().replace('\u{a0}', " "),
         "worse": found.is_worse(),
         "kept": found.is_kept(),
         "margin": found.margin,
@@ -215,7 +216,7 @@ fn test_cases(found: &Trend) -> String {
     };
     let case = |one: &Series| {
         let alone = Trend { series: vec![one.clone()], ..found.clone() };
-        let said = record::report::trend::sentence(&alone).replace('\u{a0}', " ");
+        let said = alone.sentence().replace('\u{a0}', " ");
         Case { name: one.label(), said, ended: ended(one) }
     };
     let cases: Vec<Case> = found.series.iter().map(case).collect();

@@ -11,12 +11,13 @@ mod round;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use journal::Store;
+use journal::store::WATCH;
 use measure::change::{Season, Settings};
 use measure::{FrameRate, FrameSize, Nanos};
+use method::run::{RunMeta, RunStatus};
+use method::watch::Watched;
 use method::watch::{MOST_WAYS, News, WatchSpec, Watcher, watched};
-use record::report::watch::Watched;
-use record::store::WATCH;
-use record::{RunMeta, RunStatus, Store};
 use trial::{PortRef, Testbed as _, Topology};
 
 use super::options::{self, Beside, Data, duration, length};
@@ -27,7 +28,6 @@ use crate::config::resolved::Source;
 use crate::config::{ConfigError, frame_rate};
 use crate::controller::Opened;
 use crate::speak;
-use crate::terminal::screen::screen;
 use alerts::Alerts;
 use clock::Clock;
 use log::Log;
@@ -270,8 +270,10 @@ pub fn tell(watched: &Watched, data: &Data, report: Option<&Path>) -> Result<Out
     if data.json {
         speak::print_json(&watched.json())?;
     }
-    output::say(data, &watched.text(screen()))?;
-    output::write_page(data, report, |now| watched.render(now))?;
+    let (meta, page) = (&watched.meta, watched.page());
+    let head = format!("watch {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
+    output::say(data, &output::page_text(head, &page))?;
+    output::write_page(data, report, || page.into())?;
     let is_worse = watched.incidents().iter().any(|incident| incident.is_worse() == Some(true));
     let is_out = watched.news.iter().any(|news| matches!(news, News::Out(_)));
     Ok(if is_worse || is_out { Outcome::Worse } else { Outcome::Done })

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use journal::Store;
 use method::study::xray::{self, DataSheet, Difference};
-use record::Store;
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
@@ -20,7 +20,7 @@ use crate::controller::Stop;
 use crate::files;
 use crate::terminal::screen::screen;
 use page::numbers;
-use record::text::Grid;
+use render::text::Grid;
 
 /// A twin further off than this is none.
 const BAR: f64 = 0.05;
@@ -91,7 +91,7 @@ fn said(run: &Finished, device: &str) -> String {
     for (name, value) in own.into_iter().flatten().filter(|(name, _)| of_itself(name)) {
         let _ = writeln!(out, "# {name}: {}", value.replace(['\r', '\n'], " "));
     }
-    for books in record::report::books(&run.trials) {
+    for books in method::run::loss_sentences(&run.trials) {
         let _ = writeln!(out, "# {books}");
     }
     out

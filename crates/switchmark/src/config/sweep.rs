@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use measure::{ByteCount, Nanos, Rate, UnitError};
-use record::SweptValue;
+use method::run::SweptValue;
 
 use super::source::Fault;
 use super::{frame_rate, sim_name, suggest};

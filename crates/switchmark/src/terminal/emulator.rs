@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::screen::screen;
 use crate::cli::{Kept, Limits};
 use page::numbers::{self, TimeUnit};
-use record::text::Grid;
+use render::text::Grid;
 
 /// All of it.
 pub fn render(of: &Limits) -> String {

@@ -7,7 +7,7 @@ use super::screen::screen;
 use crate::cli::{Cable, Calibration, LineRates, Most, Paced};
 use page::Reply;
 use page::numbers::{self, TimeUnit};
-use record::text::Grid;
+use render::text::Grid;
 
 /// All of it.
 pub fn render(of: &Calibration, line_rates: &LineRates) -> String {
@@ -24,10 +24,10 @@ pub fn render(of: &Calibration, line_rates: &LineRates) -> String {
         }
     }
     for note in notes(line_rates) {
-        record::text::put_wrapped(&mut out, screen(), "", &note);
+        render::text::put_wrapped(&mut out, screen(), "", &note);
     }
     for missing in &of.unavailable {
-        record::text::put_wrapped(
+        render::text::put_wrapped(
             &mut out,
             screen(),
             &format!("{:<9}", missing.backend),

@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
-use record::text::Screen;
+use render::Screen;
 use terminal_size::{Width, terminal_size_of};
 
 /// What tables are drawn for: at least so many columns, and no more than eyes follow.

@@ -5,11 +5,12 @@ use std::path::Path as FilePath;
 use std::process::{Command, Output};
 
 use crate::program::{Scratch, switchmark};
+use journal::{Journal, Store};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{FrameSize, Histogram, Nanos};
+use method::run::{RunMeta, RunStatus};
 use method::{LatencySpec, StudySpec};
-use record::{Journal, RunMeta, RunStatus, Store};
 use scripted::{Scripted, judged};
 use switchmark::config::resolved::Source;
 use switchmark::config::{SourceText, testbed};

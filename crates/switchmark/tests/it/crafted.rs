@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use record::Store;
+use journal::Store;
 
 use crate::program::{self, Scratch, full, switchmark};
 use generator::{KINDS, Wishes, craft, lay_trap};
 
-#[path = "../../../record/tests/crafted/mod.rs"]
+#[path = "../../../journal/tests/crafted/mod.rs"]
 mod generator;
 
 /// The most memory of a process, in kB.

@@ -197,7 +197,7 @@ fn prometheus_takes_what_it_is_given() {
     }
     for line in scraped.lines().filter(|line| !line.starts_with('#')) {
         let series = line.split(['{', ' ']).next().expect("a name");
-        assert!(record::exposition::names::is_known(series), "{line}");
+        assert!(render::exposition::names::is_known(series), "{line}");
     }
     let export = ["export", &one, "--format", "prometheus", "--journal", "j.db"];
     let exported = String::from_utf8(run(&scratch, &export).stdout).expect("text");

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::program::{Scratch, json, switchmark, wait_for};
+use journal::Store;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use record::Store;
 use serde_json::Value;
 use trial::{Role, Trial, TrialRecord};
 
@@ -174,13 +174,13 @@ fn the_journal_is_looked_through_and_cleared() {
     assert!(shown.contains("one: a"), "{shown}");
     // A run whose process is gone has died; one on another machine may go on.
     let journal = Store::open(&folder.0.path("j.db")).expect("a store");
-    journal.set_status(&first, &record::RunStatus::Running).expect("writable");
+    journal.set_status(&first, &method::run::RunStatus::Running).expect("writable");
     assert_eq!(listed(&["--status", "died"]), [first.as_str()]);
     journal.held_by(&first, "elsewhere b r 1 1").expect("writable");
     assert_eq!(listed(&["--status", "running"]), [first.as_str()]);
     let refused = folder.run(&["runs", "rm", &first]);
     assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
-    journal.set_status(&first, &record::RunStatus::Interrupted).expect("writable");
+    journal.set_status(&first, &method::run::RunStatus::Interrupted).expect("writable");
     let told = folder.json(&["runs", "prune", "--keep", "2", "--dry-run"]);
     assert_eq!(told["would_be_removed"][0]["id"].as_str(), Some(first.as_str()));
     assert_eq!(listed(&[]).len(), 3, "only told");

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use measure::Nanos;
-use method::books::{self, Books, Place};
+use trial::books::{self, Books, Place};
 use switchmark::config::testbed;
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::Testbed as _;

@@ -8,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use journal::Store;
 use lab::LabDevice;
 use measure::{FrameRate, Nanos};
-use method::books;
-use record::Store;
+use trial::books;
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::{FlowRecord, TrialRecord};
 use trial::{

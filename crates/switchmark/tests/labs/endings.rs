@@ -476,7 +476,7 @@ fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
         assert!(gone.is_some(), "{end:?}, ending {number}");
         assert_eq!(before.differences(), Vec::<String>::new(), "{end:?}, ending {number}");
         // One that was ended before it began has nothing to go on with.
-        let begun = store.exists().then(|| record::Store::open(&store).expect("it opens"));
+        let begun = store.exists().then(|| journal::Store::open(&store).expect("it opens"));
         let begun = begun.is_some_and(|store| !store.runs().expect("runs").is_empty());
         if begun {
             let mut again = Command::new(switchmark());

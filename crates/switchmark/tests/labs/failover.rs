@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use journal::Store;
 use measure::sequence::Conversation;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use record::Store;
 use serde_json::Value;
 use trial::record::{Ends, FlowRecord};
 use trial::{FlowKind, Trial};

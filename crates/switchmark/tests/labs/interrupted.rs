@@ -10,12 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use crate::harness::{self, Scratch, alone, switchmark, wait_for};
+use journal::Store;
 use lab::Namespace;
 use measure::{ByteCount, Nanos};
 use netlink::{Netlink, NetlinkError};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use record::Store;
 use switchmark::controller::LiveTestbed;
 use switchmark::protocol::{self, Ask, Hello, Message, OffloadChange, Request};
 use trial::{Backend, Gate};

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::spaces::{Spaces, agents, cable, call, ip, processes, space};
 use crate::harness::{self, Scratch, alone, conclusion, find, switchmark, told_a_round_trip};
+use journal::Store;
 use lab::Namespace;
 use measure::Nanos;
 use netlink::Netlink;
@@ -22,7 +23,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use record::Store;
 use trial::record::{Clocks, FlowRecord};
 use trial::{Outcome, Trial, TrialRecord};
 

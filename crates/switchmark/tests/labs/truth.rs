@@ -287,7 +287,7 @@ fn greedy_floods_add_up() {
             assert_eq!(record.outcome, Outcome::Valid, "{device:?} {backend:?}");
             let flow = datagrams_of(&record);
             let lost = flow.received.lost(flow.sent);
-            let explained = method::books::balance(&asked, &record);
+            let explained = trial::books::balance(&asked, &record);
             println!("{device:?} {backend:?}: sent {} lost {lost} {explained:?}", flow.sent);
             assert!(flow.offered >= flow.sent);
             assert_eq!(flow.sent, flow.received.unique + lost);

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::FrameRate;
 
 use super::sustained::backlog;
-use crate::books;
 use crate::study::Tried;
 use trial::Role;
+use trial::books;
 use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
 use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
 use trial::topology::PortRef;

@@ -2,15 +2,15 @@
 //!
 //! Never decides, and words nothing that the report words.
 
-use method::acceptance::{Decided, Decision};
-use record::report::acceptance::{self, VERB, measured, reason};
-use record::{ReportInput, rows};
+use method::acceptance::{Decided, Decision, VERB};
+use method::run::RunMeta;
+use page::Document;
 use serde_json::json;
 
 use super::{Accepted, Args};
 use crate::cli::Failure;
 use crate::cli::junit::{self, Case, Ended};
-use crate::cli::output::{self, Finished};
+use crate::cli::output;
 use crate::speak;
 use crate::terminal::screen::screen;
 
@@ -24,10 +24,13 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
     let testbed = runs.first().map_or("", |run| &run.meta.topology.name);
     let head = format!("{device} on {testbed}  run {}\n\n", ids.join(", "));
-    output::say(data, &(head + &acceptance::text(acceptance, screen())))?;
-    let inputs: Vec<ReportInput<'_>> = runs.iter().map(Finished::input).collect();
-    output::write_page(data, args.measuring.report.as_deref(), |now| {
-        acceptance::render(acceptance, device, &inputs, now)
+    let metas: Vec<&RunMeta> = runs.iter().map(|run| &run.meta).collect();
+    let page = acceptance.page(device, &metas);
+    output::say(data, &(head + &render::text(&page, screen())))?;
+    output::write_page(data, args.measuring.report.as_deref(), || Document {
+        title: format!("switchmark: {device}, acceptance"),
+        lead: Some(page),
+        ..output::document(runs)
     })?;
     if let Some(path) = &args.junit {
         let cases: Vec<Case> = acceptance.decided.iter().map(case).collect();
@@ -40,9 +43,9 @@ fn case(one: &Decided) -> Case {
     let ended = match one.decision {
         Decision::Pass => Ended::Passed,
         Decision::Fail => Ended::Failed("the claim is broken".to_owned()),
-        Decision::Inconclusive => Ended::Skipped(format!("inconclusive: {}", reason(one))),
+        Decision::Inconclusive => Ended::Skipped(format!("inconclusive: {}", one.reason())),
     };
-    let said = format!("{}: measured {}; {}", one.decision.as_str(), measured(one), reason(one));
+    let said = format!("{}: measured {}; {}", one.decision.as_str(), one.measured(), one.reason());
     Case { name: one.claim.text.clone(), said, ended }
 }
 
@@ -50,11 +53,11 @@ fn in_json(all: &Accepted, device: &str) -> serde_json::Value {
     let runs: Vec<&str> = all.runs.iter().map(|run| run.meta.id.as_str()).collect();
     let figures: Vec<_> = all.runs.iter().flat_map(|run| &run.figures).collect();
     json!({
-        "schema": rows::SCHEMA,
+        "schema": page::SCHEMA,
         "verb": VERB,
         "device": device,
         "runs": runs,
-        "acceptance": rows::acceptance_json(&all.acceptance),
+        "acceptance": all.acceptance.json(),
         "figures": figures,
     })
 }

@@ -2,11 +2,12 @@
 //!
 //! Owns the reading of `RUN/DEVICE:VARIANT` and of a campaign's `RUN/FACTOR=LEVEL`. Never compares.
 
+use journal::Store;
 use measure::{Nanos, UnitError};
 use method::StudySpec;
-use method::comparison::{Level, Side, is_compared, metric_label, subjects};
-use page::Figure;
-use record::{RunMeta, Store};
+use method::comparison::{Compared, Level, Side, is_compared, metric_label, subjects};
+use method::run::RunMeta;
+use page::{Answer, Figure, Page};
 use trial::Subject;
 
 use crate::cli::Failure;
@@ -102,6 +103,12 @@ impl Sides {
     /// Reference and subject, to be compared.
     pub fn both(&self) -> (Side<'_>, Side<'_>) {
         (self.reference.side(), self.subject.side())
+    }
+
+    /// The comparison as a page, with what is answered before all else.
+    pub fn page(&self, compared: &Compared, first: Option<Answer>) -> Page {
+        let metas = [self.reference_meta(), self.subject_meta()];
+        compared.page(metas, first, self.subject_figures())
     }
 
     /// All figures of the subject's run.

@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::Duration;
 
-use record::Store;
+use journal::Store;
 
 use super::Proof;
 use super::budget::Budget;

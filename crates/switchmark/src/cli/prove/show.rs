@@ -11,7 +11,7 @@ use super::{Args, Proof};
 use crate::cli::{Failure, output};
 use crate::speak;
 use crate::terminal::screen::screen;
-use record::text;
+use render::text::put_wrapped;
 
 /// So many wrong claims are printed; all of them are in the JSON and on the page.
 const MOST_SHOWN: usize = 20;
@@ -22,8 +22,8 @@ pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
         speak::print_json(&in_json(proof))?;
     }
     output::say(&args.data, &text(proof))?;
-    output::write_page(&args.data, args.report.as_deref(), |now| {
-        record::report::prove::render(&proof.certificate, proof.seed, now)
+    output::write_page(&args.data, args.report.as_deref(), || {
+        proof.certificate.page(proof.seed).into()
     })
 }
 
@@ -40,7 +40,7 @@ pub fn in_short(proof: &Proof) -> String {
         total.open
     );
     let mut out = String::new();
-    text::put_wrapped(&mut out, screen(), "", &sentence);
+    put_wrapped(&mut out, screen(), "", &sentence);
     out.push_str(&wrong(&proof.certificate));
     out
 }
@@ -49,7 +49,7 @@ fn in_json(proof: &Proof) -> serde_json::Value {
     let certificate = &proof.certificate;
     let total = certificate.total();
     json!({
-        "schema": record::rows::SCHEMA,
+        "schema": page::SCHEMA,
         "verb": "prove",
         "seed": proof.seed,
         "rows": certificate.rows(),
@@ -66,7 +66,7 @@ fn in_json(proof: &Proof) -> serde_json::Value {
 fn text(proof: &Proof) -> String {
     let certificate = &proof.certificate;
     let mut out = format!("Certificate of this host, seed {}\n\n", proof.seed);
-    out.push_str(&record::report::prove::text(certificate, screen()));
+    out.push_str(&render::text(&certificate.page(proof.seed), screen()));
     out.push_str(&wrong(certificate));
     for skipped in certificate.skipped() {
         let _ = writeln!(out, "not told here: {}: {}", skipped.what, skipped.why);
@@ -81,7 +81,7 @@ fn wrong(certificate: &Certificate) -> String {
         let name = figure.metric.as_str();
         let sentence = format!("WRONG: {name}, {}: {}", wrong.place.kind, wrong.why);
         out.push('\n');
-        text::put_wrapped(&mut out, screen(), "", &sentence);
+        put_wrapped(&mut out, screen(), "", &sentence);
         let _ = writeln!(out, "  {}", wrong.again);
     }
     let more = certificate.wrong().len().saturating_sub(MOST_SHOWN);

@@ -12,7 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use record::{RunStatus, RunSummary};
+use journal::RunSummary;
+use method::run::RunStatus;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serve::{Deed, Deeds, Kind, Possible, Source, Unavailable};
 

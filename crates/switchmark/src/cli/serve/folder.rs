@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use record::RunSummary;
-use record::exposition::Family;
-use record::progress::Progress;
+use journal::RunSummary;
+use journal::progress::Progress;
+use render::exposition::Family;
 use serve::{Kind, Listing, Source, Testbed, Unavailable, Watch};
 
 use super::journal::{Journal, comparison};

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use page::{Image, Picture};
-use record::exposition::Family;
-use record::progress::{Progress, Tracker};
-use record::report::picture;
-use record::store::WATCH;
-use record::{RunStatus, RunSummary, Store, StoreError};
+use journal::progress::{Progress, Tracker};
+use journal::store::WATCH;
+use journal::{RunSummary, Store, StoreError};
+use method::run::{self, RunStatus};
+use page::Picture;
+use render::exposition::Family;
 use serve::{Listing, Source, Testbed, Unavailable, Watch};
 
 use super::metrics::{self, Figures, Part};
@@ -137,7 +137,8 @@ impl Source for Journal {
         let made = || -> Result<String, Failure> {
             let meta = store.load(run)?;
             if meta.watch.is_some() {
-                return Ok(watch::read(&store, meta)?.render(now())?);
+                let page = watch::read(&store, meta)?.page();
+                return Ok(render::html(page.into(), now())?);
             }
             let mut finished = report::replay(&store, run)?;
             let mut summary = store.summary(&finished.meta.id)?;
@@ -149,16 +150,16 @@ impl Source for Journal {
             }
             let said = report::said_of(&store, &finished.meta.id)?;
             finished.meta.notes.splice(0..0, said);
-            Ok(record::report::render(&[finished.input()], now())?)
+            Ok(render::html(run::document(&[finished.input()]), now())?)
         };
         made().map_err(|failure| asked(&failure))
     }
 
     fn testbed(&self, run: &str) -> Result<Testbed, Unavailable> {
         let meta = self.store()?.load(run).map_err(broken)?;
-        let Picture { image, caption } = picture::picture(&meta.topology);
-        let Image::Drawing(svg) = image else { return Ok(Testbed::default()) };
-        Ok(Testbed { svg, caption })
+        let shown = run::picture(&meta.topology)
+            .map(|Picture { image, caption }| Testbed { svg: render::svg(&image), caption });
+        Ok(shown.unwrap_or_default())
     }
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {

@@ -6,13 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use record::exposition::{self, Family, names};
-use record::store::WATCH;
-use record::{RunStatus, RunSummary, Store};
+use journal::store::WATCH;
+use journal::{RunSummary, Store};
+use method::run::RunStatus;
+use render::exposition::{self, Family, names};
 use serve::Unavailable;
 
+use super::series;
 use super::trouble::{asked, broken};
-use crate::cli::{Failure, figures, version, watch};
+use crate::cli::{Failure, figures, output, version, watch};
 
 /// Of so many runs there are figures: the newest of each verb on each testbed.
 const MOST: usize = 8;
@@ -68,9 +70,10 @@ impl Figures {
 
 fn exposed(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
     let run = figures::of(store, run)?;
-    let mut families = vec![exposition::run_info(&run.meta)];
-    families.extend(exposition::figures(&run.meta, &run.figures));
-    families.push(run.round_trips.family(&run.meta));
+    let labels = output::labels(&run.meta);
+    let mut families = vec![exposition::run_info(labels)];
+    families.extend(exposition::figures(labels, &run.figures));
+    families.push(exposition::round_trips(labels, &run.round_trips));
     Ok(families)
 }
 
@@ -80,7 +83,7 @@ fn watches(store: &Store, runs: &[RunSummary]) -> Result<Vec<Family>, Failure> {
     let mut series = Vec::new();
     for run in runs.iter().filter(|run| run.verb == WATCH) {
         if testbeds.insert(&run.testbed) {
-            series.extend(watch::read(store, store.load(&run.id)?)?.exposed());
+            series.extend(series::of(&watch::read(store, store.load(&run.id)?)?));
         }
     }
     Ok(exposition::watch(&series))

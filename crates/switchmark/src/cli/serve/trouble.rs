@@ -2,7 +2,7 @@
 //!
 //! Owns whose fault it is. Never prints.
 
-use record::StoreError;
+use journal::StoreError;
 use serve::{Kind, Unavailable};
 
 use crate::cli::Failure;

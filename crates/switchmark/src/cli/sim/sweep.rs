@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
 use jiff::Timestamp;
+use journal::Store;
 use measure::Nanos;
 use method::Estimate;
+use method::run::{SweepPoint, SweptValue};
 use method::study::campaign::combinations;
-use record::{Store, SweepPoint, SweptValue};
 use trial::TestbedError;
 
 use crate::cli::memory::Need;

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use journal::Store;
 use measure::Nanos;
 use method::comparison::Doing;
+use method::run::RunMeta;
 use method::watch::{
-    Budget, Came, Cause, Cost, Gap, News, Reading, Turn, Visit, WatchedWay, Watcher,
+    Budget, Came, Cause, Cost, Gap, News, Reading, Turn, Visit, WatchedWay, Watcher, of_news,
 };
 use page::numbers;
-use record::report::watch as words;
-use record::{RunMeta, Store};
 use serde_json::json;
 use trial::{Testbed as _, TestbedError};
 
@@ -285,7 +285,7 @@ impl Going<'_> {
         if alerts {
             self.say(state, news);
         } else {
-            state.log.notice(&words::of_news(state.watcher.spec(), news));
+            state.log.notice(&of_news(state.watcher.spec(), news));
         }
         Ok(())
     }
@@ -305,10 +305,10 @@ impl Going<'_> {
             News::Back(_) => ("back", Some(false)),
             News::Gap(_) => ("gap", None),
         };
-        let text = words::of_news(state.watcher.spec(), news).replace('\u{a0}', " ");
+        let text = of_news(state.watcher.spec(), news).replace('\u{a0}', " ");
         state.log.notice(&text);
         self.alerts.tell(json!({
-            "schema": record::rows::SCHEMA,
+            "schema": page::SCHEMA,
             "verb": "watch",
             "run": self.meta.id,
             "testbed": self.meta.topology.name,

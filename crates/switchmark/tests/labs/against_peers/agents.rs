@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use record::Store;
+use journal::Store;
 
 use super::largest_kib;
 use crate::harness::{Scratch, alone, switchmark};

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use lab::{EdgeReading, EmulatedSpec, LabDevice, LabSpec};
 use measure::Nanos;
-use method::books::{self, Books, Place};
+use trial::books::{self, Books, Place};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::counters::EMULATOR_LATENESS_MAX;

@@ -6,7 +6,7 @@
 use std::process::{Command, Output, Stdio};
 
 use measure::Nanos;
-use method::books::Place;
+use trial::books::Place;
 use serde_json::Value;
 use switchmark::config::testbed;
 use switchmark::controller::{LiveTestbed, Stop};

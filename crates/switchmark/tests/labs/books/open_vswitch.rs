@@ -7,7 +7,7 @@
 use std::process::{Command, Output, Stdio};
 
 use measure::Nanos;
-use method::books::Place;
+use trial::books::Place;
 
 use super::super::harness::spaces::{Spaces, host_table, ip, space};
 use super::super::harness::{Guest, Scratch, alone, find, full, wait_for};

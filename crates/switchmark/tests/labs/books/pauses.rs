@@ -6,7 +6,7 @@
 use std::process::{Command, Stdio};
 
 use measure::Nanos;
-use method::books::{self, Held};
+use trial::books::{self, Held};
 
 use super::super::harness::{Scratch, alone, switchmark};
 use super::{Bench, Wires};

@@ -7,7 +7,7 @@
 use std::process::{Command, Output, Stdio};
 
 use measure::Nanos;
-use method::books::Place;
+use trial::books::Place;
 use trial::record::TrialRecord;
 
 use super::super::harness::spaces::{Spaces, cable, host_table, ip, space};

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use measure::Nanos;
-use method::books::Place;
+use trial::books::Place;
 use trial::record::TrialRecord;
 
 use super::super::harness::{Scratch, alone, datagrams_of, full, snmpd};

@@ -1,0 +1,15 @@
+//! The journal: what was measured, kept, and replayed.
+//!
+//! Owns the SQLite store and its schema, the `Journal` (a testbed that records and replays
+//! another), and how far a run under way is. Never makes figures, never reads a clock, never draws
+//! randomness: run ids and times come from the caller.
+
+mod journal;
+pub mod progress;
+pub mod store;
+mod summary;
+
+pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
+pub use method::run::{RunStatus, is_run_id};
+pub use store::{BegunDeed, Merged, Store, StoreError};
+pub use summary::RunSummary;

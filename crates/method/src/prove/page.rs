@@ -1,0 +1,192 @@
+//! The certificate as a page: how claims came out by study and kind of device, each wrong one with
+//! what is true, and what this host can't tell.
+//!
+//! Never judges: it shows what was decided.
+
+use measure::Interval;
+use page::{
+    Answer, Axis, Block, Cell, Image, Page, Picture, Plot, Point, Reply, Scale, Section, Series,
+    Table, words,
+};
+
+use super::{Certificate, Tally, WrongClaim};
+
+const ANCHOR: &str = "certificate";
+
+impl Certificate {
+    /// The certificate as a page. `seed` is what the devices were drawn from.
+    pub fn page(&self, seed: u64) -> Page {
+        let total = self.total();
+        Page {
+            id: ANCHOR.to_owned(),
+            heading: "What this host claims, held against the truth".to_owned(),
+            line: format!(
+                "{} devices of known truth, drawn from seed {seed}, switchmark {}",
+                words::count(total.devices),
+                env!("CARGO_PKG_VERSION")
+            ),
+            answers: answers(&total),
+            picture: Some(outcomes(self)),
+            sections: vec![by_kind(self)],
+            // A text prints wrong claims elsewhere: what makes them again must not be cut.
+            background: wrong(self).into_iter().chain(skipped(self)).collect(),
+            ..Page::default()
+        }
+    }
+}
+
+fn answers(total: &Tally) -> Vec<Answer> {
+    let share = |hits, trials, interval: Option<Interval>| {
+        interval.map_or_else(String::new, |interval| {
+            format!(
+                ", {} (95 % CI {} to {})",
+                words::percent(hits as f64 / f64::max(trials as f64, 1.0)),
+                words::percent(interval.low),
+                words::percent(interval.high)
+            )
+        })
+    };
+    let count = words::count;
+    let reply = if total.wrong == 0 { Reply::Yes } else { Reply::No };
+    let claims = format!(
+        "Of {} claims {} are wrong{}. Of {} figures within the tester's reach {} were left \
+         open or only bounded.",
+        count(total.claims()),
+        count(total.wrong),
+        share(total.wrong, total.claims(), total.wrong_share()),
+        count(total.reachable),
+        count(total.reachable_open),
+    );
+    let mut all = vec![Answer::new(claims).to("No wrong claim?", reply)];
+    if total.intervals > 0 {
+        all.push(Answer::new(format!(
+            "Of {} confidence intervals {} hold the truth{}.",
+            count(total.intervals),
+            count(total.covering),
+            share(total.covering, total.intervals, total.coverage()),
+        )));
+    }
+    if total.brackets > 0 {
+        let (held, all_of_them) = (count(total.bracketing), count(total.brackets));
+        let text = format!("Of {all_of_them} search brackets {held} hold the truth.");
+        all.push(Answer::new(text));
+    }
+    all
+}
+
+/// How figures may come out, and how many did.
+type Outcome = (&'static str, fn(&Tally) -> u64);
+
+/// Of each study's figures, what share came out how.
+fn outcomes(certificate: &Certificate) -> Picture {
+    let rows = certificate.rows();
+    let names: Vec<String> = (1..=rows.len()).map(|number| number.to_string()).collect();
+    let kinds: [Outcome; 4] = [
+        ("right", |tally| tally.right),
+        ("bound that holds", |tally| tally.bounds),
+        ("wrong", |tally| tally.wrong),
+        ("left open", |tally| tally.open),
+    ];
+    let series = |(colour, (name, of)): (usize, Outcome)| Series {
+        name: name.to_owned(),
+        colour: Some(colour),
+        dashed: false,
+        line: Vec::new(),
+        points: rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| {
+                let share = of(&row.tally) as f64 / row.tally.asked.max(1) as f64 * 100.0;
+                let place = format!("{}, {}", row.place.study, row.place.kind);
+                let text = format!("{place}: {share:.0} % {name}");
+                Point { x: at as f64, y: share, whisker: None, text, row: None }
+            })
+            .collect(),
+    };
+    let plot = Plot {
+        title: "How figures came out, by study and kind of device".to_owned(),
+        x: Axis::names("study and kind of device, by its number below", &names),
+        y: Axis::over("% of the figures", Scale::Linear, [0.0, 100.0].into_iter(), |value| {
+            words::trimmed(value, 0)
+        }),
+        series: kinds.into_iter().enumerate().map(series).collect(),
+    };
+    let caption = "Every figure of which the truth is known.".to_owned();
+    Picture { image: Image::Plot(plot), caption }
+}
+
+fn by_kind(certificate: &Certificate) -> Section {
+    let head = [
+        "",
+        "world",
+        "study",
+        "device",
+        "devices",
+        "claims",
+        "right",
+        "bounds",
+        "wrong",
+        "open",
+        "open in reach",
+        "intervals that cover",
+        "brackets that hold",
+    ];
+    let row = |number_of: Cell, names: [&str; 3], tally: &Tally| {
+        let number = |count: u64| Cell::number(words::count(count));
+        let of = |hits: u64, all: u64| Cell::number(format!("{hits} of {all}"));
+        let [world, study, kind] = names.map(Cell::text);
+        vec![
+            number_of,
+            world,
+            study,
+            kind,
+            number(tally.devices),
+            number(tally.claims()),
+            number(tally.right),
+            number(tally.bounds),
+            number(tally.wrong),
+            number(tally.open),
+            of(tally.reachable_open, tally.reachable),
+            of(tally.covering, tally.intervals),
+            of(tally.bracketing, tally.brackets),
+        ]
+    };
+    let kinds = certificate.rows().into_iter().enumerate().map(|(at, one)| {
+        let names = [one.place.world, one.place.study, one.place.kind];
+        row(Cell::number((at + 1).to_string()), names, &one.tally)
+    });
+    let total = row(Cell::Blank, ["all", "", ""], &certificate.total());
+    let table = Table::new("Claims by study and kind of device", head)
+        .page_only(&["", "intervals that cover", "brackets that hold"])
+        .with_rows(kinds.chain([total]));
+    section("kinds", "By study and kind of device", Block::Table(table))
+}
+
+fn wrong(certificate: &Certificate) -> Option<Section> {
+    let row = |wrong: &WrongClaim| {
+        vec![
+            Cell::text(wrong.claim.figure.metric.as_str()).with_note(wrong.place.study),
+            Cell::text(wrong.place.kind).with_note(wrong.place.world),
+            Cell::text(&wrong.why),
+            Cell::text(&wrong.again),
+        ]
+    };
+    let table = Table::new(
+        "Claims that are not so".to_owned(),
+        ["figure", "device", "claim and truth", "the same again"],
+    )
+    .with_rows(certificate.wrong().iter().map(row));
+    (!table.rows.is_empty()).then(|| section("wrong", "Wrong claims", Block::Table(table)))
+}
+
+fn skipped(certificate: &Certificate) -> Option<Section> {
+    let terms: Vec<(String, String)> =
+        certificate.skipped().into_iter().map(|skipped| (skipped.what, skipped.why)).collect();
+    let heading = "What was not told here";
+    (!terms.is_empty()).then(|| section("skipped", heading, Block::Glossary(terms)))
+}
+
+fn section(name: &str, heading: &str, block: Block) -> Section {
+    let id = format!("{ANCHOR}-{name}");
+    Section { id, heading: heading.to_owned(), blocks: vec![block] }
+}

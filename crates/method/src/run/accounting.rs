@@ -1,0 +1,228 @@
+//! Trial accounting: how many of a run's trials count, and why the others do not.
+//!
+//! Owns the reasons in words: with a single trial's numbers, and without, so that those alike are
+//! one.
+//! Counts only: never judges a trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use trial::record::{Defect, Outcome};
+use trial::{Trial, TrialRecord};
+
+use page::words;
+
+/// A run's trials.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct TrialAccount {
+    /// Figures come from these.
+    pub valid: u64,
+    /// They ran, but a gate did not hold.
+    pub invalid: u64,
+    /// They did not run to their end.
+    pub failed: u64,
+    /// Why, the most frequent first; one trial can have several.
+    pub reasons: Vec<LeftOut>,
+}
+
+/// Why trials were left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// `invalid` or `failed`.
+    pub outcome: &'static str,
+    /// In words.
+    pub reason: String,
+    /// How many trials.
+    pub trials: u64,
+    /// The label of the first of them.
+    pub first: String,
+}
+
+/// Trials counted one at a time.
+#[derive(Debug, Clone, Default)]
+pub struct Accounting {
+    valid: u64,
+    invalid: u64,
+    failed: u64,
+    reasons: BTreeMap<(&'static str, String), LeftOut>,
+}
+
+impl Accounting {
+    /// Counts a trial.
+    pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
+        match &record.outcome {
+            Outcome::Valid => self.valid += 1,
+            Outcome::Invalid { reasons } => {
+                self.invalid += 1;
+                // Of two flows the same is one reason.
+                let kinds: BTreeSet<String> = reasons.iter().map(kind_of).collect();
+                for kind in kinds {
+                    self.note("invalid", kind, &trial.label, 1);
+                }
+            }
+            Outcome::Failed { reason } => {
+                self.failed += 1;
+                self.note("failed", reason.clone(), &trial.label, 1);
+            }
+        }
+    }
+
+    /// Counts another's trials behind its own.
+    pub fn merge(&mut self, other: &Self) {
+        self.valid += other.valid;
+        self.invalid += other.invalid;
+        self.failed += other.failed;
+        for left in other.reasons.values() {
+            self.note(left.outcome, left.reason.clone(), &left.first, left.trials);
+        }
+    }
+
+    fn note(&mut self, outcome: &'static str, reason: String, label: &str, trials: u64) {
+        let left = self.reasons.entry((outcome, reason.clone()));
+        let new = || LeftOut { outcome, reason, trials: 0, first: label.to_owned() };
+        left.or_insert_with(new).trials += trials;
+    }
+
+    /// What they come to.
+    pub fn account(&self) -> TrialAccount {
+        let mut reasons: Vec<LeftOut> = self.reasons.values().cloned().collect();
+        reasons.sort_by_key(|left| std::cmp::Reverse(left.trials));
+        let Self { valid, invalid, failed, .. } = *self;
+        TrialAccount { valid, invalid, failed, reasons }
+    }
+}
+
+impl TrialAccount {
+    /// All of them.
+    pub const fn trials(&self) -> u64 {
+        self.valid + self.invalid + self.failed
+    }
+
+    /// How many were left out and why, a line each; none where all count.
+    pub fn in_words(&self) -> Option<String> {
+        let unusable = self.invalid + self.failed;
+        if unusable == 0 {
+            return None;
+        }
+        let all = words::count(self.trials());
+        let reason = |left: &LeftOut| {
+            format!("\n  {} {}: {}", words::count(left.trials), left.outcome, left.reason)
+        };
+        let mut reasons: String = self.reasons.iter().take(MOST_REASONS).map(reason).collect();
+        match self.reasons.len().saturating_sub(MOST_REASONS) {
+            0 => {}
+            1 => reasons.push_str("\n  and 1 more reason; the report has it"),
+            more => {
+                let _ = write!(reasons, "\n  and {more} more reasons; the report has them");
+            }
+        }
+        // One trial can have several.
+        let several = self.reasons.iter().map(|left| left.trials).sum::<u64>() > unusable;
+        let several = if several { ", some for several reasons" } else { "" };
+        let unusable = words::count(unusable);
+        Some(format!("{unusable} of {all} trials were not valid{several}:{reasons}"))
+    }
+}
+
+/// So many reasons are told at once; the report has all.
+const MOST_REASONS: usize = 5;
+
+/// All gates that did not hold, with the trial's numbers.
+pub fn all_exactly(defects: &[Defect]) -> String {
+    defects.iter().map(exactly).collect::<Vec<_>>().join("; ")
+}
+
+/// The gate that did not hold, with the trial's numbers.
+pub fn exactly(defect: &Defect) -> String {
+    match defect {
+        Defect::OfferedLoad { flow, asked, sent } => {
+            format!("flow {flow}: {asked:.0} frames/s asked for, {sent:.0} sent")
+        }
+        Defect::BurstLength { flow, asked, sent } => {
+            format!("flow {flow}: {sent} frames sent of a burst of {asked}")
+        }
+        Defect::Burst { flow, longest, limit } => {
+            format!("flow {flow}: {longest} frames back to back, {limit} allowed")
+        }
+        Defect::Late { flow, late, lost } => format!("flow {flow}: {late} sent late, {lost} lost"),
+        Defect::Overrun { flow, by, lost } => {
+            format!("flow {flow}: last frames handed over {by} after the load's end, {lost} lost")
+        }
+        Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
+        Defect::ForeignLoad { host, share } => {
+            format!("{host}: other programs took {:.0} % of its processors", share * 100.0)
+        }
+        Defect::OtherTraffic { place, rate } => {
+            format!("{place}: {rate:.0} frames/s that were not the trial's")
+        }
+        Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
+        Defect::Uncounted { flow, place } => {
+            format!("flow {flow}: {place} did not tell what left there")
+        }
+        Defect::Overcounted { flow, place, counted, sent } => {
+            format!("flow {flow}: {counted} frames left {place}, and {sent} were sent")
+        }
+        Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),
+    }
+}
+
+/// The gate that did not hold, without the numbers of the single trial.
+fn kind_of(defect: &Defect) -> String {
+    match defect {
+        Defect::OfferedLoad { .. } => {
+            "what was sent differs from what was asked for by more than 0.1 %".to_owned()
+        }
+        Defect::BurstLength { .. } => "not the whole burst left, or more than it".to_owned(),
+        Defect::Burst { limit, .. } => format!("more than {limit} frames back to back to catch up"),
+        Defect::Late { .. } => {
+            "frames were lost, no more than the sender sent late and at once, or very many were late"
+                .to_owned()
+        }
+        Defect::Overrun { .. } => {
+            "frames were lost whose sender was held up until receivers were about to close".to_owned()
+        }
+        Defect::TesterCounter { place, counter, .. } => {
+            format!("the tester's counter {counter} moved on {place}")
+        }
+        Defect::ForeignLoad { host, .. } => {
+            format!("frames were lost while other programs kept the processors of {host} busy")
+        }
+        Defect::OtherTraffic { place, .. } => {
+            format!("frames that were not the trial's crossed {place}")
+        }
+        Defect::LinkFlap { place } => format!("the link of {place} went down or up"),
+        Defect::Uncounted { place, .. } => {
+            format!("the device did not tell what left {place}: its readings say why")
+        }
+        Defect::Overcounted { place, .. } => {
+            format!("more frames left {place} than were sent and others send at rest")
+        }
+        Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_add_up_to_more_than_the_trials_say_so() {
+        let of = |trials: &[u64]| {
+            let reason = |(at, trials): (usize, &u64)| LeftOut {
+                outcome: "invalid",
+                reason: format!("reason {at}"),
+                trials: *trials,
+                first: String::new(),
+            };
+            let reasons = trials.iter().enumerate().map(reason).collect();
+            let account = TrialAccount { valid: 36, invalid: 22, failed: 0, reasons };
+            account.in_words().expect("words")
+        };
+        let first = |told: &str| told.lines().next().unwrap_or_default().to_owned();
+        assert_eq!(first(&of(&[20, 2])), "22 of 58 trials were not valid:");
+        let several = of(&[20, 20, 13]);
+        assert_eq!(first(&several), "22 of 58 trials were not valid, some for several reasons:");
+        assert!(of(&[9; 7]).ends_with("and 2 more reasons; the report has them"));
+    }
+}

@@ -1,0 +1,127 @@
+//! A run as a page: its studies' answers, plots and tables, and behind them the conditions.
+//!
+//! What stands in it was measured: it selects and words, and computes nothing but sums.
+
+use std::collections::BTreeSet;
+
+use page::{Answer, Document, Page, Shared, words};
+
+use super::{
+    ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
+    devices, picture, studies, trials,
+};
+use crate::acceptance::{Acceptance, VERB};
+use crate::study::StudySpec;
+use crate::study::campaign;
+
+/// Where frames were lost, a sentence a device that counts.
+pub fn loss_sentences(trials: &TrialTotals) -> Vec<String> {
+    books::sentences(&trials.books)
+}
+
+/// All `runs`, a page each.
+pub fn document(runs: &[ReportInput<'_>]) -> Document {
+    let verbs: BTreeSet<&str> = runs.iter().map(|run| run.meta.verb.as_str()).collect();
+    let title = match (runs, verbs.first()) {
+        ([one], _) => format!("switchmark: {}", heading(one.meta)),
+        (_, Some(verb)) if verbs.len() == 1 => format!("switchmark {verb}: {} runs", runs.len()),
+        _ => format!("switchmark: {} runs", runs.len()),
+    };
+    let mut pages: Vec<Page> = runs.iter().zip(1..).map(|(run, number)| run.page(number)).collect();
+    if runs.len() > 1 {
+        for ((page, run), number) in pages.iter_mut().zip(runs).zip(1..) {
+            page.heading = format!("{number}. {}", among_others(run.meta));
+        }
+    }
+    Document { title, pages, ..Document::default() }
+}
+
+/// `latency on lab:bridge`
+fn heading(meta: &RunMeta) -> String {
+    if meta.is_import() {
+        // The testbed is called by what was imported.
+        return words::capital(&meta.topology.name);
+    }
+    format!("{} on {}", meta.verb, meta.topology.name)
+}
+
+/// By its studies: runs of one demo share their verb.
+fn among_others(meta: &RunMeta) -> String {
+    let mut studies: Vec<&str> = meta.studies.iter().map(StudySpec::name).collect();
+    studies.dedup();
+    if studies.is_empty() || meta.is_import() {
+        return heading(meta);
+    }
+    format!("{} on {}", studies.join(", "), meta.topology.name)
+}
+
+/// What is claimed of the device, held against the figures, where anything is.
+fn claims(run: &ReportInput<'_>) -> Option<Acceptance> {
+    let claims = &run.meta.claims;
+    (!claims.is_empty()).then(|| Acceptance::of(claims, run.figures))
+}
+
+impl ReportInput<'_> {
+    /// The run as a page, the so-manieth of its document.
+    pub fn page(&self, number: usize) -> Page {
+        let anchor = format!("run{number}");
+        let Self { meta, figures, trials, .. } = *self;
+        let account = trials.account();
+        let mut page = Page {
+            heading: heading(meta),
+            line: format!(
+                "Run {}, {}, switchmark {}",
+                meta.id,
+                words::moment(meta.created_unix_ns),
+                meta.version
+            ),
+            notes: meta.notes.iter().cloned().chain(left_out(&account)).collect(),
+            picture: picture(&meta.topology),
+            shared: Shared::of(figures),
+            ..Page::default()
+        };
+        // Where accept shows its claims before its runs, they are not shown twice.
+        if let Some(held) = claims(self).filter(|_| meta.verb != VERB) {
+            page.answers.extend(held.answers());
+            page.sections.push(held.section(&anchor));
+        }
+        page.answers.extend(studies::answers(self));
+        if figures.is_empty() {
+            page.answers.push(Answer::new(NO_FIGURE));
+        }
+        self.add_sections(&mut page, &anchor);
+        page.background.extend(devices::section(&anchor, &trials.devices));
+        page.background.extend(caveats::section(&anchor, figures));
+        page.background.extend(trials::section(&anchor, &trials.sums, &account));
+        page.background.push(conditions::section(&anchor, meta, &trials.ran));
+        page.background.extend(conditions::every_figure(&anchor, figures));
+        page.id = anchor;
+        page
+    }
+
+    /// What was found: of the campaign or of each study, and where frames were lost.
+    fn add_sections(&self, page: &mut Page, anchor: &str) {
+        if let Some(told) = campaign::told(anchor, self.meta, self.figures, self.comparable) {
+            page.answers.extend(told.answers);
+            page.sections.extend(told.sections);
+        } else {
+            page.sections.extend(studies::sections(anchor, self));
+            page.background.extend(conformance::sections(anchor, self));
+        }
+        if let Some((said, section)) = books::told(anchor, &self.trials.books) {
+            // Of a lab's own devices the background has it.
+            let place = if said.is_empty() { &mut page.background } else { &mut page.sections };
+            place.push(section);
+            page.answers.extend(said);
+        }
+    }
+}
+
+const NO_FIGURE: &str =
+    "There is no figure to state: no study finished with a valid trial. The trials below say why.";
+
+/// Why trials were left out, where so many were that a reader should know at once.
+fn left_out(account: &TrialAccount) -> Option<String> {
+    let many = account.failed > 0 || account.valid < account.invalid;
+    account.in_words().filter(|_| many)
+}

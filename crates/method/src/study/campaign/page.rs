@@ -1,0 +1,201 @@
+//! A campaign's part of the page: a map of the first two factors, where the variance comes from,
+//! how the control came out, and every level against the first of its factor.
+//!
+//! Never decides: comparisons and shares are the campaign's own findings.
+
+use page::{
+    Answer, Block, Cell, Figure, Image, Key, LevelField, LevelMap, Picture, Quantity, Reply,
+    Section, Table, words,
+};
+
+use super::typical::{name, typical};
+use super::variance::{self, case, of};
+use super::{AS_FOUND, Factor};
+use crate::comparison::{Better, Comparable, Compared, better};
+use crate::run::RunMeta;
+use crate::study::StudySpec;
+
+/// Of so many figures maps are drawn; the table has all.
+const MOST_MAPS: usize = 6;
+
+/// What a run's campaign adds to its page.
+pub struct Told {
+    /// For the first screen.
+    pub answers: Vec<Answer>,
+    /// In place of the studies' own.
+    pub sections: Vec<Section>,
+}
+
+/// The campaign's answers and sections; `None` where the run is none.
+pub fn told(
+    prefix: &str,
+    meta: &RunMeta,
+    figures: &[Figure],
+    comparable: Option<&Comparable>,
+) -> Option<Told> {
+    let spec = meta.studies.iter().find_map(StudySpec::campaign)?;
+    let comparable = comparable?;
+    let compared = spec.comparisons(&meta.id, figures, comparable);
+    let mut answers: Vec<Answer> = compared.iter().map(Compared::answer).collect();
+    answers.extend(control_answer(figures));
+    let mut cells = maps(&spec.factors, figures);
+    let rows = typical(figures).into_iter().map(|figure| (figure, case(figure)));
+    let title = "Each combination, through the device";
+    cells.push(Block::Table(cell_table(title, "cell", rows)));
+    let heading = format!("{} combinations in {} blocks", spec.cells.len(), comparable.count());
+    let mut sections = vec![Section { id: format!("{prefix}-cells"), heading, blocks: cells }];
+    let mut findings = Vec::new();
+    findings.extend(variance::shares(figures).map(Block::Table));
+    findings.extend(control(figures).map(Block::Table));
+    if !findings.is_empty() {
+        let heading = "Variance and control".to_owned();
+        sections.push(Section { id: format!("{prefix}-variance"), heading, blocks: findings });
+    }
+    for (at, one) in compared.iter().enumerate() {
+        sections.extend(of_comparison(&format!("{prefix}-level{}", at + 1), one));
+    }
+    Some(Told { answers, sections })
+}
+
+fn of_comparison(anchor: &str, compared: &Compared) -> Vec<Section> {
+    let sides = format!("{} against {}", compared.subject, compared.reference);
+    compared
+        .sections(anchor)
+        .into_iter()
+        .map(|section| Section {
+            heading: format!("{sides}: {}", section.heading.to_lowercase()),
+            ..section
+        })
+        .collect()
+}
+
+fn maps(factors: &[Factor], figures: &[Figure]) -> Vec<Block> {
+    let varied: Vec<&Factor> =
+        factors.iter().filter(|f| f.levels.len() > 1 && !f.is_size()).collect();
+    let [across, down, ..] = &varied[..] else { return Vec::new() };
+    let typical = typical(figures);
+    let mut cases: Vec<(String, String)> = Vec::new();
+    for figure in &typical {
+        let own = (name(figure), case(figure));
+        if !cases.contains(&own) {
+            cases.push(own);
+        }
+    }
+    let pictures: Vec<Picture> = cases
+        .iter()
+        .take(MOST_MAPS)
+        .filter_map(|known| {
+            let own = typical.iter().filter(|f| (name(f), case(f)) == *known);
+            map(across, down, known, &own.copied().collect::<Vec<_>>())
+        })
+        .collect();
+    if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
+}
+
+/// A factor's level that a figure is of.
+fn level(figure: &Figure, factor: &str) -> String {
+    figure.in_words(Key::named(factor)).unwrap_or_else(|| AS_FOUND.to_owned())
+}
+
+/// The darker, the worse; where further factors share a field, their mean.
+fn map(
+    across: &Factor,
+    down: &Factor,
+    (metric, case): &(String, String),
+    figures: &[&Figure],
+) -> Option<Picture> {
+    let unit = figures.first()?.unit;
+    let more = better(figures[0].metric) == Some(Better::More);
+    let value_at = |column: &str, row: &str| -> Option<f64> {
+        let own = figures.iter().filter(|figure| {
+            level(figure, &across.name) == column && level(figure, &down.name) == row
+        });
+        let values: Vec<f64> = own.filter_map(|figure| figure.value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let all: Vec<f64> = figures.iter().filter_map(|figure| figure.value).collect();
+    let (low, high) =
+        (all.iter().copied().min_by(f64::total_cmp)?, all.iter().copied().max_by(f64::total_cmp)?);
+    let names = |factor: &Factor| factor.levels.iter().map(|level| level.name.clone()).collect();
+    let (columns, rows): (Vec<String>, Vec<String>) = (names(across), names(down));
+    let mut fields = Vec::new();
+    for (column, over) in columns.iter().enumerate() {
+        for (row, beside) in rows.iter().enumerate() {
+            let Some(value) = value_at(over, beside) else { continue };
+            let share = if high > low { (value - low) / (high - low) } else { 0.0 };
+            let badness = if more { 1.0 - share } else { share };
+            fields.push(LevelField { column, row, badness, value: words::value(unit, value) });
+        }
+    }
+    let title = format!("{metric} ({case}) by {} and {}", across.name, down.name);
+    let caption = format!("{title}: the darker, the worse; an empty field was not measured.");
+    Some(Picture { image: Image::Map(LevelMap { title, columns, rows, fields }), caption })
+}
+
+/// Figures, and what each is of, by their cells; `cell` stands over these.
+pub fn cell_table<'a>(
+    title: &str,
+    cell: &str,
+    figures: impl Iterator<Item = (&'a Figure, String)>,
+) -> Table {
+    let row = |(figure, of): (&Figure, String)| {
+        vec![
+            Cell::text(name(figure)),
+            Cell::text(of),
+            Cell::text(figure.in_words(Key::Cell).unwrap_or_default()),
+            Cell::value(figure),
+            Cell::samples(&[figure]),
+            Cell::limit(&[figure]),
+        ]
+    };
+    let columns = ["figure", "of", cell, "value", "n", "limited by"];
+    Table::new(title, columns).sparing(&["n"]).with_rows(figures.map(row))
+}
+
+fn controls(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
+    figures.iter().filter(|figure| figure.conditions.contains_key(&Key::Control))
+}
+
+fn control(figures: &[Figure]) -> Option<Table> {
+    let row = |figure: &Figure| {
+        let quantity = Quantity::of(figure);
+        let ends = quantity.low.zip(quantity.high);
+        let interval = ends.map_or_else(String::new, |(low, high)| format!("{low:.4}…{high:.4}"));
+        vec![
+            Cell::text(of(figure)),
+            Cell::text(case(figure)),
+            Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
+            Cell::number(interval).with_note(words::ends(&quantity.ends)),
+            Cell::number(figure.number(Key::Margin).map_or_else(String::new, words::percent)),
+            Cell::text(figure.in_words(Key::Decision).unwrap_or_default()),
+        ]
+    };
+    let columns = ["figure", "of", "ratio", "interval", "margin", "decision"];
+    let of = controls(figures).next().and_then(|figure| figure.in_words(Key::Cell))?;
+    let title = format!("A/A control: {of} under two names");
+    Table::new(title, columns).with_rows(controls(figures).map(row)).unless_empty()
+}
+
+/// The control in a sentence.
+fn control_answer(figures: &[Figure]) -> Option<Answer> {
+    let count = |decision: &str| {
+        controls(figures).filter(|f| f.in_words(Key::Decision).as_deref() == Some(decision)).count()
+    };
+    let all = controls(figures).count();
+    let (different, equal) = (count("different"), count("equivalent"));
+    let of = controls(figures).next().and_then(|figure| figure.in_words(Key::Cell))?;
+    let (text, reply) = if different > 0 {
+        let text = format!(
+            "The A/A control failed: {of} under two names came out different in {different} of {all} \
+             figures, so something else than the factors changes the figures."
+        );
+        (text, Reply::No)
+    } else {
+        let text = format!(
+            "The A/A control held: {of} under two names is different in none of {all} figures, and \
+             equivalent in {equal}."
+        );
+        (text, Reply::Yes)
+    };
+    Some(Answer::new(text).to("Does the A/A control hold?", reply))
+}

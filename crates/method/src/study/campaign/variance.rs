@@ -1,0 +1,45 @@
+//! Where the variance of a campaign's figures comes from, a row a figure and factor. Never takes it
+//! apart: the shares are figures.
+
+use page::{Cell, Figure, Key, Metric, Table, words};
+
+/// What a control or a share is of: `rtt p50`.
+pub(super) fn of(figure: &Figure) -> String {
+    let of = figure.in_words(Key::Of).unwrap_or_default();
+    let quantile = figure.number(Key::OfQuantile);
+    quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
+}
+
+/// Where the variance comes from; `None` where it was not taken apart.
+pub fn shares(figures: &[Figure]) -> Option<Table> {
+    let row = |figure: &Figure| {
+        vec![
+            Cell::text(of(figure)),
+            Cell::text(case(figure)),
+            Cell::text(figure.in_words(Key::Factor).unwrap_or_default()),
+            Cell::value(figure),
+        ]
+    };
+    let note = "`repetition` is what one combination differs by when it is measured again, `block` \
+                what drifts.";
+    Table::new("Where the variance comes from", ["figure", "of", "factor", "share"])
+        .with_note(note)
+        .with_rows(figures.iter().filter(|figure| figure.metric == Metric::VarianceShare).map(row))
+        .unless_empty()
+}
+
+/// `udp 64 idle`
+pub(super) fn case(figure: &Figure) -> String {
+    let words = [
+        Key::Protocol,
+        Key::FrameSize,
+        Key::Test,
+        Key::Goal,
+        Key::Arrangement,
+        Key::Message,
+        Key::Statistic,
+        Key::Load,
+    ];
+    let said: Vec<String> = words.iter().filter_map(|name| figure.in_words(name)).collect();
+    said.join(" ")
+}

@@ -1,0 +1,118 @@
+//! A sweep as a page: the figures that answer, as lines and rows over its points.
+//!
+//! Never computes one.
+
+mod plots;
+
+use page::{Answer, Block, Cell, Figure, Page, Section, Shared, Table, words};
+
+use super::enough;
+use super::lines::{Line, lines};
+use super::{Sweep, SweptRun};
+use crate::run::{RunMeta, RunStatus, caveats, conditions, picture};
+use crate::study::campaign;
+
+/// So many sentences stand above, beside what is enough.
+const MOST_ANSWERS: usize = 4;
+
+impl Sweep {
+    /// The sweep as a page; an empty one where no point was begun.
+    pub fn page(&self) -> Page {
+        let Some(first) = self.runs.first().map(|one| &one.meta) else { return Page::default() };
+        let points: Vec<&SweptRun> = self.runs.iter().collect();
+        let (done, of) = (self.done(), self.of);
+        let mut notes = first.notes.clone();
+        if done < of {
+            notes.insert(0, format!("Incomplete: {done} of {of} points ran to their end."));
+        }
+        let lines = lines(&points);
+        let shown = lines.iter().flat_map(|line| line.figures.iter().copied().flatten());
+        let shown: Vec<Figure> = shown.cloned().collect();
+        let background = caveats::section(ANCHOR, &self.figures());
+        let background = background.into_iter().chain([conditions::of_sweep(ANCHOR, first)]);
+        Page {
+            id: ANCHOR.to_owned(),
+            heading: format!("{} over {} on {}", first.verb, swept(&points), device(first)),
+            line: format!(
+                "Sweep {}, {}, switchmark {}",
+                self.id,
+                words::moment(first.created_unix_ns),
+                first.version
+            ),
+            notes,
+            answers: answers(&lines, &points),
+            picture: picture(&first.topology),
+            sections: vec![section(&lines, &points)],
+            background: [runs(&points)].into_iter().chain(background).collect(),
+            shared: Shared::of(&shown),
+        }
+    }
+}
+
+const ANCHOR: &str = "sweep";
+
+/// `buffer and delay`
+fn swept(points: &[&SweptRun]) -> String {
+    let values = points.first().map_or(&[][..], |point| point.values());
+    values.iter().map(|value| value.parameter.as_str()).collect::<Vec<_>>().join(" and ")
+}
+
+/// What the sweep is of: the devices, or the whole testbed.
+fn device(meta: &RunMeta) -> String {
+    let names: Vec<&str> = meta.topology.devices.iter().map(|d| d.name.as_str()).collect();
+    if names.is_empty() { meta.topology.name.clone() } else { names.join(", ") }
+}
+
+/// What is enough, and of the first figures how they change from the first point to the last.
+fn answers(lines: &[Line<'_>], points: &[&SweptRun]) -> Vec<Answer> {
+    let mut answers = enough::answers(lines, points);
+    let groups = lines.chunk_by(Line::is_beside).take(MOST_ANSWERS);
+    answers.extend(groups.filter_map(|group| from_first_to_last(&group[0], points)));
+    answers
+}
+
+fn from_first_to_last(line: &Line<'_>, points: &[&SweptRun]) -> Option<Answer> {
+    let known = line.figures.iter().zip(points).filter_map(|(figure, point)| {
+        let figure = (*figure)?;
+        Some((figure, words::value(figure.unit, figure.value?), point.at()))
+    });
+    let known: Vec<(&Figure, String, String)> = known.collect();
+    let ((_, from, here), (last, to, there)) = (known.first()?, known.last()?);
+    let name = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
+    let text = format!("{}{name}: {from} at {here}, {to} at {there}.", line.of);
+    Some(Answer::new(text).limited_by(last.verdict))
+}
+
+fn section(lines: &[Line<'_>], points: &[&SweptRun]) -> Section {
+    let plots = lines.chunk_by(Line::is_beside).filter_map(|group| plots::plot(group, points));
+    let rows = lines
+        .iter()
+        .flat_map(|line| line.figures.iter().flatten().map(|figure| (*figure, line.name.clone())));
+    let table = campaign::cell_table("Each point, through the device", &swept(points), rows);
+    Section {
+        id: format!("{ANCHOR}-cells"),
+        heading: format!("{} points", points.len()),
+        blocks: vec![Block::Pictures(plots.collect()), Block::Table(table)],
+    }
+}
+
+/// Which run holds each point, and how it ended.
+fn runs(points: &[&SweptRun]) -> Section {
+    let row = |run: &&SweptRun| {
+        let reason = match &run.status {
+            RunStatus::Failed { reason } => reason.clone(),
+            _ => String::new(),
+        };
+        vec![
+            Cell::text(run.at()),
+            Cell::text(run.meta.id.clone()),
+            Cell::text(run.status.as_str()).with_note(reason),
+            Cell::text(run.meta.topology.name.clone()),
+        ]
+    };
+    let title = "Each point is a run; `switchmark report RUN` shows all of it.";
+    let table =
+        Table::new(title, ["point", "run", "status", "testbed"]).with_rows(points.iter().map(row));
+    let heading = "The points".to_owned();
+    Section { id: format!("{ANCHOR}-points"), heading, blocks: vec![Block::Table(table)] }
+}

@@ -1,0 +1,185 @@
+//! A watch as a page and as rows: what changed, which ways were out, when nothing was
+//! watched, and each way's figures by hour.
+//!
+//! Never decides: it words what was found.
+
+mod sections;
+mod sentence;
+
+use page::{Answer, Page, Reply, SCHEMA, words};
+use serde_json::{Value, json};
+
+use super::{Hour, Incident, News, Outage, WatchSpec};
+use crate::run::conditions::{self, Ran};
+use crate::run::{RunMeta, picture};
+
+pub use sentence::{of_gap, of_incident, of_news, of_outage};
+
+/// So many incidents stand above; the table has all that the journal was asked for.
+const MOST_TOLD: usize = 5;
+
+/// A watch, as far as it came.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The run.
+    pub meta: RunMeta,
+    /// What is watched.
+    pub spec: WatchSpec,
+    /// By way and time.
+    pub hours: Vec<Hour>,
+    /// In the order in which it came to light.
+    pub news: Vec<News>,
+}
+
+impl Watched {
+    /// Of a run; none where it is no watch.
+    pub fn of(meta: RunMeta, hours: Vec<Hour>, news: Vec<News>) -> Option<Self> {
+        let spec = meta.watch.clone()?;
+        Some(Self { meta, spec, hours, news })
+    }
+
+    /// As they are known now, oldest first.
+    pub fn incidents(&self) -> Vec<&Incident> {
+        let mut all: Vec<&Incident> = Vec::new();
+        for news in &self.news {
+            let (News::Changed(incident) | News::MoreOf(incident)) = news else { continue };
+            all.retain(|known| known.number != incident.number);
+            all.push(incident);
+        }
+        all.sort_by_key(|incident| incident.number);
+        all
+    }
+
+    /// Those that lasted, and those that last.
+    pub fn outages(&self) -> Vec<Outage> {
+        let mut all: Vec<Outage> = Vec::new();
+        for news in &self.news {
+            match news {
+                News::Out(outage) => all.push(*outage),
+                News::Back(outage) => {
+                    let is_same = |known: &&mut Outage| {
+                        (known.way, known.from_unix_ns) == (outage.way, outage.from_unix_ns)
+                    };
+                    match all.iter_mut().find(is_same) {
+                        Some(known) => *known = *outage,
+                        None => all.push(*outage),
+                    }
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Each way's figures since it began.
+    pub fn totals(&self) -> Vec<Hour> {
+        let total = |way: usize| {
+            let mut all = Hour::around(way, self.meta.created_unix_ns, Hour::LONG);
+            self.hours.iter().filter(|hour| hour.way == way).for_each(|hour| all.merge(hour));
+            all
+        };
+        (0..self.spec.ways.len()).map(total).collect()
+    }
+
+    /// As scripts read it.
+    pub fn json(&self) -> Value {
+        let way = |(at, total): (usize, Hour)| {
+            let own = &self.spec.ways[at];
+            let percentile = |q: f64| (!total.rtt.is_empty()).then(|| total.rtt.quantile(q).0);
+            json!({
+                "from": own.from, "to": own.to, "path": own.path, "device": own.device,
+                "visits": total.valid, "unanswered": total.nothing, "left_out": total.invalid + total.failed,
+                "rtt_p50_ns": percentile(0.5), "rtt_p99_ns": percentile(0.99),
+                "round_trips": total.rtt.count(),
+                "loss": total.there.loss(), "loss_back": total.back.loss(),
+                "sent": total.there.sent, "sent_back": total.back.sent,
+                "reordered": total.there.reordered, "reordered_back": total.back.reordered,
+                "goodput_bits_per_s": total.goodput(),
+            })
+        };
+        let said = |incident: &&Incident| {
+            json!({
+                "incident": incident,
+                "sentence": plain(&of_incident(&self.spec, incident)),
+            })
+        };
+        let gap = |news: &News| match news {
+            News::Gap(gap) => Some(json!(gap)),
+            _ => None,
+        };
+        json!({
+            "schema": SCHEMA,
+            "run": self.meta.id,
+            "verb": "watch",
+            "testbed": self.meta.topology.name,
+            "ways": self.totals().into_iter().enumerate().map(way).collect::<Vec<_>>(),
+            "incidents": self.incidents().iter().map(said).collect::<Vec<_>>(),
+            "outages": self.outages(),
+            "gaps": self.news.iter().filter_map(gap).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The watch as a page.
+    pub fn page(&self) -> Page {
+        let (meta, anchor) = (&self.meta, "watch");
+        Page {
+            id: anchor.to_owned(),
+            heading: format!("Watch on {}", meta.topology.name),
+            line: format!(
+                "Run {}, since {}, switchmark {}",
+                meta.id,
+                words::moment(meta.created_unix_ns),
+                meta.version
+            ),
+            notes: meta.notes.clone(),
+            answers: self.answers(),
+            picture: picture(&meta.topology),
+            sections: sections::all(anchor, self),
+            background: vec![conditions::section(anchor, meta, &Ran::default())],
+            ..Page::default()
+        }
+    }
+
+    fn answers(&self) -> Vec<Answer> {
+        let visits: u64 = self.totals().iter().map(|total| total.valid).sum();
+        if visits == 0 {
+            return vec![Answer::new("No visit with figures yet.")];
+        }
+        let mut answers = Vec::new();
+        let outages = self.outages();
+        let open: Vec<&Outage> = outages.iter().filter(|one| one.to_unix_ns.is_none()).collect();
+        let counted = words::count(visits);
+        if open.is_empty() {
+            let before = match outages.len() {
+                0 => format!("{counted} visits, and none of the ways was out."),
+                1 => format!("{counted} visits. One outage, which is over."),
+                n => format!("{counted} visits. {n} outages, which are over."),
+            };
+            answers.push(Answer::new(before).to("Do all ways answer?", Reply::Yes));
+        }
+        for outage in open {
+            let text = of_outage(&self.spec, outage);
+            answers.push(Answer::new(text).to("Do all ways answer?", Reply::No));
+        }
+        let incidents = self.incidents();
+        if incidents.is_empty() {
+            let text = "Nothing is known to have changed.";
+            answers.push(Answer::new(text).to("Changed?", Reply::NotShown));
+        }
+        for incident in incidents.iter().rev().take(MOST_TOLD) {
+            let reply = match incident.is_worse() {
+                Some(true) => Reply::Worse,
+                Some(false) => Reply::Better,
+                None => Reply::Inconclusive,
+            };
+            let text = of_incident(&self.spec, incident);
+            answers.push(Answer::new(text).to("Changed?", reply));
+        }
+        answers
+    }
+}
+
+/// Without the spaces that keep a number beside its unit.
+fn plain(text: &str) -> String {
+    text.replace('\u{a0}', " ")
+}

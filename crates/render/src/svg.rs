@@ -1,0 +1,60 @@
+//! Plots and pictures as SVG text, small enough to own: axes, lines, points with interval whiskers,
+//! a legend, and a value on every point for a pointer to find.
+//!
+//! Colours are CSS variables of the page (`--c0`…), so that dark mode and print choose them. What
+//! tells series apart is never colour alone: shape and dash do too. Knows no figure and no trial.
+
+mod forest;
+mod groups;
+mod losses;
+mod map;
+mod plot;
+mod shares;
+mod testbed;
+
+use page::Image;
+
+/// As one `<svg>` element.
+pub fn svg(image: &Image) -> String {
+    match image {
+        Image::Plot(plot) => plot::draw(plot),
+        Image::Groups(picture) => groups::draw(picture),
+        Image::Shares(picture) => shares::draw(picture),
+        Image::Map(picture) => map::draw(picture),
+        Image::Forest(picture) => forest::draw(picture),
+        Image::Losses(picture) => losses::draw(picture),
+        Image::Testbed(picture) => testbed::draw(picture),
+    }
+}
+
+/// Text for an SVG, XML or HTML context, attributes included. Control characters, which XML
+/// forbids, go.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// At most `most` characters, the last an ellipsis where something was cut.
+fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Roughly how wide a text is at 12 px; there is no font to ask.
+fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 6.6
+}

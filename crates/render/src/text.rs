@@ -1,0 +1,142 @@
+//! A page as plain text, as wide as the screen it is for: its answers, its tables, and the caveats
+//! as footnotes.
+//!
+//! Draws any page and knows no study. Pictures, notes and glossaries are a page's alone.
+
+mod grid;
+mod notes;
+mod paint;
+mod table;
+
+use std::fmt::Write as _;
+
+use page::{Answer, Block, Page, Reply, Shared, Table, Tone, Verdict};
+
+pub use grid::Grid;
+pub use paint::PAINTS;
+
+use notes::Footnotes;
+use paint::{painted, unpainted};
+
+/// What a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    /// No line is wider.
+    pub columns: usize,
+    /// Whether the verdicts and answers have colours.
+    pub coloured: bool,
+}
+
+impl Screen {
+    /// A file, or a pipe.
+    pub const PLAIN: Self = Self { columns: 100, coloured: false };
+    /// Sentences are not set wider: eyes lose the line.
+    const PROSE: usize = 120;
+}
+
+/// A page's answers, each behind its reply and its verdict; the open tables of what was found,
+/// each under its title; the caveats.
+pub fn text(page: &Page, screen: Screen) -> String {
+    let mut notes = Footnotes::new(&page.shared);
+    let mut out = String::new();
+    let leads = Leads::of(&page.answers);
+    for answer in &page.answers {
+        let text = [answer.question.as_str(), &answer.text].join(" ").replace('→', "->");
+        put_wrapped(&mut out, screen, &leads.lead(answer, screen), unpainted(&text).trim_start());
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    for block in page.sections.iter().flat_map(|section| &section.blocks) {
+        if let Block::Table(table) = block {
+            put_table(&mut out, screen, table, &mut notes);
+        }
+    }
+    out.push_str(&notes.render(screen));
+    out
+}
+
+/// The columns before sentences, where any has something to say there.
+#[derive(Clone, Copy)]
+struct Leads {
+    replies: bool,
+    limits: bool,
+}
+
+impl Leads {
+    fn of(answers: &[Answer]) -> Self {
+        Self {
+            replies: answers.iter().any(|answer| answer.reply.is_some()),
+            limits: answers.iter().any(|answer| answer.verdict.is_some()),
+        }
+    }
+
+    /// The reply, and whose limit the figure shows: a verdict is neither good nor bad, so that only
+    /// replies have colours.
+    fn lead(self, answer: &Answer, screen: Screen) -> String {
+        let in_colour =
+            |text: String, paint| if screen.coloured { painted(&text, paint) } else { text };
+        let reply = answer.reply.map_or("", Reply::word);
+        let tone = match answer.reply.map(Reply::tone) {
+            Some(Tone::Good) => paint::GREEN,
+            Some(Tone::Bad) => paint::RED,
+            _ => paint::BOLD,
+        };
+        let limit = answer.verdict.map_or("", Verdict::as_str);
+        let paint = if self.replies { paint::DIM } else { paint::BOLD };
+        let mut lead = String::new();
+        if self.replies {
+            lead.push_str(&in_colour(format!("{reply:<13}"), tone));
+        }
+        if self.limits {
+            lead.push_str(&in_colour(format!("{limit:<13}"), paint));
+        }
+        lead
+    }
+}
+
+/// A table of its own, under its title.
+pub fn table(table: &Table, screen: Screen) -> String {
+    let mut out = String::new();
+    put_table(&mut out, screen, table, &mut Footnotes::new(&Shared::default()));
+    out
+}
+
+/// One table under its title.
+fn put_table(out: &mut String, screen: Screen, table: &Table, notes: &mut Footnotes<'_>) {
+    if let Some((title, text)) = table::draw(table, notes, screen.columns) {
+        put_wrapped(out, screen, "", &title);
+        let _ = writeln!(out, "{text}\n");
+    }
+}
+
+/// Words in lines of the screen's width, those after the first indented as far as `lead` reaches. A
+/// no-break space holds until the lines are made.
+pub fn put_wrapped(out: &mut String, screen: Screen, lead: &str, text: &str) {
+    let indent = unpainted(lead).chars().count();
+    let room = screen.columns.min(Screen::PROSE).saturating_sub(indent);
+    for (at, line) in wrap(text, room).into_iter().enumerate() {
+        let before = if at == 0 { lead.to_owned() } else { " ".repeat(indent) };
+        let _ = writeln!(out, "{before}{}", line.replace('\u{a0}', " "));
+    }
+}
+
+/// Words in lines of so many columns, none broken; at least one line.
+fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut line, mut used) = (String::new(), 0);
+    for (at, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if at > 0 && used + 1 + length > columns {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        } else if at > 0 {
+            line.push(' ');
+            used += 1;
+        }
+        line.push_str(word);
+        used += length;
+    }
+    lines.push(line);
+    lines
+}
