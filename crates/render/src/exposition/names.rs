@@ -1,7 +1,7 @@
 //! Every family that `/metrics` has, in one table: name, kind, labels, and what it is.
 //!
-//! Whoever fills a family takes its name from here; the rules and the dashboard in `monitoring/` are
-//! held against it by a test. Figures' families follow from the metrics and their units. Never asks
+//! Code that fills a family takes its name from here. A test holds the rules and the dashboard of
+//! `monitoring/` against it. Figures' families follow from the metrics and their units. Never asks
 //! anybody for a number.
 
 use std::borrow::Cow;
