@@ -39,8 +39,8 @@ const UNITS: [(&str, f64); 21] = [
 ];
 
 impl Quantity {
-    /// All that a text holds but numbers of standards and versions. The first of an interval has the unit of the
-    /// second.
+    /// All that a text holds but numbers of standards and versions. The first of an interval has
+    /// the unit of the second.
     pub fn all(text: &str) -> Vec<Self> {
         let bytes = text.as_bytes();
         let mut all: Vec<Self> = Vec::new();
