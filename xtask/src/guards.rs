@@ -98,11 +98,8 @@ fn specs(table: &str) -> Result<Vec<String>> {
         bail!("method has no table of studies");
     };
     let tokens = table.mac.tokens.to_string();
-    Ok(words(&tokens).filter(|word| word.ends_with("Spec")).map(str::to_owned).collect())
-}
-
-fn words(tokens: &str) -> impl Iterator<Item = &str> {
-    tokens.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+    let words = tokens.split(|c: char| !c.is_alphanumeric());
+    Ok(words.filter(|word| word.ends_with("Spec")).map(str::to_owned).collect())
 }
 
 /// What a room may not do.
@@ -187,8 +184,9 @@ impl<'ast> Visit<'ast> for Places<'_> {
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        let tokens = call.tokens.to_string();
-        self.note_studies(words(&tokens));
+        let tokens = call.tokens.to_string().replace(" :: ", "::");
+        let is_between = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':');
+        tokens.split(is_between).for_each(|path| self.note_studies(path.split("::")));
         visit::visit_macro(self, call);
     }
 
@@ -282,6 +280,7 @@ mod tests {
         let room = "switchmark/src/cli/before.rs";
         check(room, "fn f() { match s { StudySpec::Latency(_) => 1, _ => 2 } }", 1);
         check(room, "fn f() { matches!(s, method::StudySpec::Latency(_)) }", 1);
+        check(room, "table! { fn f() -> Result<StudySpec, Fault> { g(StudySpec::Latency) } }", 1);
         check(room, "use method::{StudySpec, StorageSpec};", 1);
         check(room, "fn f(spec: &LatencySpec) {}", 1);
         check(room, "fn f() { studies.map(StudySpec::name); LabSpec::new(StudySpec::parts) }", 0);

@@ -1,14 +1,16 @@
 //! Each of a run's rows is shown once in a table of its own study, and wherever it is shown it has
 //! its own value, interval, samples, verdict and caveats; its conditions are code words, and tell
-//! it from all others: plans drawn at random, in the simulator.
-//! Needs no root: nothing is sent.
+//! it from all others; and no number is shown that is neither a row's nor of a listed kind: plans
+//! drawn at random, in the simulator, and whatever other tools told. Needs no root: nothing is sent.
 
 mod code_words;
+mod numbers;
 mod page;
 mod plans;
 mod quantity;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -49,28 +51,57 @@ fn judge(seed: u64) -> Vec<String> {
     let plan = plans::draw(seed);
     let scratch = Scratch::new(&format!("shown-{seed}"));
     std::fs::write(scratch.path("plan.toml"), &plan).expect("a plan");
+    let wrong = wrong_in(&scratch, scratch.folder(), &["run", "plan.toml"], &plan);
+    wrong.iter().map(|wrong| format!("seed {seed}: {wrong}")).collect()
+}
+
+/// Every output of other tools that their readers are held against, a run a tool; each second one
+/// as if measured over a direct cable.
+#[test]
+fn imported_rows_are_shown_as_they_are() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/fixtures");
+    let index = std::fs::read_to_string(fixtures.join("index.tsv")).expect("an index");
+    let mut tools: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in index.lines().filter(|line| !line.starts_with('#')) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        if !columns[5].starts_with("error=") {
+            tools.entry(columns[1]).or_default().push(columns[0]);
+        }
+    }
+    let mut wrong = Vec::new();
+    for (tool, files) in &tools {
+        let scratch = Scratch::new(&format!("shown-{tool}"));
+        let mut args = vec!["import"];
+        for (at, file) in files.iter().enumerate() {
+            args.extend((at % 2 == 1).then_some("--bypass"));
+            args.push(file);
+        }
+        let found = wrong_in(&scratch, &fixtures, &args, "");
+        wrong.extend(found.iter().map(|wrong| format!("{tool}: {wrong}")));
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What is wrong on the page of the run that this command makes, which asks for so much.
+fn wrong_in(scratch: &Scratch, folder: &Path, command: &[&str], asked: &str) -> Vec<String> {
+    let (page, journal) = (scratch.path("page.html"), scratch.path("j.db"));
     let output = Command::new(switchmark())
-        .args([
-            "run",
-            "plan.toml",
-            "--json",
-            "--quiet",
-            "--report",
-            "page.html",
-            "--journal",
-            "j.db",
-        ])
-        .current_dir(scratch.folder())
+        .args(command)
+        .args(["--json", "--quiet", "--report"])
+        .arg(&page)
+        .arg("--journal")
+        .arg(journal)
+        .current_dir(folder)
         .stdin(Stdio::null())
         .output()
         .expect("switchmark starts");
     let ended = output.status.code();
     if !matches!(ended, Some(0 | 3)) {
         let errors = String::from_utf8_lossy(&output.stderr);
-        return vec![format!("seed {seed}: ended with {ended:?}: {errors}\n{plan}")];
+        return vec![format!("ended with {ended:?}: {errors}\n{asked}")];
     }
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let html = std::fs::read_to_string(scratch.path("page.html")).expect("a page");
+    let html = std::fs::read_to_string(page).expect("a page");
     let id = |row: &Value| format!("{}.{}", row["case"]["study"], row["row"]);
     let rows: Rows =
         json["figures"].as_array().expect("rows").iter().map(|r| (id(r), r.clone())).collect();
@@ -80,7 +111,8 @@ fn judge(seed: u64) -> Vec<String> {
     wrong.extend(page.tables.iter().flat_map(|table| shown_as_they_are(&rows, table)));
     wrong.extend(page.answers.iter().filter_map(|answer| stated(&rows, answer)));
     wrong.extend(page.points.iter().filter_map(|point| stated(&rows, point)));
-    wrong.iter().map(|wrong| format!("seed {seed}: {wrong}")).collect()
+    wrong.extend(numbers::unknown(&rows, &page, asked));
+    wrong
 }
 
 fn each_in_one_table(rows: &Rows, page: &Page) -> Vec<String> {

@@ -54,9 +54,8 @@ impl Page {
             );
         }
         let answers = inside(article, "<ul class=\"answers\">", "</ul>");
-        let stated = parts(answers, "<li data-rows=", "</li>");
-        page.answers = stated
-            .map(|li| Said { rows: ids(&li[1..]), text: plain(&li[until(li, ">").len()..]) })
+        page.answers = parts(answers, "<li", "</li>")
+            .map(|li| Said { rows: rows(until(li, ">")), text: plain(&li[until(li, ">").len()..]) })
             .collect();
         page
     }

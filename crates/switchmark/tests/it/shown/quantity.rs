@@ -8,9 +8,13 @@ pub struct Quantity {
     exact: f64,
     /// What the unit behind it stands for; none where there is no unit.
     factor: Option<f64>,
+    /// Where in its text it begins.
+    pub begins: usize,
+    /// Where in its text it ends.
+    pub ends: usize,
 }
 
-const UNITS: [(&str, f64); 19] = [
+const UNITS: [(&str, f64); 21] = [
     ("MB/s", 8e6),
     ("ns", 1.0),
     ("µs", 1e3),
@@ -24,6 +28,8 @@ const UNITS: [(&str, f64); 19] = [
     ("kB", 1e3),
     ("MB", 1e6),
     ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
     ("%", 0.01),
     ("frames/s", 1.0),
     ("operations/s", 1.0),
@@ -33,11 +39,11 @@ const UNITS: [(&str, f64); 19] = [
 ];
 
 impl Quantity {
-    /// All that a text holds.
+    /// All that a text holds but numbers of standards and versions. The first of an interval has
+    /// the unit of the second.
     pub fn all(text: &str) -> Vec<Self> {
-        let text = text.replace('−', "-");
         let bytes = text.as_bytes();
-        let mut all = Vec::new();
+        let mut all: Vec<Self> = Vec::new();
         let mut at = 0;
         while at < bytes.len() {
             let starts = bytes[at].is_ascii_digit() && (at == 0 || !is_word(bytes[at - 1]));
@@ -45,7 +51,7 @@ impl Quantity {
                 at += 1;
                 continue;
             }
-            let minus = at > 0 && bytes[at - 1] == b'-';
+            let minus = text[..at].ends_with(['-', '−']);
             let end = (at..bytes.len())
                 .find(|end| {
                     let more = bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
@@ -54,12 +60,25 @@ impl Quantity {
                 .unwrap_or(bytes.len());
             let digits = text[at..end].replace(',', "");
             let decimals = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
-            let number: f64 = digits.parse().unwrap_or(f64::NAN);
-            all.push(Self {
-                number: if minus { -number } else { number },
-                exact: 0.5 * 10f64.powi(-(decimals as i32)),
-                factor: unit_of(&text[end..]),
-            });
+            let factor = unit_of(&text[end..]);
+            if let Some(before) = all.last_mut()
+                && text[before.ends..at].trim_end_matches(['-', '−']) == "…"
+            {
+                before.factor = before.factor.or(factor);
+            }
+            let is_standard = ["RFC ", "§"].iter().any(|word| text[..at].ends_with(word));
+            // Two points are a version's.
+            if let Ok(number) = digits.parse::<f64>()
+                && !is_standard
+            {
+                all.push(Self {
+                    number: if minus { -number } else { number },
+                    exact: 0.5 * 10f64.powi(-(decimals as i32)),
+                    factor,
+                    begins: at,
+                    ends: end,
+                });
+            }
             at = end;
         }
         all
@@ -73,13 +92,43 @@ impl Quantity {
             last.or_else(|| unit_of(head.split_once(", ")?.1))
         };
         let of_heads = heads.iter().find_map(of_head);
-        let is_at = |factor: f64| {
-            (self.number * factor - value).abs() <= self.exact * factor * 1.01 + value.abs() * 1e-9
-        };
+        let is_at = |factor: f64| self.is_at(factor, value);
         match self.factor.or(of_heads) {
             Some(factor) => is_at(factor),
             None => is_at(1.0) || (unit == "ratio" && is_at(0.01)),
         }
+    }
+
+    /// True if it is one of those values, in the unit behind it or in a head, or in any where there
+    /// is none; a word may stand for the sign.
+    pub fn is_one_of(self, values: &[f64], heads: &[&str]) -> bool {
+        let is = |value: f64| {
+            let magnitude = Self { number: self.number.abs(), ..self };
+            ["", "ratio"].iter().any(|unit| magnitude.is(value.abs(), unit, heads))
+                || magnitude.is_at(1.0, value.abs())
+        };
+        values.iter().any(|value| is(*value))
+    }
+
+    /// True if it is a share, in percent, of one of those values in another.
+    pub fn is_share_in(self, values: &[f64]) -> bool {
+        let wholes = || values.iter().filter(|whole| **whole != 0.0);
+        let is_share = |part: &f64| wholes().any(|whole| self.is_at(0.01, part / whole));
+        self.factor == Some(0.01) && values.iter().any(is_share)
+    }
+
+    /// The numbers that it can stand for: without and with its unit.
+    pub fn values(self) -> impl Iterator<Item = f64> {
+        std::iter::once(self.number).chain(self.factor.map(|factor| self.number * factor))
+    }
+
+    /// The same in another's unit, where it has none.
+    pub fn or_unit_of(self, other: Option<Self>) -> Self {
+        Self { factor: self.factor.or(other.and_then(|other| other.factor)), ..self }
+    }
+
+    fn is_at(self, factor: f64, value: f64) -> bool {
+        (self.number * factor - value).abs() <= self.exact * factor * 1.01 + value.abs() * 1e-9
     }
 }
 
