@@ -8,8 +8,8 @@ mod answers;
 use std::cmp::Ordering;
 
 use page::{
-    Axis, Block, Cell, Column, Figure, Image, Key, Picture, Plot, Point, Scale, Series, Table,
-    Unit, phrase, words,
+    Axis, Block, Cell, Column, Figure, Image, Picture, Plot, Point, Scale, Series, Table, Unit,
+    words,
 };
 use trial::{Pattern, Storage};
 
@@ -190,8 +190,7 @@ fn what_if_plot(case: &StorageCase) -> Picture {
 }
 
 fn what_if_series(line: &WhatIf, colour: Option<usize>) -> Series {
-    let bound =
-        line.bound.map_or_else(String::new, |bound| phrase::code(&Key::Bound, bound) + ", ");
+    let bound = line.bound_in_words().map_or_else(String::new, |bound| bound + ", ");
     let replicated = if line.copied { ", replicated" } else { "" };
     let name = format!("{bound}QD {}{replicated}", line.depth);
     let point = |(rtt_ns, rate): (f64, &Figure)| {

@@ -9,7 +9,7 @@ use super::super::counts::Count;
 use super::{Pattern, SwitchTest};
 use crate::study::Row;
 use crate::study::view::Who;
-use page::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit, phrase};
 
 /// Results of a switching study.
 #[derive(Debug)]
@@ -214,6 +214,11 @@ impl SwitchingFinding {
 }
 
 impl Cases {
+    /// The reason why a test can't be made, of its row.
+    pub(super) fn reason_in_words(value: &Figure) -> String {
+        value.in_words(Key::Reason).unwrap_or_default()
+    }
+
     /// Values in the order of their rows.
     fn values(&mut self) -> Vec<&mut Figure> {
         let mut values = Vec::new();
@@ -265,6 +270,11 @@ impl Cases {
 }
 
 impl IncastCase {
+    /// `tcp and a burst`
+    pub(super) fn traffic_in_words(&self) -> String {
+        phrase::code(&Key::Traffic, self.traffic)
+    }
+
     /// A case without a value yet.
     pub(super) const fn new(traffic: &'static str, into: Option<String>) -> Self {
         let (goodput, retransmits, lost, delays) = (None, None, None, None);

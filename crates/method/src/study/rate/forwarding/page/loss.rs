@@ -7,8 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use page::{
-    Axis, Block, Cell, Figure, Image, Key, Picture, Plot, Point, Scale, Series, Table, Unit,
-    phrase, words,
+    Axis, Block, Cell, Figure, Image, Picture, Plot, Point, Scale, Series, Table, Unit, words,
 };
 
 use super::super::ForwardingTest;
@@ -103,7 +102,7 @@ struct Lost<'a> {
 impl Lost<'_> {
     fn row(&self) -> Vec<Cell> {
         let percent = self.load.map(|load| format!("{}\u{a0}%", load.percent));
-        let reference = self.load.map(|load| phrase::code(&Key::LoadReference, load.reference));
+        let reference = self.load.map(LossLoad::reference_in_words);
         let reference = reference.map(|reference| format!("of {reference}"));
         let rate = |rate: FrameRate| Cell::quantity(Unit::FramesPerSecond, Some(rate.0));
         let ratio = self.way.found;

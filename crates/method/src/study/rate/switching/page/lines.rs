@@ -3,7 +3,7 @@
 //! Owns how a value is worded: `lost (at the congested port)`. Never says whose limit it shows.
 
 use measure::FrameSize;
-use page::{Figure, Key, Unit, phrase, words};
+use page::{Figure, Unit, words};
 
 use super::super::finding::{
     BroadcastCase, Cases, CongestionCase, Delays, IncastCase, LineRateCase, MicroburstCase, Rates,
@@ -25,7 +25,7 @@ pub(super) fn lines(cases: &Cases) -> Vec<Line<'_>> {
     match cases {
         Cases::Pattern(_) => Vec::new(),
         Cases::NotMade(value) => {
-            let reason = value.in_words(Key::Reason).unwrap_or_default();
+            let reason = Cases::reason_in_words(value);
             vec![Line { size: None, what: format!("not tested: {reason}"), value }]
         }
         Cases::AddressTable { size, entries } => {
@@ -111,9 +111,5 @@ fn incast(case: &IncastCase) -> Vec<Line<'_>> {
     let tcp = tcp.chain(case.retransmits.iter().map(|count| ("TCP retransmits", count)));
     let datagrams = case.lost.iter().map(|lost| ("lost", lost));
     let datagrams = datagrams.chain(case.delays.iter().flat_map(delays));
-    worded(
-        case.size,
-        &format!("with {}{into}", phrase::code(&Key::Traffic, case.traffic)),
-        tcp.chain(datagrams),
-    )
+    worded(case.size, &format!("with {}{into}", case.traffic_in_words()), tcp.chain(datagrams))
 }
