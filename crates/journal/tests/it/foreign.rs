@@ -7,7 +7,8 @@ use trial::Testbed as _;
 
 use crate::generator::{KINDS, Wishes, craft};
 use crate::journal::{Place, trial};
-use crate::synthetic::{meta, testbed::testbed};
+use crate::synthetic::meta;
+use crate::testbed::testbed;
 
 /// A journal with two runs, closed.
 fn sound(place: &Place) {

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::synthetic::{self, Chance, echo_record, echo_trial, meta, testbed::testbed, topology};
+use crate::synthetic::{self, Chance, echo_record, echo_trial, meta, topology};
+use crate::testbed::testbed;
 use journal::{Journal, ReplayError, Store, StoreError, hint_for};
 use method::run::{RunMeta, RunStatus};
 use method::study::{ImportedSpec, StudySpec};

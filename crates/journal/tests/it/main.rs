@@ -9,3 +9,4 @@ mod merged;
 #[expect(dead_code, reason = "tests of renderers use all of it")]
 #[path = "../../../render/tests/synthetic/mod.rs"]
 mod synthetic;
+mod testbed;

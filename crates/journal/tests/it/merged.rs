@@ -7,7 +7,8 @@ use method::run::RunStatus;
 use trial::Testbed as _;
 
 use crate::journal::{Place, trial};
-use crate::synthetic::{meta, testbed::testbed};
+use crate::synthetic::meta;
+use crate::testbed::testbed;
 
 /// A run of so many trials, ended as said.
 fn put(store: &Store, id: &str, trials: u32, status: &RunStatus) {

@@ -2,7 +2,6 @@
 //! shapes of real records, and every name in them says `synthetic`.
 
 pub mod suite;
-pub mod testbed;
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //! each cable has counted.
 
 use measure::{FrameRate, Nanos};
-use trial::books::{self, Books, Place};
 use sim::{HostModel, VirtualTestbed};
+use trial::books::{self, Books, Place};
 use trial::record::{FlowRecord, TrialRecord};
 use trial::{Flow, Gate, Schedule, Trial};
 

@@ -2,9 +2,9 @@
 
 use device::Profile;
 use measure::{FrameMix, FrameRate, Nanos, Picos, Rate};
-use trial::books;
 use sim::{HostModel, RESET_TIME, VirtualTestbed};
 use trial::Testbed as _;
+use trial::books;
 use trial::record::{Outcome, Side};
 use trial::{Deed, Event, Flow, Gate, Schedule};
 

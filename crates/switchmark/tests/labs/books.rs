@@ -17,10 +17,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use measure::Nanos;
-use trial::books::{self, Books, Place};
 use switchmark::config::testbed;
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::Testbed as _;
+use trial::books::{self, Books, Place};
 use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Backend, FlowKind, Gate, Schedule, Trial};
 

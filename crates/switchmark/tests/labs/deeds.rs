@@ -11,8 +11,8 @@ use std::time::Duration;
 use journal::Store;
 use lab::LabDevice;
 use measure::{FrameRate, Nanos};
-use trial::books;
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::books;
 use trial::record::{FlowRecord, TrialRecord};
 use trial::{
     Backend, Datagrams, Deed, Event, Flow, FlowKind, Gate, Schedule, Subject, Testbed as _,

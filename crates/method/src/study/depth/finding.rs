@@ -11,10 +11,15 @@ use super::cells::Counting;
 use super::outlets::Outlet;
 use super::sharing::Point;
 use crate::study::view::{Place, Values, values};
-use page::Figure;
+use page::{Figure, Key, phrase};
 
 /// Code word of the reason why no class of service has an estimate.
 pub(super) const NO_CLASSES: &str = "no-classes";
+
+/// The reason why no class of service has an estimate.
+pub(super) fn no_classes() -> String {
+    phrase::code(&Key::Reason, NO_CLASSES)
+}
 
 /// Everything that was found.
 #[derive(Debug)]
@@ -57,6 +62,10 @@ pub(super) enum Queue {
 }
 
 impl Queue {
+    pub(super) fn in_words(self) -> String {
+        phrase::code(&Key::Waits, self.as_str())
+    }
+
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::BeforeDecision => "before-decision",
@@ -118,6 +127,11 @@ pub(super) struct Threshold {
 }
 
 impl OutputDepth {
+    /// The reason why the estimators do not agree, where they do not.
+    pub(super) fn disagreement_in_words(&self) -> Option<String> {
+        self.disagreement.map(|reason| phrase::code(&Key::Disagreement, reason))
+    }
+
     /// The estimates that there are, by name.
     pub(super) fn estimates(&self) -> impl Iterator<Item = (&'static str, &Figure)> {
         let all = [("one-shot", &self.one_shot), ("burst", &self.burst), ("delay", &self.delay)];

@@ -7,13 +7,11 @@ mod intervals;
 
 use std::collections::BTreeSet;
 
-use page::{
-    Answer, Block, Caveat, Cell, Figure, Key, Listing, Style, Table, Unit, phrase, words,
-};
+use page::{Answer, Block, Caveat, Cell, Figure, Listing, Style, Table, Unit, words};
 
 use super::cells::Counting;
 use super::finding::{
-    DepthFinding, LongPaths, NO_CLASSES, OutputDepth, RoundTrip, SharedBuffer, Threshold,
+    DepthFinding, LongPaths, OutputDepth, RoundTrip, SharedBuffer, Threshold, no_classes,
 };
 use super::outlets::Outlet;
 use crate::study::view::{Finding, Place, StudyPage, Topic, stated};
@@ -28,8 +26,8 @@ impl Finding for DepthFinding {
     fn page(&self) -> StudyPage {
         let mut blocks = vec![Block::Paragraph(LEAD.to_owned()), Block::Table(estimators(self))];
         blocks.extend(intervals::picture(self).map(|picture| Block::Pictures(vec![picture])));
-        let reasons: BTreeSet<&str> =
-            self.outputs.iter().filter_map(|output| output.disagreement).collect();
+        let reasons: BTreeSet<String> =
+            self.outputs.iter().filter_map(OutputDepth::disagreement_in_words).collect();
         let disagree = |reason| Block::Paragraph(format!("The estimators do not agree: {reason}."));
         blocks.extend(reasons.into_iter().map(disagree));
         blocks.extend(made_of(self).unless_empty().map(Block::Table));
@@ -51,9 +49,8 @@ fn estimators(found: &DepthFinding) -> Table {
     };
     let mut rows = Vec::new();
     for output in &found.outputs {
-        let waits = output.waits.map_or_else(String::new, |queue| {
-            format!("; {}", phrase::code(&Key::Waits, queue.as_str()))
-        });
+        let waits =
+            output.waits.map_or_else(String::new, |queue| format!("; {}", queue.in_words()));
         let feeding = output.outlet.feeding_in_words() + &waits;
         let to = Cell::text(output.outlet.to.to_string()).with_note(feeding);
         for (name, value) in output.estimates() {
@@ -73,8 +70,8 @@ fn estimators(found: &DepthFinding) -> Table {
         rows.push(row("sharing", outputs, first, size.to_string(), octets, total));
     }
     if let Some(none) = &found.by_class {
-        let classes = Cell::text("each DSCP class")
-            .with_note(format!("{feeding}; {}", phrase::code(&Key::Reason, NO_CLASSES)));
+        let classes =
+            Cell::text("each DSCP class").with_note(format!("{feeding}; {}", no_classes()));
         rows.push(row("by class", classes, first, String::new(), Cell::value(none), none));
     }
     let head = ["estimator", "output", "device", "buffer", "frame", "trials", "limited by"];
@@ -179,7 +176,7 @@ fn size_answer(output: &OutputDepth, place: &Place) -> Option<Answer> {
     let (figure, who) = (output.one_shot.as_ref()?, place.who.in_words());
     let mut fed = format!("{}:1 oversubscription", output.outlet.senders.len());
     if let Some(queue) = output.waits {
-        fed = format!("{fed}, frames of {} octets that wait {}", output.size, queue.as_str());
+        fed = format!("{fed}, frames of {} octets that wait {}", output.size, queue.in_words());
     }
     let egress = format!("egress port {} ({fed})", output.outlet.to);
     let Some(value) = figure.value else {

@@ -3,7 +3,7 @@
 //! Owns the structure, and the order in which its values are rows. Never reckons: `measured`,
 //! `added` and `what_if` make values of blocks.
 
-use page::{Figure, Reply};
+use page::{Figure, Key, Reply, phrase};
 use trial::Storage;
 use trial::record::StorageLocation;
 
@@ -89,10 +89,22 @@ pub(super) struct WhatIf {
     /// True where writes wait for a copy on another node.
     pub(super) copied: bool,
     pub(super) depth: u16,
-    /// `at most`, `at least`; none at the depth that was measured.
+    /// `at-most`, `at-least`; none at the depth that was measured.
     pub(super) bound: Option<&'static str>,
     /// Rates with small round trips of [`ROUND_TRIPS_NS`].
     pub(super) rates: [Figure; ROUND_TRIPS_NS.len()],
+}
+
+impl WhatIf {
+    /// `at most`, `at least`; none at the depth that was measured.
+    pub(super) fn bound_in_words(&self) -> Option<String> {
+        self.bound.map(|bound| phrase::code(&Key::Bound, bound))
+    }
+}
+
+/// Heads of [`PARTS`].
+pub(super) fn part_names() -> [String; PARTS.len()] {
+    PARTS.map(|part| phrase::code(&Key::Part, part))
 }
 
 impl StorageFinding {

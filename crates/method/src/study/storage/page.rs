@@ -8,13 +8,12 @@ mod answers;
 use std::cmp::Ordering;
 
 use page::{
-    Axis, Block, Cell, Figure, Image, Key, Listing, Picture, Plot, Point, Scale, Series, Table,
-    Unit, phrase, words,
+    Axis, Block, Cell, Figure, Image, Listing, Picture, Plot, Point, Scale, Series, Table, Unit,
+    words,
 };
 use trial::{Pattern, Storage};
 
-use super::budget::PARTS;
-use super::finding::{Operations, ROUND_TRIPS_NS, StorageCase, StorageFinding, WhatIf};
+use super::finding::{Operations, ROUND_TRIPS_NS, StorageCase, StorageFinding, WhatIf, part_names};
 use crate::study::view::{Finding, StudyPage, Topic};
 
 const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, and \
@@ -78,8 +77,7 @@ fn done<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
 fn budget<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
     let paths = Listing::new("Where is the time spent?", rows);
     let paths = paths.column("path", |(case, _)| case.place.cell());
-    let heads = PARTS.map(|part| phrase::code(&Key::Part, part));
-    with_job(paths, |shown| *shown).columns(heads, |(_, own), at| part(own, at)).table()
+    with_job(paths, |shown| *shown).columns(part_names(), |(_, own), at| part(own, at)).table()
 }
 
 /// Time that the device adds, predicted and observed.
@@ -157,8 +155,7 @@ fn what_if_plot(case: &StorageCase) -> Picture {
 }
 
 fn what_if_series(line: &WhatIf, colour: Option<usize>) -> Series {
-    let bound =
-        line.bound.map_or_else(String::new, |bound| phrase::code(&Key::Bound, bound) + ", ");
+    let bound = line.bound_in_words().map_or_else(String::new, |bound| bound + ", ");
     let replicated = if line.copied { ", replicated" } else { "" };
     let name = format!("{bound}QD {}{replicated}", line.depth);
     let point = |(rtt_ns, rate): (f64, &Figure)| {

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 
 use lab::{EdgeReading, EmulatedSpec, LabDevice, LabSpec};
 use measure::Nanos;
-use trial::books::{self, Books, Place};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::books::{self, Books, Place};
 use trial::counters::EMULATOR_LATENESS_MAX;
 use trial::record::{FlowRecord, TrialRecord};
 use trial::{Backend, Flow, Gate, Role, Testbed as _, Trial};

@@ -6,10 +6,10 @@
 use std::process::{Command, Output, Stdio};
 
 use measure::Nanos;
-use trial::books::Place;
 use serde_json::Value;
 use switchmark::config::testbed;
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::books::Place;
 use trial::record::{DatagramsRecord, Defect, Outcome};
 use trial::topology::Pair;
 use trial::{Backend, Gate, Testbed as _};

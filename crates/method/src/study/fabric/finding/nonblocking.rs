@@ -18,13 +18,13 @@ use super::super::scene::{Cell, Scene};
 use super::Measured;
 use crate::study::rows::CONFIDENCE;
 use crate::verdict::Evidence;
-use page::{Caveat, Condition, Figure, Key, Metric, Unit};
+use page::{Caveat, Condition, Figure, Key, Metric, Unit, phrase};
 
 /// An answer whether a device is non-blocking.
 #[derive(Debug)]
 pub(in super::super) struct Nonblocking {
     pub(in super::super) value: Figure,
-    /// Rounds of which fewer trials were valid than reach 95 %.
+    /// Code words of the rounds of which fewer trials were valid than reach 95 %.
     pub(in super::super) missing: Vec<String>,
     /// None where no arrangement can be held against one pair alone.
     pub(in super::super) worst: Option<Share>,
@@ -193,7 +193,19 @@ impl Nonblocking {
     }
 }
 
+impl Nonblocking {
+    /// The rounds that are missing: `sweep 3`.
+    pub(in super::super) fn missing_in_words(&self) -> Vec<String> {
+        self.missing.iter().map(|name| phrase::code(&Key::Round, name)).collect()
+    }
+}
+
 impl Share {
+    /// `tournament 3`
+    pub(in super::super) fn name_in_words(&self) -> String {
+        phrase::code(&Key::Round, &self.name)
+    }
+
     pub(in super::super) fn range(&self) -> ShareRange {
         let BlockEstimate { value, interval, .. } = self.ratio;
         ShareRange {

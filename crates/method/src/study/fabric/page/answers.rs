@@ -2,7 +2,7 @@
 //!
 //! Never says yes of more than was tried, and never tells a group without its confidence.
 
-use page::{Answer, Key, Reply, phrase, words};
+use page::{Answer, Reply, words};
 
 use super::super::finding::{FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange};
 use super::super::infer::{Finding, Group, Inferred, SURELY, Uplink};
@@ -31,7 +31,7 @@ pub(super) fn groups(found: &FabricFinding) -> Vec<Answer> {
 
 fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
     let subject = scene.who.in_words();
-    let missing = (!found.missing.is_empty()).then(|| missing(&found.missing));
+    let missing = (!found.missing.is_empty()).then(|| missing(&found.missing_in_words()));
     let Some(worst) = &found.worst else {
         let why = missing.unwrap_or_else(|| "that needs at least two node counts".to_owned());
         return format!("Whether {subject} is non-blocking is not shown: {why}.");
@@ -40,7 +40,7 @@ fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
     let pairing = format!(
         "with {all}{} ports active, the worst pairing ({}) gets {} of what one pair alone gets",
         found.nodes,
-        phrase::code(&Key::Round, &worst.name),
+        worst.name_in_words(),
         range(worst.range())
     );
     match (found.value.value, found.flooded.map(words::percent)) {
@@ -64,8 +64,7 @@ fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
 /// `sweep 3, sweep 4 and 5 more have too few valid trials`
 fn missing(rounds: &[String]) -> String {
     const NAMED: usize = 3;
-    let shown = rounds.iter().take(NAMED).map(|name| phrase::code(&Key::Round, name));
-    let named: Vec<String> = shown.collect();
+    let named = &rounds[..rounds.len().min(NAMED)];
     let more = match rounds.len() - named.len() {
         0 => String::new(),
         more => format!(" and {more} more"),

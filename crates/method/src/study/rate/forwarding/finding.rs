@@ -14,7 +14,7 @@ use super::super::pacing::PacingValues;
 use crate::search::GoalName;
 use crate::study::rows::Direction;
 use crate::study::view::{Frames, Place, values};
-use page::Figure;
+use page::{Figure, Key, phrase};
 
 pub(super) use curves::{Curve, Curves, Offered};
 pub(super) use loads::{Loads, LosslessLoad, Made};
@@ -189,8 +189,15 @@ pub(super) struct LossPoint {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LossLoad {
     pub(super) percent: u32,
-    /// `link rate`
+    /// Code word of the rate that is 100 %: `link-rate`.
     pub(super) reference: &'static str,
+}
+
+impl LossLoad {
+    /// `link rate`
+    pub(super) fn reference_in_words(self) -> String {
+        phrase::code(&Key::LoadReference, self.reference)
+    }
 }
 
 /// The longest bursts without loss.

@@ -9,7 +9,7 @@ use super::super::counts::Count;
 use super::{Pattern, SwitchTest};
 use crate::study::Row;
 use crate::study::view::{Values, Who, values};
-use page::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit, phrase};
 
 /// Results of a switching study.
 #[derive(Debug)]
@@ -213,6 +213,13 @@ values! {
     Delays: median, largest;
 }
 
+impl Cases {
+    /// The reason why a test can't be made, of its row.
+    pub(super) fn reason_in_words(value: &Figure) -> String {
+        value.in_words(Key::Reason).unwrap_or_default()
+    }
+}
+
 impl Values for Cases {
     fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>) {
         match self {
@@ -230,6 +237,11 @@ impl Values for Cases {
 }
 
 impl IncastCase {
+    /// `tcp and a burst`
+    pub(super) fn traffic_in_words(&self) -> String {
+        phrase::code(&Key::Traffic, self.traffic)
+    }
+
     /// A case without a value yet.
     pub(super) const fn new(traffic: &'static str, into: Option<String>) -> Self {
         let (goodput, retransmits, lost, delays) = (None, None, None, None);

@@ -7,8 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use page::{
-    Axis, Block, Cell, Figure, Image, Key, Picture, Plot, Point, Scale, Series, Table, Unit,
-    phrase, words,
+    Axis, Block, Cell, Figure, Image, Picture, Plot, Point, Scale, Series, Table, Unit, words,
 };
 
 use super::super::ForwardingTest;
@@ -117,10 +116,8 @@ fn table(found: &ForwardingFinding) -> Option<Table> {
     });
     let title = "Loss by load, in percent of the highest rate (RFC 2544 §26.3), and under flood";
     let load = |Lost { test, load, .. }: &Lost<'_>| match load {
-        Some(LossLoad { percent, reference }) => {
-            let reference = phrase::code(&Key::LoadReference, reference);
-            Cell::text(format!("{percent}\u{a0}%")).with_note(format!("of {reference}"))
-        }
+        Some(load) => Cell::text(format!("{}\u{a0}%", load.percent))
+            .with_note(format!("of {}", load.reference_in_words())),
         None => Cell::text(test.as_str()),
     };
     listing(title, all, |lost| lost.way)

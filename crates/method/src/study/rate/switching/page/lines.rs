@@ -3,7 +3,7 @@
 //! Owns how a value is worded: `lost (at the congested port)`. Never says whose limit it shows.
 
 use measure::FrameSize;
-use page::{Figure, Key, Unit, phrase, words};
+use page::{Figure, Unit, words};
 
 use super::super::finding::{
     BroadcastCase, Cases, CongestionCase, Delays, IncastCase, LineRateCase, MicroburstCase, Rates,
@@ -25,7 +25,7 @@ pub(super) fn lines(cases: &Cases) -> Vec<Line<'_>> {
     match cases {
         Cases::Pattern(_) => Vec::new(),
         Cases::NotMade(value) => {
-            let reason = value.in_words(Key::Reason).unwrap_or_default();
+            let reason = Cases::reason_in_words(value);
             vec![Line { size: None, what: format!("not tested: {reason}"), value }]
         }
         Cases::AddressTable { size, entries } => {
@@ -122,6 +122,5 @@ fn incast(case: &IncastCase) -> Vec<Line<'_>> {
         ("lost", case.lost.as_ref()),
     ];
     let values = known(values).chain(case.delays.iter().flat_map(delays));
-    let traffic = phrase::code(&Key::Traffic, case.traffic);
-    worded(case.size, &format!("with {traffic}{into}"), values)
+    worded(case.size, &format!("with {}{into}", case.traffic_in_words()), values)
 }

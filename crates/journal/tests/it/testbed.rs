@@ -6,7 +6,7 @@ use std::rc::Rc;
 use scripted::{Script, Scripted};
 use trial::{FlowKind, Path, TestbedError, Trial};
 
-use super::{Chance, bulk_record, datagram_record, echo_record, failed_record};
+use crate::synthetic::{Chance, bulk_record, datagram_record, echo_record, failed_record};
 
 /// A testbed that makes records up and counts them. It answers `lives` trials, the last of them
 /// with a failure, and is gone.
