@@ -94,7 +94,8 @@ fn a_rehearsal_says_what_a_run_takes_and_makes_none() {
 #[test]
 fn a_fabric_of_many_ports_is_a_small_journal_that_says_the_same() {
     let scratch = Scratch::new("small-journal");
-    let asked = ["fabric", "--testbed", "sim:blocking-16", "--arrangement", "neighbours", "--infer"];
+    let asked =
+        ["fabric", "--testbed", "sim:blocking-16", "--arrangement", "neighbours", "--infer"];
     let given = ["--nodes", "2", "--messages", "64KiB", "--blocks", "2", "-t", "20ms"];
     let given = [&given[..], &["--seed", "1", "--json", "--quiet"]].concat();
     let first = json(&run(&scratch, &[&asked[..], &given].concat(), &[]));
