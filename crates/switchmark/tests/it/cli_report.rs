@@ -182,7 +182,7 @@ fn a_run_whose_cables_were_moved_is_listed_and_said_to_be_reported_no_more() {
     drop(journal);
     let listed = run(&store, &["runs"]);
     assert!(words(&listed.stdout).contains(RUN), "{}", words(&listed.stderr));
-    for verb in [&["report", "latest"][..], &["export", "latest"]] {
+    for verb in [&["report", "latest"][..], &["export", "latest"], &["run", "--resume", "latest"]] {
         let refused = run(&store, verb);
         let text = words(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2), "{verb:?}: {text}");

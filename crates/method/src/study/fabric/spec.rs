@@ -132,6 +132,7 @@ impl FabricSpec {
 
     /// See [`crate::study::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        let ways = self.ways(topology)?;
         problem::some("arrangement", &self.arrangements)?;
         problem::counts(self.blocks, self.tries, self.duration)?;
         for size in self.messages.iter().chain([&self.message]) {
@@ -149,7 +150,6 @@ impl FabricSpec {
         if matches!(self.carrier, Carrier::Datagrams { credits: 0 }) {
             return Err(out_of_range("the number of credits", &0, "1 or more"));
         }
-        let ways = self.ways(topology)?;
         for way in ways.subjects() {
             let device = ways.subject(way).map(|subject| subject.device.as_str());
             let patterns = self.arrangements.iter().map(|arrangement| arrangement.pattern());
