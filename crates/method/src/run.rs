@@ -85,6 +85,8 @@ pub struct ReportInput<'a> {
     pub meta: &'a RunMeta,
     /// Its figures.
     pub figures: &'a [Figure],
+    /// Claims of the device that the page decides by these figures.
+    pub claims: &'a [SheetClaim],
     /// What its studies show of what they found, by their numbers.
     pub pages: &'a [(NonZeroU16, StudyPage)],
     /// What its trials come to.

@@ -74,7 +74,7 @@ pub struct Sweep {
 impl Sweep {
     /// How many points ran to their end.
     pub fn done(&self) -> usize {
-        self.ended().len()
+        self.runs.iter().filter(|one| one.status == RunStatus::Done).count()
     }
 
     /// Of all points.
@@ -97,9 +97,5 @@ impl Sweep {
             "points": self.runs.iter().map(point).collect::<Vec<_>>(),
             "figures": self.figures(),
         })
-    }
-
-    fn ended(&self) -> Vec<&SweptRun> {
-        self.runs.iter().filter(|one| one.status == RunStatus::Done).collect()
     }
 }

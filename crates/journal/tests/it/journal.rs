@@ -286,6 +286,7 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let input = method::run::ReportInput {
         meta: &run,
         figures: &first,
+        claims: &[],
         pages: &pages,
         trials: &trials,
         comparable: None,

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use scripted::{Script, Scripted};
 use trial::{FlowKind, Path, TestbedError, Trial};
 
-use crate::synthetic::{Chance, bulk_record, datagram_record, echo_record, failed_record};
+use crate::synthetic::{
+    Chance, bulk_record, datagram_record, echo_record, failed_record, topology,
+};
 
 /// A testbed that makes records up and counts them. It answers `lives` trials, the last of them
 /// with a failure, and is gone.
@@ -40,5 +42,5 @@ pub fn testbed(lives: u64) -> (Box<Scripted<impl Script>>, Rc<Cell<u64>>) {
             FlowKind::Storage(_) => failed_record(seed, "no storage here (synthetic)"),
         })
     };
-    (Box::new(Scripted::new(super::topology(), answer)), ran)
+    (Box::new(Scripted::new(topology(), answer)), ran)
 }

@@ -10,7 +10,7 @@ use super::{
     ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
     devices, picture, studies, trials,
 };
-use crate::acceptance::{Acceptance, VERB};
+use crate::acceptance::Acceptance;
 use crate::study::StudySpec;
 use crate::study::campaign;
 
@@ -55,17 +55,11 @@ fn among_others(meta: &RunMeta) -> String {
     format!("{} on {}", studies.join(", "), meta.topology.name)
 }
 
-/// What is claimed of the device, held against the figures, where anything is.
-fn claims(run: &ReportInput<'_>) -> Option<Acceptance> {
-    let claims = &run.meta.claims;
-    (!claims.is_empty()).then(|| Acceptance::of(claims, run.figures))
-}
-
 impl ReportInput<'_> {
     /// The run as a page, the so-manieth of its document.
     pub fn page(&self, number: usize) -> Page {
         let anchor = format!("run{number}");
-        let Self { meta, figures, trials, .. } = *self;
+        let Self { meta, figures, claims, trials, .. } = *self;
         let account = trials.account();
         let mut page = Page {
             heading: heading(meta),
@@ -80,8 +74,8 @@ impl ReportInput<'_> {
             shared: Shared::of(figures),
             ..Page::default()
         };
-        // Where accept shows its claims before its runs, they are not shown twice.
-        if let Some(held) = claims(self).filter(|_| meta.verb != VERB) {
+        if !claims.is_empty() {
+            let held = Acceptance::of(claims, figures);
             page.answers.extend(held.answers());
             page.sections.push(held.section(&anchor));
         }

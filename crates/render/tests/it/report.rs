@@ -45,7 +45,14 @@ fn check_balanced(html: &str) -> usize {
 fn render(meta: &RunMeta, figures: &[Figure], records: &[(Trial, TrialRecord)]) -> String {
     let trials = TrialTotals::from_trials(records);
     let pages = [(std::num::NonZeroU16::MIN, synthetic::page(figures))];
-    let input = ReportInput { meta, figures, pages: &pages, trials: &trials, comparable: None };
+    let input = ReportInput {
+        meta,
+        figures,
+        claims: &[],
+        pages: &pages,
+        trials: &trials,
+        comparable: None,
+    };
     let html = render::html(method::run::document(&[input]), synthetic::BEGAN).expect("it renders");
     check_balanced(&html);
     for forbidden in ["http://", "https://", "src=", "url(", "@import", "<link rel=\"stylesheet"] {
@@ -239,8 +246,22 @@ fn several_runs_share_one_page() {
     let [some, none] = [&records[..], &[]].map(TrialTotals::from_trials);
     let pages = [(std::num::NonZeroU16::MIN, synthetic::page(&figures))];
     let inputs = [
-        ReportInput { meta: &a, figures: &figures, pages: &pages, trials: &some, comparable: None },
-        ReportInput { meta: &b, figures: &[], pages: &[], trials: &none, comparable: None },
+        ReportInput {
+            meta: &a,
+            figures: &figures,
+            claims: &[],
+            pages: &pages,
+            trials: &some,
+            comparable: None,
+        },
+        ReportInput {
+            meta: &b,
+            figures: &[],
+            claims: &[],
+            pages: &[],
+            trials: &none,
+            comparable: None,
+        },
     ];
     let html = render::html(method::run::document(&inputs), synthetic::BEGAN).expect("it renders");
     check_balanced(&html);

@@ -31,8 +31,14 @@ fn render(figures: &[Figure], columns: usize) -> String {
     };
     let trials = TrialTotals::default();
     let pages = [(std::num::NonZeroU16::MIN, synthetic::page(figures))];
-    let input =
-        ReportInput { meta: &meta, figures, pages: &pages, trials: &trials, comparable: None };
+    let input = ReportInput {
+        meta: &meta,
+        figures,
+        claims: &[],
+        pages: &pages,
+        trials: &trials,
+        comparable: None,
+    };
     render::text(&input.page(1), Screen { columns, coloured: false })
 }
 

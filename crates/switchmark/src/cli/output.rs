@@ -44,7 +44,8 @@ impl Finished {
     /// As pages and texts are made from it.
     pub fn input(&self) -> ReportInput<'_> {
         let Self { meta, figures, pages, trials, comparable } = self;
-        ReportInput { meta, figures, pages, trials, comparable: comparable.as_ref() }
+        let (claims, comparable) = (&meta.claims, comparable.as_ref());
+        ReportInput { meta, figures, claims, pages, trials, comparable }
     }
 
     /// As scripts read it.

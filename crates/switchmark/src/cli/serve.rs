@@ -1,6 +1,6 @@
 //! `switchmark serve`: the journal's pages for browsers, until it is told to end.
 //!
-//! Owns the flags, the token's file and the signals. Never makes a page: `record` does, from the
+//! Owns the flags, the token's file and the signals. Never makes a page: `render` does, from the
 //! journal alone, and `serve` hands it out.
 
 mod beside;

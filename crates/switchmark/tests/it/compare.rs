@@ -41,7 +41,7 @@ fn models_are_compared() {
         ),
         (&bridge, &switch, 0, "is 0.095 times software-bridge's, 79.0 µs shorter"),
         (&switch, &again, 0, "are equivalent in median RTT (udp, 64 octets, idle) within 1.0 %"),
-        (&switch, &fast, 3, "not attributable: the direct cable's own figures changed"),
+        (&switch, &fast, 3, "Not attributable: the direct cable's own figures changed"),
     ];
     for (baseline, subject, code, said) in table {
         let junit = scratch.path("compare.xml");

@@ -3,7 +3,7 @@
 //! Never decides, and words nothing that the report words.
 
 use method::acceptance::{Decided, Decision, VERB};
-use method::run::RunMeta;
+use method::run::{self, ReportInput, RunMeta};
 use page::Document;
 use serde_json::json;
 
@@ -26,11 +26,14 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     let head = format!("{device} on {testbed}  run {}\n\n", ids.join(", "));
     let metas: Vec<&RunMeta> = runs.iter().map(|run| &run.meta).collect();
     let page = acceptance.page(device, &metas);
+    // The page before the runs has the claims.
+    let inputs = runs.iter().map(|run| ReportInput { claims: &[], ..run.input() });
+    let inputs: Vec<ReportInput<'_>> = inputs.collect();
     output::say(data, &(head + &render::text(&page, screen())))?;
     output::write_page(data, args.measuring.report.as_deref(), || Document {
         title: format!("switchmark: {device}, acceptance"),
         lead: Some(page),
-        ..output::document(runs)
+        ..run::document(&inputs)
     })?;
     if let Some(path) = &args.junit {
         let cases: Vec<Case> = acceptance.decided.iter().map(case).collect();
