@@ -235,7 +235,7 @@ const FILES: &[(&str, &str)] = &[
     ("~/.cache/switchmark", "on hosts reached by ssh: the program, as it was sent there"),
     ("/usr/share/switchmark/profiles", "of a package: the built-in models"),
     ("/usr/share/switchmark/examples", "of a package: plans and testbeds"),
-    ("/usr/share/doc/switchmark/docs", "of a package: the documentation, with every key of those"),
+    ("/usr/share/doc/switchmark/docs", "of a package: the documentation"),
 ];
 
 /// The command with all of it, each verb's below its own options.
