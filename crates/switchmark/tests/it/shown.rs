@@ -1,7 +1,8 @@
 //! Each of a run's rows is shown once in a table of its own study, and wherever it is shown it has
 //! its own value, interval, samples, verdict and caveats; its conditions are code words, and tell
 //! it from all others; and no number is shown that is neither a row's nor of a listed kind: plans
-//! drawn at random, in the simulator, and whatever other tools told. Needs no root: nothing is sent.
+//! drawn at random, in the simulator, and whatever other tools told.
+//! Needs no root: nothing is sent.
 
 mod code_words;
 mod numbers;
