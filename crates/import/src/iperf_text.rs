@@ -166,7 +166,7 @@ impl Run {
         let told = !streams.is_empty() && streams.iter().all(|one| one.counts.is_some());
         let mut result = match sum {
             Some(sum) if sum.counts.is_some() || !told => sum,
-            _ => streams.iter().cloned().reduce(Result::and)?,
+            _ => streams.iter().copied().reduce(Result::and)?,
         };
         let counts: Vec<Counts> = streams.iter().filter_map(|one| one.counts).collect();
         if let Some(sum) = result.counts.filter(|_| counts.len() == streams.len()) {

@@ -123,7 +123,7 @@ pub fn code(key: &Key, code: &str) -> String {
 /// to.
 pub fn conditions(all: &Conditions) -> BTreeMap<&Key, String> {
     let phrases = all.keys().filter_map(|key| Phrase::of(all, key));
-    let told: Vec<&str> = phrases.flat_map(|phrase| phrase.fields()).collect();
+    let told: Vec<&str> = phrases.flat_map(Phrase::fields).collect();
     let apart = all.keys().filter(|key| !told.contains(&key.as_str()));
     apart.filter_map(|key| Some((key, condition(all, key)?))).collect()
 }

@@ -27,7 +27,7 @@ pub(super) struct Stream {
 }
 
 /// A stream's result, or several streams' together.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Result {
     pub bits_per_second: f64,
     pub seconds: f64,
