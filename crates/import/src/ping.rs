@@ -163,7 +163,7 @@ impl Ping {
         let row = self.row().samples(received.max(0.0) as u64);
         let cut = self.counts.is_none();
         let row = row.doubting_if(cut, Caveat::CutOff);
-        let code = "more-received-than-sent";
+        let code = "negative-count";
         let impossible = impossible.map(|(sent, received)| Contradiction {
             code,
             said: received,

@@ -26,7 +26,7 @@ static PHRASES: &[Phrase] = &[
     Phrase("carrier", "datagrams, {credits} credits", "datagrams"),
     Phrase("ceiling_of", "port limit", "port-limit"),
     Phrase("contradiction", "{contradiction_said} lost of {contradiction_counted}", "more-lost-than-sent"),
-    Phrase("contradiction", "{contradiction_said} received of {contradiction_counted}", "more-received-than-sent"),
+    Phrase("contradiction", "{contradiction_said} received of {contradiction_counted}", "negative-count"),
     Phrase("contradiction", "printed {contradiction_said} % lost, {_} of {_} are {contradiction_counted} %", "loss-percent"),
     Phrase("contradiction", "printed {contradiction_said} % lost, counted {contradiction_counted} %", "loss-percent"),
     Phrase("contradiction", "the sum says {contradiction_said} of {_} lost, its streams {contradiction_counted} of {_}", "lost-of-streams"),

@@ -238,7 +238,8 @@ fn too_little_buffer_is_told_with_its_reasons() {
     let figures = measure_with(&mut testbed, &spec());
     let stable = find(&figures, Metric::Stable, "background", "device");
     assert_eq!((stable.value, stable.verdict), (Some(0.0), Verdict::DeviceLimited));
-    let reasons = Condition::Text("retransmits, variation, sawtooth, below fair share".to_owned());
+    let reasons = ["retransmits", "variation", "sawtooth", "below-fair-share"].map(str::to_owned);
+    let reasons = Condition::List(reasons.into());
     assert_eq!(stable.conditions.get(&Key::Reasons), Some(&reasons));
     // Nothing is wrong without the load, nor where it goes the other way.
     for scenario in ["baseline", "control"] {

@@ -264,7 +264,7 @@ fn the_tables_of_the_first_write_up() {
 fn a_blocking_device_is_told_from_one_that_is_not() {
     // Uplink, arrangements, direct cables; the answer and the worst.
     let table: [(f64, &[&str], bool, Option<f64>, &str); 6] = [
-        (10.0, &["neighbours", "sweep"], true, Some(0.0), "sweep 12"),
+        (10.0, &["neighbours", "sweep"], true, Some(0.0), "sweep-12"),
         // Nothing shows what so many hosts do at once without the device.
         (10.0, &["neighbours", "offset=12"], false, None, "offset=12"),
         (12.0, &["neighbours", "offset=12"], false, None, ""),

@@ -105,7 +105,8 @@ fn told_by(spec: FabricSpec, bed: &mut Bed, seed: u64) -> Told {
         confidence: number(answer, Key::GroupsConfidence).unwrap_or(0.0),
         excess: number(answer, Key::ExcessSeen),
         trials: answer.n,
-        missing: text(answer, Key::PortsMissing),
+        missing: text(answer, Key::PortsMissing)
+            .map(|ports| format!("{ports} {}", text(answer, Key::PortsMissingFor).expect("why"))),
         local: number(answer, Key::LocalShare),
     }
 }
@@ -201,18 +202,18 @@ fn a_fault_leaves_the_rest_of_the_map() {
     type Hurt = fn(&mut Model);
     // Port 3 is h3, an odd number of ports stays: 23 of 24.
     let table: [(&str, Hurt); 5] = [
-        ("h3/eth1 (silent)", |model| {
+        ("h3/eth1 silent", |model| {
             model.mute.push((2, 0));
             model.deaf.push((2, 0));
         }),
-        ("h3/eth1 (nothing it sent arrived)", |model| model.mute.push((2, 0))),
-        ("h3/eth1 (nothing arrived at it)", |model| model.deaf.push((2, 0))),
-        ("h3/eth1 (silent)", |model| {
+        ("h3/eth1 sends-nothing", |model| model.mute.push((2, 0))),
+        ("h3/eth1 receives-nothing", |model| model.deaf.push((2, 0))),
+        ("h3/eth1 silent", |model| {
             // In the middle: after the look and the first sinks.
             model.mute.push((2, 6));
             model.deaf.push((2, 6));
         }),
-        ("h3/eth1 (silent)", |model| {
+        ("h3/eth1 silent", |model| {
             // Once the groups are known.
             model.mute.push((2, 9));
             model.deaf.push((2, 9));
