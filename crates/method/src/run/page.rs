@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Document, Page, Shared, words};
+use page::{Document, Page, Shared, words};
 
 use super::{
     ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
@@ -81,7 +81,7 @@ impl ReportInput<'_> {
         }
         page.answers.extend(studies::answers(self));
         if figures.is_empty() {
-            page.answers.push(Answer::new(NO_FIGURE));
+            page.notes.push(NO_FIGURE.to_owned());
         }
         self.add_sections(&mut page, &anchor);
         page.background.extend(devices::section(&anchor, &trials.devices));
