@@ -93,9 +93,10 @@ mod tests {
         request.resolve(&testbed).unwrap_or_else(|fault| panic!("{flags:?}: {fault:?}"))
     }
 
-    /// What an option's help says is so without it, for either profile; none of a mere switch.
+    /// What an option's help says is so without it, for either profile; none of a mere switch, or of
+    /// an option that is refused.
     fn told(option: &Arg) -> Option<[String; 2]> {
-        if option.get_num_args().is_some_and(|values| values.max_values() == 0) {
+        if option.is_hide_set() || option.get_num_args().is_some_and(|it| it.max_values() == 0) {
             return None;
         }
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();

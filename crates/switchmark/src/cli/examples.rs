@@ -75,8 +75,8 @@ const EXAMPLES: &[Of] = &[
         &[
             ("switchmark fabric --testbed rack.toml", "is it non-blocking, whichever ports talk?"),
             (
-                "switchmark fabric --testbed rack.toml --hosts 8 --ports 48",
-                "8 hosts go round 48 ports",
+                "switchmark fabric --testbed rack.toml --arrangement tournament",
+                "each port with every other, in rounds",
             ),
         ],
     ),

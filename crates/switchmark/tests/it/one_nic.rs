@@ -78,7 +78,7 @@ fn a_cable_of_another_time_gives_the_same_kind_of_figures() {
         "{text}"
     );
     assert!(
-        text.contains("one side is the direct cable itself") && !text.contains("no bypass"),
+        text.contains("One side is the direct cable itself") && !text.contains("no bypass"),
         "{text}"
     );
 }

@@ -10,7 +10,7 @@ use super::Rows;
 
 /// Conditions whose values are names: of ports, devices, files and hosts, of what plans call by
 /// several words at once, of standards' clauses and of layers.
-const NAMES: [Key; 15] = [
+const NAMES: [Key; 16] = [
     Key::From,
     Key::To,
     Key::WorstFrom,
@@ -19,6 +19,7 @@ const NAMES: [Key; 15] = [
     Key::BesideDevice,
     Key::BesideVariant,
     Key::Deed,
+    Key::File,
     Key::Member,
     Key::Cell,
     Key::Of,

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use page::{Conditions, phrase};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::Rows;
@@ -73,7 +75,12 @@ impl<'a> Known<'a> {
             case_of: BTreeMap::new(),
         };
         for (id, row) in rows {
-            take(row, known.numbers.entry(id).or_default());
+            let numbers = known.numbers.entry(id).or_default();
+            take(row, numbers);
+            // Pages have code words in words.
+            let conditions = Conditions::deserialize(&row["where"]).expect("conditions");
+            let said = conditions.keys().filter_map(|key| phrase::condition(&conditions, key));
+            numbers.extend(said.flat_map(|text| words(&text)));
             let case = ["study", "index"].map(|key| row["case"][key].as_u64());
             known.cases.entry(case).or_default().insert(id);
             known.case_of.insert(id, case);
@@ -143,7 +150,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// All numbers in a row, those in its words included.
+/// All numbers in a row, those in its texts included.
 fn take(part: &Value, all: &mut Vec<f64>) {
     match part {
         Value::Number(number) => all.extend(number.as_f64()),
