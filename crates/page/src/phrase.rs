@@ -40,6 +40,7 @@ static PHRASES: &[Phrase] = &[
     Phrase("disagreement", "frames waited longer than the queue that drops them: another queue is on the way (a host's own port, or an uplink)", "another-queue"),
     Phrase("disagreement", "single frames were lost before the queue was full: the senders did not keep an even pace, or something else lost them", "lost-before-full"),
     Phrase("disagreement", "the longest burst that came through whole held more than an overflowing one: a sender paused, or was made to (PAUSE)", "sender-paused"),
+    Phrase("egress", "uncongested (control)", "uncongested-control"),
     Phrase("estimate", "predicted from the round trips", "predicted"),
     Phrase("estimate", "observed less predicted", "observed-less-predicted"),
     Phrase("estimate", "under way / mean latency", "from-latency"),

@@ -256,7 +256,7 @@ fn rows_have_the_documented_shape() {
     figure.quantile = Some(0.5);
     let rows = figures_json(&meta, &[figure], &TrialAccount::default());
     assert_eq!(rows["trials"]["valid"], 0);
-    assert_eq!(rows["schema"], "switchmark/2");
+    assert_eq!(rows["schema"], "switchmark/3");
     assert_eq!((&rows["run"], &rows["verb"]), (&"r".into(), &"demo".into()));
     let row = &rows["figures"][0];
     assert_eq!((&row["metric"], &row["unit"]), (&"rtt".into(), &"ns".into()));

@@ -199,7 +199,7 @@ fn egresses(found: &Pairs, row: &Row) -> Vec<Egress> {
     let counts = [
         ("uncongested", pairs::mean(&found.congested, |sides| sides.uncongested)),
         ("congested", pairs::mean(&found.congested, |sides| sides.congested)),
-        ("uncongested (control)", pairs::mean(&found.control, |sides| sides.uncongested)),
+        ("uncongested-control", pairs::mean(&found.control, |sides| sides.uncongested)),
     ];
     let egress = |(name, count)| {
         let mut row = row.clone();

@@ -83,8 +83,16 @@ pub(super) struct CongestionCase {
 /// Rates at a port.
 #[derive(Debug)]
 pub(super) struct Egress {
+    /// Code word in rows.
     pub(super) name: &'static str,
     pub(super) rates: Rates,
+}
+
+impl Egress {
+    /// `uncongested (control)`
+    pub(super) fn in_words(&self) -> String {
+        phrase::code(&Key::Egress, self.name)
+    }
 }
 
 /// Frames to everybody.

@@ -65,7 +65,7 @@ fn congestion(case: &CongestionCase) -> Vec<Line<'_>> {
     let worst = case.worst_from.as_ref().map(|port| format!("worst of all shifts, from {port}"));
     let mut lines = Vec::new();
     for egress in &case.egresses {
-        let at = format!("at the {} port", egress.name);
+        let at = format!("at the {} port", egress.in_words());
         let parts: Vec<String> = std::iter::once(at).chain(worst.clone()).collect();
         lines.extend(worded(case.size, &parts.join("; "), rates(&egress.rates)));
     }
