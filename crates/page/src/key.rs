@@ -133,7 +133,7 @@ keys! {
     ObservationPoint "observation_point" identifies "`device` where the device's own counter stands for the receiver; absent where a host counted.";
     OthersCounted "others_counted" explains "Of a device's count: so many frames of a trial may be others', at most.";
     Receiver "receiver" explains "What counted them.";
-    Egress "egress" value "Of a congestion test: the `uncongested` or the `congested` egress port.";
+    Egress "egress" value "Of a congestion test: the `uncongested` or the `congested` egress port, or the first without any congestion, `uncongested-control`.";
     Arrangement "arrangement" identifies "Of an exchange: which ports exchanged.";
     Round "round" identifies "In which round of an arrangement.";
     Nodes "nodes" identifies "How many ports were active at once.";
