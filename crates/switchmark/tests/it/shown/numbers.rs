@@ -104,7 +104,10 @@ impl<'a> Known<'a> {
                 let notes = notes.into_iter().map(|note| note.or_unit_of(unit));
                 let all = Quantity::all(&cell.text).into_iter().chain(notes);
                 let mut unknown = all.filter(|shown| {
-                    !shown.is_one_of(&values, &heads) && !shown.is_share_in(&of_case)
+                    !shown.is_one_of(&values, &heads)
+                        && !shown.is_share_in(&of_case)
+                        && !is_one_of_so_many(shown, &cell.text)
+                        && !is_one_of_so_many(shown, &cell.note)
                 });
                 wrong.extend(unknown.next().map(|shown| {
                     let (text, note) = (&cell.text, &cell.note);
@@ -133,7 +136,10 @@ impl<'a> Known<'a> {
         };
         let all = Quantity::all(text).into_iter();
         let unknown = all.filter(|shown| {
-            !is_listed(shown) && !shown.is_one_of(&of_case, &[]) && !shown.is_share_in(&of_case)
+            !is_listed(shown)
+                && !shown.is_one_of(&of_case, &[])
+                && !shown.is_share_in(&of_case)
+                && !is_one_of_so_many(shown, text)
         });
         unknown.map(|shown| format!("{shown:?} is no row's: {text}")).collect()
     }
@@ -148,6 +154,14 @@ impl<'a> Known<'a> {
         let of_rows = ids.iter().filter_map(|id| self.numbers.get(id)).flatten();
         of_rows.chain(&self.asked).copied().collect()
     }
+}
+
+/// `2 to 1`, `2:1`: so many ports send into one.
+fn is_one_of_so_many(shown: &Quantity, text: &str) -> bool {
+    let before = text.get(..shown.begins).unwrap_or_default();
+    let many = before.strip_suffix(" to ").or_else(|| before.strip_suffix(':'));
+    text.get(shown.begins..shown.ends) == Some("1")
+        && many.is_some_and(|many| many.ends_with(|c: char| c.is_ascii_digit()))
 }
 
 /// All numbers in a row, those in its texts included.
