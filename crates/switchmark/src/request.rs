@@ -93,8 +93,8 @@ mod tests {
         request.resolve(&testbed).unwrap_or_else(|fault| panic!("{flags:?}: {fault:?}"))
     }
 
-    /// What an option's help says is so without it, for either profile; none of a mere switch, or of
-    /// an option that is refused.
+    /// What an option's help says is so without it, for either profile; none of a mere switch, or
+    /// of an option that is refused.
     fn told(option: &Arg) -> Option<[String; 2]> {
         if option.is_hide_set() || option.get_num_args().is_some_and(|it| it.max_values() == 0) {
             return None;
