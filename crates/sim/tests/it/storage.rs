@@ -228,12 +228,12 @@ fn the_studys_budget_is_the_models() {
     let rate = of(Metric::Iops, &[("operation", "all"), ("estimate", "")]);
     let little = of(Metric::Iops, &[("estimate", "from-latency")]);
     assert!((rate / little - 1.0).abs() < 0.02, "{rate} {little}");
-    let most = of(Metric::Iops, &[("estimate", "at most, with a faster link")]);
+    let most = of(Metric::Iops, &[("estimate", "faster-link")]);
     let disks = 1.5 * SERVICE.0 as f64;
     assert!((most * disks / 1e9 - 1.0).abs() < 0.02, "{most} of {disks}");
     // The same link without latency: a block goes over it once, and no switch stores it.
     let wire = 8 * (28 + 16 + BLOCK + 4 * (OVERHEAD + 20));
-    let most = of(Metric::Iops, &[("estimate", "at most, with the same link without latency")]);
+    let most = of(Metric::Iops, &[("estimate", "link-without-latency")]);
     assert!((most * (disks + wire as f64) / 1e9 - 1.0).abs() < 0.02, "{most}");
     // No round trip at all leaves what the disks take, and a block beyond a small message.
     let zero = [("what_if_rtt_ns", "0"), ("what_if_iodepth", "1"), ("what_if_copied", "false")];
@@ -341,7 +341,7 @@ fn a_full_link_is_the_links() {
         assert_eq!(plain.verdict == Verdict::LinkLimited, expected, "{name}");
         assert_eq!(plain.caveats.contains(&Caveat::PathFull), expected, "{name}");
         assert!(!expected || share > 0.93, "{name}");
-        let of_link = |f: &&Figure| said(f, "estimate") != "at most, with a faster link";
+        let of_link = |f: &&Figure| said(f, "estimate") != "faster-link";
         let estimates = figures.iter().filter(|f| f.metric == Metric::Iops).filter(of_link);
         let most = estimates.filter_map(|f| f.value).fold(0.0, f64::max);
         assert!(most <= 1.02 * carried, "{name}: an estimate of {most}, {carried} are carried");

@@ -215,12 +215,10 @@ fn bounds(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
     let ends = under_way / models.duration.as_secs_f64();
     let without = sheet.without_latency();
     let faster = sheet.with_faster_link();
-    let mut networks = vec![
-        ("at most, with the same link without latency", &without, DEVICE),
-        ("at most, with a faster link", &faster, DEVICE),
-    ];
+    let mut networks =
+        vec![("link-without-latency", &without, DEVICE), ("faster-link", &faster, DEVICE)];
     if models.job.replicas.is_empty() {
-        networks.push(("at most, with a device without latency", sheet, CABLE));
+        networks.push(("device-without-latency", sheet, CABLE));
     }
     let of = |(estimate, other, port): (&str, &Sheet, &str)| {
         let (mut low, mut high) = (f64::MAX, f64::MIN);
