@@ -57,6 +57,8 @@ impl Prometheus {
             this.address = listening(&log).unwrap_or_default();
             !this.address.is_empty()
         });
+        // It listens before it has read what it kept, and refuses every query until then.
+        wait_for("prometheus to be ready", || get(&this.address, "/-/ready").0 == 200);
         this
     }
 
