@@ -218,7 +218,9 @@ impl World {
             word.replace(":H1", &format!(":{}", space("h1")))
                 .replace(":H2", &format!(":{}", space("h2")))
         });
-        let mut command = Command::new(switchmark());
+        // Of a shell's background jobs the signal is ignored, and so by all that they start.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT").arg(switchmark());
         command.args(args).current_dir(self.scratch.folder());
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.scratch.path("bin").display()));
