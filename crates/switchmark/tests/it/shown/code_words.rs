@@ -10,7 +10,7 @@ use super::Rows;
 
 /// Conditions whose values are names: of ports, devices, files and hosts, of what plans call by
 /// several words at once, of standards' clauses and of layers.
-const NAMES: [Key; 16] = [
+const NAMES: [Key; 20] = [
     Key::From,
     Key::To,
     Key::WorstFrom,
@@ -27,6 +27,10 @@ const NAMES: [Key; 16] = [
     Key::Arrangement,
     Key::Clause,
     Key::RateConvention,
+    Key::Groups,
+    Key::GroupsUnhindered,
+    Key::GroupPorts,
+    Key::PortsMissing,
 ];
 
 /// Rows with prose among their conditions, and rows that are not told apart.
@@ -40,7 +44,7 @@ pub fn wrong(rows: &Rows) -> Vec<String> {
             for text in texts(value).filter(|text| !is_code_word(text)) {
                 // Other tools call their tests as they like.
                 let is_tools_own = key == Key::Test && row["where"]["study"] == "imported";
-                if !is_list_of_ports(&key) && !is_tools_own {
+                if !is_tools_own {
                     wrong.push(format!("row {id}: {key} is `{text}`, no code word"));
                 }
             }
@@ -53,10 +57,6 @@ pub fn wrong(rows: &Rows) -> Vec<String> {
         }
     }
     wrong
-}
-
-fn is_list_of_ports(key: &Key) -> bool {
-    [Key::Groups, Key::GroupsUnhindered, Key::GroupPorts, Key::PortsMissing].contains(key)
 }
 
 /// A text, or those of a list.
