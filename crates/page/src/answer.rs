@@ -66,11 +66,6 @@ impl Answer {
         self.question = question.into();
         self
     }
-
-    /// The word before the sentence: the reply, else whose limit it tells of.
-    pub fn word(&self) -> &'static str {
-        self.reply.map(Reply::word).or_else(|| self.verdict.map(Verdict::as_str)).unwrap_or("")
-    }
 }
 
 /// How a reply is meant.
@@ -159,7 +154,7 @@ mod tests {
         assert_eq!(replies.len(), Reply::ALL.len());
         assert!(Verdict::ALL.iter().all(|verdict| !replies.contains(verdict.as_str())));
         let answer = Answer::new("10G are carried.").limited_by(Verdict::LinkLimited);
-        assert_eq!((answer.word(), answer.reply), ("link", None));
-        assert_eq!(answer.to("line rate?", Reply::Yes).word(), "yes");
+        assert_eq!((answer.verdict.map(Verdict::as_str), answer.reply), (Some("link"), None));
+        assert_eq!(answer.to("line rate?", Reply::Yes).reply.map(Reply::word), Some("yes"));
     }
 }
