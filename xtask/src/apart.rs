@@ -1,9 +1,9 @@
 //! Tests that build networks and wait: each in a process and in namespaces of its own, several at
 //! once.
 //!
-//! Owns what a test has of its own, and what needs the machine itself. One that fails beside others
-//! is tried again alone, as all of them once were, and only that counts: what two tests do to each
-//! other is nobody's fault. Never runs where namespaces can't be had.
+//! Owns what a test has of its own, what must run with no other test beside it, and what needs the
+//! machine itself. One that fails beside others is tried again alone, and only that counts: what two
+//! tests do to each other is nobody's fault. Never runs where namespaces can't be had.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,35 +19,38 @@ use anyhow::{Context, Result, bail};
 /// Tests mostly wait: four on two processors keep three quarters of them busy.
 const PER_PROCESSOR: usize = 2;
 
-/// What needs the machine's own namespaces, or all of the machine.
-const ALONE: [&str; 8] = [
-    // Look at this machine's processes, and at when it was started.
-    "cli::lab::find::tests::",
-    "cli::lone::tests::",
-    // Containers want the machine's own groups of processes.
-    "containers::",
-    // Their trials have to be valid at once, and no other process may take processors from them.
-    "controller::every_kind_of_flow",
-    // Measures what the machine can do.
-    "demo::",
-    // Settings that only the first network namespace has, and hosts that are this very process's.
-    "endings::a_setting_of_the_machine",
-    "endings::the_doctor_puts_back",
-    "endings::whatever_ends_an_agent",
-];
+/// Tests that measure what the machine can do: no other test may take processors from them.
+const ALONE: [&str; 2] = ["controller::every_kind_of_flow", "demo::"];
+
+/// Tests that need the machine's own namespaces: containers want its control groups, and some
+/// settings exist in the first network namespace only.
+const ON_THE_MACHINE: [&str; 2] = ["containers::", "endings::a_setting_of_the_machine"];
 
 const NAMESPACES: [&str; 7] =
     ["--net", "--mount", "--pid", "--ipc", "--fork", "--mount-proc", "--kill-child"];
 
-/// What stands for the machine inside: names of namespaces, notes, interfaces; then the test.
+/// Makes a machine of the namespaces (names of namespaces, notes, interfaces) and runs the test in
+/// it. The shell stays as the first process, which takes in orphans and waits for them.
 const INSIDE: &str = "mount -t tmpfs tmpfs /run/netns && mount -t tmpfs tmpfs /run/switchmark \
                       && mount -t sysfs sysfs /sys && ip link set lo up || exit 125; \
-                      mount -t cgroup2 cgroup2 /sys/fs/cgroup; exec \"$0\" \"$@\"";
+                      mount -t cgroup2 cgroup2 /sys/fs/cgroup; \"$0\" \"$@\"; exit $?";
+
+/// Tells the test that whatever is left in these namespaces is its doing.
+const APART: (&str, &str) = ("SWITCHMARK_TEST_APART", "1");
 
 /// A test's end.
 struct Ended {
     passed: bool,
     said: String,
+    seconds: f64,
+}
+
+fn is_one_of(prefixes: &[&str], name: &str) -> bool {
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn needs_machine(name: &str) -> bool {
+    is_one_of(&ON_THE_MACHINE, name)
 }
 
 /// Whether tests can be had apart on this machine.
@@ -65,15 +68,20 @@ pub fn run(program: &str) -> Result<()> {
     let ignored = listed(program, &["--ignored"])?;
     let wanted: Vec<&String> = all.iter().filter(|name| !ignored.contains(name)).collect();
     println!("\nrunning {} tests", wanted.len());
-    let needs_machine = |name: &&&String| ALONE.iter().any(|prefix| name.starts_with(prefix));
-    let (mut alone, beside): (Vec<&String>, Vec<&String>) =
-        wanted.iter().partition(|name| needs_machine(name));
+    let needs_no_other = |name: &&&String| is_one_of(&ALONE, name) || needs_machine(name);
+    let (mut alone, beside): (Vec<&String>, Vec<&String>) = wanted.iter().partition(needs_no_other);
     let disturbed = disturbed(program, &beside)?;
     alone.extend(&disturbed);
     let mut failed = Vec::new();
+    let scratch = Scratch::new(0)?;
     for name in alone {
-        let ended = ended(Command::new(program).args(test(name)))?;
-        println!("test {name} ... {}", if ended.passed { "ok" } else { "FAILED" });
+        let ended = if needs_machine(name) {
+            ended(Command::new(program).args(test(name)))?
+        } else {
+            ended(inside(program, &test(name)).env("TMPDIR", &scratch.0))?
+        };
+        let word = if ended.passed { "ok" } else { "FAILED" };
+        println!("test {name} ... {word}, {:.0} s", ended.seconds);
         if !ended.passed {
             failed.push((name, ended.said));
         }
@@ -108,7 +116,7 @@ fn disturbed<'a>(program: &str, tests: &[&'a String]) -> Result<Vec<&'a String>>
             let mut command = inside(program, &test(name));
             let ended = ended(command.env("TMPDIR", &scratch.0))?;
             let word = if ended.passed { "ok" } else { "failed beside others: again, alone" };
-            println!("test {name} ... {word}");
+            println!("test {name} ... {word}, {:.0} s", ended.seconds);
             if !ended.passed {
                 failed.lock().expect("no thread panics").push(*name);
             }
@@ -149,7 +157,7 @@ impl Drop for Scratch {
 
 fn inside(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new("unshare");
-    command.args(NAMESPACES).args(["sh", "-c", INSIDE, program]).args(args);
+    command.args(NAMESPACES).args(["sh", "-c", INSIDE, program]).args(args).env(APART.0, APART.1);
     command
 }
 
@@ -158,10 +166,12 @@ fn test(name: &str) -> [&str; 3] {
 }
 
 fn ended(command: &mut Command) -> Result<Ended> {
+    let begun = Instant::now();
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("start {command:?}"))?;
     let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-    Ok(Ended { passed: output.status.success(), said: texts.concat() })
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Ended { passed: output.status.success(), said: texts.concat(), seconds })
 }
 
 /// The names of a program's tests.

@@ -1,8 +1,10 @@
-//! Whether a machine is as it was: before a test and after it.
+//! What a test left behind: the difference between the machine before it and after it.
 //!
-//! Owns what is looked at: links and their offloads and queues, namespaces, mounts, settings,
-//! agents' notes, the program's processes, and the files beside the test. Never puts anything back:
-//! a test that leaves something fails.
+//! Owns what is compared: links with their offloads and queues, namespaces, mounts, settings,
+//! agents' notes, the program's processes, and the files beside the test. In namespaces of the
+//! test's own all of these are its doing; on the machine itself others mount, start and end what
+//! they like, so only what bears this process's mark counts. Never puts anything back: a test that
+//! leaves something fails.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +18,10 @@ use netlink::Netlink;
 const SETTLING: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Below these all settings are read; what counts by itself is not one.
+/// Set by `cargo xtask test` for a test that runs in namespaces of its own.
+const APART: &str = "SWITCHMARK_TEST_APART";
+
+/// Folders whose settings are read whole; what counts by itself is not one.
 const SETTINGS: [&str; 5] = [
     "/proc/sys/net/core",
     "/proc/sys/net/ipv4",
@@ -24,6 +29,9 @@ const SETTINGS: [&str; 5] = [
     "/sys/devices/system/cpu",
     "/sys/devices/system/clocksource",
 ];
+
+/// Settings among the files of processors and clocks.
+const SYSFS: [&str; 4] = ["scaling_governor", "disable", "online", "current_clocksource"];
 
 /// A machine's first `ip netns add` mounts the one for good, podman the other while it has
 /// containers; the tests call both.
@@ -37,22 +45,11 @@ impl Watcher {
     /// As it is now.
     pub fn look() -> Self {
         let mut seen = BTreeSet::new();
-        links(&mut seen);
-        for folder in SETTINGS {
-            settings(Path::new(folder), 0, &mut seen);
+        if std::env::var_os(APART).is_some() {
+            all(&mut seen);
+        } else {
+            own(&mut seen);
         }
-        for (what, folder) in [("namespace", "/run/netns"), ("note", "/run/switchmark")] {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            seen.extend(entries.map(|entry| format!("{what} {}", entry.file_name().display())));
-        }
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let is_ours = |line: &&str| !line.split(' ').nth(1).is_some_and(|at| OTHERS.contains(&at));
-        seen.extend(mounts.lines().filter(is_ours).map(|line| format!("mount {line}")));
-        let program = fs::canonicalize(super::switchmark()).ok();
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let ours =
-            processes.filter(|entry| fs::read_link(entry.path().join("exe")).ok() == program);
-        seen.extend(ours.map(|entry| format!("process {}", entry.file_name().display())));
         files(Path::new(env!("CARGO_MANIFEST_DIR")), &mut seen);
         Self(seen)
     }
@@ -82,6 +79,53 @@ impl Watcher {
     }
 }
 
+/// Everything in namespaces that nobody else is in.
+fn all(seen: &mut BTreeSet<String>) {
+    links(seen);
+    for folder in SETTINGS {
+        settings(Path::new(folder), 0, seen);
+    }
+    for (what, folder) in [("namespace", "/run/netns"), ("note", "/run/switchmark")] {
+        seen.extend(names_in(folder).map(|name| format!("{what} {name}")));
+    }
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let is_ours = |line: &&str| !line.split(' ').nth(1).is_some_and(|at| OTHERS.contains(&at));
+    seen.extend(mounts.lines().filter(is_ours).map(|line| format!("mount {line}")));
+    seen.extend(running().map(|pid| format!("process {pid}")));
+}
+
+/// What has this process's number in its name or descends from it. An orphan counts too: whose
+/// child it was can't be told any more, and the program never leaves one.
+fn own(seen: &mut BTreeSet<String>) {
+    let me = std::process::id();
+    let mark = format!("smt-{me}-");
+    let mine = names_in("/run/netns").filter(|name| name.starts_with(&mark));
+    seen.extend(mine.map(|name| format!("namespace {name}")));
+    let is_mine = |pid: &u32| {
+        let ancestors = std::iter::successors(Some(*pid), |pid| parent(*pid));
+        ancestors.take_while(|pid| *pid > 1).any(|pid| pid == me) || parent(*pid) == Some(1)
+    };
+    seen.extend(running().filter(is_mine).map(|pid| format!("process {pid}")));
+}
+
+fn names_in(folder: &str) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().display().to_string())
+}
+
+/// Processes of the program under test.
+fn running() -> impl Iterator<Item = u32> {
+    let program = fs::canonicalize(super::switchmark()).ok();
+    let numbers = names_in("/proc").filter_map(|name| name.parse().ok());
+    numbers.filter(move |pid| fs::read_link(format!("/proc/{pid}/exe")).ok() == program)
+}
+
+/// A process's parent; its name, which may hold anything, stands in brackets before it.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// Of this network namespace: loads and states change by themselves.
 fn links(seen: &mut BTreeSet<String>) {
     let Ok(mut kernel) = Netlink::open() else { return };
@@ -107,10 +151,9 @@ fn settings(folder: &Path, depth: usize, seen: &mut BTreeSet<String>) {
         if kind.is_dir() && depth < 4 {
             settings(&path, depth + 1, seen);
         }
-        // Processors' folders hold much beside settings, and clocks that run.
-        let told = !path.starts_with("/sys") || SYSFS.contains(&name.as_str());
+        let is_setting = !path.starts_with("/sys") || SYSFS.contains(&name.as_str());
         if kind.is_file()
-            && told
+            && is_setting
             && let Ok(text) = fs::read_to_string(&path)
         {
             seen.insert(format!("{} {}", path.display(), text.trim()));
@@ -118,14 +161,9 @@ fn settings(folder: &Path, depth: usize, seen: &mut BTreeSet<String>) {
     }
 }
 
-const SYSFS: [&str; 4] = ["scaling_governor", "disable", "online", "current_clocksource"];
-
-/// By name: what is in them may be under somebody's hands.
+/// In the folder where the tests' programs run, by name: what is in them may be under somebody's
+/// hands, and so may hidden ones, which editors make.
 fn files(folder: &Path, seen: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files(&entry.path(), seen),
-            _ => drop(seen.insert(format!("file {}", entry.path().display()))),
-        }
-    }
+    let names = names_in(&folder.display().to_string()).filter(|name| !name.starts_with('.'));
+    seen.extend(names.map(|name| format!("file {name}")));
 }
