@@ -1,4 +1,6 @@
-//! Plans at random: one to three studies, some of one kind, with options of every study.
+//! Plans at random: one to three studies, some of one kind, with options of every study. Most
+//! measure for as short as the simulator allows: what is shown of a figure is asked, not how good
+//! it is.
 
 use std::fmt::Write as _;
 
@@ -26,6 +28,9 @@ pub fn draw(seed: u64) -> String {
     plan
 }
 
+/// Mostly too short for a steady state, sometimes long enough.
+const SHORT: [&str; 4] = ["10ms", "10ms", "10ms", "40ms"];
+
 type Options = fn(&mut Chance, u64) -> String;
 
 const KINDS: [(&str, Options); 9] = [
@@ -46,8 +51,8 @@ fn latency(chance: &mut Chance, hosts: u64) -> String {
         chance.some(&["\"icmp\"", "\"udp\"", "\"tcp\""]),
         chance.some(&["64", "512", "1518"]),
         chance.some(&["\"idle\"", "\"udp:20kpps\"", "\"udp:5kpps@512\"", "\"tcp\"", "\"tcp:2\""]),
-        chance.one(&["20ms", "60ms"]),
-        chance.one(&["3", "6"]),
+        chance.one(&SHORT),
+        chance.one(&["3", "3", "6"]),
     );
     if chance.percent(40) {
         let _ = writeln!(own, "open_loop = \"{}\"", chance.one(&["2kpps", "10kpps"]));
@@ -65,10 +70,12 @@ fn forwarding(chance: &mut Chance, hosts: u64) -> String {
         "\"recovery\"",
         "\"reset\"",
     ];
+    let duration = chance.one(&SHORT);
     let mut own = format!(
-        "tests = [{}]\nsizes = [{}]\nduration = \"30ms\"\nfinal_duration = \"40ms\"\nprecision = 0.05\n\
-         latency_duration = \"40ms\"\nlatency_repeats = 3\nburst_duration = \"40ms\"\nburst_repeats = 3\n\
-         overload_duration = \"40ms\"\nreset_duration = \"100ms\"\nblocks = 3\n",
+        "tests = [{}]\nsizes = [{}]\nduration = \"{duration}\"\nfinal_duration = \"{duration}\"\n\
+         precision = 0.05\nlatency_duration = \"{duration}\"\nlatency_repeats = 3\n\
+         burst_duration = \"{duration}\"\nburst_repeats = 3\noverload_duration = \"{duration}\"\n\
+         reset_duration = \"50ms\"\nblocks = 3\n",
         chance.some(&tests),
         chance.some(&["64", "512", "1518"]),
     );
@@ -99,8 +106,8 @@ fn storage(chance: &mut Chance, hosts: u64) -> String {
         chance.some(&["\"4k\"", "\"64k\""]),
         chance.some(&["1", "4", "16"]),
         chance.one(&["1", "2"]),
-        chance.one(&["100ms", "300ms"]),
-        chance.one(&["3", "6"]),
+        chance.one(&["50ms", "50ms", "300ms"]),
+        chance.one(&["3", "3", "6"]),
     );
     let is_mixed = own.contains("\"randrw\"") || own.contains("\"rw\"");
     if is_mixed {
@@ -115,15 +122,17 @@ fn storage(chance: &mut Chance, hosts: u64) -> String {
 
 fn tcp(chance: &mut Chance, hosts: u64) -> String {
     let mut own = format!(
-        "streams = {}\nduration = \"1s\"\nomit = \"200ms\"\nblocks = 3\n",
-        chance.one(&["1", "3"])
+        "streams = {}\nduration = \"{}\"\nomit = \"100ms\"\nblocks = 3\n",
+        chance.one(&["1", "3"]),
+        chance.one(&["300ms", "300ms", "1s"]),
     );
     own += chance.one(&["", "", "reverse = true\n", "bidir = true\n"]);
     own + &ports(chance, hosts)
 }
 
 fn fabric(chance: &mut Chance, _: u64) -> String {
-    let mut own = "duration = \"100ms\"\nblocks = 3\n".to_owned();
+    let mut own =
+        format!("duration = \"{}\"\nblocks = 3\n", chance.one(&["30ms", "30ms", "100ms"]));
     if chance.below(3) == 0 {
         own += "infer = true\n";
     } else {
@@ -142,8 +151,9 @@ fn fabric(chance: &mut Chance, _: u64) -> String {
 
 fn buffer(chance: &mut Chance, _: u64) -> String {
     let mut own = format!(
-        "streams = [{}]\nduration = \"2s\"\nomit = \"500ms\"\nblocks = 3\n",
-        chance.some(&["1", "4"])
+        "streams = [{}]\nduration = \"{}\"\nomit = \"200ms\"\nblocks = 3\n",
+        chance.some(&["1", "4"]),
+        chance.one(&["500ms", "500ms", "500ms", "2s"]),
     );
     own += chance.one(&["", "backgrounds = []\n", "backgrounds = [\"20%\"]\n"]);
     own + chance.one(&["", "congestion_controls = [\"reno\"]\n"])
@@ -160,8 +170,9 @@ fn switching(chance: &mut Chance, _: u64) -> String {
         "\"address-learning\"",
         "\"head-of-line\"",
     ];
+    let duration = chance.one(&SHORT);
     format!(
-        "tests = [{}]\nsizes = [{}]\nduration = \"30ms\"\nfinal_duration = \"40ms\"\n",
+        "tests = [{}]\nsizes = [{}]\nduration = \"{duration}\"\nfinal_duration = \"{duration}\"\n",
         chance.some(&tests),
         chance.some(&["64", "512"])
     )
