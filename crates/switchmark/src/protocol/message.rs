@@ -10,6 +10,7 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::examination::{Examination, NicFacts, PortProbe, ProbeReply};
+use super::facts::HostFacts;
 use super::orders::{Order, SideReport};
 use super::setting::Setting;
 use super::terms::Terms;
@@ -17,7 +18,7 @@ use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 15;
+pub const PROTOCOL: u32 = 16;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -311,19 +312,6 @@ pub enum Answer {
     /// To `goodbye`.
     Farewell,
 }
-
-/// What a host is. Names and values as the kernel writes them; what can't be read is absent.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct HostFacts {
-    /// `kernel`, `cpu_model`, `cpus`, `governor`, `clocksource`, `tcp_congestion_control`…
-    pub host: BTreeMap<String, String>,
-    /// By port: `driver`, `mtu`, `mac`, and each offload feature as `on` or `off`.
-    pub ports: BTreeMap<String, BTreeMap<String, String>>,
-}
-
-/// A host's fact by which hosts of one machine are told, whatever they are called and however they
-/// are reached: another at each start of the machine.
-pub const BOOT_ID: &str = "boot_id";
 
 /// What a host has to say of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

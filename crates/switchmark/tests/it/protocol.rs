@@ -11,11 +11,12 @@ use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameMix, FrameSize, Histogram, Nanos};
 use proptest::collection::{btree_map, vec};
+use proptest::option;
 use proptest::prelude::*;
 use switchmark::protocol::{
     self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
-    Mended, Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError, Reply, Request,
-    SideReport, Terms, Work, decode, encode,
+    MachineFacts, Mended, Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError,
+    Reply, Request, SideReport, Terms, Work, decode, encode,
 };
 use trial::Protocol;
 use trial::record::EchoRecord;
@@ -212,7 +213,7 @@ fn flow_report() -> impl Strategy<Value = FlowReport> {
 }
 
 fn answer() -> impl Strategy<Value = Answer> {
-    let facts = btree_map("[a-z_]{1,8}", ".{0,12}", 0..4);
+    let facts = (option::of(".{0,12}"), option::of(any::<usize>()));
     let counts = btree_map("[a-z_]{1,8}", any::<u64>(), 0..4);
     prop_oneof![
         Just(Answer::Agreed {
@@ -225,7 +226,10 @@ fn answer() -> impl Strategy<Value = Answer> {
         Just(Answer::Farewell),
         nanos().prop_map(|monotonic| Answer::Clock { monotonic }),
         vec(any::<u16>(), 0..5).prop_map(|ports| Answer::Prepared { ports }),
-        facts.prop_map(|host| Answer::Facts(HostFacts { host, ports: BTreeMap::new() })),
+        facts.prop_map(|(kernel, cpus)| {
+            let machine = MachineFacts { kernel, cpus, ..MachineFacts::default() };
+            Answer::Facts(HostFacts { machine, ports: BTreeMap::new() })
+        }),
         btree_map("[a-z]{1,4}", btree_map("[a-z]{1,4}", any::<bool>(), 0..3), 0..3)
             .prop_map(|changed| Answer::Offloads { changed }),
         (vec(flow_report(), 0..3), counts, 0f64..1.0).prop_map(|(reports, counters, busy)| {

@@ -244,7 +244,7 @@ fn its_clock_runs_and_its_facts_are_the_kernels() {
     let asked = Ask::Facts { interfaces: vec!["lo".into(), "no-such-port".into()] };
     let Ok(Answer::Facts(facts)) = agent.ask(asked) else { panic!("facts") };
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    assert_eq!(facts.host["kernel"], kernel.trim());
+    assert_eq!(facts.machine.kernel.as_deref(), Some(kernel.trim()));
     assert!(facts.ports.contains_key("lo"));
     assert!(!facts.ports.contains_key("no-such-port"), "absent, not guessed");
 }
