@@ -34,11 +34,8 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 pub(crate) use way::Way;
 
-use measure::reading::Rejected;
-use measure::sequence::{Conversation, SequenceCounts};
-use measure::{FrameMix, Histogram, Nanos};
+use measure::{FrameMix, Nanos};
 use serde::{Deserialize, Serialize};
-use trial::record::Ends;
 use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
@@ -112,34 +109,6 @@ impl Default for Spread {
     }
 }
 
-/// What a receiver saw.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ReceiverReport {
-    /// `xdp`, `af-xdp`, `packet` or `udp`.
-    pub backend: String,
-    /// Why that one, in a sentence.
-    pub backend_reason: String,
-    /// Arrival less the probe's send time, where one clock stamped both.
-    pub delays: Option<Histogram>,
-    /// By sequence number.
-    pub received: SequenceCounts,
-    /// What came of each conversation, where they are told apart.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conversations: Vec<Conversation>,
-    /// What else came in. Learning frames of the flow itself are neither received nor rejected.
-    pub rejected: Rejected,
-    /// From first to last accepted arrival, duplicates among them, by the kernel's stamps.
-    pub receiving: Nanos,
-    /// From the last of them until the window closed; none where nothing came, or nobody stamped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quiet: Option<Nanos>,
-    /// Gaps between accepted arrivals, by the kernel's stamps.
-    pub arrivals: Histogram,
-    /// Dropped by the kernel at the input that counts: it had no room, or a UDP checksum was wrong.
-    /// `xdp` drops none.
-    pub socket_drops: u64,
-}
-
 /// When frames leave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -197,32 +166,4 @@ pub struct Traffic {
     /// Added to the time that every frame carries: by how much the receiver's clock is ahead of the
     /// sender's, at least. `xdp-live` can't, and stamps by its own clock.
     pub receiver_ahead_ns: i64,
-}
-
-/// What a sender did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SenderReport {
-    /// `xdp-live`, `af-xdp`, `packet`, `udp` or `udp-gso`.
-    pub backend: String,
-    /// Why that one, in a sentence.
-    pub backend_reason: String,
-    /// Between which addresses and ports its first frame went.
-    #[serde(default)]
-    pub ends: Option<Ends>,
-    /// Paced: frames whose time came. Greedy and bursts: frames handed to the kernel, taken or not.
-    pub offered: u64,
-    /// Frames the kernel took.
-    pub sent: u64,
-    /// From before the first frame was handed to the kernel until it had taken the last.
-    pub sending: Nanos,
-    /// Gaps between departures: one entry a frame after the first. `xdp-live` reads the clock as
-    /// the driver takes each; the others when a call returned that the kernel took frames by, and
-    /// frames of one call have gap 0.
-    pub departures: Histogram,
-    /// Paced: the most frames sent back to back in one go; 1 when never late. Otherwise 0.
-    pub longest_burst: u64,
-    /// Paced: frames that left over 500 µs after their time, in catching up. Otherwise 0.
-    pub late: u64,
-    /// How long after the window's stop the kernel had taken the last frame; zero where before.
-    pub overran: Nanos,
 }

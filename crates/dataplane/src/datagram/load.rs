@@ -11,12 +11,13 @@ use std::thread;
 use std::time::Duration;
 
 use measure::{Histogram, Nanos};
+use trial::record::DatagramsRecord;
 
 use super::batch::SLOTS;
 use super::output::{Output, Refusal};
 use super::pacer::Schedule;
 use super::turns::Turns;
-use super::{Pace, SenderReport, Traffic, udp_socket};
+use super::{Pace, Traffic, udp_socket};
 use crate::socket::TICK;
 use crate::{End, FlowError, Halt, Window, clock};
 
@@ -67,7 +68,7 @@ pub(super) fn run(
     spec: &End<Traffic>,
     window: Window,
     halt: &Halt,
-) -> Result<SenderReport, FlowError> {
+) -> Result<DatagramsRecord, FlowError> {
     let mut load = Load {
         output,
         tally: Tally::default(),
@@ -91,10 +92,8 @@ pub(super) fn run(
     };
     let never_left = load.output.settle();
     let tally = load.tally;
-    Ok(SenderReport {
+    Ok(DatagramsRecord {
         backend: load.output.name().to_owned(),
-        backend_reason: String::new(),
-        ends: None,
         offered,
         sent: tally.sent.saturating_sub(never_left),
         sending: tally.last.saturating_sub(tally.first.unwrap_or(tally.last)),
@@ -102,6 +101,7 @@ pub(super) fn run(
         longest_burst,
         late,
         overran: tally.last.saturating_sub(window.stop),
+        ..DatagramsRecord::default()
     })
 }
 

@@ -9,12 +9,11 @@ use std::net::UdpSocket;
 use std::thread;
 
 use measure::sequence::MOST_CONVERSATIONS;
+use trial::record::DatagramsRecord;
 
 use super::intake::{self, Intake};
 use super::tally::Tally;
-use super::{
-    Addressee, ReceiverReport, Reception, Traffic, frames, interface, learning, ports, stations,
-};
+use super::{Addressee, Reception, Traffic, frames, interface, learning, ports, stations};
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
 use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
@@ -71,14 +70,14 @@ impl Receiver {
     }
 
     /// Receives until the window closes or a halt is asked for. Everything that reached this host
-    /// by then is counted; what comes later is not.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
+    /// by then is counted; what comes later is not. Fills in the receiver's half of the record.
+    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         let (mut intake, mut tally) = match self.input {
             Input::Kernel(counter) => {
                 let mut report = counter.run(window, halt)?;
                 // The counter looks after the lowest port's socket itself.
                 report.rejected.merge(&intake::strays(&self.reserved[1..], self.identity)?);
-                return Ok(ReceiverReport { backend_reason: self.reason, ..report });
+                return Ok(DatagramsRecord { receiver_reason: self.reason, ..report });
             }
             Input::Counted(intake, tally) => (intake, tally),
         };

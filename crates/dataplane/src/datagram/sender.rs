@@ -5,11 +5,11 @@
 
 use std::thread;
 
-use trial::record::Ends;
+use trial::record::{DatagramsRecord, Ends};
 
 use super::choice::{self, Opened, Transmitter};
 use super::output::Refusal;
-use super::{Pace, SenderReport, Traffic, frames, learning, load, udp_socket};
+use super::{Pace, Traffic, frames, learning, load, udp_socket};
 use crate::{End, FlowError, Halt, Window, affinity, clock};
 
 /// A sender with its way and frames ready.
@@ -63,8 +63,8 @@ impl Sender {
 
     /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
     /// calling thread, which it binds to the processor asked for and whose timer slack it sets to
-    /// the least.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
+    /// the least. Fills in the sender's half of the record.
+    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         affinity::pin(self.spec.flow.cpu)?;
         // Coarser sleeping is no error.
         let _ = nix::sys::prctl::set_timerslack(1);
@@ -79,7 +79,8 @@ impl Sender {
             from: spread.source(self.opened.from, 0),
             to: spread.destination(self.spec.remote, 0),
         };
-        Ok(SenderReport { backend_reason: self.opened.how, ends: Some(ends), ..report })
+        let ends = Some(Box::new(ends));
+        Ok(DatagramsRecord { backend_reason: self.opened.how, ends, ..report })
     }
 }
 

@@ -272,22 +272,13 @@ fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
         receiver: BACKEND.to_owned(),
         receiver_reason: reason("receives, and tells losses by gaps in the numbers"),
         received: SequenceCounts { unique, highest, ..SequenceCounts::default() },
-        at_device: None,
-        conversations: Vec::new(),
-        ends: None,
-        rejected: Rejected::default(),
         sending: sent.last.saturating_sub(sent.first.unwrap_or(sent.last)),
-        // It does not tell when the first and the last came.
-        receiving: Nanos::ZERO,
-        quiet: None,
         departures: sent.departures,
-        arrivals: Histogram::new(),
-        delays: None,
         longest_burst: sent.longest_burst,
         late: sent.late,
-        // The server listens until it is told of the end.
-        overran: Nanos::ZERO,
-        socket_drops: 0,
+        // It does not tell when the first and the last came, and listens until it is told of the
+        // end.
+        ..DatagramsRecord::default()
     })
 }
 
@@ -300,19 +291,10 @@ fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> 
         receiver: "udp".to_owned(),
         receiver_reason: reason("sends"),
         received: got.counts,
-        at_device: None,
-        conversations: Vec::new(),
-        ends: None,
         rejected: got.rejected,
         sending: elapsed,
         receiving: got.last.saturating_sub(got.first.unwrap_or(got.last)),
-        quiet: None,
-        departures: Histogram::new(),
         arrivals: got.arrivals,
-        delays: None,
-        longest_burst: 0,
-        late: 0,
-        overran: Nanos::ZERO,
-        socket_drops: 0,
+        ..DatagramsRecord::default()
     })
 }

@@ -21,6 +21,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{MsgFlags, recv};
 use std::sync::atomic::AtomicU64;
+use trial::record::{Clocks, DatagramsRecord, Delays};
 use trial::topology::AddressBlock;
 use wire::Probe;
 
@@ -31,7 +32,7 @@ use super::memory::Mapped;
 use super::placed::Placed;
 use super::programs::refusal;
 use super::tally::Tally;
-use crate::datagram::{ReceiverReport, Traffic};
+use crate::datagram::Traffic;
 use crate::unfit::Unfit;
 use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
 
@@ -114,7 +115,7 @@ impl Counter {
     }
 
     /// Waits until the window closes or a halt is asked for, and tells what was counted by then.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
+    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         affinity::pin(self.cpu)?;
         clock::rest_until(window.closed, || halt.asked());
         self.attached.silence(self.place);
@@ -128,7 +129,7 @@ impl Counter {
         super::bpf::run_once(&self.attached.program, frame)
     }
 
-    fn report(&self, closed: Nanos) -> Result<ReceiverReport, FlowError> {
+    fn report(&self, closed: Nanos) -> Result<DatagramsRecord, FlowError> {
         let tally = Tally::read(&self.own.tallies).map_err(|e| {
             FlowError::kernel("read what was counted at", &self.attached.interface, e)
         })?;
@@ -138,10 +139,10 @@ impl Counter {
         let in_order = orders.counts();
         let mut rejected = Rejected { malformed: tally.malformed, foreign: tally.foreign };
         rejected.merge(&self.strays());
-        Ok(ReceiverReport {
-            backend: "xdp".to_owned(),
-            backend_reason: String::new(),
-            delays: Some(buckets::histogram(&tally.delays)),
+        let histogram = buckets::histogram(&tally.delays);
+        Ok(DatagramsRecord {
+            receiver: "xdp".to_owned(),
+            delays: Some(Delays { clocks: Clocks::Same, histogram }),
             received: SequenceCounts {
                 unique: tally.unique,
                 beyond_limit: tally.beyond_limit,
@@ -155,7 +156,7 @@ impl Counter {
             receiving: last.saturating_sub(first),
             quiet: (tally.unique > 0).then(|| closed.saturating_sub(last)),
             arrivals: buckets::histogram(&tally.arrivals),
-            socket_drops: 0,
+            ..DatagramsRecord::default()
         })
     }
 

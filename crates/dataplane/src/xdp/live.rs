@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use measure::{FrameSize, Nanos};
+use trial::record::DatagramsRecord;
 use wire::{UdpEndpoints, UdpFrame};
 
 use super::bpf::{self, ProgramKind};
@@ -25,7 +26,7 @@ use super::load::{Load, Turns};
 use super::memory::Mapped;
 use super::programs::{Programs, refusal, refusal_without};
 use super::registered::Registered;
-use crate::datagram::{Pace, SenderReport, Spread, Traffic, Way};
+use crate::datagram::{Pace, Spread, Traffic, Way};
 use crate::unfit::Unfit;
 use crate::{End, FlowError, Halt, Window, affinity, clock};
 
@@ -153,7 +154,7 @@ impl LiveSender {
 
     /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
     /// calling thread, which it binds to the processor asked for.
-    pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
+    pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         let turns = Turns::of(self.pace, &window, self.limit);
         let residual = window.closed.saturating_sub(window.stop);
         let (begin, end, limit) = match self.pace {
@@ -244,7 +245,7 @@ impl LiveSender {
         }
     }
 
-    fn report(&self, limit: u64, turns: Option<Turns>, stop: Nanos) -> SenderReport {
+    fn report(&self, limit: u64, turns: Option<Turns>, stop: Nanos) -> DatagramsRecord {
         let load = &*self.load;
         let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));
         let offered = match (self.pace, turns) {
@@ -254,10 +255,8 @@ impl LiveSender {
             (_, None) => sent + refused,
         };
         let (paced, last) = (turns.is_some(), Nanos(load.last.load(Relaxed)));
-        SenderReport {
+        DatagramsRecord {
             backend: "xdp-live".to_owned(),
-            backend_reason: String::new(),
-            ends: None,
             offered,
             sent,
             sending: last.saturating_sub(Nanos(load.first.load(Relaxed))),
@@ -265,6 +264,7 @@ impl LiveSender {
             longest_burst: if paced { load.longest_burst.load(Relaxed) } else { 0 },
             late: if paced { load.late.load(Relaxed) } else { 0 },
             overran: last.saturating_sub(stop),
+            ..DatagramsRecord::default()
         }
     }
 }

@@ -5,10 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard};
 
 use dataplane::counters::{InterfaceCounters, host, interfaces};
-use dataplane::datagram::{Pace, Receiver, ReceiverReport, Sender, SenderReport, Spread, Traffic};
+use dataplane::datagram::{Pace, Receiver, Sender, Spread, Traffic};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use lab::{Lab, LabSpec, Privilege, privilege, twin};
 use measure::{FrameMix, FrameSize, Nanos};
+use trial::record::DatagramsRecord;
 use trial::record::Usage;
 use trial::{Backend, Reception};
 
@@ -86,8 +87,8 @@ impl<'a> End<'a> {
 
 /// What came of a flow.
 pub struct Ran {
-    pub sent: SenderReport,
-    pub got: ReceiverReport,
+    pub sent: DatagramsRecord,
+    pub got: DatagramsRecord,
     /// Of the sending interface.
     pub tx: InterfaceCounters,
     /// Of the receiving interface.
@@ -164,7 +165,7 @@ pub fn report(ran: &Ran, flow: &Flow) {
     eprintln!(
         "{} -> {}, {} octets{}{}: offered {} sent {} ({:.0} pps) unique {} ({:.0} pps) drops {} burst {} late {} delay p50 {}; {}; {}",
         ran.sent.backend,
-        ran.got.backend,
+        ran.got.receiver,
         flow.frames,
         if flow.ipv6 { ", ipv6" } else { "" },
         if flow.vlan.is_some() { ", tagged" } else { "" },
@@ -176,9 +177,9 @@ pub fn report(ran: &Ran, flow: &Flow) {
         ran.got.socket_drops,
         ran.sent.longest_burst,
         ran.sent.late,
-        ran.got.delays.as_ref().map_or(Nanos::ZERO, |delays| delays.quantile(0.5)),
+        ran.got.delays.as_ref().map_or(Nanos::ZERO, |delays| delays.histogram.quantile(0.5)),
         ran.sent.backend_reason,
-        ran.got.backend_reason,
+        ran.got.receiver_reason,
     );
 }
 
@@ -200,7 +201,7 @@ pub fn check_conserved(ran: &Ran, flow: &Flow) {
     assert_eq!(got.rejected.malformed + got.rejected.foreign, 0);
     assert_eq!(sent.departures.count(), sent.sent - 1);
     assert_eq!(got.arrivals.count(), got.received.unique - 1);
-    let delays = got.delays.as_ref().expect("one clock stamped both");
+    let delays = &got.delays.as_ref().expect("one clock stamped both").histogram;
     assert_eq!(delays.count(), got.received.unique);
     assert_eq!(got.received.last_lost(sent.sent).is_some(), lost > 0);
     assert!(!ran.host.counters.contains_key("udp_mem_errors"), "{:?}", ran.host.counters);

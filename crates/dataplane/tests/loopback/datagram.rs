@@ -5,9 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::datagram::{Pace, Receiver, ReceiverReport, Sender, SenderReport, Spread, Traffic};
+use dataplane::datagram::{Pace, Receiver, Sender, Spread, Traffic};
 use dataplane::{End, FlowError, Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
+use trial::record::DatagramsRecord;
 use trial::{Backend, Reception};
 use wire::Probe;
 
@@ -59,7 +60,7 @@ fn run(
     pace: Pace,
     load: Nanos,
     meddle: impl FnOnce(SocketAddr),
-) -> (SenderReport, ReceiverReport) {
+) -> (DatagramsRecord, DatagramsRecord) {
     let receiver = Receiver::bind(&receiver(frame_size)).expect("bind receiver");
     let port = receiver.port();
     let mut sender = Sender::open(&sender(port, frame_size, pace)).expect("open sender");

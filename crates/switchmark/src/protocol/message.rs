@@ -18,7 +18,7 @@ use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 16;
+pub const PROTOCOL: u32 = 17;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -329,6 +329,8 @@ pub struct Collected {
 pub struct FlowReport {
     /// The flow's number in the trial.
     pub flow: u16,
+    /// True for the side that speaks first.
+    pub begins: bool,
     /// When the side's thread was ready to work, on this host's monotonic clock: after the window's
     /// start where it came late.
     pub ready: Nanos,

@@ -4,14 +4,13 @@
 //! this only gives one name to each, and says what requests take of a wire. Never runs one: the
 //! agent does.
 
-use dataplane::bulk::{SinkReport, SourceReport};
-use dataplane::datagram::{ReceiverReport, SenderReport, Traffic};
+use dataplane::datagram::Traffic;
 use dataplane::echo::{EchoServerReport, Pace, Requests};
 use dataplane::exchange::EndReport;
 use dataplane::{End, iperf3};
 use measure::FrameSize;
 use serde::{Deserialize, Serialize};
-use trial::record::{EchoRecord, ServerRecord, StorageRecord};
+use trial::record::{FlowRecord, ServerRecord};
 use trial::{Bulk, Exchange, Protocol, Storage};
 
 /// An end of a flow: one that opens a data port and waits there, or one that begins to speak.
@@ -61,31 +60,21 @@ impl Work {
     }
 }
 
-/// What a side did.
+/// Report of one side of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SideReport {
-    /// Of the answering side of an echo flow.
-    EchoServer(EchoServerReport),
-    /// Of the receiving side of a datagram flow.
-    Receiver(ReceiverReport),
-    /// Of the receiving side of a bulk flow.
-    Sink(SinkReport),
-    /// Of the asking side of an echo flow.
-    EchoClient(EchoRecord),
-    /// Of the sending side of a datagram flow.
-    Sender(SenderReport),
-    /// Of the sending side of a bulk flow.
-    Source(SourceReport),
-    /// Of the end of an exchange that waited.
-    ExchangeResponder(EndReport),
-    /// Of the end of an exchange that called.
-    ExchangeInitiator(EndReport),
-    /// Of the storage host's side.
-    StorageServer(ServerRecord),
-    /// Of the reading and writing side.
-    Client(Box<StorageRecord>),
-    /// Of a test of an iperf3 server, one record for each of its flows.
+    /// The flow's record, of which this side saw all there is: a kernel answered.
+    Whole(FlowRecord),
+    /// The flow's record, of which this side filled in its own half.
+    Half(FlowRecord),
+    /// Counts of an echo server.
+    Echo(EchoServerReport),
+    /// Counts of an exchange's end.
+    Exchange(EndReport),
+    /// Counts of a storage's host.
+    Storage(ServerRecord),
+    /// Whole records of a test of an iperf3 server, one for each of its flows.
     Iperf3(Vec<iperf3::WayRecord>),
 }
 

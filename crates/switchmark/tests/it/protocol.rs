@@ -19,8 +19,7 @@ use switchmark::protocol::{
     Reply, Request, SideReport, Terms, Work, decode, encode,
 };
 use trial::Protocol;
-use trial::record::EchoRecord;
-use trial::record::Usage;
+use trial::record::{EchoRecord, FlowRecord, ReceiptRecord, Usage};
 use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
@@ -160,7 +159,7 @@ fn histogram() -> impl Strategy<Value = Histogram> {
 fn asker_report() -> impl Strategy<Value = SideReport> {
     let fields = (frame_size(), any::<u64>(), histogram(), histogram(), 0f64..1e9);
     fields.prop_map(|(frame_size, sent, rtt, ipdv, effective_samples)| {
-        SideReport::EchoClient(EchoRecord {
+        SideReport::Half(FlowRecord::Echo(EchoRecord {
             frame_size,
             sent,
             answers: SequenceCounts { unique: rtt.count(), ..SequenceCounts::default() },
@@ -172,30 +171,28 @@ fn asker_report() -> impl Strategy<Value = SideReport> {
             rejected: Rejected { malformed: sent, foreign: 3 },
             elapsed: Nanos(sent),
             segment: None,
-        })
+        }))
     })
 }
 
 fn end_report() -> impl Strategy<Value = SideReport> {
-    let fields = (any::<u64>(), histogram(), vec(any::<u64>(), 0..4), any::<bool>());
-    fields.prop_map(|(messages, rounds, intervals, called)| {
-        let report = EndReport {
-            messages,
-            octets: ByteCount(messages),
-            elapsed: Nanos(messages),
-            rounds,
-            intervals: intervals.into_iter().map(ByteCount).collect(),
+    let fields = (any::<u64>(), histogram(), vec(any::<u64>(), 0..4));
+    fields.prop_map(|(messages, rounds, intervals)| {
+        SideReport::Exchange(EndReport {
+            receipt: ReceiptRecord {
+                messages,
+                octets: ByteCount(messages),
+                elapsed: Nanos(messages),
+                rounds,
+                intervals: intervals.into_iter().map(ByteCount).collect(),
+                lost: 0,
+            },
             parts_sent: messages,
             parts_received: messages / 2,
             credits_sent: messages / 3,
             credits_received: messages / 5,
             rejected: Rejected { malformed: 1, foreign: messages },
-        };
-        if called {
-            SideReport::ExchangeInitiator(report)
-        } else {
-            SideReport::ExchangeResponder(report)
-        }
+        })
     })
 }
 
@@ -205,11 +202,8 @@ fn flow_report() -> impl Strategy<Value = FlowReport> {
         end_report().prop_map(Ok),
         ".{0,40}".prop_map(Err)
     ];
-    (any::<u16>(), nanos(), report).prop_map(|(flow, ready, report)| FlowReport {
-        flow,
-        ready,
-        report,
-    })
+    let fields = (any::<u16>(), any::<bool>(), nanos(), report);
+    fields.prop_map(|(flow, begins, ready, report)| FlowReport { flow, begins, ready, report })
 }
 
 fn answer() -> impl Strategy<Value = Answer> {

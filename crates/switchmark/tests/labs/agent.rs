@@ -20,6 +20,7 @@ use switchmark::protocol::{
     SideReport, Terms, Work,
 };
 use trial::Protocol;
+use trial::record::FlowRecord;
 use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
@@ -268,8 +269,8 @@ fn a_whole_trial_over_loopback() {
         for report in collected.reports {
             assert_eq!(report.flow, flow);
             match report.report {
-                Ok(SideReport::EchoClient(asker)) => asked = asker.answers.unique,
-                Ok(SideReport::EchoServer(reflector)) => answered = reflector.answered,
+                Ok(SideReport::Half(FlowRecord::Echo(asker))) => asked = asker.answers.unique,
+                Ok(SideReport::Echo(reflector)) => answered = reflector.answered,
                 other => panic!("{other:?}"),
             }
         }
@@ -307,9 +308,7 @@ fn exchange_over(carrier: trial::Carrier) {
     let mut ends = Vec::new();
     for report in collected.reports {
         match report.report {
-            Ok(SideReport::ExchangeResponder(end) | SideReport::ExchangeInitiator(end)) => {
-                ends.push(end);
-            }
+            Ok(SideReport::Exchange(end)) => ends.push(end.receipt),
             other => panic!("{other:?}"),
         }
     }
