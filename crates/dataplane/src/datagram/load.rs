@@ -11,13 +11,14 @@ use std::thread;
 use std::time::Duration;
 
 use measure::{Histogram, Nanos};
+use trial::Schedule;
 use trial::record::DatagramsRecord;
 
 use super::batch::SLOTS;
 use super::output::{Output, Refusal};
-use super::pacer::Schedule;
+use super::pacer::Pacer;
 use super::turns::Turns;
-use super::{Pace, Traffic, udp_socket};
+use super::{Traffic, gap_ns, udp_socket};
 use crate::socket::TICK;
 use crate::{End, FlowError, Halt, Window, clock};
 
@@ -77,16 +78,17 @@ pub(super) fn run(
     };
     wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
     load.turns.settle(clock::monotonic());
-    let (limit, burst_limit) = (spec.flow.limit, spec.flow.burst_limit);
-    let (offered, longest_burst, late) = match spec.flow.pace {
-        Pace::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
-        Pace::Burst(frames) => (load.run_greedy(frames.min(limit), window, halt)?, 0, 0),
-        Pace::Every(gap) => {
-            let schedule = Schedule::new(&window, gap, limit, burst_limit);
+    let (limit, burst_limit) = (spec.flow.limit, spec.flow.asked.burst_limit);
+    let (offered, longest_burst, late) = match spec.flow.asked.schedule {
+        Schedule::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
+        Schedule::Burst(frames) => (load.run_greedy(frames.min(limit), window, halt)?, 0, 0),
+        Schedule::Paced(rate) => {
+            let schedule = Pacer::new(&window, gap_ns(rate), limit, burst_limit);
             load.run_paced(schedule, window, halt)?
         }
-        Pace::Falling { from, to, after } => {
-            let schedule = Schedule::falling(&window, (from, to), after, limit, burst_limit);
+        Schedule::Falling { from, to, after } => {
+            let gaps = (gap_ns(from), gap_ns(to));
+            let schedule = Pacer::falling(&window, gaps, after, limit, burst_limit);
             load.run_paced(schedule, window, halt)?
         }
     };
@@ -162,7 +164,7 @@ impl Load<'_> {
     /// On schedule; how many frames were due, the most of one go, and how many were late.
     fn run_paced(
         &mut self,
-        mut schedule: Schedule,
+        mut schedule: Pacer,
         window: Window,
         halt: &Halt,
     ) -> Result<(u64, u64, u64), FlowError> {

@@ -19,7 +19,7 @@ use super::fault::ServerFault;
 use super::load::{Datagrams, LARGEST, Test};
 use super::message::{Counted, Own, Parameters};
 use crate::datagram::load::{GRACE, GRACE_SHARE};
-use crate::datagram::pacer::Schedule;
+use crate::datagram::pacer::Pacer;
 use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause, is_too_long};
 use crate::stream::wait_for;
 use crate::{End, FlowError, Halt, Window, clock};
@@ -152,7 +152,7 @@ impl DatagramTest {
 
 impl Datagrams {
     fn send(&self, socket: &UdpSocket, window: Window, halt: &Halt) -> Result<Sent, FlowError> {
-        let mut schedule = Schedule::new(&window, self.gap_ns, self.limit, self.burst_limit);
+        let mut schedule = Pacer::new(&window, self.gap_ns, self.limit, self.burst_limit);
         let mut sent = Sent::default();
         let mut octets = vec![0; self.payload as usize];
         // A sender that was held up near the end catches up, while the server still counts.

@@ -66,7 +66,7 @@ impl Counter {
         let words = u32::try_from(spec.flow.limit.div_ceil(64)).map_err(|_| {
             Unfit::NotHere(format!("{} frames are too many to number", spec.flow.limit))
         })?;
-        let conversations = Orders::kept(spec.flow.spread.conversations());
+        let conversations = Orders::kept(spec.flow.spread().conversations());
         let make = || -> std::io::Result<_> {
             let own = Own::new(words, conversations)?;
             let numbers =
@@ -108,7 +108,7 @@ impl Counter {
             orders,
             reserved,
             identity: spec.identity,
-            tells_apart: spec.flow.tells_apart,
+            tells_apart: spec.flow.asked.conversations,
             cpu: spec.flow.cpu,
         };
         Ok((counter, how))
@@ -234,7 +234,7 @@ fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64>
 /// Tells the program what it is to accept.
 fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     let AddressBlock { first, count } =
-        spec.flow.spread.sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
+        spec.flow.spread().sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
     let (version, high, low) = match first {
         IpAddr::V4(address) => (4, 0, u64::from(address.to_bits())),
         IpAddr::V6(address) => (6, (address.to_bits() >> 64) as u64, address.to_bits() as u64),
@@ -243,11 +243,11 @@ fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     flow.peer_high.store(high, Relaxed);
     flow.peer_low.store(low, Relaxed);
     flow.peers.store(u64::from(count.max(1)), Relaxed);
-    flow.vlan.store(spec.flow.vlan.map_or(NO_VLAN, u32::from), Relaxed);
+    flow.vlan.store(spec.flow.asked.headers.vlan.map_or(NO_VLAN, u32::from), Relaxed);
     flow.limit.store(spec.flow.limit, Relaxed);
     flow.conversations.store(conversations.into(), Relaxed);
     flow.delays.store(1, Relaxed);
-    let pattern = spec.flow.frames.pattern();
+    let pattern = spec.flow.asked.frames.pattern();
     flow.sizes.store(pattern.len() as u32, Relaxed);
     for (place, size) in flow.octets.iter().zip(pattern) {
         place.store(size.octets_without_fcs(), Relaxed);

@@ -5,13 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard};
 
 use dataplane::counters::{InterfaceCounters, host, interfaces};
-use dataplane::datagram::{Pace, Receiver, Sender, Spread, Traffic};
+use dataplane::datagram::{Receiver, Sender, Spread, Traffic};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use lab::{Lab, LabSpec, Privilege, privilege, twin};
-use measure::{FrameMix, FrameSize, Nanos};
-use trial::record::DatagramsRecord;
-use trial::record::Usage;
-use trial::{Backend, Reception};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
+use trial::record::{DatagramsRecord, Usage};
+use trial::{Backend, Datagrams, Reception, Schedule};
 
 pub const IDENTITY: Identity = Identity { token: 0x5eed_0003, flow: 1 };
 pub const LIMIT: u64 = 20_000_000;
@@ -31,6 +30,11 @@ pub fn size(octets: u32) -> FrameSize {
     FrameSize::new(octets).expect("a frame size")
 }
 
+/// A frame every so many nanoseconds.
+pub fn every(gap_ns: f64) -> Schedule {
+    Schedule::Paced(FrameRate(1e9 / gap_ns))
+}
+
 /// What is sent and by what it is counted.
 #[derive(Debug, Clone)]
 pub struct Flow {
@@ -38,7 +42,7 @@ pub struct Flow {
     pub frames: FrameMix,
     pub vlan: Option<u16>,
     pub spread: Spread,
-    pub pace: Pace,
+    pub schedule: Schedule,
     pub load: Nanos,
     pub sender: Backend,
     pub receiver: Reception,
@@ -52,7 +56,7 @@ impl Flow {
             frames: size(octets).into(),
             vlan: None,
             spread: Spread::NONE,
-            pace: Pace::Greedy,
+            schedule: Schedule::Greedy,
             load: Nanos::from_millis(200),
             sender,
             receiver,
@@ -98,21 +102,13 @@ pub struct Ran {
 }
 
 pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> dataplane::End<Traffic> {
-    let flow = Traffic {
-        frames: flow.frames.clone(),
-        vlan: flow.vlan,
-        spread: flow.spread,
-        pace: flow.pace,
-        backend: flow.sender,
-        receiver: flow.receiver,
-        burst_limit: 32,
-        limit: LIMIT,
-        cpu: None,
-        relieves_sender: false,
-        phase: Nanos::ZERO,
-        tells_apart: true,
-        receiver_ahead_ns: 0,
-    };
+    let plain = Datagrams::plain(flow.frames.clone(), flow.schedule, flow.sender, 32);
+    let mut asked = Datagrams { receiver: flow.receiver, conversations: true, ..plain };
+    asked.headers.vlan = flow.vlan;
+    asked.headers.spread.source_ports = flow.spread.source_ports;
+    asked.headers.spread.destination_ports = flow.spread.destination_ports;
+    let Spread { sources, destinations, .. } = flow.spread;
+    let flow = Traffic { sources, destinations, ..Traffic::new(asked, LIMIT) };
     dataplane::End { local: from.address, remote, identity: IDENTITY, flow }
 }
 

@@ -299,7 +299,7 @@ fn open_sender(order: &Order, cancel: &Cancel, halt: &Halt) -> Result<Run, FlowE
     Ok(match &order.flow {
         Work::Echo(requests) => {
             let side = echo::EchoClient::connect(&order.with(requests.clone()))?;
-            let part = match requests.protocol {
+            let part = match requests.asked.protocol {
                 Protocol::Icmp => SideReport::Whole,
                 Protocol::Udp | Protocol::Tcp => SideReport::Half,
             };

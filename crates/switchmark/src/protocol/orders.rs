@@ -5,13 +5,13 @@
 //! agent does.
 
 use dataplane::datagram::Traffic;
-use dataplane::echo::{EchoServerReport, Pace, Requests};
+use dataplane::echo::{EchoServerReport, Requests};
 use dataplane::exchange::EndReport;
 use dataplane::{End, iperf3};
 use measure::FrameSize;
 use serde::{Deserialize, Serialize};
 use trial::record::{FlowRecord, ServerRecord};
-use trial::{Bulk, Exchange, Protocol, Storage};
+use trial::{Bulk, Echo, Exchange, Protocol, Schedule, Storage};
 
 /// An end of a flow: one that opens a data port and waits there, or one that begins to speak.
 pub type Order = End<Work>;
@@ -83,23 +83,21 @@ pub const WIRE_OCTETS: f64 = 20.0;
 
 /// Bits on the wire that a request and its answer take, whichever way takes more. Over TCP with one
 /// frame more of the least size: an acknowledgement that found no segment to go with.
-pub fn echo_bits(requests: &Requests) -> f64 {
-    let octets = f64::from(requests.frame_size.octets());
+pub fn echo_bits(echo: &Echo) -> f64 {
+    let octets = f64::from(echo.frame_size.octets());
     // A message of its own size goes in as many frames of that size as it needs, and one more for
     // what their headers take.
     let frames =
-        requests.messages.map_or(1.0, |m| (m.request.max(m.answer).0 as f64 / octets).ceil() + 1.0);
+        echo.messages.map_or(1.0, |m| (m.request.max(m.answer).0 as f64 / octets).ceil() + 1.0);
     let least = f64::from(FrameSize::MIN.octets()) + WIRE_OCTETS;
-    let acknowledged = if requests.protocol == Protocol::Tcp { frames * least } else { 0.0 };
+    let acknowledged = if echo.protocol == Protocol::Tcp { frames * least } else { 0.0 };
     (frames * (octets + WIRE_OCTETS) + acknowledged) * 8.0
 }
 
-/// The same in a second; none where nothing but the answers holds them.
-pub fn echo_rate(requests: &Requests) -> Option<f64> {
-    match requests.pace {
-        Pace::Greedy => None,
-        Pace::Within(gap_ns) | Pace::Every(gap_ns) => {
-            Some(1e9 / gap_ns.max(1e-3) * echo_bits(requests))
-        }
+/// The same in a second of an open loop; none where the answers hold the requests.
+pub fn echo_rate(echo: &Echo) -> Option<f64> {
+    match echo.schedule {
+        Schedule::Paced(rate) => Some(rate.0 * echo_bits(echo)),
+        Schedule::Greedy | Schedule::Burst(_) | Schedule::Falling { .. } => None,
     }
 }

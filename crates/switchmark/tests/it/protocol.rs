@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use dataplane::datagram::{self, Spread, Traffic};
-use dataplane::echo::{self, Requests};
+use dataplane::datagram::Traffic;
+use dataplane::echo::Requests;
 use dataplane::exchange::EndReport;
 use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
-use measure::{ByteCount, FrameMix, FrameSize, Histogram, Nanos};
+use measure::{ByteCount, FrameMix, FrameRate, FrameSize, Histogram, Nanos};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ use switchmark::protocol::{
 use trial::Protocol;
 use trial::record::{EchoRecord, FlowRecord, ReceiptRecord, Usage};
 use trial::topology::AddressBlock;
-use trial::{Backend, Reception};
+use trial::{Backend, Datagrams, Echo, Schedule};
 
 fn nanos() -> impl Strategy<Value = Nanos> {
     any::<u64>().prop_map(Nanos)
@@ -43,13 +43,13 @@ fn frame_size() -> impl Strategy<Value = FrameSize> {
     (64u32..=9018).prop_map(|octets| FrameSize::new(octets).unwrap())
 }
 
-fn pace() -> impl Strategy<Value = datagram::Pace> {
-    let gap = || 1f64..1e9;
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let rate = || (1f64..1e9).prop_map(FrameRate);
     prop_oneof![
-        Just(datagram::Pace::Greedy),
-        gap().prop_map(datagram::Pace::Every),
-        any::<u64>().prop_map(datagram::Pace::Burst),
-        (gap(), gap(), nanos()).prop_map(|(from, to, after)| datagram::Pace::Falling {
+        Just(Schedule::Greedy),
+        rate().prop_map(Schedule::Paced),
+        any::<u64>().prop_map(Schedule::Burst),
+        (rate(), rate(), nanos()).prop_map(|(from, to, after)| Schedule::Falling {
             from,
             to,
             after
@@ -58,36 +58,30 @@ fn pace() -> impl Strategy<Value = datagram::Pace> {
 }
 
 fn requests() -> impl Strategy<Value = Requests> {
-    let pace = prop_oneof![
-        Just(echo::Pace::Greedy),
-        (1f64..1e9).prop_map(echo::Pace::Within),
-        (1f64..1e9).prop_map(echo::Pace::Every),
-    ];
     let protocol = prop_oneof![Just(Protocol::Udp), Just(Protocol::Tcp), Just(Protocol::Icmp)];
-    (protocol, frame_size(), pace).prop_map(|(protocol, frame_size, pace)| Requests {
-        protocol,
-        frame_size,
-        pace,
-        messages: None,
+    let fields = (protocol, frame_size(), schedule(), 0f64..1e9);
+    fields.prop_map(|(protocol, frame_size, schedule, least_gap_ns)| Requests {
+        asked: Echo { protocol, frame_size, schedule, messages: None },
+        least_gap_ns,
     })
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
-    let fields = (address(), any::<u16>(), frame_size(), any::<u64>(), pace());
-    fields.prop_map(|(first, port, frame_size, limit, pace)| Traffic {
-        frames: FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes"),
-        vlan: (port % 2 == 0).then_some(port),
-        spread: Spread { sources: Some(AddressBlock { first, count: port }), ..Spread::NONE },
-        pace,
-        backend: Backend::Auto,
-        receiver: Reception::Auto,
-        burst_limit: u32::from(port),
-        limit,
-        cpu: (port % 3 == 0).then_some(limit as usize % 7),
-        relieves_sender: port % 5 == 0,
-        phase: Nanos(limit),
-        tells_apart: port.is_multiple_of(2),
-        receiver_ahead_ns: -i64::from(port),
+    let fields = (address(), any::<u16>(), frame_size(), any::<u64>(), schedule());
+    fields.prop_map(|(first, port, frame_size, limit, schedule)| {
+        let frames = FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes");
+        let mut asked = Datagrams::plain(frames, schedule, Backend::Auto, u32::from(port));
+        asked.headers.vlan = (port % 2 == 0).then_some(port);
+        asked.conversations = port.is_multiple_of(2);
+        Traffic {
+            sources: Some(AddressBlock { first, count: port }),
+            mac: (port % 7 == 0).then_some(limit),
+            cpu: (port % 3 == 0).then_some(limit as usize % 7),
+            relieves_sender: port % 5 == 0,
+            phase: Nanos(limit),
+            receiver_ahead_ns: -i64::from(port),
+            ..Traffic::new(asked, limit)
+        }
     })
 }
 
