@@ -6,10 +6,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread;
 
-use dataplane::echo::{EchoClient, EchoServer, Pace, Requests};
+use dataplane::echo::{EchoClient, EchoServer, Requests};
 use dataplane::{End, Halt, Identity, Window, clock};
-use measure::{FrameSize, Nanos};
-use trial::Protocol;
+use measure::{FrameRate, FrameSize, Nanos};
+use trial::{Echo, Protocol, Schedule};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -24,20 +24,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let frame_size = FrameSize::new(word()?.parse()?)?;
     let load = Nanos::from_millis(word()?.parse()?);
-    let pace = match word() {
-        Ok(gap_ns) => Pace::Every(gap_ns.parse()?),
-        Err(_) => Pace::Greedy,
+    let schedule = match word() {
+        Ok(gap_ns) => Schedule::Paced(FrameRate(1e9 / gap_ns.parse::<f64>()?)),
+        Err(_) => Schedule::Greedy,
     };
     let identity = Identity { token: std::process::id(), flow: 1 };
-    let end = |port, pace| {
-        let flow = Requests { protocol, frame_size, pace, messages: None };
+    let end = |port, schedule| {
+        let asked = Echo { protocol, frame_size, schedule, messages: None };
+        let flow = Requests { asked, least_gap_ns: 0.0 };
         End { local: HERE, remote: SocketAddr::new(HERE, port), identity, flow }
     };
     let reflector = (protocol != Protocol::Icmp)
-        .then(|| EchoServer::bind(&end(0, Pace::Greedy)))
+        .then(|| EchoServer::bind(&end(0, Schedule::Greedy)))
         .transpose()?;
     let port = reflector.as_ref().map_or(0, EchoServer::port);
-    let asker = EchoClient::connect(&end(port, pace))?;
+    let asker = EchoClient::connect(&end(port, schedule))?;
     let start = clock::monotonic() + Nanos::from_millis(20);
     let stop = start + load;
     let window = Window { start, stop, closed: stop + Nanos::from_millis(50) };

@@ -11,19 +11,15 @@ mod source;
 pub use sink::Sink;
 pub use source::Source;
 
-use measure::reading::{Rejected, Segment, StreamPoint};
-use measure::{ByteCount, Nanos};
-use serde::{Deserialize, Serialize};
+use measure::ByteCount;
+use measure::reading::Rejected;
+use trial::record::BulkRecord;
 
 /// What a sink read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SinkReport {
-    /// Payload of all streams between the load's start and its end.
-    pub received: ByteCount,
-    /// That long, by this host's clock; shorter than the load when halted.
-    pub elapsed: Nanos,
-    /// For each stream, the payload of each interval; their sum is `received`.
-    pub intervals: Vec<Vec<ByteCount>>,
+    /// The receiver's half of the record.
+    pub record: BulkRecord,
     /// For each stream, what came before the load's start and after its end: what was still queued
     /// at the sender or under way.
     pub outside: Vec<ByteCount>,
@@ -33,14 +29,10 @@ pub struct SinkReport {
 }
 
 /// What a source did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SourceReport {
-    /// As the kernel confirms it.
-    pub congestion_control: String,
-    /// A full segment at the end of the load (first stream).
-    pub segment: Option<Segment>,
-    /// For each stream, one reading at the end of each interval of the load.
-    pub streams: Vec<Vec<StreamPoint>>,
+    /// The sender's half of the record, a reading of each stream at the end of each interval.
+    pub record: BulkRecord,
     /// For each stream, the payload acknowledged by the time it was closed.
     pub acked: Vec<ByteCount>,
     /// For each stream, the payload that the kernel took. What of it was never acknowledged was cut

@@ -20,39 +20,20 @@ use measure::reading::Rejected;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 use trial::record::EchoRecord;
-use trial::{Messages, Protocol};
+use trial::{Echo, Protocol, Schedule};
 
 use crate::{End, FlowError, Halt, Window};
 use line::Line;
 use reflector::Worker;
 use tally::{Departures, Tally};
 
-/// When requests go out.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pace {
-    /// The next when the answer is in.
-    #[default]
-    Greedy,
-    /// The same, and no sooner than so many nanoseconds after the last.
-    Within(f64),
-    /// One every so many nanoseconds (a fraction matters at high rates).
-    Every(f64),
-}
-
 /// The requests of an echo flow, as both ends are told of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
-    /// Over what; the kernel answers ICMP.
-    pub protocol: Protocol,
-    /// The size that a request and its answer have; see [`EchoClient::frame_size`] for what TCP
-    /// makes of it.
-    pub frame_size: FrameSize,
-    /// When they go out.
-    pub pace: Pace,
-    /// TCP only: what requests and answers carry instead of a frame.
-    #[serde(default)]
-    pub messages: Option<Messages>,
+    /// What the trial asks for; see [`EchoClient::frame_size`] for what TCP makes of its size.
+    pub asked: Echo,
+    /// A request of a closed loop goes out no sooner than so many nanoseconds after the last.
+    pub least_gap_ns: f64,
 }
 
 /// The answering side. It answers learning frames from `bind` on, on a thread of its own.
@@ -77,7 +58,7 @@ impl EchoServer {
         demand_v4(end.local)?;
         demand_v4(end.peer())?;
         let theirs = end.clone();
-        let (address, worker) = match end.flow.protocol {
+        let (address, worker) = match end.flow.asked.protocol {
             Protocol::Icmp => {
                 let reason = "reflect icmp: the peer's kernel does, ask it without a reflector";
                 return Err(FlowError::Unsuitable(reason.into()));
@@ -109,7 +90,10 @@ impl EchoServer {
 /// The asking side.
 pub struct EchoClient {
     line: Line,
-    pace: Pace,
+    /// Nanoseconds between requests of an open loop.
+    gap_ns: Option<f64>,
+    /// The least of a closed one.
+    least_gap: Nanos,
     learned: Nanos,
 }
 
@@ -119,23 +103,21 @@ impl EchoClient {
     pub fn connect(end: &End<Requests>) -> Result<Self, FlowError> {
         let local = demand_v4(end.local)?;
         let remote = demand_v4(end.remote.ip())?;
+        let (gap_ns, least_gap_ns) = (gap_ns(end.flow.asked.schedule)?, end.flow.least_gap_ns);
+        let (asked, least) = gap_ns.map_or((least_gap_ns, 0.0), |gap| (gap, 1.0));
+        if !(asked.is_finite() && asked >= least) {
+            return Err(FlowError::Unsuitable(format!("ask every {asked} ns")));
+        }
         // An open loop's receiving thread may wait for its turn; a closed loop's round trip is what
         // an application sees, its wake-up included.
-        let stamped = match end.flow.pace {
-            Pace::Greedy => false,
-            Pace::Within(gap_ns) if gap_ns.is_finite() && gap_ns >= 0.0 => false,
-            Pace::Every(gap_ns) if gap_ns.is_finite() && gap_ns >= 1.0 => true,
-            Pace::Within(gap_ns) | Pace::Every(gap_ns) => {
-                return Err(FlowError::Unsuitable(format!("ask every {gap_ns} ns")));
-            }
-        };
-        let mut line = match end.flow.protocol {
+        let stamped = gap_ns.is_some();
+        let mut line = match end.flow.asked.protocol {
             Protocol::Icmp => icmp::connect(end, local, remote)?,
             Protocol::Udp => udp::connect(end, stamped)?,
             Protocol::Tcp => tcp::connect(end, stamped)?,
         };
         let learned = line.learn()?;
-        Ok(Self { line, pace: end.flow.pace, learned })
+        Ok(Self { line, gap_ns, least_gap: Nanos(least_gap_ns as u64), learned })
     }
 
     /// What is really sent: TCP's headers may leave no room in the frame asked for.
@@ -145,28 +127,18 @@ impl EchoClient {
 
     /// Asks from the window's start to its stop, and waits for stragglers until it closes.
     pub fn run(mut self, window: Window, halt: &Halt) -> Result<EchoRecord, FlowError> {
-        let departures = match self.pace {
-            Pace::Greedy | Pace::Within(_) => Departures::Greedy { last: None },
-            Pace::Every(gap_ns) => Departures::Every { start: window.start, gap_ns },
+        let departures = match self.gap_ns {
+            None => Departures::Greedy { last: None },
+            Some(gap_ns) => Departures::Every { start: window.start, gap_ns },
         };
         let mut tally = Tally::new(departures, window);
-        let end = match self.pace {
-            Pace::Greedy => self.closed(Nanos::ZERO, &mut tally, window, halt)?,
-            Pace::Within(gap_ns) => self.closed(Nanos(gap_ns as u64), &mut tally, window, halt)?,
-            Pace::Every(gap_ns) => open::run(&mut self.line, &mut tally, gap_ns, window, halt)?,
+        let (line, waits) = (&mut self.line, (self.learned, self.least_gap));
+        let end = match self.gap_ns {
+            None => closed::run(line, &mut tally, waits, window, halt)?,
+            Some(gap_ns) => open::run(line, &mut tally, gap_ns, window, halt)?,
         };
         let record = tally.close(self.line.frame_size, window.start, end);
         Ok(EchoRecord { segment: self.line.segment, ..record })
-    }
-
-    fn closed(
-        &mut self,
-        gap: Nanos,
-        tally: &mut Tally,
-        window: Window,
-        halt: &Halt,
-    ) -> Result<Nanos, FlowError> {
-        closed::run(&mut self.line, tally, (self.learned, gap), window, halt)
     }
 }
 
@@ -175,8 +147,20 @@ impl std::fmt::Debug for EchoClient {
         f.debug_struct("Asker")
             .field("remote", &self.line.remote)
             .field("frame_size", &self.line.frame_size)
-            .field("pace", &self.pace)
+            .field("gap_ns", &self.gap_ns)
             .finish_non_exhaustive()
+    }
+}
+
+/// Nanoseconds between requests; none where the next goes out when the answer is in.
+fn gap_ns(schedule: Schedule) -> Result<Option<f64>, FlowError> {
+    match schedule {
+        Schedule::Greedy => Ok(None),
+        Schedule::Paced(rate) => Ok(Some(1e9 / rate.0)),
+        Schedule::Burst(_) | Schedule::Falling { .. } => {
+            let reason = "an echo flow sends no bursts and keeps one rate";
+            Err(FlowError::Unsuitable(reason.to_owned()))
+        }
     }
 }
 

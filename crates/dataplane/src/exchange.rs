@@ -12,9 +12,10 @@ mod tally;
 
 use std::net::TcpStream;
 
+use measure::Nanos;
 use measure::reading::Rejected;
-use measure::{ByteCount, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
+use trial::record::{ExchangeRecord, ReceiptRecord};
 use trial::{Carrier, Exchange};
 
 use crate::hello::Hello;
@@ -29,19 +30,11 @@ const APART: Nanos = Nanos::from_millis(20);
 /// Of a TCP exchange's connection, at both ends: the host's own default decides nothing.
 const CONGESTION_CONTROL: &str = "cubic";
 
-/// What an end received.
+/// What an end saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndReport {
-    /// Whole messages.
-    pub messages: u64,
-    /// Their payload.
-    pub octets: ByteCount,
-    /// The load as this end had it; shorter where it was halted.
-    pub elapsed: Nanos,
-    /// Of each message, from the end's own sending to the receipt.
-    pub rounds: Histogram,
-    /// Payload received in each interval, of messages that never became whole too.
-    pub intervals: Vec<ByteCount>,
+    /// What it received; how much of it was lost only both ends together tell.
+    pub receipt: ReceiptRecord,
     /// Datagrams of messages that the kernel took from this end, credits not among them; 0 over
     /// TCP.
     pub parts_sent: u64,
@@ -53,6 +46,18 @@ pub struct EndReport {
     pub credits_received: u64,
     /// Connections, or datagrams, that were not the flow's.
     pub rejected: Rejected,
+}
+
+impl EndReport {
+    /// The flow's record: what the waiting end received came from the calling one.
+    pub fn joined(caller: Self, waiter: Self) -> ExchangeRecord {
+        let (forth, back) = (caller.parts_sent, waiter.parts_sent);
+        let receipt = |end: Self, sent: u64| ReceiptRecord {
+            lost: sent.saturating_sub(end.parts_received),
+            ..end.receipt
+        };
+        ExchangeRecord { forward: receipt(waiter, forth), backward: receipt(caller, back) }
+    }
 }
 
 /// The end that waits.

@@ -4,6 +4,7 @@
 //! message asks for, and never trusts a length or a byte that it reads.
 
 mod examination;
+mod facts;
 mod frame;
 mod message;
 mod orders;
@@ -17,10 +18,11 @@ pub use examination::{
     Examination, IdleState, Interrupt, Link, NicFacts, PortExamination, PortProbe, ProbeFrame,
     ProbeReply,
 };
+pub use facts::{Feature, HostFacts, MachineFacts, PortFacts};
 pub use frame::{FRAME_LIMIT, FrameError};
 pub use message::{
-    Answer, Ask, BOOT_ID, Collected, Complaint, FlowReport, Hello, HostFacts, Mended, Message,
-    MessageError, OffloadChange, PROTOCOL, Reply, Request, decode, encode,
+    Answer, Ask, Collected, Complaint, FlowReport, Hello, Mended, Message, MessageError,
+    OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
 pub use orders::{Order, SideReport, WIRE_OCTETS, Work, echo_bits, echo_rate};
 pub use setting::{NotSettable, Setting};

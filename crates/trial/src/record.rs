@@ -206,28 +206,34 @@ impl FlowRecord {
             }
             FlowKind::Bulk(bulk) => Some(Self::Bulk(BulkRecord {
                 congestion_control: bulk.congestion_control.clone(),
-                segment: None,
-                received: ByteCount(0),
-                elapsed: Nanos::ZERO,
-                streams: Vec::new(),
-                far_end: None,
+                ..BulkRecord::default()
             })),
-            FlowKind::Datagrams(_) => Some(Self::Datagrams(DatagramsRecord::nothing())),
+            FlowKind::Datagrams(_) => {
+                let (none, reason) = ("none".to_owned(), "one of the hosts is gone".to_owned());
+                Some(Self::Datagrams(DatagramsRecord {
+                    backend: none.clone(),
+                    backend_reason: reason.clone(),
+                    receiver: none,
+                    receiver_reason: reason,
+                    ..DatagramsRecord::default()
+                }))
+            }
             FlowKind::Echo(_) | FlowKind::Storage(_) => None,
         }
     }
 }
 
-impl DatagramsRecord {
-    fn nothing() -> Self {
+/// Nothing sent and nothing seen; its distributions take no memory.
+impl Default for DatagramsRecord {
+    fn default() -> Self {
         Self {
-            backend: "none".to_owned(),
-            backend_reason: "one of the hosts is gone".to_owned(),
+            backend: String::new(),
+            backend_reason: String::new(),
             ends: None,
             offered: 0,
             sent: 0,
-            receiver: "none".to_owned(),
-            receiver_reason: "one of the hosts is gone".to_owned(),
+            receiver: String::new(),
+            receiver_reason: String::new(),
             received: SequenceCounts::default(),
             at_device: None,
             conversations: Vec::new(),
@@ -422,6 +428,24 @@ pub enum Side {
 }
 
 impl DatagramsRecord {
+    /// The flow's record, of which each side filled in its own half.
+    #[must_use]
+    pub fn joined(sender: Self, receiver: Self) -> Self {
+        Self {
+            backend: sender.backend,
+            backend_reason: sender.backend_reason,
+            ends: sender.ends,
+            offered: sender.offered,
+            sent: sender.sent,
+            sending: sender.sending,
+            departures: sender.departures,
+            longest_burst: sender.longest_burst,
+            late: sender.late,
+            overran: sender.overran,
+            ..receiver
+        }
+    }
+
     /// The offered load as it really was: departures after the first, over the time they took. Zero
     /// for fewer than two frames.
     pub fn sending_rate(&self) -> FrameRate {

@@ -13,6 +13,7 @@ use measure::reading::Rejected;
 use measure::{ByteCount, Nanos};
 use nix::poll::PollFlags;
 use trial::Bulk;
+use trial::record::{BulkRecord, StreamRecord};
 
 use super::SinkReport;
 use crate::newcomers::Newcomers;
@@ -151,18 +152,14 @@ fn report(
     interval: Nanos,
 ) -> SinkReport {
     let begun = elapsed.0.div_ceil(interval.0) as usize;
-    let mut report = SinkReport {
-        received: ByteCount(0),
-        elapsed,
-        intervals: Vec::new(),
-        outside: Vec::new(),
-        rejected,
-    };
+    let mut record = BulkRecord { elapsed, ..BulkRecord::default() };
+    let mut outside = Vec::new();
     for mut stream in counted {
         stream.intervals.resize(begun, 0);
-        report.received.0 += stream.intervals.iter().sum::<u64>();
-        report.intervals.push(stream.intervals.into_iter().map(ByteCount).collect());
-        report.outside.push(ByteCount(stream.outside));
+        record.received.0 += stream.intervals.iter().sum::<u64>();
+        let received = stream.intervals.into_iter().map(ByteCount).collect();
+        record.streams.push(StreamRecord { received, ..StreamRecord::default() });
+        outside.push(ByteCount(stream.outside));
     }
-    report
+    SinkReport { record, outside, rejected }
 }

@@ -13,6 +13,7 @@ use measure::reading::{Segment, StreamPoint};
 use measure::{ByteCount, Nanos};
 use nix::poll::PollFlags;
 use trial::Bulk;
+use trial::record::{BulkRecord, StreamRecord};
 
 use super::SourceReport;
 use super::info::{Sent, TcpInfo};
@@ -127,13 +128,15 @@ impl Source {
         let failed = |e| FlowError::kernel("send a stream to", self.remote, e);
         let acked = ends.into_iter().collect::<Result<_, _>>().map_err(failed)?;
         let (streams, segment) = points.map_err(failed)?;
-        Ok(SourceReport {
+        let stream = |points| StreamRecord { points, ..StreamRecord::default() };
+        let record = BulkRecord {
             congestion_control: self.congestion_control,
             segment,
-            streams,
-            acked,
-            written: self.streams.iter().map(|s| ByteCount(s.sent().payload)).collect(),
-        })
+            streams: streams.into_iter().map(stream).collect(),
+            ..BulkRecord::default()
+        };
+        let written = self.streams.iter().map(|s| ByteCount(s.sent().payload)).collect();
+        Ok(SourceReport { record, acked, written })
     }
 
     /// Reads every stream at the end of each interval, and at the end of the load.

@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 
 use super::frames::Frames;
 use super::output::Output;
-use trial::Backend;
+use trial::{Backend, Schedule};
 
-use super::{Addressee, Pace, Traffic, Way, gso, packet, udp_socket};
+use super::{Traffic, Way, gap_ns, gso, packet, udp_socket};
 use crate::af_xdp::transmit::Transmit;
 use crate::unfit::Unfit;
 use crate::xdp::live::LiveSender;
@@ -49,17 +49,18 @@ pub(super) struct Opened {
 
 /// Opens the backend.
 pub(super) fn open(spec: &End<Traffic>) -> Result<Opened, FlowError> {
-    if spec.flow.backend != Backend::Auto {
-        return match attempt(spec.flow.backend, spec) {
+    if spec.flow.asked.backend != Backend::Auto {
+        return match attempt(spec.flow.asked.backend, spec) {
             Ok(opened) => Ok(Opened { how: format!("asked for; {}", opened.how), ..opened }),
             Err(Unfit::Failed(error)) => Err(error),
-            Err(Unfit::NotHere(why)) => {
-                Err(FlowError::not_here(format!("backend {}", spec.flow.backend.as_str()), &why))
-            }
+            Err(Unfit::NotHere(why)) => Err(FlowError::not_here(
+                format!("backend {}", spec.flow.asked.backend.as_str()),
+                &why,
+            )),
         };
     }
     let mut refusals: Vec<(&str, String)> = Vec::new();
-    for backend in order(spec.flow.pace) {
+    for backend in order(spec.flow.asked.schedule) {
         match attempt(backend, spec) {
             Ok(opened) => {
                 return Ok(Opened { how: reason(&opened.how, &refusals), ..opened });
@@ -75,23 +76,21 @@ pub(super) fn open(spec: &End<Traffic>) -> Result<Opened, FlowError> {
     )))
 }
 
-fn order(pace: Pace) -> [Backend; 4] {
-    let gap = match pace {
-        Pace::Greedy | Pace::Burst(_) => return BY_SPEED,
-        Pace::Every(gap) => gap,
-        Pace::Falling { from, to, .. } => from.min(to),
+fn order(schedule: Schedule) -> [Backend; 4] {
+    let gap = match schedule {
+        Schedule::Greedy | Schedule::Burst(_) => return BY_SPEED,
+        Schedule::Paced(rate) => gap_ns(rate),
+        Schedule::Falling { from, to, .. } => gap_ns(from).min(gap_ns(to)),
     };
     if gap < SHORT_GAP_NS { BY_SPEED } else { BY_PACE }
 }
 
 fn attempt(backend: Backend, spec: &End<Traffic>) -> Result<Opened, Unfit> {
     match backend {
-        Backend::XdpLive if !spec.flow.spread.addressee.is_next_hop() => {
+        Backend::XdpLive if !spec.flow.asked.destination.is_receiver() => {
             Err(Unfit::NotHere("it addresses frames to the next hop only".to_owned()))
         }
-        Backend::Udp | Backend::UdpGso
-            if matches!(spec.flow.spread.addressee, Addressee::Stated(_)) =>
-        {
+        Backend::Udp | Backend::UdpGso if spec.flow.stated_mac().is_some() => {
             let why = "the far end's Ethernet address is stated, and a udp socket asks for it";
             Err(Unfit::NotHere(why.to_owned()))
         }
@@ -130,7 +129,7 @@ fn handed((output, how): (Output, String), from: SocketAddr) -> Opened {
 /// One thread sends by one queue; those that share a load take one after another.
 fn af_xdp(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit> {
     let frames = Frames::whole(spec, &way)?;
-    let largest = spec.flow.frames.largest().octets_without_fcs() as usize;
+    let largest = spec.flow.asked.frames.largest().octets_without_fcs() as usize;
     let (transmit, how) = Transmit::open(way.index, &way.interface, largest)?;
     Ok((Output::af_xdp(transmit, way.reserved, frames), how))
 }
@@ -176,6 +175,8 @@ impl fmt::Debug for Transmitter {
 
 #[cfg(test)]
 mod tests {
+    use measure::{FrameRate, Nanos};
+
     use super::*;
 
     #[test]
@@ -191,11 +192,12 @@ mod tests {
 
     #[test]
     fn paced_loads_go_by_what_paces_well_until_it_is_too_slow() {
-        let first = |pace| order(pace)[0];
-        assert_eq!(first(Pace::Greedy), Backend::XdpLive);
-        assert_eq!(first(Pace::Every(10_000.0)), Backend::Packet);
-        assert_eq!(first(Pace::Every(1_000.0)), Backend::XdpLive);
-        let falling = Pace::Falling { from: 1_000.0, to: 2_000.0, after: measure::Nanos(1) };
-        assert_eq!(first(falling), Backend::XdpLive);
+        let first = |schedule| order(schedule)[0];
+        let every = |gap_ns| FrameRate(1e9 / gap_ns);
+        assert_eq!(first(Schedule::Greedy), Backend::XdpLive);
+        assert_eq!(first(Schedule::Paced(every(10_000.0))), Backend::Packet);
+        assert_eq!(first(Schedule::Paced(every(1_000.0))), Backend::XdpLive);
+        let (from, to) = (every(1_000.0), every(2_000.0));
+        assert_eq!(first(Schedule::Falling { from, to, after: Nanos(1) }), Backend::XdpLive);
     }
 }

@@ -32,11 +32,11 @@ enum Ready {
 impl Frames {
     /// UDP payloads, for sockets that make the headers themselves: only sizes repeat.
     pub(super) fn payloads(spec: &End<Traffic>) -> Result<Self, FlowError> {
-        let layout = layout(spec.remote.is_ipv6(), spec.flow.vlan);
+        let layout = layout(spec.remote.is_ipv6(), spec.flow.asked.headers.vlan);
         let probe = learning::probe(spec);
-        let count = slots(spec.flow.frames.pattern().len() as u64, spec)?;
+        let count = slots(spec.flow.asked.frames.pattern().len() as u64, spec)?;
         let payload = |number: u64| {
-            let mut payload = vec![0; payload_octets(layout, spec.flow.frames.at(number))];
+            let mut payload = vec![0; payload_octets(layout, spec.flow.asked.frames.at(number))];
             probe.emit(&mut payload);
             Ready::Payload(payload.into_boxed_slice())
         };
@@ -45,27 +45,27 @@ impl Frames {
 
     /// Whole frames that go `way`.
     pub(super) fn whole(spec: &End<Traffic>, way: &Way) -> Result<Self, FlowError> {
-        let first = way.endpoints();
-        let sizes = spec.flow.frames.pattern().len() as u64;
-        let count = slots(repeats_after([sizes, spec.flow.spread.period()]), spec)?;
+        let (first, spread) = (way.endpoints(), spec.flow.spread());
+        let sizes = spec.flow.asked.frames.pattern().len() as u64;
+        let count = slots(repeats_after([sizes, spec.flow.period()]), spec)?;
         let frame = |number: u64| {
             let hop = way.hop(number);
             let ends = UdpEndpoints {
                 source_mac: hop.source_mac,
-                destination_mac: spec.flow.spread.addressed(hop.next_hop_mac, number),
-                source: spec.flow.spread.source(first.source, number),
-                destination: spec.flow.spread.destination(first.destination, number),
+                destination_mac: spec.flow.addressed(hop.next_hop_mac, number),
+                source: spread.source(first.source, number),
+                destination: spread.destination(first.destination, number),
             };
-            let octets = spec.flow.frames.at(number).octets_without_fcs() as usize;
+            let octets = spec.flow.asked.frames.at(number).octets_without_fcs() as usize;
             let (token, flow) = (spec.identity.token, spec.identity.flow);
-            UdpFrame::new(&ends, spec.flow.vlan, token, flow, octets).map(Ready::Whole).map_err(
-                |e| {
+            UdpFrame::new(&ends, spec.flow.asked.headers.vlan, token, flow, octets)
+                .map(Ready::Whole)
+                .map_err(|e| {
                     FlowError::Unsuitable(format!(
                         "build frames of {} octets: {e}",
-                        spec.flow.frames
+                        spec.flow.asked.frames
                     ))
-                },
-            )
+                })
         };
         Ok(Self((0..count).map(frame).collect::<Result<_, _>>()?))
     }
@@ -136,7 +136,7 @@ pub(crate) fn check(ipv6: bool, vlan: Option<u16>, frames: &FrameMix) -> Result<
 /// one twice.
 fn slots(period: u64, spec: &End<Traffic>) -> Result<u64, FlowError> {
     let count = period * (SLOTS as u64).div_ceil(period);
-    let octets = count as f64 * spec.flow.frames.mean_octets();
+    let octets = count as f64 * spec.flow.asked.frames.mean_octets();
     if octets > MOST_OCTETS as f64 {
         return Err(FlowError::Unsuitable(format!(
             "prepare the frames: sizes, ports and addresses repeat after {period} frames only, which take {octets:.0} octets, and {MOST_OCTETS} is the most"

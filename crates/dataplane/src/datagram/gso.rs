@@ -13,10 +13,11 @@ use std::ptr;
 
 use measure::FrameSize;
 use netlink::Netlink;
+use trial::Schedule;
 
 use super::batch::SLOTS;
 use super::layout::{layout, payload_octets};
-use super::{Pace, Traffic, Way, udp_socket};
+use super::{Traffic, Way, udp_socket};
 use crate::End;
 use crate::socket::set;
 use crate::unfit::Unfit;
@@ -62,16 +63,16 @@ pub(super) fn open(spec: &End<Traffic>, way: &Way) -> Result<(SuperFrames, Strin
 /// The one size of a load that may leave in bursts.
 fn check(spec: &End<Traffic>) -> Result<FrameSize, Unfit> {
     udp_socket::check(spec)?;
-    if spec.flow.pace != Pace::Greedy {
+    if spec.flow.asked.schedule != Schedule::Greedy {
         return Err(Unfit::NotHere(format!(
             "super-frames leave as bursts of up to {SEGMENTS} frames at the rate of the line, which \
              serves overload and neither a pace nor a search for zero loss"
         )));
     }
-    spec.flow.frames.single().ok_or_else(|| {
+    spec.flow.asked.frames.single().ok_or_else(|| {
         Unfit::NotHere(format!(
             "the frames of a super-frame have one size, and {} has more",
-            spec.flow.frames
+            spec.flow.asked.frames
         ))
     })
 }
@@ -155,33 +156,20 @@ fn no_header() -> libc::mmsghdr {
 mod tests {
     use std::net::SocketAddr;
 
-    use measure::{FrameMix, Nanos};
+    use measure::{FrameMix, FrameRate, Nanos};
     use wire::Probe;
 
     use super::super::frames::Frames;
     use super::*;
     use crate::Identity;
     use crate::af_xdp::cable::{Cable, PORT, TOKEN, selection};
-    use crate::datagram::Spread;
     use crate::packet_ring;
-    use trial::{Backend, Reception};
+    use trial::{Backend, Datagrams};
 
     fn spec(cable: &Cable, octets: u32) -> End<Traffic> {
-        let flow = Traffic {
-            frames: FrameMix::of(FrameSize::new(octets).expect("a size")),
-            vlan: None,
-            spread: Spread::NONE,
-            pace: Pace::Greedy,
-            backend: Backend::UdpGso,
-            receiver: Reception::Auto,
-            burst_limit: 1,
-            limit: 1_000_000,
-            cpu: None,
-            relieves_sender: false,
-            phase: Nanos::ZERO,
-            tells_apart: false,
-            receiver_ahead_ns: 0,
-        };
+        let size = FrameSize::new(octets).expect("a size");
+        let asked = Datagrams::plain(size, Schedule::Greedy, Backend::UdpGso, 1);
+        let flow = Traffic::new(asked, 1_000_000);
         End {
             local: cable.address("h1").into(),
             remote: SocketAddr::new(cable.address("h2").into(), PORT),
@@ -243,23 +231,22 @@ mod tests {
         let Some(cable) = Cable::lay(false) else { return };
         let fit = spec(&cable, 64);
         check(&fit).expect("greedy frames of one size are fit");
-        for pace in [
-            Pace::Every(1e4),
-            Pace::Burst(10),
-            Pace::Falling { from: 1e4, to: 2e4, after: Nanos(1) },
+        let changed = |change: &dyn Fn(&mut Datagrams), word: &str| {
+            let mut spec = fit.clone();
+            change(&mut spec.flow.asked);
+            check_unfit(&spec, word);
+        };
+        let (from, to) = (FrameRate(1e5), FrameRate(5e4));
+        for schedule in [
+            Schedule::Paced(from),
+            Schedule::Burst(10),
+            Schedule::Falling { from, to, after: Nanos(1) },
         ] {
-            check_unfit(
-                &fit.with(Traffic { pace, ..fit.flow.clone() }),
-                "bursts of up to 64 frames",
-            );
+            changed(&|asked| asked.schedule = schedule, "bursts of up to 64 frames");
         }
-        check_unfit(
-            &fit.with(Traffic { frames: FrameMix::imix(), ..fit.flow.clone() }),
-            "one size",
-        );
-        check_unfit(&fit.with(Traffic { vlan: Some(5), ..fit.flow.clone() }), "vlan");
-        let spread = Spread { source_ports: 2, ..Spread::NONE };
-        check_unfit(&fit.with(Traffic { spread, ..fit.flow.clone() }), "one port");
+        changed(&|asked| asked.frames = FrameMix::imix(), "one size");
+        changed(&|asked| asked.headers.vlan = Some(5), "vlan");
+        changed(&|asked| asked.headers.spread.source_ports = 2, "one port");
     }
 
     #[test]

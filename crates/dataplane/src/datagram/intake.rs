@@ -11,11 +11,12 @@ use std::time::Duration;
 use measure::Nanos;
 use measure::reading::Rejected;
 use nix::sys::socket::{getsockopt, sockopt};
+use trial::Destination;
 use wire::Probe;
 
 use super::batch::{ReceiveBatch, SLOTS};
 use super::tally::{Datagram, Tally};
-use super::{Addressee, Traffic, interface, socket};
+use super::{Traffic, interface, socket};
 use crate::packet_ring::{self, Arrival, Selection};
 use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
 use crate::unfit::Unfit;
@@ -74,7 +75,7 @@ impl Intake {
             .and_then(|()| stamp::request(&udp))
             .map_err(|e| FlowError::kernel("set options of udp socket at", spec.local, e))?;
         let room = getsockopt(&udp, sockopt::RcvBuf).unwrap_or(0);
-        let nap = nap(room, spec.flow.frames.largest().octets());
+        let nap = nap(room, spec.flow.asked.frames.largest().octets());
         Ok(Self::Udp(Udp {
             socket: udp,
             batch: ReceiveBatch::new(),
@@ -104,7 +105,7 @@ impl Intake {
         spec: &End<Traffic>,
     ) -> Result<(Self, String), Unfit> {
         let (index, name) = interface::of(spec.local)?;
-        let largest = spec.flow.frames.largest().octets_without_fcs() as usize;
+        let largest = spec.flow.asked.frames.largest().octets_without_fcs() as usize;
         let selection = selection(first, spec);
         let (queues, how) = af_xdp::receive::Receive::bind(index, &name, &selection, largest)?;
         Ok((Self::raw(Source::AfXdp(queues), reserved, spec)?, how))
@@ -242,23 +243,23 @@ pub(super) fn strays(sockets: &[UdpSocket], identity: Identity) -> Result<Reject
 /// What a UDP socket never sees.
 fn check_udp(spec: &End<Traffic>) -> Result<(), Unfit> {
     let unfit = |why: &str| Err(Unfit::NotHere(why.to_owned()));
-    if spec.flow.vlan.is_some() {
+    if spec.flow.asked.headers.vlan.is_some() {
         return unfit("a udp socket sees no vlan tag");
     }
-    if spec.flow.spread.destination_ports > 1 {
+    if spec.flow.spread().destination_ports > 1 {
         return unfit("a udp socket has one port");
     }
-    if matches!(spec.flow.spread.addressee, Addressee::Stations(_)) {
+    if matches!(spec.flow.asked.destination, Destination::Stations { .. }) {
         return unfit("a udp socket gets no frames for other stations");
     }
-    if spec.flow.spread.destinations.is_some() {
+    if spec.flow.spread().destinations.is_some() {
         return unfit("a udp socket is at one address");
     }
     Ok(())
 }
 
 fn selection(first: u16, spec: &End<Traffic>) -> Selection {
-    let last = first + (spec.flow.spread.destination_ports.max(1) - 1);
+    let last = first + (spec.flow.spread().destination_ports.max(1) - 1);
     Selection { ports: first..=last, token: spec.identity.token }
 }
 

@@ -11,12 +11,14 @@ use std::thread;
 use std::time::Duration;
 
 use measure::{Histogram, Nanos};
+use trial::Schedule;
+use trial::record::DatagramsRecord;
 
 use super::batch::SLOTS;
 use super::output::{Output, Refusal};
-use super::pacer::Schedule;
+use super::pacer::Pacer;
 use super::turns::Turns;
-use super::{Pace, SenderReport, Traffic, udp_socket};
+use super::{Traffic, gap_ns, udp_socket};
 use crate::socket::TICK;
 use crate::{End, FlowError, Halt, Window, clock};
 
@@ -67,7 +69,7 @@ pub(super) fn run(
     spec: &End<Traffic>,
     window: Window,
     halt: &Halt,
-) -> Result<SenderReport, FlowError> {
+) -> Result<DatagramsRecord, FlowError> {
     let mut load = Load {
         output,
         tally: Tally::default(),
@@ -76,25 +78,24 @@ pub(super) fn run(
     };
     wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
     load.turns.settle(clock::monotonic());
-    let (limit, burst_limit) = (spec.flow.limit, spec.flow.burst_limit);
-    let (offered, longest_burst, late) = match spec.flow.pace {
-        Pace::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
-        Pace::Burst(frames) => (load.run_greedy(frames.min(limit), window, halt)?, 0, 0),
-        Pace::Every(gap) => {
-            let schedule = Schedule::new(&window, gap, limit, burst_limit);
+    let (limit, burst_limit) = (spec.flow.limit, spec.flow.asked.burst_limit);
+    let (offered, longest_burst, late) = match spec.flow.asked.schedule {
+        Schedule::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
+        Schedule::Burst(frames) => (load.run_greedy(frames.min(limit), window, halt)?, 0, 0),
+        Schedule::Paced(rate) => {
+            let schedule = Pacer::new(&window, gap_ns(rate), limit, burst_limit);
             load.run_paced(schedule, window, halt)?
         }
-        Pace::Falling { from, to, after } => {
-            let schedule = Schedule::falling(&window, (from, to), after, limit, burst_limit);
+        Schedule::Falling { from, to, after } => {
+            let gaps = (gap_ns(from), gap_ns(to));
+            let schedule = Pacer::falling(&window, gaps, after, limit, burst_limit);
             load.run_paced(schedule, window, halt)?
         }
     };
     let never_left = load.output.settle();
     let tally = load.tally;
-    Ok(SenderReport {
+    Ok(DatagramsRecord {
         backend: load.output.name().to_owned(),
-        backend_reason: String::new(),
-        ends: None,
         offered,
         sent: tally.sent.saturating_sub(never_left),
         sending: tally.last.saturating_sub(tally.first.unwrap_or(tally.last)),
@@ -102,6 +103,7 @@ pub(super) fn run(
         longest_burst,
         late,
         overran: tally.last.saturating_sub(window.stop),
+        ..DatagramsRecord::default()
     })
 }
 
@@ -162,7 +164,7 @@ impl Load<'_> {
     /// On schedule; how many frames were due, the most of one go, and how many were late.
     fn run_paced(
         &mut self,
-        mut schedule: Schedule,
+        mut schedule: Pacer,
         window: Window,
         halt: &Halt,
     ) -> Result<(u64, u64, u64), FlowError> {

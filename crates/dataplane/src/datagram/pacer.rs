@@ -19,7 +19,7 @@ const LATE: Nanos = Nanos::from_micros(500);
 
 /// The due times of one load, and how many turns were taken.
 #[derive(Debug, Clone)]
-pub(crate) struct Schedule {
+pub(crate) struct Pacer {
     first: Part,
     /// From its start on the second part's gap holds, and the first part's turns are over.
     second: Option<Part>,
@@ -57,7 +57,7 @@ impl Part {
     }
 }
 
-impl Schedule {
+impl Pacer {
     /// For frames every `gap` nanoseconds over the window's load, at most `limit` of them. A
     /// `burst_limit` of zero counts as one.
     pub(crate) fn new(window: &Window, gap: f64, limit: u64, burst_limit: u32) -> Self {
@@ -176,7 +176,7 @@ mod tests {
 
     #[track_caller]
     fn check_total(load: u64, rate: f64, expect: u64) {
-        let schedule = Schedule::new(&window(load), 1e9 / rate, u64::MAX, 8);
+        let schedule = Pacer::new(&window(load), 1e9 / rate, u64::MAX, 8);
         assert_eq!(schedule.total, expect, "load {load} ns, rate {rate}");
     }
 
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_late_sender_bursts_no_more_than_allowed_and_rests_after() {
         let window = window(10_000_000);
-        let mut schedule = Schedule::new(&window, 10_000.0, u64::MAX, 8);
+        let mut schedule = Pacer::new(&window, 10_000.0, u64::MAX, 8);
         let late = window.start + Nanos(205_000);
         assert_eq!(schedule.due(late), 8);
         schedule.take(8, late);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn bursts_after_the_stop_still_rest_between() {
         let window = window(1_000_000);
-        let mut schedule = Schedule::new(&window, 10_000.0, u64::MAX, 8);
+        let mut schedule = Pacer::new(&window, 10_000.0, u64::MAX, 8);
         let late = window.stop + Nanos(1_001);
         schedule.take(schedule.due(late), late);
         assert_eq!(schedule.late(), 8, "a millisecond behind");
@@ -221,7 +221,7 @@ mod tests {
         // 1 ms at a frame every 10 us, then 1 ms at one every 40 us.
         let window = window(2_000_000);
         let after = Nanos(1_000_000);
-        let of = |limit| Schedule::falling(&window, (10_000.0, 40_000.0), after, limit, 8);
+        let of = |limit| Pacer::falling(&window, (10_000.0, 40_000.0), after, limit, 8);
         let mut schedule = of(u64::MAX);
         let at = |offset: u64| window.start + Nanos(offset);
         for (now, come, next) in [
@@ -241,15 +241,15 @@ mod tests {
         assert_eq!(schedule.late(), 100, "400 us after the second part's first");
         assert_eq!(of(110).come(Nanos(u64::MAX)), 110);
         // One that falls after its end, and one that fell before its start.
-        let late = Schedule::falling(&window, (10_000.0, 1.0), Nanos(9_000_000), u64::MAX, 8);
+        let late = Pacer::falling(&window, (10_000.0, 1.0), Nanos(9_000_000), u64::MAX, 8);
         assert_eq!((late.total, late.next_look(at(0))), (200, at(10_000)));
-        let at_once = Schedule::falling(&window, (1.0, 10_000.0), Nanos::ZERO, u64::MAX, 8);
+        let at_once = Pacer::falling(&window, (1.0, 10_000.0), Nanos::ZERO, u64::MAX, 8);
         assert_eq!((at_once.total, at_once.come(at(0))), (200, 1));
     }
 
     #[test]
     fn the_limit_caps_the_load() {
-        let schedule = Schedule::new(&window(1_000_000), 1_000.0, 17, 8);
+        let schedule = Pacer::new(&window(1_000_000), 1_000.0, 17, 8);
         assert_eq!(schedule.come(Nanos(u64::MAX)), 17);
     }
 
@@ -258,7 +258,7 @@ mod tests {
         #[test]
         fn on_time_every_frame_goes_alone(gap in 1.0_f64..1e6, frames in 1_u64..2_000) {
             let window = window((gap * frames as f64).ceil() as u64);
-            let mut schedule = Schedule::new(&window, gap, u64::MAX, 8);
+            let mut schedule = Pacer::new(&window, gap, u64::MAX, 8);
             let (mut now, mut sent) = (window.start, 0_u64);
             let mut looks = 0;
             while !schedule.is_over() {
@@ -283,7 +283,7 @@ mod tests {
             delays in prop::collection::vec(0_u64..1_000_000, 1..200),
         ) {
             let window = window(100_000_000);
-            let mut schedule = Schedule::new(&window, gap, u64::MAX, limit);
+            let mut schedule = Pacer::new(&window, gap, u64::MAX, limit);
             let mut now = window.start;
             for delay in delays {
                 let due = schedule.due(now);

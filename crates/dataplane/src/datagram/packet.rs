@@ -15,7 +15,7 @@ use crate::{End, FlowError};
 /// Opens the packet backend; with a clause about how it sends.
 pub(super) fn open(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit> {
     let (packet, bypasses) = socket_on(&way)?;
-    socket::let_queue(&packet, spec.flow.pace);
+    socket::let_queue(&packet, spec.flow.asked.schedule);
     let frames = Frames::whole(spec, &way)?;
     let how = match bypasses {
         Ok(()) if !way.hops.is_empty() => {

@@ -9,12 +9,12 @@ use std::net::UdpSocket;
 use std::thread;
 
 use measure::sequence::MOST_CONVERSATIONS;
+use trial::Reception;
+use trial::record::DatagramsRecord;
 
 use super::intake::{self, Intake};
 use super::tally::Tally;
-use super::{
-    Addressee, ReceiverReport, Reception, Traffic, frames, interface, learning, ports, stations,
-};
+use super::{Traffic, frames, interface, learning, ports, stations};
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
 use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
@@ -43,19 +43,17 @@ impl Receiver {
     /// unavailable; frames that can't hold a probe, and addresses of two versions, are unsuitable.
     pub fn bind(spec: &End<Traffic>) -> Result<Self, FlowError> {
         learning::check_limit(spec.flow.limit)?;
-        frames::check(spec.local.is_ipv6(), spec.flow.vlan, &spec.flow.frames)?;
-        spec.flow.spread.check(spec.local)?;
+        frames::check(spec.local.is_ipv6(), spec.flow.asked.headers.vlan, &spec.flow.asked.frames)?;
+        spec.flow.check_spread(spec.local)?;
         intake::check_versions(spec.local, spec.peer())?;
         check_conversations(&spec.flow)?;
-        let reserved = ports::reserve_each(spec.local, spec.flow.spread.destination_ports)?;
+        let reserved = ports::reserve_each(spec.local, spec.flow.spread().destination_ports)?;
         let port = reserved[0]
             .local_addr()
             .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
             .port();
         let (input, backend, reason) = choose(spec, &reserved, port)?;
-        if let Addressee::Stations(stations) = spec.flow.spread.addressee {
-            stations::announce(spec.local, stations)?;
-        }
+        stations::announce(spec.local, &spec.flow)?;
         let (cpu, identity) = (spec.flow.cpu, spec.identity);
         Ok(Self { port, cpu, input, backend, reason, reserved, identity })
     }
@@ -71,14 +69,14 @@ impl Receiver {
     }
 
     /// Receives until the window closes or a halt is asked for. Everything that reached this host
-    /// by then is counted; what comes later is not.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
+    /// by then is counted; what comes later is not. Fills in the receiver's half of the record.
+    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         let (mut intake, mut tally) = match self.input {
             Input::Kernel(counter) => {
                 let mut report = counter.run(window, halt)?;
                 // The counter looks after the lowest port's socket itself.
                 report.rejected.merge(&intake::strays(&self.reserved[1..], self.identity)?);
-                return Ok(ReceiverReport { backend_reason: self.reason, ..report });
+                return Ok(DatagramsRecord { receiver_reason: self.reason, ..report });
             }
             Input::Counted(intake, tally) => (intake, tally),
         };
@@ -98,8 +96,8 @@ impl Receiver {
 
 /// Refuses more than a report has room for.
 fn check_conversations(flow: &Traffic) -> Result<(), FlowError> {
-    let count = flow.spread.conversations();
-    if !flow.tells_apart || count <= MOST_CONVERSATIONS.into() {
+    let count = flow.spread().conversations();
+    if !flow.asked.conversations || count <= MOST_CONVERSATIONS.into() {
         return Ok(());
     }
     let words = format!("tell {count} conversations apart: at most {MOST_CONVERSATIONS} can be");
@@ -111,13 +109,14 @@ type Chosen = (Input, Reception, String);
 /// What was asked for, or the first that fits: the kernel's own counter, then a UDP socket, but a
 /// packet ring for what no UDP socket sees.
 fn choose(spec: &End<Traffic>, reserved: &[UdpSocket], port: u16) -> Result<Chosen, FlowError> {
-    if spec.flow.receiver != Reception::Auto {
-        return match open(spec.flow.receiver, spec, reserved, port) {
-            Ok((input, how)) => Ok((input, spec.flow.receiver, format!("asked for; {how}"))),
+    if spec.flow.asked.receiver != Reception::Auto {
+        return match open(spec.flow.asked.receiver, spec, reserved, port) {
+            Ok((input, how)) => Ok((input, spec.flow.asked.receiver, format!("asked for; {how}"))),
             Err(Unfit::Failed(error)) => Err(error),
-            Err(Unfit::NotHere(why)) => {
-                Err(FlowError::not_here(format!("receiver {}", spec.flow.receiver.as_str()), &why))
-            }
+            Err(Unfit::NotHere(why)) => Err(FlowError::not_here(
+                format!("receiver {}", spec.flow.asked.receiver.as_str()),
+                &why,
+            )),
         };
     }
     let mut refusals = Vec::new();

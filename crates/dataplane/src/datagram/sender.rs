@@ -5,11 +5,12 @@
 
 use std::thread;
 
-use trial::record::Ends;
+use trial::Schedule;
+use trial::record::{DatagramsRecord, Ends};
 
 use super::choice::{self, Opened, Transmitter};
 use super::output::Refusal;
-use super::{Pace, SenderReport, Traffic, frames, learning, load, udp_socket};
+use super::{Traffic, frames, gap_ns, learning, load, udp_socket};
 use crate::{End, FlowError, Halt, Window, affinity, clock};
 
 /// A sender with its way and frames ready.
@@ -26,10 +27,14 @@ impl Sender {
     /// next hop that does not answer.
     pub fn open(spec: &End<Traffic>) -> Result<Self, FlowError> {
         learning::check_limit(spec.flow.limit)?;
-        frames::check(spec.remote.is_ipv6(), spec.flow.vlan, &spec.flow.frames)?;
-        spec.flow.spread.check(spec.remote.ip())?;
+        frames::check(
+            spec.remote.is_ipv6(),
+            spec.flow.asked.headers.vlan,
+            &spec.flow.asked.frames,
+        )?;
+        spec.flow.check_spread(spec.remote.ip())?;
         check_ports(spec)?;
-        check_pace(spec.flow.pace)?;
+        check_schedule(spec.flow.asked.schedule)?;
         Ok(Self { spec: spec.clone(), opened: choice::open(spec)? })
     }
 
@@ -63,8 +68,8 @@ impl Sender {
 
     /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
     /// calling thread, which it binds to the processor asked for and whose timer slack it sets to
-    /// the least.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
+    /// the least. Fills in the sender's half of the record.
+    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         affinity::pin(self.spec.flow.cpu)?;
         // Coarser sleeping is no error.
         let _ = nix::sys::prctl::set_timerslack(1);
@@ -74,22 +79,23 @@ impl Sender {
             Transmitter::Live(live) => live.run(window, halt)?,
             Transmitter::Handed(output) => load::run(*output, &self.spec, window, halt)?,
         };
-        let spread = self.spec.flow.spread;
+        let spread = self.spec.flow.spread();
         let ends = Ends {
             from: spread.source(self.opened.from, 0),
             to: spread.destination(self.spec.remote, 0),
         };
-        Ok(SenderReport { backend_reason: self.opened.how, ends: Some(ends), ..report })
+        let ends = Some(Box::new(ends));
+        Ok(DatagramsRecord { backend_reason: self.opened.how, ends, ..report })
     }
 }
 
-fn check_pace(pace: Pace) -> Result<(), FlowError> {
-    let (one, other) = match pace {
-        Pace::Greedy | Pace::Burst(_) => return Ok(()),
-        Pace::Every(gap) => (gap, gap),
-        Pace::Falling { from, to, .. } => (from, to),
+fn check_schedule(schedule: Schedule) -> Result<(), FlowError> {
+    let (one, other) = match schedule {
+        Schedule::Greedy | Schedule::Burst(_) => return Ok(()),
+        Schedule::Paced(rate) => (rate, rate),
+        Schedule::Falling { from, to, .. } => (from, to),
     };
-    match [one, other].into_iter().find(|gap| !(gap.is_finite() && *gap > 0.0)) {
+    match [one, other].map(gap_ns).into_iter().find(|gap| !(gap.is_finite() && *gap > 0.0)) {
         None => Ok(()),
         Some(gap) => Err(FlowError::Unsuitable(format!("send a frame every {gap} ns"))),
     }
@@ -97,7 +103,7 @@ fn check_pace(pace: Pace) -> Result<(), FlowError> {
 
 /// The receiver chose its lowest port; the highest must exist too.
 fn check_ports(spec: &End<Traffic>) -> Result<(), FlowError> {
-    let (port, count) = (spec.remote.port(), spec.flow.spread.destination_ports);
+    let (port, count) = (spec.remote.port(), spec.flow.spread().destination_ports);
     if port.checked_add(count.saturating_sub(1)).is_some() {
         return Ok(());
     }

@@ -6,8 +6,8 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use super::Pace;
 use crate::socket::{enlarge_send_buffer, set};
+use trial::Schedule;
 
 /// Octets that the frames of a paced load may be charged to their sender while they wait.
 const ROOM: usize = 256 << 20;
@@ -51,8 +51,8 @@ pub(super) fn bypass_qdisc(socket: impl AsFd) -> io::Result<()> {
 /// Over a virtual cable a frame stays charged to its sender until the far end has it: a device in
 /// the same kernel that queues a few hundred would set the pace of a load that was to overload it.
 /// A flood has no pace to keep; there the charge keeps the kernel's own queues from overflowing.
-pub(super) fn let_queue(socket: &impl AsFd, pace: Pace) {
-    if pace != Pace::Greedy {
+pub(super) fn let_queue(socket: &impl AsFd, schedule: Schedule) {
+    if schedule != Schedule::Greedy {
         enlarge_send_buffer(socket, ROOM);
     }
 }

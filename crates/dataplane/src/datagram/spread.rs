@@ -6,39 +6,75 @@
 use std::net::{IpAddr, SocketAddr};
 
 use measure::sequence::repeats_after;
+use trial::Destination;
 use trial::topology::AddressBlock;
 use wire::MacAddr;
 
-use super::{Addressee, Spread, Stations};
+use super::{Spread, Traffic};
 use crate::FlowError;
 
-impl Spread {
+impl Traffic {
     /// Whether all frames have the same headers.
-    pub(crate) fn is_none(&self) -> bool {
-        self.conversations() == 1
-            && self.sources.is_none()
-            && self.destinations.is_none()
-            && self.addressee.is_next_hop()
+    pub(crate) fn is_plain(&self) -> bool {
+        self.spread() == Spread::NONE && self.asked.destination.is_receiver()
     }
 
     /// Frames until the headers repeat.
     pub(crate) fn period(&self) -> u64 {
-        let stations = match self.addressee {
-            Addressee::NextHop | Addressee::Stated(_) | Addressee::Everybody => 1,
-            Addressee::Stations(stations) => u64::from(stations.count.max(1)),
+        let stations = match self.asked.destination {
+            Destination::Receiver | Destination::Broadcast => 1,
+            Destination::Stations { count, .. } => u64::from(count.max(1)),
         };
-        repeats_after([self.conversations(), stations])
+        repeats_after([self.spread().conversations(), stations])
+    }
+
+    /// The receiver's own address on the link, where it is stated.
+    pub(crate) fn stated_mac(&self) -> Option<MacAddr> {
+        self.mac.filter(|_| self.asked.destination.is_receiver()).map(mac_address)
     }
 
     /// To whom frame `number` is addressed on the link.
     pub(crate) fn addressed(&self, next_hop: MacAddr, number: u64) -> MacAddr {
-        match self.addressee {
-            Addressee::NextHop | Addressee::Stated(_) => next_hop,
-            Addressee::Everybody => MacAddr::BROADCAST,
-            Addressee::Stations(stations) => stations.at(number),
+        match self.asked.destination {
+            Destination::Receiver => next_hop,
+            Destination::Broadcast => MacAddr::BROADCAST,
+            Destination::Stations { count, .. } => self.station(number, count),
         }
     }
 
+    /// The address of one of `count` stations.
+    pub(super) fn station(&self, number: u64, count: u32) -> MacAddr {
+        mac_address(self.mac.unwrap_or_default() + number % u64::from(count.max(1)))
+    }
+
+    /// Refuses counts of zero, and ranges that are not of `like`'s version or run past its end.
+    pub(crate) fn check_spread(&self, like: IpAddr) -> Result<(), FlowError> {
+        let Spread { source_ports, destination_ports, sources, destinations } = self.spread();
+        if source_ports == 0 || destination_ports == 0 {
+            return Err(unsuitable("spread over no ports"));
+        }
+        if matches!(self.asked.destination, Destination::Stations { count: 0, .. }) {
+            return Err(unsuitable("spread over no stations"));
+        }
+        for range in [sources, destinations].into_iter().flatten() {
+            let AddressBlock { first, count } = range;
+            if count == 0 {
+                return Err(unsuitable("spread over no addresses"));
+            }
+            if first.is_ipv4() != like.is_ipv4() {
+                return Err(unsuitable(&format!(
+                    "spread over addresses from {first} on, in frames between others like {like}"
+                )));
+            }
+            if range.checked_at(count - 1).is_none() {
+                return Err(unsuitable(&format!("spread over {count} addresses from {first} on")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Spread {
     /// Frames until the addresses and ports of IP repeat.
     pub fn conversations(&self) -> u64 {
         let addresses = |range: Option<AddressBlock>| range.map_or(1, |range| range.count);
@@ -67,40 +103,11 @@ impl Spread {
     pub(crate) fn destination(&self, base: SocketAddr, number: u64) -> SocketAddr {
         place(base, self.destination_ports, self.destinations, number)
     }
-
-    /// Refuses counts of zero, and ranges that are not of `like`'s version or run past its end.
-    pub(crate) fn check(&self, like: IpAddr) -> Result<(), FlowError> {
-        if self.source_ports == 0 || self.destination_ports == 0 {
-            return Err(unsuitable("spread over no ports"));
-        }
-        if matches!(self.addressee, Addressee::Stations(Stations { count: 0, .. })) {
-            return Err(unsuitable("spread over no stations"));
-        }
-        for range in [self.sources, self.destinations].into_iter().flatten() {
-            let AddressBlock { first, count } = range;
-            if count == 0 {
-                return Err(unsuitable("spread over no addresses"));
-            }
-            if first.is_ipv4() != like.is_ipv4() {
-                return Err(unsuitable(&format!(
-                    "spread over addresses from {first} on, in frames between others like {like}"
-                )));
-            }
-            if range.checked_at(count - 1).is_none() {
-                return Err(unsuitable(&format!("spread over {count} addresses from {first} on")));
-            }
-        }
-        Ok(())
-    }
 }
 
-impl Stations {
-    /// The address of frame `number`'s.
-    pub(super) fn at(&self, number: u64) -> MacAddr {
-        let address = self.first + number % u64::from(self.count.max(1));
-        let [_, _, octets @ ..] = address.to_be_bytes();
-        MacAddr(octets)
-    }
+fn mac_address(low: u64) -> MacAddr {
+    let [_, _, octets @ ..] = low.to_be_bytes();
+    MacAddr(octets)
 }
 
 #[inline]
@@ -115,48 +122,62 @@ fn unsuitable(what: &str) -> FlowError {
 
 #[cfg(test)]
 mod tests {
+    use measure::FrameSize;
+    use trial::{Backend, Datagrams, Schedule};
+
     use super::*;
+
+    fn traffic(destination: Destination, mac: Option<u64>) -> Traffic {
+        let plain = Datagrams::plain(FrameSize::MIN, Schedule::Greedy, Backend::Auto, 1);
+        Traffic { mac, ..Traffic::new(Datagrams { destination, ..plain }, 1) }
+    }
 
     #[test]
     fn each_index_runs_by_itself() {
-        let spread = Spread {
-            source_ports: 2,
-            destination_ports: 3,
-            sources: None,
-            destinations: Some(AddressBlock { first: "198.18.0.255".parse().unwrap(), count: 4 }),
-            addressee: Addressee::NextHop,
-        };
-        let base = "10.0.0.1:7000".parse().unwrap();
-        assert_eq!(spread.period(), 12);
+        let mut flow = traffic(Destination::Receiver, None);
+        assert!(flow.is_plain());
+        let destinations = AddressBlock { first: "198.18.0.255".parse().unwrap(), count: 4 };
+        flow.destinations = Some(destinations);
+        flow.asked.headers.spread.source_ports = 2;
+        flow.asked.headers.spread.destination_ports = 3;
+        let (spread, base) = (flow.spread(), "10.0.0.1:7000".parse().unwrap());
+        assert_eq!((flow.period(), flow.is_plain()), (12, false));
         assert_eq!(spread.source(base, 5).to_string(), "10.0.0.1:7001");
         assert_eq!(spread.destination(base, 5).to_string(), "198.18.1.0:7002");
         assert_eq!(spread.destination(base, 12).to_string(), "198.18.0.255:7000");
-        assert!(!spread.is_none() && Spread::NONE.is_none());
     }
 
     #[test]
     fn frames_for_others_on_the_link() {
         let next_hop = MacAddr([2, 0, 0, 0, 0, 9]);
-        let stations = Stations { first: 0x0257_0000_00ff, count: 3, learn_rate: 1, rounds: 1 };
-        let of = |addressee| Spread { addressee, ..Spread::NONE };
-        let all = of(Addressee::Stations(stations));
-        assert_eq!((all.period(), all.conversations(), all.is_none()), (3, 1, false));
+        let stations = Destination::Stations { count: 3, learn_rate: 1, rounds: 1 };
+        let all = traffic(stations, Some(0x0257_0000_00ff));
+        assert_eq!((all.period(), all.spread().conversations(), all.is_plain()), (3, 1, false));
         let to: Vec<String> = (0..4).map(|i| all.addressed(next_hop, i).to_string()).collect();
         let first = "02:57:00:00:00:ff";
         assert_eq!(to, [first, "02:57:00:00:01:00", "02:57:00:00:01:01", first]);
-        assert_eq!(of(Addressee::Everybody).addressed(next_hop, 7), MacAddr::BROADCAST);
-        assert_eq!(Spread::NONE.addressed(next_hop, 7), next_hop);
+        assert_eq!(all.stated_mac(), None, "it is a station's");
+        let everybody = traffic(Destination::Broadcast, None);
+        assert_eq!(everybody.addressed(next_hop, 7), MacAddr::BROADCAST);
+        let receiver = traffic(Destination::Receiver, Some(1));
+        assert_eq!(receiver.addressed(next_hop, 7), next_hop);
+        assert_eq!(receiver.stated_mac(), Some(MacAddr([0, 0, 0, 0, 0, 1])));
     }
 
     #[test]
     fn ranges_that_cannot_be() {
         let v4: IpAddr = "10.0.0.1".parse().unwrap();
-        let range = |first: &str, count| AddressBlock { first: first.parse().unwrap(), count };
-        let of = |range| Spread { sources: Some(range), ..Spread::NONE };
-        assert!(of(range("10.0.0.1", 65_535)).check(v4).is_ok());
-        assert!(of(range("255.255.255.255", 2)).check(v4).is_err());
-        assert!(of(range("10.0.0.1", 0)).check(v4).is_err());
-        assert!(of(range("fd00::1", 1)).check(v4).is_err());
-        assert!(Spread { source_ports: 0, ..Spread::NONE }.check(v4).is_err());
+        let check = |first: &str, count| {
+            let mut flow = traffic(Destination::Receiver, None);
+            flow.sources = Some(AddressBlock { first: first.parse().unwrap(), count });
+            flow.check_spread(v4).is_ok()
+        };
+        assert!(check("10.0.0.1", 65_535));
+        assert!(!check("255.255.255.255", 2));
+        assert!(!check("10.0.0.1", 0));
+        assert!(!check("fd00::1", 1));
+        let mut no_ports = traffic(Destination::Receiver, None);
+        no_ports.asked.headers.spread.source_ports = 0;
+        assert!(no_ports.check_spread(v4).is_err());
     }
 }

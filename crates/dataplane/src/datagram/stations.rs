@@ -9,9 +9,10 @@ use std::os::fd::AsRawFd;
 use measure::Nanos;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, send};
+use trial::Destination;
 use wire::MacAddr;
 
-use super::{Stations, interface, socket};
+use super::{Traffic, interface, socket};
 use crate::unfit::Unfit;
 use crate::{FlowError, clock};
 
@@ -22,7 +23,10 @@ const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
 /// Sends a frame from each station by the interface that has `local`, at their rate; returns when
 /// the last has left.
-pub(super) fn announce(local: IpAddr, stations: Stations) -> Result<(), FlowError> {
+pub(super) fn announce(local: IpAddr, flow: &Traffic) -> Result<(), FlowError> {
+    let Destination::Stations { count, learn_rate, .. } = flow.asked.destination else {
+        return Ok(());
+    };
     let (index, name) = interface::of(local).map_err(|unfit| match unfit {
         Unfit::Failed(error) => error,
         Unfit::NotHere(why) => {
@@ -35,10 +39,10 @@ pub(super) fn announce(local: IpAddr, stations: Stations) -> Result<(), FlowErro
     frame[..6].copy_from_slice(&MacAddr::BROADCAST.0);
     frame[12..14].copy_from_slice(&EXPERIMENT);
     let begun = clock::monotonic();
-    for number in 0..u64::from(stations.count) * u64::from(stations.rounds) {
-        let after = u128::from(number) * 1_000_000_000 / u128::from(stations.learn_rate.max(1));
+    for number in 0..flow.asked.destination.announcements() {
+        let after = u128::from(number) * 1_000_000_000 / u128::from(learn_rate.max(1));
         clock::wait_until(begun + Nanos(after as u64));
-        frame[6..12].copy_from_slice(&stations.at(number).0);
+        frame[6..12].copy_from_slice(&flow.station(number, count).0);
         loop {
             match send(packet.as_raw_fd(), &frame, MsgFlags::empty()) {
                 Ok(_) => break,

@@ -10,10 +10,11 @@ use std::net::{IpAddr, SocketAddr};
 use measure::reading::Rejected;
 use measure::sequence::SequenceTracker;
 use measure::{FrameMix, Histogram, Nanos};
+use trial::record::{Clocks, DatagramsRecord, Delays};
 use wire::{FrameLayout, Probe};
 
 use super::layout::{layout, payload_octets};
-use super::{ReceiverReport, Spread, Traffic, learning};
+use super::{Spread, Traffic, learning};
 use crate::{End, Identity};
 
 /// What is expected, and what came.
@@ -57,16 +58,16 @@ impl Tally {
             identity: spec.identity,
             peer: SocketAddr::new(spec.peer(), 0),
             local: SocketAddr::new(spec.local, port),
-            spread: spec.flow.spread,
-            vlan: spec.flow.vlan,
-            layout: layout(spec.local.is_ipv6(), spec.flow.vlan),
-            frames: spec.flow.frames.clone(),
+            spread: spec.flow.spread(),
+            vlan: spec.flow.asked.headers.vlan,
+            layout: layout(spec.local.is_ipv6(), spec.flow.asked.headers.vlan),
+            frames: spec.flow.asked.frames.clone(),
             tracker: SequenceTracker::of_conversations(
                 spec.flow.limit,
-                spec.flow.spread.conversations(),
+                spec.flow.spread().conversations(),
             ),
             limit: spec.flow.limit,
-            tells_apart: spec.flow.tells_apart,
+            tells_apart: spec.flow.asked.conversations,
             rejected: Rejected::default(),
             arrivals: Histogram::new(),
             delays: Some(Histogram::new()),
@@ -170,11 +171,12 @@ impl Tally {
         backend: &str,
         reason: String,
         (closed, socket_drops): (Nanos, u64),
-    ) -> ReceiverReport {
-        ReceiverReport {
-            backend: backend.to_owned(),
-            backend_reason: reason,
-            delays: self.delays,
+    ) -> DatagramsRecord {
+        let delays = self.delays.map(|histogram| Delays { clocks: Clocks::Same, histogram });
+        DatagramsRecord {
+            receiver: backend.to_owned(),
+            receiver_reason: reason,
+            delays,
             received: self.tracker.counts(),
             conversations: if self.tells_apart { self.tracker.conversations() } else { Vec::new() },
             rejected: self.rejected,
@@ -182,6 +184,7 @@ impl Tally {
             quiet: self.first.map(|_| closed.saturating_sub(self.last)),
             arrivals: self.arrivals,
             socket_drops,
+            ..DatagramsRecord::default()
         }
     }
 }

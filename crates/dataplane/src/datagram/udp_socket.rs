@@ -10,10 +10,10 @@ use crate::{End, FlowError};
 
 /// What headers a socket can't make.
 pub(super) fn check(spec: &End<Traffic>) -> Result<(), Unfit> {
-    if spec.flow.vlan.is_some() {
+    if spec.flow.asked.headers.vlan.is_some() {
         return Err(Unfit::NotHere("a udp socket sends no vlan tag".to_owned()));
     }
-    if !spec.flow.spread.is_none() {
+    if !spec.flow.is_plain() {
         return Err(Unfit::NotHere(
             "a udp socket sends from one port and address to one other".to_owned(),
         ));
@@ -31,17 +31,18 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), Fl
             spec.local, spec.remote
         )));
     }
-    let udp = ports::reserve(spec.local, spec.flow.spread.source_ports)?;
+    let udp = ports::reserve(spec.local, spec.flow.spread().source_ports)?;
     udp.connect(spec.remote)
         .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
     socket::dont_fragment(&udp, ipv6)
         .and_then(|()| socket::tell_of_local_drops(&udp, ipv6))
         .and_then(|()| bound_waits(&udp, TICK))
         .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
-    socket::let_queue(&udp, spec.flow.pace);
+    socket::let_queue(&udp, spec.flow.asked.schedule);
     let mtu = socket::route_mtu(&udp, ipv6)
         .map_err(|e| FlowError::kernel("read the mtu of the route to", spec.remote, e))?;
-    if self::mtu(layout(ipv6, spec.flow.vlan), spec.flow.frames.largest()) > mtu {
+    if self::mtu(layout(ipv6, spec.flow.asked.headers.vlan), spec.flow.asked.frames.largest()) > mtu
+    {
         return Err(too_long(spec, Some(mtu)));
     }
     let from = udp
@@ -52,12 +53,12 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), Fl
 
 /// The frames exceed an MTU on their way.
 pub(super) fn too_long(spec: &End<Traffic>, mtu: Option<u32>) -> FlowError {
-    let size = spec.flow.frames.largest();
+    let size = spec.flow.asked.frames.largest();
     let theirs = match mtu {
         Some(mtu) => format!("the mtu of the route is {mtu}"),
         None => "an mtu on the way is smaller".to_owned(),
     };
-    let layout = layout(spec.remote.is_ipv6(), spec.flow.vlan);
+    let layout = layout(spec.remote.is_ipv6(), spec.flow.asked.headers.vlan);
     FlowError::Unsuitable(format!(
         "send frames of {size} octets to {}: they need an mtu of {}, and {theirs}",
         spec.remote,

@@ -13,7 +13,7 @@ use measure::sequence::MOST_CONVERSATIONS;
 use netlink::{Link, Netlink};
 use wire::{MacAddr, Probe, UdpEndpoints};
 
-use super::{Addressee, Traffic, learning, udp_socket};
+use super::{Traffic, learning, udp_socket};
 use crate::unfit::Unfit;
 use crate::{End, FlowError, clock};
 
@@ -81,9 +81,9 @@ impl Way {
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
-        for number in 1..spec.flow.spread.conversations().min(MOST_CONVERSATIONS.into()) {
-            let from = spec.flow.spread.source(way.source, number);
-            let to = spec.flow.spread.destination(spec.remote, number);
+        for number in 1..spec.flow.spread().conversations().min(MOST_CONVERSATIONS.into()) {
+            let from = spec.flow.spread().source(way.source, number);
+            let to = spec.flow.spread().destination(spec.remote, number);
             let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
             // The kernel does not tell of addresses that are not this host's own.
             let Ok(route) = asked else { return Ok(way) };
@@ -101,11 +101,11 @@ impl Way {
         if hops.iter().all(|hop| *hop == first) {
             return Ok(way);
         }
-        if spec.flow.spread.conversations() > MOST_CONVERSATIONS.into() {
+        if spec.flow.spread().conversations() > MOST_CONVERSATIONS.into() {
             return Err(Unfit::NotHere(format!(
                 "the kernel spreads the flow's conversations over several ways, and {} are more than \
                  the {MOST_CONVERSATIONS} that it is asked about",
-                spec.flow.spread.conversations()
+                spec.flow.spread().conversations()
             )));
         }
         way.hops = hops;
@@ -206,9 +206,8 @@ fn resolve(
     reserved: &UdpSocket,
     spec: &End<Traffic>,
 ) -> Result<MacAddr, Unfit> {
-    if let (Addressee::Stated(mac), true) = (spec.flow.spread.addressee, next_hop == to) {
-        let [_, _, octets @ ..] = mac.to_be_bytes();
-        return Ok(MacAddr(octets));
+    if let Some(mac) = spec.flow.stated_mac().filter(|_| next_hop == to) {
+        return Ok(mac);
     }
     let begun = clock::monotonic();
     let mut asked = false;

@@ -50,7 +50,7 @@ pub(super) fn connect(
     prepare(&socket, kind, local, remote).map_err(failed("set up icmp socket to"))?;
     let socket = Arc::new(socket);
     // An echo's payload is as long as a UDP datagram's: both headers are 8 octets.
-    let message = IcmpEcho::LEN + end.flow.frame_size.udp_payload_v4() as usize;
+    let message = IcmpEcho::LEN + end.flow.asked.frame_size.udp_payload_v4() as usize;
     Ok(Line {
         outbound: Box::new(Sender {
             socket: Arc::clone(&socket),
@@ -64,7 +64,7 @@ pub(super) fn connect(
             message,
             buffer: vec![0; LONGEST_IP_HEADER_OCTETS + message + 1],
         }),
-        frame_size: end.flow.frame_size,
+        frame_size: end.flow.asked.frame_size,
         segment: None,
         lossy: true,
         remote: SocketAddr::new(remote.into(), 0),

@@ -15,10 +15,11 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, bind as bind_to,
     connect as connect_to, send, socket as open,
 };
+use trial::Messages;
 
 use super::line::{Answer, Arrival, Inbound, Line, Outbound, too_long};
 use super::reflector::{Orders, Reflection};
-use super::{EchoServerReport, Messages, Requests, demand_v4};
+use super::{EchoServerReport, Requests, demand_v4};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{End, FlowError, Identity, clock, stamp};
 use wire::Probe;
@@ -86,7 +87,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowError> {
     let stream = dial(end)?;
     prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", end.remote, e))?;
-    let asked = (end.flow.frame_size, end.flow.messages);
+    let asked = (end.flow.asked.frame_size, end.flow.asked.messages);
     let (segment, frame_size, [request, answer]) = fit(&stream, asked, end.remote)?;
     greet(&stream, end)?;
     if stamped {
@@ -321,7 +322,8 @@ pub(super) fn reflect(
         return Ok(reflection.report);
     };
     drop(listener);
-    let (_, _, [request, answer]) = fit(&stream, (end.flow.frame_size, end.flow.messages), asker)?;
+    let (_, _, [request, answer]) =
+        fit(&stream, (end.flow.asked.frame_size, end.flow.asked.messages), asker)?;
     let stream = Arc::new(stream);
     let mut inbound = Stretch::new(Arc::clone(&stream), request, false);
     let mut outbound = Framed::new(stream, answer);

@@ -30,7 +30,7 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
             .map_err(|e| FlowError::kernel("ask for stamps on udp socket to", end.remote, e))?;
     }
     let socket = Arc::new(socket);
-    let payload = end.flow.frame_size.udp_payload_v4() as usize;
+    let payload = end.flow.asked.frame_size.udp_payload_v4() as usize;
     Ok(Line {
         outbound: Box::new(Sender {
             socket: Arc::clone(&socket),
@@ -45,7 +45,7 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
             // One octet more than is right, so that a longer datagram shows.
             buffer: vec![0; payload + 1],
         }),
-        frame_size: end.flow.frame_size,
+        frame_size: end.flow.asked.frame_size,
         segment: None,
         lossy: true,
         remote: end.remote,
@@ -116,7 +116,7 @@ pub(super) fn reflect(
     end: &End<Requests>,
     orders: &Orders,
 ) -> Result<EchoServerReport, FlowError> {
-    let payload = end.flow.frame_size.udp_payload_v4() as usize;
+    let payload = end.flow.asked.frame_size.udp_payload_v4() as usize;
     let mut buffer = vec![0; payload + 1];
     let mut reflection = Reflection::new(end.identity);
     let mut asker: Option<SocketAddr> = None;
@@ -139,7 +139,7 @@ pub(super) fn reflect(
             // The way back is gone: the asker sees a loss, and the link's counters say why.
             Err(e) if is_pause(&e) || is_away(&e) => {}
             Err(e) if socket::is_too_long(&e) => {
-                return Err(super::line::too_long(end.flow.frame_size, source));
+                return Err(super::line::too_long(end.flow.asked.frame_size, source));
             }
             Err(e) => return Err(FlowError::kernel("answer", source, e)),
         }

@@ -6,6 +6,7 @@ use measure::reading::Rejected;
 use measure::{ByteCount, Histogram, Nanos};
 
 use trial::Exchange;
+use trial::record::ReceiptRecord;
 
 use super::EndReport;
 use crate::Window;
@@ -59,11 +60,14 @@ impl Tally {
         let begun = elapsed.0.div_ceil(self.interval.0) as usize;
         self.intervals.truncate(begun);
         EndReport {
-            messages: self.messages,
-            octets: ByteCount(self.messages * self.size),
-            elapsed,
-            rounds: self.rounds,
-            intervals: self.intervals.into_iter().map(ByteCount).collect(),
+            receipt: ReceiptRecord {
+                messages: self.messages,
+                octets: ByteCount(self.messages * self.size),
+                elapsed,
+                rounds: self.rounds,
+                intervals: self.intervals.into_iter().map(ByteCount).collect(),
+                lost: 0,
+            },
             parts_sent: 0,
             parts_received: 0,
             credits_sent: 0,
@@ -92,7 +96,7 @@ mod tests {
         }
         tally.whole(Nanos(1_000), Nanos(1_199));
         tally.whole(Nanos(1_199), Nanos(1_250));
-        let report = tally.report(window.stop);
+        let report = tally.report(window.stop).receipt;
         assert_eq!((report.messages, report.octets), (1, ByteCount(1000)));
         assert_eq!(report.rounds.max(), Nanos(199));
         assert_eq!(report.intervals, [600, 400, 50].map(ByteCount));

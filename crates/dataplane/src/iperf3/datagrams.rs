@@ -19,7 +19,7 @@ use super::fault::ServerFault;
 use super::load::{Datagrams, LARGEST, Test};
 use super::message::{Counted, Own, Parameters};
 use crate::datagram::load::{GRACE, GRACE_SHARE};
-use crate::datagram::pacer::Schedule;
+use crate::datagram::pacer::Pacer;
 use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause, is_too_long};
 use crate::stream::wait_for;
 use crate::{End, FlowError, Halt, Window, clock};
@@ -152,7 +152,7 @@ impl DatagramTest {
 
 impl Datagrams {
     fn send(&self, socket: &UdpSocket, window: Window, halt: &Halt) -> Result<Sent, FlowError> {
-        let mut schedule = Schedule::new(&window, self.gap_ns, self.limit, self.burst_limit);
+        let mut schedule = Pacer::new(&window, self.gap_ns, self.limit, self.burst_limit);
         let mut sent = Sent::default();
         let mut octets = vec![0; self.payload as usize];
         // A sender that was held up near the end catches up, while the server still counts.
@@ -272,22 +272,13 @@ fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
         receiver: BACKEND.to_owned(),
         receiver_reason: reason("receives, and tells losses by gaps in the numbers"),
         received: SequenceCounts { unique, highest, ..SequenceCounts::default() },
-        at_device: None,
-        conversations: Vec::new(),
-        ends: None,
-        rejected: Rejected::default(),
         sending: sent.last.saturating_sub(sent.first.unwrap_or(sent.last)),
-        // It does not tell when the first and the last came.
-        receiving: Nanos::ZERO,
-        quiet: None,
         departures: sent.departures,
-        arrivals: Histogram::new(),
-        delays: None,
         longest_burst: sent.longest_burst,
         late: sent.late,
-        // The server listens until it is told of the end.
-        overran: Nanos::ZERO,
-        socket_drops: 0,
+        // It does not tell when the first and the last came, and listens until it is told of the
+        // end.
+        ..DatagramsRecord::default()
     })
 }
 
@@ -300,19 +291,10 @@ fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> 
         receiver: "udp".to_owned(),
         receiver_reason: reason("sends"),
         received: got.counts,
-        at_device: None,
-        conversations: Vec::new(),
-        ends: None,
         rejected: got.rejected,
         sending: elapsed,
         receiving: got.last.saturating_sub(got.first.unwrap_or(got.last)),
-        quiet: None,
-        departures: Histogram::new(),
         arrivals: got.arrivals,
-        delays: None,
-        longest_burst: 0,
-        late: 0,
-        overran: Nanos::ZERO,
-        socket_drops: 0,
+        ..DatagramsRecord::default()
     })
 }

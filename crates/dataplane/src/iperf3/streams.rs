@@ -153,13 +153,13 @@ impl Counts {
     fn told(&self, reading: usize) -> Own {
         let mut own = Own::new(self.elapsed);
         if let Some(sent) = &self.sent {
-            for (octets, points) in sent.written.iter().zip(&sent.streams) {
-                own.sent(*octets, points.last().map_or(0, |point| point.retransmits));
+            for (octets, stream) in sent.written.iter().zip(&sent.record.streams) {
+                own.sent(*octets, stream.points.last().map_or(0, |point| point.retransmits));
             }
         }
-        let mut intervals = self.got.iter().flat_map(|got| &got.intervals);
+        let mut streams = self.got.iter().flat_map(|got| &got.record.streams);
         for _ in 0..reading {
-            let octets = intervals.next().into_iter().flatten().map(|octets| octets.0).sum();
+            let octets = streams.next().map_or(0, octets_received);
             own.received(ByteCount(octets));
         }
         own
@@ -202,14 +202,11 @@ fn forward(
             return Err(ServerFault::strange(server, why));
         }
     }
-    let streams = sent.streams.into_iter();
     Ok(BulkRecord {
-        congestion_control: sent.congestion_control,
-        segment: sent.segment,
         received: ByteCount(far.streams.iter().map(|octets| octets.0).sum()),
         elapsed: far.elapsed,
-        streams: streams.map(|points| StreamRecord { points, received: Vec::new() }).collect(),
         far_end: Some(far),
+        ..sent.record
     })
 }
 
@@ -220,20 +217,16 @@ fn backward(
     elapsed: Nanos,
     (told, far): (String, FarEndRecord),
 ) -> Result<BulkRecord, ServerFault> {
-    for (received, sent) in got.intervals.iter().zip(&far.streams) {
-        let received: u64 = received.iter().map(|octets| octets.0).sum();
+    for (stream, sent) in got.record.streams.iter().zip(&far.streams) {
+        let received = octets_received(stream);
         if received > sent.0 {
             let why = format!("it sent {sent}, of which {} came", ByteCount(received));
             return Err(ServerFault::strange(server, why));
         }
     }
-    let streams = got.intervals.into_iter();
-    Ok(BulkRecord {
-        congestion_control: told,
-        segment: None,
-        received: got.received,
-        elapsed,
-        streams: streams.map(|received| StreamRecord { points: Vec::new(), received }).collect(),
-        far_end: Some(far),
-    })
+    Ok(BulkRecord { congestion_control: told, elapsed, far_end: Some(far), ..got.record })
+}
+
+fn octets_received(stream: &StreamRecord) -> u64 {
+    stream.received.iter().map(|octets| octets.0).sum()
 }

@@ -21,6 +21,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{MsgFlags, recv};
 use std::sync::atomic::AtomicU64;
+use trial::record::{Clocks, DatagramsRecord, Delays};
 use trial::topology::AddressBlock;
 use wire::Probe;
 
@@ -31,7 +32,7 @@ use super::memory::Mapped;
 use super::placed::Placed;
 use super::programs::refusal;
 use super::tally::Tally;
-use crate::datagram::{ReceiverReport, Traffic};
+use crate::datagram::Traffic;
 use crate::unfit::Unfit;
 use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
 
@@ -65,7 +66,7 @@ impl Counter {
         let words = u32::try_from(spec.flow.limit.div_ceil(64)).map_err(|_| {
             Unfit::NotHere(format!("{} frames are too many to number", spec.flow.limit))
         })?;
-        let conversations = Orders::kept(spec.flow.spread.conversations());
+        let conversations = Orders::kept(spec.flow.spread().conversations());
         let make = || -> std::io::Result<_> {
             let own = Own::new(words, conversations)?;
             let numbers =
@@ -107,14 +108,14 @@ impl Counter {
             orders,
             reserved,
             identity: spec.identity,
-            tells_apart: spec.flow.tells_apart,
+            tells_apart: spec.flow.asked.conversations,
             cpu: spec.flow.cpu,
         };
         Ok((counter, how))
     }
 
     /// Waits until the window closes or a halt is asked for, and tells what was counted by then.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
+    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         affinity::pin(self.cpu)?;
         clock::rest_until(window.closed, || halt.asked());
         self.attached.silence(self.place);
@@ -128,7 +129,7 @@ impl Counter {
         super::bpf::run_once(&self.attached.program, frame)
     }
 
-    fn report(&self, closed: Nanos) -> Result<ReceiverReport, FlowError> {
+    fn report(&self, closed: Nanos) -> Result<DatagramsRecord, FlowError> {
         let tally = Tally::read(&self.own.tallies).map_err(|e| {
             FlowError::kernel("read what was counted at", &self.attached.interface, e)
         })?;
@@ -138,10 +139,10 @@ impl Counter {
         let in_order = orders.counts();
         let mut rejected = Rejected { malformed: tally.malformed, foreign: tally.foreign };
         rejected.merge(&self.strays());
-        Ok(ReceiverReport {
-            backend: "xdp".to_owned(),
-            backend_reason: String::new(),
-            delays: Some(buckets::histogram(&tally.delays)),
+        let histogram = buckets::histogram(&tally.delays);
+        Ok(DatagramsRecord {
+            receiver: "xdp".to_owned(),
+            delays: Some(Delays { clocks: Clocks::Same, histogram }),
             received: SequenceCounts {
                 unique: tally.unique,
                 beyond_limit: tally.beyond_limit,
@@ -155,7 +156,7 @@ impl Counter {
             receiving: last.saturating_sub(first),
             quiet: (tally.unique > 0).then(|| closed.saturating_sub(last)),
             arrivals: buckets::histogram(&tally.arrivals),
-            socket_drops: 0,
+            ..DatagramsRecord::default()
         })
     }
 
@@ -233,7 +234,7 @@ fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64>
 /// Tells the program what it is to accept.
 fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     let AddressBlock { first, count } =
-        spec.flow.spread.sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
+        spec.flow.spread().sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
     let (version, high, low) = match first {
         IpAddr::V4(address) => (4, 0, u64::from(address.to_bits())),
         IpAddr::V6(address) => (6, (address.to_bits() >> 64) as u64, address.to_bits() as u64),
@@ -242,11 +243,11 @@ fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     flow.peer_high.store(high, Relaxed);
     flow.peer_low.store(low, Relaxed);
     flow.peers.store(u64::from(count.max(1)), Relaxed);
-    flow.vlan.store(spec.flow.vlan.map_or(NO_VLAN, u32::from), Relaxed);
+    flow.vlan.store(spec.flow.asked.headers.vlan.map_or(NO_VLAN, u32::from), Relaxed);
     flow.limit.store(spec.flow.limit, Relaxed);
     flow.conversations.store(conversations.into(), Relaxed);
     flow.delays.store(1, Relaxed);
-    let pattern = spec.flow.frames.pattern();
+    let pattern = spec.flow.asked.frames.pattern();
     flow.sizes.store(pattern.len() as u32, Relaxed);
     for (place, size) in flow.octets.iter().zip(pattern) {
         place.store(size.octets_without_fcs(), Relaxed);

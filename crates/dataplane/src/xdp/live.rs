@@ -16,6 +16,8 @@ use std::thread;
 use std::time::Duration;
 
 use measure::{FrameSize, Nanos};
+use trial::Schedule;
+use trial::record::DatagramsRecord;
 use wire::{UdpEndpoints, UdpFrame};
 
 use super::bpf::{self, ProgramKind};
@@ -25,7 +27,7 @@ use super::load::{Load, Turns};
 use super::memory::Mapped;
 use super::programs::{Programs, refusal, refusal_without};
 use super::registered::Registered;
-use crate::datagram::{Pace, SenderReport, Spread, Traffic, Way};
+use crate::datagram::{Spread, Traffic, Way};
 use crate::unfit::Unfit;
 use crate::{End, FlowError, Halt, Window, affinity, clock};
 
@@ -64,7 +66,7 @@ const GRACE_SHARE: u64 = 4;
 
 /// A sender whose program is loaded.
 pub(crate) struct LiveSender {
-    pace: Pace,
+    schedule: Schedule,
     limit: u64,
     cpu: Option<usize>,
     send: OwnedFd,
@@ -83,7 +85,8 @@ impl LiveSender {
     /// it sends.
     pub(crate) fn open(spec: &End<Traffic>, way: Way) -> Result<(Self, String), Unfit> {
         let frames = frames(spec, &way)?;
-        let paced = matches!(spec.flow.pace, Pace::Every(_) | Pace::Falling { .. });
+        let paced =
+            matches!(spec.flow.asked.schedule, Schedule::Paced(_) | Schedule::Falling { .. });
         let batch = if paced { PACED_BATCH } else { GREEDY_BATCH };
         let programs = programs(spec, &frames, (paced, batch))?;
         bpf::update(programs.map("exits")?, 0, &way.index.to_ne_bytes())
@@ -95,7 +98,7 @@ impl LiveSender {
         let registered = Registered::new(&send)
             .map_err(|e| refusal_without(NAMESPACING, "making a network namespace", &e))?;
         let sender = Self {
-            pace: spec.flow.pace,
+            schedule: spec.flow.asked.schedule,
             limit: spec.flow.limit,
             cpu: spec.flow.cpu,
             _registered: registered,
@@ -106,7 +109,7 @@ impl LiveSender {
             batch,
             way,
         };
-        sender.load.limit_bursts(spec.flow.burst_limit);
+        sender.load.limit_bursts(spec.flow.asked.burst_limit);
         sender.try_out()?;
         let how = format!(
             "the kernel makes the frames and hands them to the driver of {}",
@@ -153,13 +156,13 @@ impl LiveSender {
 
     /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
     /// calling thread, which it binds to the processor asked for.
-    pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
-        let turns = Turns::of(self.pace, &window, self.limit);
+    pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
+        let turns = Turns::of(self.schedule, &window, self.limit);
         let residual = window.closed.saturating_sub(window.stop);
-        let (begin, end, limit) = match self.pace {
-            Pace::Greedy => (window.start, window.stop, self.limit),
-            Pace::Burst(frames) => (window.start, window.stop, self.limit.min(frames)),
-            Pace::Every(_) | Pace::Falling { .. } => {
+        let (begin, end, limit) = match self.schedule {
+            Schedule::Greedy => (window.start, window.stop, self.limit),
+            Schedule::Burst(frames) => (window.start, window.stop, self.limit.min(frames)),
+            Schedule::Paced(_) | Schedule::Falling { .. } => {
                 let grace = GRACE.min(residual / GRACE_SHARE);
                 (window.start.saturating_sub(LEAD), window.stop + grace, self.limit)
             }
@@ -202,9 +205,9 @@ impl LiveSender {
     ) -> Result<(), FlowError> {
         let load = &*self.load;
         let wanted = if turns.is_some_and(|turns| turns.are_rare()) { SHORT_CALL } else { CALL };
-        let mut repeat = match self.pace {
+        let mut repeat = match self.schedule {
             // One call, for between two there is a gap.
-            Pace::Burst(_) => limit.clamp(u64::from(FEWEST), u64::from(MOST)) as u32,
+            Schedule::Burst(_) => limit.clamp(u64::from(FEWEST), u64::from(MOST)) as u32,
             _ => FEWEST,
         };
         loop {
@@ -244,20 +247,18 @@ impl LiveSender {
         }
     }
 
-    fn report(&self, limit: u64, turns: Option<Turns>, stop: Nanos) -> SenderReport {
+    fn report(&self, limit: u64, turns: Option<Turns>, stop: Nanos) -> DatagramsRecord {
         let load = &*self.load;
         let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));
-        let offered = match (self.pace, turns) {
+        let offered = match (self.schedule, turns) {
             (_, Some(turns)) if load.turns.load(Relaxed) >= turns.total => turns.total,
             (_, Some(turns)) => turns.come(clock::monotonic()),
-            (Pace::Burst(_), None) => limit,
+            (Schedule::Burst(_), None) => limit,
             (_, None) => sent + refused,
         };
         let (paced, last) = (turns.is_some(), Nanos(load.last.load(Relaxed)));
-        SenderReport {
+        DatagramsRecord {
             backend: "xdp-live".to_owned(),
-            backend_reason: String::new(),
-            ends: None,
             offered,
             sent,
             sending: last.saturating_sub(Nanos(load.first.load(Relaxed))),
@@ -265,6 +266,7 @@ impl LiveSender {
             longest_burst: if paced { load.longest_burst.load(Relaxed) } else { 0 },
             late: if paced { load.late.load(Relaxed) } else { 0 },
             overran: last.saturating_sub(stop),
+            ..DatagramsRecord::default()
         }
     }
 }
@@ -279,20 +281,23 @@ fn runs_for(runs: u32, took: Nanos, wanted: Nanos) -> u32 {
 fn frames(spec: &End<Traffic>, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
     let first = way.endpoints();
     let ends = UdpEndpoints {
-        source: spec.flow.spread.source(first.source, 0),
-        destination: spec.flow.spread.destination(first.destination, 0),
+        source: spec.flow.spread().source(first.source, 0),
+        destination: spec.flow.spread().destination(first.destination, 0),
         ..first
     };
     let frame = |size: &FrameSize| {
         let octets = size.octets_without_fcs() as usize;
         let (token, flow) = (spec.identity.token, spec.identity.flow);
-        UdpFrame::new(&ends, spec.flow.vlan, token, flow, octets)
+        UdpFrame::new(&ends, spec.flow.asked.headers.vlan, token, flow, octets)
             .map(|frame| frame.octets().to_vec())
             .map_err(|e| {
-                FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.flow.frames))
+                FlowError::Unsuitable(format!(
+                    "build frames of {} octets: {e}",
+                    spec.flow.asked.frames
+                ))
             })
     };
-    spec.flow.frames.pattern().iter().map(frame).collect()
+    spec.flow.asked.frames.pattern().iter().map(frame).collect()
 }
 
 /// The programs for these frames, not yet loaded.
@@ -305,7 +310,7 @@ fn programs(
     let Some(images) = images.filter(|images| (1..=SIZES).contains(&images.len())) else {
         return Err(Unfit::NotHere(format!(
             "frames of {} are not for live sending",
-            spec.flow.frames
+            spec.flow.asked.frames
         )));
     };
     let shape = Shape {
@@ -315,9 +320,9 @@ fn programs(
         sizes: images.len(),
         batch,
         ends: images[0].ends,
-        spread: spec.flow.spread,
+        spread: spec.flow.spread(),
     };
-    let Spread { sources, destinations, .. } = spec.flow.spread;
+    let Spread { sources, destinations, .. } = spec.flow.spread();
     for (first, range) in [(shape.ends.source, sources), (shape.ends.destination, destinations)] {
         let count = range.map_or(1, |range| u32::from(range.count.max(1)));
         // The program adds to the low 32 bits alone.

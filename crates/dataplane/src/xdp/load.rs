@@ -6,11 +6,12 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use measure::Nanos;
+use trial::Schedule;
 
 use super::buckets::BUCKETS;
 use super::memory::Shared;
 use crate::Window;
-use crate::datagram::Pace;
+use crate::datagram::gap_ns;
 
 /// A frame that leaves this long after its time is late; as for every other sender.
 const LATE: Nanos = Nanos::from_micros(500);
@@ -88,12 +89,12 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Of a pace over a window's load, at most `limit`; none for a pace without turns.
-    pub fn of(pace: Pace, window: &Window, limit: u64) -> Option<Self> {
+    pub fn of(schedule: Schedule, window: &Window, limit: u64) -> Option<Self> {
         let (start, load) = (window.start, window.stop.saturating_sub(window.start));
-        let (from, to, after) = match pace {
-            Pace::Greedy | Pace::Burst(_) => return None,
-            Pace::Every(gap) => (gap, gap, load),
-            Pace::Falling { from, to, after } => (from, to, after.min(load)),
+        let (from, to, after) = match schedule {
+            Schedule::Greedy | Schedule::Burst(_) => return None,
+            Schedule::Paced(rate) => (gap_ns(rate), gap_ns(rate), load),
+            Schedule::Falling { from, to, after } => (gap_ns(from), gap_ns(to), after.min(load)),
         };
         let first = turns(after.0 as f64, from);
         let second = turns(load.saturating_sub(after).0 as f64, to);

@@ -101,7 +101,7 @@ fn check_receiver(receiver: Reception) {
                     check_conserved(&ran, &flow);
                     assert!(sees && possible, "{flow:?}");
                     assert_eq!(ran.sent.backend, sender.as_str());
-                    assert_eq!(ran.got.backend, receiver.as_str());
+                    assert_eq!(ran.got.receiver, receiver.as_str());
                 }
                 Err(FlowError::Unavailable { asked, why }) => {
                     assert!(!sees || !possible, "{flow:?}: {asked}: {why}");
@@ -156,7 +156,7 @@ fn automatic_choices_work_whatever_is_between() {
             assert!(ran.got.received.unique > 0, "{device:?}: nothing arrived of {flow:?}");
             assert!(ran.got.received.unique <= ran.sent.sent);
             assert_eq!(ran.got.rejected.malformed + ran.got.rejected.foreign, 0);
-            assert!(!ran.sent.backend_reason.is_empty() && !ran.got.backend_reason.is_empty());
+            assert!(!ran.sent.backend_reason.is_empty() && !ran.got.receiver_reason.is_empty());
         }
     }
 }

@@ -9,11 +9,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::datagram_ends::{End, Flow, IDENTITY, check_conserved, lab, run, size};
-use dataplane::datagram::{Pace, Spread};
+use dataplane::datagram::Spread;
 use lab::{Lab, LabDevice, LabSpec, twin};
 use measure::{FrameMix, Nanos};
 use trial::topology::AddressBlock;
-use trial::{Backend, Reception};
+use trial::{Backend, Reception, Schedule};
 
 const FRAMES: u64 = 200;
 
@@ -205,7 +205,7 @@ fn flows(lab: &Lab) -> Vec<Flow> {
         ..Spread::NONE
     };
     let plain = Flow {
-        pace: Pace::Burst(FRAMES),
+        schedule: Schedule::Burst(FRAMES),
         load: Nanos::from_millis(50),
         ..Flow::of(64, Backend::Packet, Reception::Packet)
     };

@@ -5,12 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard};
 
 use dataplane::counters::{InterfaceCounters, host, interfaces};
-use dataplane::datagram::{Pace, Receiver, ReceiverReport, Sender, SenderReport, Spread, Traffic};
+use dataplane::datagram::{Receiver, Sender, Spread, Traffic};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use lab::{Lab, LabSpec, Privilege, privilege, twin};
-use measure::{FrameMix, FrameSize, Nanos};
-use trial::record::Usage;
-use trial::{Backend, Reception};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
+use trial::record::{DatagramsRecord, Usage};
+use trial::{Backend, Datagrams, Reception, Schedule};
 
 pub const IDENTITY: Identity = Identity { token: 0x5eed_0003, flow: 1 };
 pub const LIMIT: u64 = 20_000_000;
@@ -30,6 +30,11 @@ pub fn size(octets: u32) -> FrameSize {
     FrameSize::new(octets).expect("a frame size")
 }
 
+/// A frame every so many nanoseconds.
+pub fn every(gap_ns: f64) -> Schedule {
+    Schedule::Paced(FrameRate(1e9 / gap_ns))
+}
+
 /// What is sent and by what it is counted.
 #[derive(Debug, Clone)]
 pub struct Flow {
@@ -37,7 +42,7 @@ pub struct Flow {
     pub frames: FrameMix,
     pub vlan: Option<u16>,
     pub spread: Spread,
-    pub pace: Pace,
+    pub schedule: Schedule,
     pub load: Nanos,
     pub sender: Backend,
     pub receiver: Reception,
@@ -51,7 +56,7 @@ impl Flow {
             frames: size(octets).into(),
             vlan: None,
             spread: Spread::NONE,
-            pace: Pace::Greedy,
+            schedule: Schedule::Greedy,
             load: Nanos::from_millis(200),
             sender,
             receiver,
@@ -86,8 +91,8 @@ impl<'a> End<'a> {
 
 /// What came of a flow.
 pub struct Ran {
-    pub sent: SenderReport,
-    pub got: ReceiverReport,
+    pub sent: DatagramsRecord,
+    pub got: DatagramsRecord,
     /// Of the sending interface.
     pub tx: InterfaceCounters,
     /// Of the receiving interface.
@@ -97,21 +102,13 @@ pub struct Ran {
 }
 
 pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> dataplane::End<Traffic> {
-    let flow = Traffic {
-        frames: flow.frames.clone(),
-        vlan: flow.vlan,
-        spread: flow.spread,
-        pace: flow.pace,
-        backend: flow.sender,
-        receiver: flow.receiver,
-        burst_limit: 32,
-        limit: LIMIT,
-        cpu: None,
-        relieves_sender: false,
-        phase: Nanos::ZERO,
-        tells_apart: true,
-        receiver_ahead_ns: 0,
-    };
+    let plain = Datagrams::plain(flow.frames.clone(), flow.schedule, flow.sender, 32);
+    let mut asked = Datagrams { receiver: flow.receiver, conversations: true, ..plain };
+    asked.headers.vlan = flow.vlan;
+    asked.headers.spread.source_ports = flow.spread.source_ports;
+    asked.headers.spread.destination_ports = flow.spread.destination_ports;
+    let Spread { sources, destinations, .. } = flow.spread;
+    let flow = Traffic { sources, destinations, ..Traffic::new(asked, LIMIT) };
     dataplane::End { local: from.address, remote, identity: IDENTITY, flow }
 }
 
@@ -164,7 +161,7 @@ pub fn report(ran: &Ran, flow: &Flow) {
     eprintln!(
         "{} -> {}, {} octets{}{}: offered {} sent {} ({:.0} pps) unique {} ({:.0} pps) drops {} burst {} late {} delay p50 {}; {}; {}",
         ran.sent.backend,
-        ran.got.backend,
+        ran.got.receiver,
         flow.frames,
         if flow.ipv6 { ", ipv6" } else { "" },
         if flow.vlan.is_some() { ", tagged" } else { "" },
@@ -176,9 +173,9 @@ pub fn report(ran: &Ran, flow: &Flow) {
         ran.got.socket_drops,
         ran.sent.longest_burst,
         ran.sent.late,
-        ran.got.delays.as_ref().map_or(Nanos::ZERO, |delays| delays.quantile(0.5)),
+        ran.got.delays.as_ref().map_or(Nanos::ZERO, |delays| delays.histogram.quantile(0.5)),
         ran.sent.backend_reason,
-        ran.got.backend_reason,
+        ran.got.receiver_reason,
     );
 }
 
@@ -200,7 +197,7 @@ pub fn check_conserved(ran: &Ran, flow: &Flow) {
     assert_eq!(got.rejected.malformed + got.rejected.foreign, 0);
     assert_eq!(sent.departures.count(), sent.sent - 1);
     assert_eq!(got.arrivals.count(), got.received.unique - 1);
-    let delays = got.delays.as_ref().expect("one clock stamped both");
+    let delays = &got.delays.as_ref().expect("one clock stamped both").histogram;
     assert_eq!(delays.count(), got.received.unique);
     assert_eq!(got.received.last_lost(sent.sent).is_some(), lost > 0);
     assert!(!ran.host.counters.contains_key("udp_mem_errors"), "{:?}", ran.host.counters);

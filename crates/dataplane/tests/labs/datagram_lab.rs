@@ -7,21 +7,21 @@ use std::thread;
 use std::time::Duration;
 
 use crate::datagram_ends::{
-    self, End, Flow, check_conserved, lab, report, run, sender_spec, try_run,
+    self, End, Flow, check_conserved, every, lab, report, run, sender_spec, try_run,
 };
 use dataplane::FlowError;
 use dataplane::counters::interfaces;
-use dataplane::datagram::{Pace, Sender, Spread};
+use dataplane::datagram::{Sender, Spread};
 use lab::{FarEnd, LabDevice, LabSpec};
-use measure::{Nanos, Rate};
-use trial::{Backend, Reception};
+use measure::{FrameRate, Nanos, Rate};
+use trial::{Backend, Reception, Schedule};
 
 const BACKENDS: [Backend; 5] =
     [Backend::Auto, Backend::Udp, Backend::Packet, Backend::AfXdp, Backend::XdpLive];
 
 fn paced(octets: u32, sender: Backend, gap_ns: f64, millis: u64) -> Flow {
     Flow {
-        pace: Pace::Every(gap_ns),
+        schedule: every(gap_ns),
         load: Nanos::from_millis(millis),
         ..Flow::of(octets, sender, Reception::Auto)
     }
@@ -55,14 +55,15 @@ fn paced_frames_are_exactly_as_many_as_due() {
 fn a_burst_is_exactly_its_frames_and_a_falling_load_both_its_parts() {
     let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
     for backend in BACKENDS {
-        let burst = Flow { pace: Pace::Burst(1_000), ..Flow::of(128, backend, Reception::Auto) };
+        let burst =
+            Flow { schedule: Schedule::Burst(1_000), ..Flow::of(128, backend, Reception::Auto) };
         let ran = run(&lab, &burst, |_, _| {});
         check_conserved(&ran, &burst);
         assert_eq!((ran.sent.sent, ran.sent.longest_burst), (1_000, 0));
         // 100 ms at a frame every 20 us, then 100 ms at one every 100 us.
         let after = Nanos::from_millis(100);
-        let pace = Pace::Falling { from: 20_000.0, to: 100_000.0, after };
-        let falling = Flow { pace, ..burst };
+        let schedule = Schedule::Falling { from: FrameRate(5e4), to: FrameRate(1e4), after };
+        let falling = Flow { schedule, ..burst };
         let ran = run(&lab, &falling, |_, _| {});
         check_conserved(&ran, &falling);
         assert_eq!(ran.sent.offered, 6_000);
@@ -157,7 +158,7 @@ fn a_backend_asked_for_by_name_is_never_replaced_by_another() {
     };
     let of = |sender| Flow::of(64, sender, Reception::Auto);
     refused(&of(Backend::XdpLive), "backend xdp-live", "redirected");
-    let paced = Flow { pace: Pace::Every(1e6), ..of(Backend::UdpGso) };
+    let paced = Flow { schedule: every(1e6), ..of(Backend::UdpGso) };
     refused(&paced, "backend udp-gso", "bursts");
     let tagged = Flow { frames: datagram_ends::size(68).into(), vlan: Some(5), ..of(Backend::Udp) };
     refused(&tagged, "backend udp", "tag");
@@ -175,7 +176,7 @@ fn conversations_take_the_paths_that_the_kernel_gives_them() {
     };
     for sender in [Backend::Auto, Backend::Packet] {
         let flow =
-            Flow { spread, pace: Pace::Every(50_000.0), ..Flow::of(64, sender, Reception::Auto) };
+            Flow { spread, schedule: every(50_000.0), ..Flow::of(64, sender, Reception::Auto) };
         let before: Vec<u64> = left().collect();
         let ran = run(&lab, &flow, |_, _| {});
         report(&ran, &flow);

@@ -6,10 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::datagram_ends::{self, End, Flow, IDENTITY, lab, receiver_spec};
-use dataplane::datagram::{Receiver, ReceiverReport};
+use dataplane::datagram::Receiver;
 use dataplane::{Halt, Window, clock};
 use lab::{Lab, LabDevice, LabSpec};
 use measure::{FrameMix, Nanos};
+use trial::record::DatagramsRecord;
 use trial::{Backend, Reception};
 use wire::Probe;
 
@@ -30,7 +31,7 @@ fn receive(
     lab: &Lab,
     flow: &Flow,
     send: impl FnOnce(&dyn Fn(&[u8]), &End<'_>, u16),
-) -> ReceiverReport {
+) -> DatagramsRecord {
     let (from, to) = (End::of(lab, "h1", flow.ipv6), End::of(lab, "h2", flow.ipv6));
     let mut spec = receiver_spec(&to, from.address, flow);
     spec.flow.limit = LIMIT;
@@ -91,9 +92,9 @@ fn check(lab: &Lab, receiver: Reception, ipv6: bool) {
     assert_eq!((counts.highest, counts.last_missing), (Some(7), Some(6)), "{what}");
     assert_eq!((got.rejected.malformed, got.rejected.foreign), (5, 2), "{what}");
     assert_eq!(got.arrivals.count(), 6, "between seven arrivals, duplicates among them: {what}");
-    assert_eq!(got.backend, receiver.as_str());
+    assert_eq!(got.receiver, receiver.as_str());
     // Sent and received on one clock, on one machine: some microseconds, and never a second.
-    let delays = got.delays.expect("one clock");
+    let delays = got.delays.expect("one clock").histogram;
     assert!(delays.max() < Nanos::from_millis(500) && delays.count() > 0, "{delays:?}");
 }
 

@@ -55,11 +55,11 @@ fn check(ends: &Ends, size: u64) {
     for (own, peer) in [(&ends[0], &ends[1]), (&ends[1], &ends[0])] {
         assert!(own.parts_received <= peer.parts_sent);
         assert!(own.credits_received <= peer.credits_sent);
-        assert_eq!(own.octets.0, own.messages * size);
-        assert_eq!(own.rounds.count(), own.messages);
-        assert_eq!((own.elapsed, own.intervals.len()), (LOAD, 6));
-        let seen: u64 = own.intervals.iter().map(|octets| octets.0).sum();
-        assert!(seen >= own.octets.0, "{seen}");
+        assert_eq!(own.receipt.octets.0, own.receipt.messages * size);
+        assert_eq!(own.receipt.rounds.count(), own.receipt.messages);
+        assert_eq!((own.receipt.elapsed, own.receipt.intervals.len()), (LOAD, 6));
+        let seen: u64 = own.receipt.intervals.iter().map(|octets| octets.0).sum();
+        assert!(seen >= own.receipt.octets.0, "{seen}");
         assert_eq!((own.rejected.malformed, own.rejected.foreign), (0, 0));
     }
 }
@@ -74,10 +74,10 @@ fn tell(what: &str, size: u64, ends: &Ends) {
     for end in ends {
         eprintln!(
             "{what}, messages of {size}: {} whole, {} parts sent, {} came, rounds p50 {}",
-            end.messages,
+            end.receipt.messages,
             end.parts_sent,
             end.parts_received,
-            end.rounds.quantile(0.5)
+            end.receipt.rounds.quantile(0.5)
         );
     }
 }
@@ -91,8 +91,8 @@ fn a_cable_and_a_bridge_lose_nothing() {
             let ends = swap(&lab, &exchange(size, 64), |_, _| {});
             tell(device.as_str(), size, &ends);
             check(&ends, size);
-            assert!(ends.iter().all(|end| end.messages > 0), "{size}");
-            assert!(ends[0].messages.abs_diff(ends[1].messages) <= 1, "{size}");
+            assert!(ends.iter().all(|end| end.receipt.messages > 0), "{size}");
+            assert!(ends[0].receipt.messages.abs_diff(ends[1].receipt.messages) <= 1, "{size}");
             assert_eq!(lost(&ends), 0, "{size}: {ends:?}");
         }
     }
@@ -136,7 +136,7 @@ fn a_cable_that_breaks_costs_frames_and_no_counts() {
     });
     tell("broken cable", 10_000, &ends);
     check(&ends, 10_000);
-    assert!(ends.iter().all(|end| end.messages > 0));
+    assert!(ends.iter().all(|end| end.receipt.messages > 0));
 }
 
 #[test]
@@ -146,14 +146,17 @@ fn an_end_that_is_not_heard_still_hears() {
     let waits = end(local, SocketAddr::new(local, 0), exchange(1_000, 8));
     let waiter = ExchangeResponder::bind(&waits).expect("bind");
     let report = waiter.run(window(Nanos::from_millis(60)), &Halt::new()).expect("run");
-    assert_eq!((report.messages, report.parts_sent, report.intervals.len()), (0, 0, 2));
+    assert_eq!(
+        (report.receipt.messages, report.parts_sent, report.receipt.intervals.len()),
+        (0, 0, 2)
+    );
     // A caller whom nobody answers sends what its credits allow, again and again, and ends in time.
     let silent = std::net::UdpSocket::bind((local, 0)).expect("bind");
     let remote = silent.local_addr().expect("address");
     let calls = end(local, remote, exchange(1_000_000, 2));
     let caller = ExchangeInitiator::connect(&calls).expect("connect");
     let report = caller.run(window(Nanos::from_millis(500)), &Halt::new()).expect("run");
-    assert_eq!((report.messages, report.parts_received), (0, 0));
+    assert_eq!((report.receipt.messages, report.parts_received), (0, 0));
     assert!((2..=6).contains(&report.parts_sent), "{report:?}");
 }
 
@@ -171,7 +174,7 @@ fn strangers_datagrams_are_refused_and_counted() {
     let (window, halt) = (window(Nanos::from_millis(100)), Halt::new());
     thread::scope(|scope| {
         let waiting = scope.spawn(|| waiter.run(window, &halt));
-        assert!(caller.run(window, &halt).expect("caller").messages > 0);
+        assert!(caller.run(window, &halt).expect("caller").receipt.messages > 0);
         let report = waiting.join().expect("waiter").expect("waiter");
         assert_eq!((report.rejected.foreign, report.rejected.malformed), (0, 1));
     });

@@ -50,24 +50,34 @@ fn sum(bytes: &[ByteCount]) -> u64 {
 #[test]
 fn every_byte_is_on_both_sides() {
     let (sent, got) = run(3, Nanos::from_millis(275), |_, _| {});
-    assert_eq!(sent.congestion_control, "reno");
-    assert!(sent.segment.is_some_and(|segment| segment.mss > 500), "{:?}", sent.segment);
+    assert_eq!(sent.record.congestion_control, "reno");
+    assert!(
+        sent.record.segment.is_some_and(|segment| segment.mss > 500),
+        "{:?}",
+        sent.record.segment
+    );
     assert_eq!(sent.written, sent.acked, "all of it drained before the close");
     for stream in 0..3 {
-        let inside = sum(&got.intervals[stream]);
+        let inside = sum(&got.record.streams[stream].received);
         assert!(inside > 0, "stream {stream} was starved");
         assert_eq!(inside + got.outside[stream].0, sent.acked[stream].0, "stream {stream}");
-        assert_eq!(got.intervals[stream].len(), 6);
+        assert_eq!(got.record.streams[stream].received.len(), 6);
         check_series(&sent, stream);
     }
-    assert_eq!(got.received.0, got.intervals.iter().map(|s| sum(s)).sum::<u64>());
-    assert_eq!(got.elapsed, Nanos::from_millis(275));
+    assert_eq!(
+        got.record.received.0,
+        got.record.streams.iter().map(|s| sum(&s.received)).sum::<u64>()
+    );
+    assert_eq!(got.record.elapsed, Nanos::from_millis(275));
     assert_eq!((got.rejected.malformed, got.rejected.foreign), (0, 0));
-    eprintln!("received {} in {}, outside {:?}", got.received, got.elapsed, got.outside);
+    eprintln!(
+        "received {} in {}, outside {:?}",
+        got.record.received, got.record.elapsed, got.outside
+    );
 }
 
 fn check_series(sent: &SourceReport, stream: usize) {
-    let points = &sent.streams[stream];
+    let points = &sent.record.streams[stream].points;
     assert_eq!(points.len(), 6);
     for two in points.windows(2) {
         assert!(two[0].at < two[1].at);
@@ -109,7 +119,7 @@ fn strangers_are_turned_away_and_counted() {
         say(&hello(IDENTITY.token, IDENTITY.flow, 0));
         drop(silent);
     });
-    assert_eq!(sum(&got.intervals[0]) + got.outside[0].0, sent.acked[0].0);
+    assert_eq!(sum(&got.record.streams[0].received) + got.outside[0].0, sent.acked[0].0);
     assert_eq!(got.rejected.foreign, 4);
     assert_eq!(got.rejected.malformed, 2);
 }
@@ -121,8 +131,8 @@ fn a_halt_ends_both_sides_early() {
         halt.ask();
     });
     // The test would hang here if a side overslept.
-    assert_eq!(got.intervals.len(), 2);
-    assert!(got.elapsed < Nanos::from_secs(600));
+    assert_eq!(got.record.streams.len(), 2);
+    assert!(got.record.elapsed < Nanos::from_secs(600));
     assert_eq!(sent.acked.len(), 2);
 }
 
@@ -146,8 +156,9 @@ fn a_sink_whose_source_never_comes_ends_with_its_window() {
     let start = clock::monotonic();
     let stop = start + Nanos::from_millis(60);
     let got = sink.run(Window { start, stop, closed: stop }, &Halt::new()).expect("run");
-    assert_eq!(got.received, ByteCount(0));
-    assert_eq!(got.intervals, vec![vec![ByteCount(0); 2]; 2]);
+    assert_eq!(got.record.received, ByteCount(0));
+    let received = got.record.streams.iter().map(|stream| stream.received.clone());
+    assert!(received.eq([vec![ByteCount(0); 2], vec![ByteCount(0); 2]]));
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::datagram::{Pace, Receiver, ReceiverReport, Sender, SenderReport, Spread, Traffic};
+use dataplane::datagram::{Receiver, Sender, Traffic};
 use dataplane::{End, FlowError, Halt, Identity, Window, clock};
-use measure::{FrameSize, Nanos};
-use trial::{Backend, Reception};
+use measure::{FrameRate, FrameSize, Nanos};
+use trial::record::DatagramsRecord;
+use trial::{Backend, Datagrams, Schedule};
 use wire::Probe;
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -24,31 +25,23 @@ fn window(load: Nanos) -> Window {
 }
 
 fn receiver(frame_size: FrameSize) -> End<Traffic> {
-    sender(0, frame_size, Pace::Greedy)
+    sender(0, frame_size, Schedule::Greedy)
 }
 
-fn sender(port: u16, frame_size: FrameSize, pace: Pace) -> End<Traffic> {
-    let flow = Traffic {
-        frames: frame_size.into(),
-        vlan: None,
-        spread: Spread::NONE,
-        pace,
-        backend: Backend::Udp,
-        receiver: Reception::Auto,
-        burst_limit: 32,
-        limit: 1_000_000,
-        cpu: None,
-        relieves_sender: false,
-        phase: Nanos::ZERO,
-        tells_apart: false,
-        receiver_ahead_ns: 0,
-    };
+fn sender(port: u16, frame_size: FrameSize, schedule: Schedule) -> End<Traffic> {
+    let asked = Datagrams::plain(frame_size, schedule, Backend::Udp, 32);
+    let flow = Traffic::new(asked, 1_000_000);
     End { local: LOCAL, remote: SocketAddr::new(LOCAL, port), identity: IDENTITY, flow }
+}
+
+/// A frame every so many nanoseconds.
+fn every(gap_ns: f64) -> Schedule {
+    Schedule::Paced(FrameRate(1e9 / gap_ns))
 }
 
 /// A sender of frames of `octets`, and what is otherwise about it.
 fn changed(octets: u32, change: impl FnOnce(&mut Traffic)) -> End<Traffic> {
-    let mut end = sender(9, size(octets), Pace::Greedy);
+    let mut end = sender(9, size(octets), Schedule::Greedy);
     change(&mut end.flow);
     end
 }
@@ -56,13 +49,13 @@ fn changed(octets: u32, change: impl FnOnce(&mut Traffic)) -> End<Traffic> {
 /// Runs one flow over loopback; `meddle` may send to the receiver's port meanwhile.
 fn run(
     frame_size: FrameSize,
-    pace: Pace,
+    schedule: Schedule,
     load: Nanos,
     meddle: impl FnOnce(SocketAddr),
-) -> (SenderReport, ReceiverReport) {
+) -> (DatagramsRecord, DatagramsRecord) {
     let receiver = Receiver::bind(&receiver(frame_size)).expect("bind receiver");
     let port = receiver.port();
-    let mut sender = Sender::open(&sender(port, frame_size, pace)).expect("open sender");
+    let mut sender = Sender::open(&sender(port, frame_size, schedule)).expect("open sender");
     assert_eq!(sender.backend().0, "udp");
     sender.learn().expect("learn");
     let (window, halt) = (window(load), Halt::new());
@@ -76,7 +69,7 @@ fn run(
 
 #[track_caller]
 fn check_greedy(octets: u32) {
-    let (sent, got) = run(size(octets), Pace::Greedy, Nanos::from_millis(150), |_| {});
+    let (sent, got) = run(size(octets), Schedule::Greedy, Nanos::from_millis(150), |_| {});
     eprintln!(
         "greedy {octets}: sent {} offered {} in {}; unique {} drops {}",
         sent.sent, sent.offered, sent.sending, got.received.unique, got.socket_drops
@@ -99,7 +92,7 @@ fn greedy_frames_are_all_accounted_for() {
 
 #[test]
 fn a_paced_load_is_exactly_its_count() {
-    let (sent, got) = run(size(64), Pace::Every(1e5), Nanos::from_millis(400), |_| {});
+    let (sent, got) = run(size(64), every(1e5), Nanos::from_millis(400), |_| {});
     assert_eq!(sent.offered, 4_000);
     assert!(sent.longest_burst <= 32);
     // A machine that is busy elsewhere may leave frames behind, but never miscounts them.
@@ -126,7 +119,7 @@ fn payload(probe: Probe, octets: usize) -> Vec<u8> {
 fn strangers_change_no_count_and_are_counted() {
     let probe = Probe { token: IDENTITY.token, flow: IDENTITY.flow, sequence: 5, time_ns: 0 };
     let whole = size(128).udp_payload_v4() as usize;
-    let (sent, got) = run(size(128), Pace::Every(1e6), Nanos::from_millis(300), |port| {
+    let (sent, got) = run(size(128), every(1e6), Nanos::from_millis(300), |port| {
         let ours = UdpSocket::bind((LOCAL, 0)).expect("bind");
         let other = UdpSocket::bind("127.0.0.2:0").expect("bind");
         // After the load began, so that a replayed number is a duplicate and no first arrival.
@@ -157,8 +150,8 @@ fn strangers_change_no_count_and_are_counted() {
 fn a_halt_ends_both_sides_early() {
     let frame_size = size(64);
     let receiver = Receiver::bind(&receiver(frame_size)).expect("bind receiver");
-    let pace = Pace::Every(2e9);
-    let sender = Sender::open(&sender(receiver.port(), frame_size, pace)).expect("open sender");
+    let schedule = every(2e9);
+    let sender = Sender::open(&sender(receiver.port(), frame_size, schedule)).expect("open sender");
     let (window, halt) = (window(Nanos::from_secs(600)), Halt::new());
     thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run(window, &halt).expect("receive"));
@@ -176,8 +169,8 @@ fn a_halt_ends_both_sides_early() {
 #[test]
 fn queued_frames_are_counted_though_the_window_is_over() {
     let receiver = Receiver::bind(&receiver(size(64))).expect("bind receiver");
-    let pace = Pace::Every(1e4);
-    let sender = Sender::open(&sender(receiver.port(), size(64), pace)).expect("open sender");
+    let schedule = every(1e4);
+    let sender = Sender::open(&sender(receiver.port(), size(64), schedule)).expect("open sender");
     let past = clock::monotonic();
     let window = Window { start: past, stop: past + Nanos::from_millis(5), closed: past };
     let sent = sender.run(window, &Halt::new()).expect("send");
@@ -191,16 +184,16 @@ fn what_cannot_be_sent_is_unsuitable() {
     let v6 = |octets| End {
         local: "::1".parse().expect("an address"),
         remote: "[::1]:9".parse().expect("an address"),
-        ..sender(9, size(octets), Pace::Greedy)
+        ..sender(9, size(octets), Schedule::Greedy)
     };
     let endless = changed(64, |flow| flow.limit = u64::MAX);
-    let standing = sender(9, size(64), Pace::Every(0.0));
-    let tagged = changed(64, |flow| flow.vlan = Some(7));
+    let standing = sender(9, size(64), every(0.0));
+    let tagged = changed(64, |flow| flow.asked.headers.vlan = Some(7));
     let mut both = v6(84);
-    both.flow.vlan = Some(7);
-    let no_vlan = changed(68, |flow| flow.vlan = Some(4_095));
+    both.flow.asked.headers.vlan = Some(7);
+    let no_vlan = changed(68, |flow| flow.asked.headers.vlan = Some(4_095));
     let mixed = End { local: LOCAL, ..v6(84) };
-    let nowhere = changed(64, |flow| flow.spread = Spread { source_ports: 0, ..Spread::NONE });
+    let nowhere = changed(64, |flow| flow.asked.headers.spread.source_ports = 0);
     for (spec, expect) in [
         (v6(64), "a probe needs 84 (ethernet 14 + ipv6 40 + udp 8 + probe 18 + fcs 4)"),
         (tagged, "needs 68 (ethernet 14 + 802.1q tag 4 + ipv4 20"),
@@ -220,7 +213,7 @@ fn what_cannot_be_sent_is_unsuitable() {
 
 #[test]
 fn automatic_choice_over_loopback_is_udp_and_says_why() {
-    let spec = changed(64, |flow| flow.backend = Backend::Auto);
+    let spec = changed(64, |flow| flow.asked.backend = Backend::Auto);
     let (name, reason) = Sender::open(&spec).expect("open sender").backend();
     assert_eq!(name, "udp");
     assert!(reason.contains("lo") && reason.contains("Ethernet"), "{reason}");

@@ -7,12 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::echo::{EchoClient, EchoServer, EchoServerReport, Pace, Requests};
+use dataplane::echo::{EchoClient, EchoServer, EchoServerReport, Requests};
 use dataplane::{End, FlowError, Halt, Identity, Window, clock};
 use measure::reading::{Rejected, Stamp};
-use measure::{FrameSize, Nanos};
-use trial::Protocol;
+use measure::{FrameRate, FrameSize, Nanos};
 use trial::record::EchoRecord;
+use trial::{Echo, Protocol, Schedule};
 use wire::Probe;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -31,13 +31,19 @@ fn window(load_ms: u64) -> Window {
     Window { start, stop, closed: stop + Nanos::from_millis(150) }
 }
 
-fn asker(protocol: Protocol, port: u16, octets: u32, pace: Pace) -> End<Requests> {
-    let flow = Requests { protocol, frame_size: size(octets), pace, messages: None };
+/// A request every so many nanoseconds.
+fn every(gap_ns: f64) -> Schedule {
+    Schedule::Paced(FrameRate(1e9 / gap_ns))
+}
+
+fn asker(protocol: Protocol, port: u16, octets: u32, schedule: Schedule) -> End<Requests> {
+    let asked = Echo { protocol, frame_size: size(octets), schedule, messages: None };
+    let flow = Requests { asked, least_gap_ns: 0.0 };
     End { local: HERE, remote: SocketAddr::new(HERE, port), identity: US, flow }
 }
 
 fn reflector(protocol: Protocol, octets: u32) -> End<Requests> {
-    asker(protocol, 0, octets, Pace::Greedy)
+    asker(protocol, 0, octets, Schedule::Greedy)
 }
 
 fn may_ping() -> bool {
@@ -52,26 +58,26 @@ fn may_ping() -> bool {
 fn converse(
     protocol: Protocol,
     octets: u32,
-    pace: Pace,
+    schedule: Schedule,
 ) -> Option<(EchoRecord, Option<EchoServerReport>)> {
     if protocol == Protocol::Icmp {
         may_ping().then_some(())?;
-        let asker = EchoClient::connect(&asker(protocol, 0, octets, pace)).unwrap();
+        let asker = EchoClient::connect(&asker(protocol, 0, octets, schedule)).unwrap();
         return Some((asker.run(window(100), &Halt::new()).unwrap(), None));
     }
     let reflector = EchoServer::bind(&reflector(protocol, octets)).unwrap();
-    let asker = EchoClient::connect(&asker(protocol, reflector.port(), octets, pace)).unwrap();
+    let asker = EchoClient::connect(&asker(protocol, reflector.port(), octets, schedule)).unwrap();
     let window = window(100);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
     let report = asker.run(window, &Halt::new()).unwrap();
     Some((report, Some(answering.join().unwrap())))
 }
 
-fn every_carrier_and_size(pace: Pace, check: impl Fn(&str, Protocol, &EchoRecord)) {
+fn every_carrier_and_size(schedule: Schedule, check: impl Fn(&str, Protocol, &EchoRecord)) {
     for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
         for octets in [64, 1518, 9018] {
-            let what = format!("{protocol:?} {octets} {pace:?}");
-            let Some((report, reflected)) = converse(protocol, octets, pace) else { continue };
+            let what = format!("{protocol:?} {octets} {schedule:?}");
+            let Some((report, reflected)) = converse(protocol, octets, schedule) else { continue };
             assert!(report.sent > 0, "{what}");
             assert_eq!(report.answers.unique, report.sent, "{what}");
             assert_eq!(report.answers.lost(report.sent), 0, "{what}");
@@ -92,7 +98,7 @@ fn every_carrier_and_size(pace: Pace, check: impl Fn(&str, Protocol, &EchoRecord
 
 #[test]
 fn the_closed_loop_answers_every_request_once() {
-    every_carrier_and_size(Pace::Greedy, |what, protocol, report| {
+    every_carrier_and_size(Schedule::Greedy, |what, protocol, report| {
         assert_eq!(report.stamps.sent, Stamp::User, "{what}");
         let received = if protocol == Protocol::Icmp { Stamp::Kernel } else { Stamp::User };
         assert_eq!(report.stamps.received, received, "{what}");
@@ -103,7 +109,7 @@ fn the_closed_loop_answers_every_request_once() {
 
 #[test]
 fn the_open_loop_sends_no_more_than_the_schedule_asks() {
-    every_carrier_and_size(Pace::Every(1e6), |what, _, report| {
+    every_carrier_and_size(every(1e6), |what, _, report| {
         assert!(report.sent <= 100, "{what}: {}", report.sent);
         assert_eq!(report.stamps.sent, Stamp::Intended, "{what}");
         assert_eq!(report.stamps.received, Stamp::Kernel, "{what}");
@@ -114,7 +120,7 @@ fn the_open_loop_sends_no_more_than_the_schedule_asks() {
 fn tcp_sends_the_smallest_frame_that_its_headers_leave_room_in() {
     let reflector = EchoServer::bind(&reflector(Protocol::Tcp, 64)).unwrap();
     let asker =
-        EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 64, Pace::Greedy)).unwrap();
+        EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 64, Schedule::Greedy)).unwrap();
     let timestamps = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps").unwrap();
     let expected = if timestamps.trim() == "0" { 64 } else { 76 };
     assert_eq!(asker.frame_size(), size(expected));
@@ -178,7 +184,7 @@ fn plain(socket: &UdpSocket, to: SocketAddr, probe: Probe) {
 }
 
 /// An asker over `load_ms` against a reflector that answers by `mischief`.
-fn ask_a_rogue(pace: Pace, load_ms: u64, mischief: Mischief) -> EchoRecord {
+fn ask_a_rogue(schedule: Schedule, load_ms: u64, mischief: Mischief) -> EchoRecord {
     let socket = UdpSocket::bind(SocketAddr::new(HERE, 0)).unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let port = socket.local_addr().unwrap().port();
@@ -191,7 +197,7 @@ fn ask_a_rogue(pace: Pace, load_ms: u64, mischief: Mischief) -> EchoRecord {
             answer(&socket, from, probe);
         }
     });
-    let asker = EchoClient::connect(&asker(Protocol::Udp, port, 64, pace)).unwrap();
+    let asker = EchoClient::connect(&asker(Protocol::Udp, port, 64, schedule)).unwrap();
     let report = asker.run(window(load_ms), &Halt::new()).unwrap();
     rogue.join().unwrap();
     report
@@ -205,12 +211,12 @@ fn drop_every_third(socket: &UdpSocket, to: SocketAddr, probe: Probe) {
 
 #[test]
 fn a_lost_answer_is_counted_and_the_loop_goes_on() {
-    for pace in [Pace::Greedy, Pace::Every(1e6)] {
-        let report = ask_a_rogue(pace, 200, drop_every_third);
-        assert!(report.sent > 5, "{pace:?}: {}", report.sent);
-        assert_eq!(report.answers.lost(report.sent), report.sent / 3, "{pace:?}");
-        assert_eq!(report.rtt.count(), report.answers.unique, "{pace:?}");
-        assert_eq!(report.rejected, Rejected::default(), "{pace:?}");
+    for schedule in [Schedule::Greedy, every(1e6)] {
+        let report = ask_a_rogue(schedule, 200, drop_every_third);
+        assert!(report.sent > 5, "{schedule:?}: {}", report.sent);
+        assert_eq!(report.answers.lost(report.sent), report.sent / 3, "{schedule:?}");
+        assert_eq!(report.rtt.count(), report.answers.unique, "{schedule:?}");
+        assert_eq!(report.rejected, Rejected::default(), "{schedule:?}");
     }
 }
 
@@ -234,16 +240,16 @@ fn surround_with_junk(socket: &UdpSocket, to: SocketAddr, probe: Probe) {
 
 #[test]
 fn malformed_foreign_and_replayed_answers_change_no_result() {
-    for pace in [Pace::Greedy, Pace::Every(1e6)] {
-        let report = ask_a_rogue(pace, 100, surround_with_junk);
+    for schedule in [Schedule::Greedy, every(1e6)] {
+        let report = ask_a_rogue(schedule, 100, surround_with_junk);
         let sent = report.sent;
-        assert!(sent > 5, "{pace:?}: {sent}");
-        assert_eq!(report.answers.unique, sent, "{pace:?}");
-        assert_eq!(report.answers.duplicated, sent, "{pace:?}");
-        assert_eq!(report.answers.beyond_limit, 0, "{pace:?}");
-        assert_eq!(report.rtt.count(), sent, "{pace:?}");
+        assert!(sent > 5, "{schedule:?}: {sent}");
+        assert_eq!(report.answers.unique, sent, "{schedule:?}");
+        assert_eq!(report.answers.duplicated, sent, "{schedule:?}");
+        assert_eq!(report.answers.beyond_limit, 0, "{schedule:?}");
+        assert_eq!(report.rtt.count(), sent, "{schedule:?}");
         let expected = Rejected { malformed: 3 * sent, foreign: 3 * sent };
-        assert_eq!(report.rejected, expected, "{pace:?}");
+        assert_eq!(report.rejected, expected, "{schedule:?}");
     }
 }
 
@@ -263,11 +269,11 @@ fn delay_the_fourth(socket: &UdpSocket, to: SocketAddr, probe: Probe) {
 
 #[test]
 fn a_late_answer_keeps_its_own_round_trip() {
-    for pace in [Pace::Greedy, Pace::Every(1e6)] {
-        let report = ask_a_rogue(pace, 200, delay_the_fourth);
-        assert_eq!(report.answers.unique, report.sent, "{pace:?}");
-        assert_eq!(report.answers.reordered, 1, "{pace:?}");
-        assert!(report.rtt.max() >= Nanos::from(DELAY), "{pace:?}: {}", report.rtt.max());
+    for schedule in [Schedule::Greedy, every(1e6)] {
+        let report = ask_a_rogue(schedule, 200, delay_the_fourth);
+        assert_eq!(report.answers.unique, report.sent, "{schedule:?}");
+        assert_eq!(report.answers.reordered, 1, "{schedule:?}");
+        assert!(report.rtt.max() >= Nanos::from(DELAY), "{schedule:?}: {}", report.rtt.max());
     }
 }
 
@@ -282,7 +288,7 @@ fn nobody_there_is_no_answer() {
         (Protocol::Tcp, closed.port()),
         (Protocol::Udp, closed.port()),
     ] {
-        let outcome = EchoClient::connect(&asker(protocol, port, 64, Pace::Greedy));
+        let outcome = EchoClient::connect(&asker(protocol, port, 64, Schedule::Greedy));
         assert!(matches!(outcome, Err(FlowError::NoAnswer { .. })), "{protocol:?}: {outcome:?}");
     }
 }
@@ -302,8 +308,8 @@ fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     refused(&packet(Probe { token: 1, ..request(u32::MAX) }, 18));
     refused(&greeting[..5]);
     refused(&packet(request(0), 18));
-    let asker =
-        EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 128, Pace::Greedy)).unwrap();
+    let asker = EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 128, Schedule::Greedy))
+        .unwrap();
     assert!(std::net::TcpStream::connect(to).is_err(), "the port is closed to others");
     let window = window(50);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
@@ -350,7 +356,7 @@ fn junk_in_a_stream_changes_no_result() {
     let listener = TcpListener::bind(SocketAddr::new(HERE, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let rogue = thread::spawn(move || rogue_stream(&listener));
-    let asker = EchoClient::connect(&asker(Protocol::Tcp, port, 128, Pace::Every(2e6))).unwrap();
+    let asker = EchoClient::connect(&asker(Protocol::Tcp, port, 128, every(2e6))).unwrap();
     let report = asker.run(window(100), &Halt::new()).unwrap();
     rogue.join().unwrap();
     let sent = report.sent;
@@ -364,9 +370,10 @@ fn junk_in_a_stream_changes_no_result() {
 #[test]
 fn a_halt_ends_both_sides_at_once() {
     for protocol in [Protocol::Udp, Protocol::Tcp] {
-        for pace in [Pace::Greedy, Pace::Every(2e9)] {
+        for schedule in [Schedule::Greedy, every(2e9)] {
             let reflector = EchoServer::bind(&reflector(protocol, 64)).unwrap();
-            let asker = EchoClient::connect(&asker(protocol, reflector.port(), 64, pace)).unwrap();
+            let asker =
+                EchoClient::connect(&asker(protocol, reflector.port(), 64, schedule)).unwrap();
             let start = clock::monotonic();
             let hour = start + Nanos::from_secs(3_600);
             let window = Window { start, stop: hour, closed: hour };
@@ -393,7 +400,7 @@ fn what_can_t_be_done_is_said_before_anything_is_sent() {
     let spec = End { local: v6, remote, ..reflector(Protocol::Udp, 64) };
     assert!(matches!(EchoServer::bind(&spec), Err(FlowError::Unsuitable(_))));
     for gap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let outcome = EchoClient::connect(&asker(Protocol::Udp, 9, 64, Pace::Every(gap)));
+        let outcome = EchoClient::connect(&asker(Protocol::Udp, 9, 64, every(gap)));
         assert!(matches!(outcome, Err(FlowError::Unsuitable(_))), "{gap}");
     }
 }

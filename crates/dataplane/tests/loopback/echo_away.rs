@@ -8,12 +8,12 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::echo::{EchoClient, EchoServer, Pace, Requests};
+use dataplane::echo::{EchoClient, EchoServer, Requests};
 use dataplane::{End, FlowError, Halt, Identity, Window, clock};
-use measure::{FrameSize, Nanos};
+use measure::{FrameRate, FrameSize, Nanos};
 use nix::sched::{CloneFlags, unshare};
-use trial::Protocol;
 use trial::record::EchoRecord;
+use trial::{Echo, Protocol, Schedule};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const US: Identity = Identity { token: 0x5eed_0002, flow: 3 };
@@ -41,16 +41,17 @@ fn loopback(change: &[&str]) {
 fn connect(
     protocol: Protocol,
     octets: u32,
-    pace: Pace,
+    schedule: Schedule,
 ) -> (Result<EchoClient, FlowError>, Option<EchoServer>) {
     let frame_size = FrameSize::new(octets).unwrap();
-    let end = |port, pace| {
-        let flow = Requests { protocol, frame_size, pace, messages: None };
+    let end = |port, schedule| {
+        let asked = Echo { protocol, frame_size, schedule, messages: None };
+        let flow = Requests { asked, least_gap_ns: 0.0 };
         End { local: HERE, remote: SocketAddr::new(HERE, port), identity: US, flow }
     };
     let reflector =
-        (protocol != Protocol::Icmp).then(|| EchoServer::bind(&end(0, Pace::Greedy)).unwrap());
-    let spec = end(reflector.as_ref().map_or(0, EchoServer::port), pace);
+        (protocol != Protocol::Icmp).then(|| EchoServer::bind(&end(0, Schedule::Greedy)).unwrap());
+    let spec = end(reflector.as_ref().map_or(0, EchoServer::port), schedule);
     (EchoClient::connect(&spec), reflector)
 }
 
@@ -58,17 +59,17 @@ fn connect(
 fn a_frame_beyond_the_mtu_is_refused_and_not_cut() {
     alone(|| {
         for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
-            let (fits, _reflector) = connect(protocol, 1518, Pace::Greedy);
+            let (fits, _reflector) = connect(protocol, 1518, Schedule::Greedy);
             assert!(fits.is_ok(), "{protocol:?}: {fits:?}");
-            let (exceeds, _reflector) = connect(protocol, 1519, Pace::Greedy);
+            let (exceeds, _reflector) = connect(protocol, 1519, Schedule::Greedy);
             assert!(matches!(exceeds, Err(FlowError::Unsuitable(_))), "{protocol:?}: {exceeds:?}");
         }
     });
 }
 
 /// A flow of 400 ms whose link is away in the middle of it.
-fn interrupted(protocol: Protocol, pace: Pace) -> EchoRecord {
-    let (asker, reflector) = connect(protocol, 128, pace);
+fn interrupted(protocol: Protocol, schedule: Schedule) -> EchoRecord {
+    let (asker, reflector) = connect(protocol, 128, schedule);
     let asker = asker.unwrap();
     let start = clock::monotonic() + Nanos::from_millis(10);
     let stop = start + Nanos::from_millis(400);
@@ -90,14 +91,16 @@ fn interrupted(protocol: Protocol, pace: Pace) -> EchoRecord {
 fn a_link_that_goes_away_costs_requests_and_not_the_flow() {
     alone(|| {
         for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
-            for pace in [Pace::Greedy, Pace::Every(1e6)] {
-                let report = interrupted(protocol, pace);
-                let what =
-                    format!("{protocol:?} {pace:?}: {} of {}", report.answers.unique, report.sent);
+            for schedule in [Schedule::Greedy, Schedule::Paced(FrameRate(1e3))] {
+                let report = interrupted(protocol, schedule);
+                let what = format!(
+                    "{protocol:?} {schedule:?}: {} of {}",
+                    report.answers.unique, report.sent
+                );
                 assert!(report.answers.unique > 0, "{what}");
                 assert_eq!(report.rtt.count(), report.answers.unique, "{what}");
                 // Whether the kernel refuses a request or swallows it is its own affair.
-                if let (Pace::Every(_), Protocol::Icmp | Protocol::Udp) = (pace, protocol) {
+                if let (Schedule::Paced(_), Protocol::Icmp | Protocol::Udp) = (schedule, protocol) {
                     assert!(report.answers.unique < 400, "{what}");
                 }
             }

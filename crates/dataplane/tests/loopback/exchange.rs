@@ -55,19 +55,25 @@ fn both_ends_receive_the_same_messages() {
         let (forth, back) = run(size, load, |_, _| {});
         let ends = [forth.expect("caller"), back.expect("waiter")];
         for end in &ends {
-            assert!(end.messages > 0, "{size}");
-            assert_eq!(end.octets.0, end.messages * size);
-            assert_eq!(end.rounds.count(), end.messages);
-            assert_eq!((end.elapsed, end.intervals.len()), (load, 6));
-            let seen: u64 = end.intervals.iter().map(|o| o.0).sum();
-            assert!((end.octets.0..end.octets.0 + size).contains(&seen), "{size}: {seen}");
+            assert!(end.receipt.messages > 0, "{size}");
+            assert_eq!(end.receipt.octets.0, end.receipt.messages * size);
+            assert_eq!(end.receipt.rounds.count(), end.receipt.messages);
+            assert_eq!((end.receipt.elapsed, end.receipt.intervals.len()), (load, 6));
+            let seen: u64 = end.receipt.intervals.iter().map(|o| o.0).sum();
+            assert!(
+                (end.receipt.octets.0..end.receipt.octets.0 + size).contains(&seen),
+                "{size}: {seen}"
+            );
             // Rounds follow each other: together they fill no more than the load.
-            let mean = end.rounds.min().0 * end.messages;
+            let mean = end.receipt.rounds.min().0 * end.receipt.messages;
             assert!(mean <= load.0, "{size}: {mean}");
         }
         // Neither end may be more than one round ahead.
-        assert!(ends[0].messages.abs_diff(ends[1].messages) <= 1, "{size}: {ends:?}");
-        eprintln!("{size}: {} and {} messages", ends[0].messages, ends[1].messages);
+        assert!(
+            ends[0].receipt.messages.abs_diff(ends[1].receipt.messages) <= 1,
+            "{size}: {ends:?}"
+        );
+        eprintln!("{size}: {} and {} messages", ends[0].receipt.messages, ends[1].receipt.messages);
     }
 }
 
@@ -88,7 +94,7 @@ fn strangers_are_turned_away_and_counted() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| waiter.run(window, &halt));
         scope.spawn(|| foreign.run(window, &halt));
-        assert!(own.run(window, &halt).expect("caller").messages > 0);
+        assert!(own.run(window, &halt).expect("caller").receipt.messages > 0);
         let report = waiting.join().expect("waiter").expect("waiter");
         assert_eq!((report.rejected.foreign, report.rejected.malformed), (1, 1));
     });
@@ -102,8 +108,8 @@ fn a_halt_ends_both_ends_early() {
     });
     // The test would hang here if an end overslept. An end may notice the other's leaving first.
     for end in [forth, back].into_iter().flatten() {
-        assert!(end.elapsed < Nanos::from_secs(600));
-        assert!(end.intervals.len() < 100);
+        assert!(end.receipt.elapsed < Nanos::from_secs(600));
+        assert!(end.receipt.intervals.len() < 100);
     }
 }
 
@@ -126,8 +132,8 @@ fn a_peer_that_leaves_during_the_load_is_an_error() {
 fn a_waiter_whom_nobody_calls_ends_with_its_load() {
     let waiter = ExchangeResponder::bind(&waiter(1_000)).expect("bind");
     let report = waiter.run(window(Nanos::from_millis(60)), &Halt::new()).expect("run");
-    assert_eq!((report.messages, report.octets), (0, ByteCount(0)));
-    assert_eq!(report.intervals, [ByteCount(0); 2]);
+    assert_eq!((report.receipt.messages, report.receipt.octets), (0, ByteCount(0)));
+    assert_eq!(report.receipt.intervals, [ByteCount(0); 2]);
 }
 
 #[test]

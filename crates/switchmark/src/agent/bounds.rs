@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use dataplane::datagram::{Pace, Traffic};
+use dataplane::echo::Requests;
 use dataplane::iperf3;
 use measure::Nanos;
 use netlink::Netlink;
 use trial::topology::AddressBlock;
+use trial::{Datagrams, Schedule};
 
 use crate::failed::Failed;
-use crate::protocol::{Order, Setting, Terms, WIRE_OCTETS, Work, echo_rate};
+use crate::protocol::{Order, Setting, Terms, WIRE_OCTETS, Work, echo_bits, echo_rate};
 
 const UDP: u8 = 17;
 /// Shares of a limit add up to it but for this.
@@ -64,7 +65,7 @@ impl Bounds {
         for order in orders {
             let interface = self.check_ends(order)?;
             if let Work::Datagrams(traffic) = &order.flow {
-                let ranges = [traffic.spread.sources, traffic.spread.destinations];
+                let ranges = [traffic.sources, traffic.destinations];
                 self.check_ranges(order.identity.flow, &ranges)?;
             }
             if let Work::Iperf3(_) = &order.flow
@@ -75,10 +76,10 @@ impl Bounds {
                 return Err(Failed::new(format!("take part in flow {flow}: {words}")).unavailable());
             }
             let asked = match &order.flow {
-                Work::Echo(requests) => echo_rate(requests),
+                Work::Echo(requests) => requests_bits(requests),
                 // Acknowledgements; a source of such a flow is refused where there is a limit.
                 _ if answers.is_none() => continue,
-                Work::Datagrams(traffic) => datagrams_bits(traffic),
+                Work::Datagrams(traffic) => datagrams_bits(&traffic.asked),
                 Work::Iperf3(test) => test.ways.iter().map(|way| way_bits(&way.load)).sum(),
                 Work::Bulk(_) | Work::Exchange(_) | Work::Storage(_) => None,
             };
@@ -165,11 +166,18 @@ fn way_bits(load: &iperf3::Load) -> Option<f64> {
     }
 }
 
-fn datagrams_bits(traffic: &Traffic) -> Option<f64> {
-    let gap_ns = match traffic.pace {
-        Pace::Every(gap) => gap,
-        Pace::Falling { from, to, .. } => from.min(to),
-        Pace::Greedy | Pace::Burst(_) => return None,
+/// A closed loop asks for as much as its least gap allows.
+fn requests_bits(requests: &Requests) -> Option<f64> {
+    let least = requests.least_gap_ns;
+    let held = (least > 0.0).then(|| 1e9 / least.max(1e-3) * echo_bits(&requests.asked));
+    echo_rate(&requests.asked).or(held)
+}
+
+fn datagrams_bits(asked: &Datagrams) -> Option<f64> {
+    let rate = match asked.schedule {
+        Schedule::Paced(rate) => rate.0,
+        Schedule::Falling { from, to, .. } => from.0.max(to.0),
+        Schedule::Greedy | Schedule::Burst(_) => return None,
     };
-    Some((traffic.frames.mean_octets() + WIRE_OCTETS) * 8.0 * 1e9 / gap_ns.max(1e-3))
+    Some((asked.frames.mean_octets() + WIRE_OCTETS) * 8.0 * rate)
 }

@@ -4,31 +4,29 @@
 //! Only reads. A virtual port has queues and no interrupts. Interrupts are the machine's, ports a
 //! network namespace's: only those count that the port's own device has.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use netlink::Netlink;
 
 use super::sysfs::{self, Sysfs};
-use crate::protocol::Interrupt;
+use crate::protocol::{Interrupt, PortFacts};
 
-/// `queues_rx`, `queues_tx` and `interrupts` (`24 on 0; 25 on 0-1`), as far as they are known.
-pub fn describe(sysfs: Sysfs, interface: &str) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
-    let Some(port) = sysfs.port(interface) else { return facts };
-    for way in ["rx", "tx"] {
-        let queues = entries(&format!("{port}/queues"));
+/// A port's queues and interrupts, as far as they are known.
+pub fn describe(sysfs: Sysfs, interface: &str) -> PortFacts {
+    let Some(port) = sysfs.port(interface) else { return PortFacts::default() };
+    let queues = entries(&format!("{port}/queues"));
+    let count = |way| {
         let count = queues.iter().filter(|queue| queue.starts_with(way)).count();
-        if count > 0 {
-            facts.insert(format!("queues_{way}"), count.to_string());
-        }
-    }
+        Some(count).filter(|count| *count > 0)
+    };
     let told = |one: Interrupt| format!("{} on {}", one.number, one.processors);
     let places: Vec<String> = of_interface(sysfs, interface).into_iter().map(told).collect();
-    if !places.is_empty() {
-        facts.insert("interrupts".into(), places.join("; "));
+    PortFacts {
+        queues_rx: count("rx"),
+        queues_tx: count("tx"),
+        interrupts: Some(places.join("; ")).filter(|places| !places.is_empty()),
+        ..PortFacts::default()
     }
-    facts
 }
 
 /// The interrupts of a port's own, each with the processors that take it.

@@ -9,7 +9,9 @@ use netlink::{Netlink, NetlinkError};
 
 use super::found::{Found, Notes};
 use super::sysfs::{self, Sysfs};
+use super::{examine, interrupts};
 use crate::failed::Failed;
+use crate::protocol::{Feature, PortFacts};
 
 /// By port, each feature that was changed, and its state now.
 pub type Changed = BTreeMap<String, BTreeMap<String, bool>>;
@@ -56,38 +58,30 @@ fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> Fa
     Failed::to(format!("{deed} offloads of `{interface}`"))
 }
 
-/// What each port is: `driver`, `mtu`, `mac`, its offload features, queues and interrupts. A port
-/// that can't be read is described by nothing.
-pub fn describe(interfaces: &[String]) -> BTreeMap<String, BTreeMap<String, String>> {
+/// Ports by name: their links, offload features, queues and interrupts. A port that can't be read
+/// is absent.
+pub fn describe(interfaces: &[String]) -> BTreeMap<String, PortFacts> {
     sysfs::look(|sysfs| {
         let Ok(mut netlink) = Netlink::open() else { return BTreeMap::new() };
         interfaces
             .iter()
             .map(|name| (name.clone(), describe_one(&mut netlink, sysfs, name)))
-            .filter(|(_, facts)| !facts.is_empty())
+            .filter(|(_, facts)| *facts != PortFacts::default())
             .collect()
     })
 }
 
-fn describe_one(netlink: &mut Netlink, sysfs: Sysfs, name: &str) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
+fn describe_one(netlink: &mut Netlink, sysfs: Sysfs, name: &str) -> PortFacts {
+    let mut facts = interrupts::describe(sysfs, name);
     if let Ok(link) = netlink.link(name) {
-        facts.insert("mtu".into(), link.mtu.to_string());
-        facts.insert("running".into(), link.running.to_string());
-        if let Some(mac) = link.mac {
-            let octets = mac.map(|octet| format!("{octet:02x}"));
-            facts.insert("mac".into(), octets.join(":"));
-        }
-        if let Some(driver) = link.kind.or_else(|| sysfs.driver(name)) {
-            facts.insert("driver".into(), driver);
-        }
+        facts.mtu = Some(link.mtu);
+        facts.running = Some(link.running);
+        facts.mac = examine::as_told(&link).mac;
+        facts.driver = link.kind.or_else(|| sysfs.driver(name));
     }
-    if let Ok(features) = netlink.features(name) {
-        let offloads = features.into_iter().filter(|(name, _)| netlink::Offloads::covers(name));
-        for (feature, on) in offloads {
-            facts.insert(feature, if on { "on" } else { "off" }.into());
-        }
-    }
-    facts.extend(super::interrupts::describe(sysfs, name));
+    let features = netlink.features(name).unwrap_or_default();
+    let offloads = features.into_iter().filter(|(name, _)| netlink::Offloads::covers(name));
+    let state = |on| if on { Feature::On } else { Feature::Off };
+    facts.offloads = offloads.map(|(name, on)| (name, state(on))).collect();
     facts
 }

@@ -112,8 +112,8 @@ mod tests {
             offloads::describe(&["twin0".to_owned()]).remove("twin0").expect("it is there")
         });
         let facts = looked.join().expect("no assertion failed");
-        assert_eq!(facts.get("queues_rx").map(String::as_str), Some("1"), "{facts:?}");
-        assert_eq!(facts.get("interrupts"), None, "{facts:?}");
+        assert_eq!(facts.queues_rx, Some(1), "{facts:?}");
+        assert_eq!(facts.interrupts, None, "{facts:?}");
     }
 
     fn entries_of(interface: &str) -> usize {

@@ -14,7 +14,8 @@ use measure::Nanos;
 
 use super::cancel::Cancel;
 use super::storage;
-use trial::record::Usage;
+use trial::Protocol;
+use trial::record::{FlowRecord, Usage};
 
 use crate::failed::Failed;
 use crate::protocol::{Collected, FlowReport, Order, SideReport, Work, in_words};
@@ -26,7 +27,7 @@ pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
 pub struct Trial {
     halt: Halt,
     interfaces: Vec<String>,
-    sides: Vec<(u16, Side)>,
+    sides: Vec<Side>,
     running: Option<Running>,
 }
 
@@ -34,8 +35,15 @@ pub struct Trial {
 struct Running {
     window: Window,
     before: Before,
-    threads: Vec<(u16, JoinHandle<Done>)>,
+    threads: Vec<RunningSide>,
     usage: JoinHandle<Result<Usage, CountersError>>,
+}
+
+/// A side at work.
+struct RunningSide {
+    flow: u16,
+    begins: bool,
+    thread: JoinHandle<Done>,
 }
 
 /// Counters before the load.
@@ -61,7 +69,7 @@ impl Trial {
         let mut ports = Vec::with_capacity(orders.len());
         for order in orders {
             let (side, port) = Side::receive(order)?;
-            self.sides.push((order.identity.flow, side));
+            self.sides.push(side);
             ports.push(port);
         }
         Ok(ports)
@@ -70,7 +78,7 @@ impl Trial {
     /// Opens the sending sides; each learns its path.
     pub fn send(&mut self, orders: &[Order], reins: &Cancel) -> Result<(), Failed> {
         for order in orders {
-            self.sides.push((order.identity.flow, Side::send(order, reins, &self.halt)?));
+            self.sides.push(Side::send(order, reins, &self.halt)?);
         }
         Ok(())
     }
@@ -88,10 +96,10 @@ impl Trial {
             interfaces: counters::interfaces(&self.interfaces).map_err(uncounted)?,
         };
         let mut threads = Vec::with_capacity(self.sides.len());
-        for (flow, side) in self.sides.drain(..) {
+        for Side { flow, begins, name, run } in self.sides.drain(..) {
             let halt = self.halt.clone();
-            let name = format!("{} {flow}", side.name());
-            threads.push((flow, spawn(&name, move || run_side(side, window, &halt))?));
+            let thread = spawn(&format!("{name} {flow}"), move || run_side(run, window, &halt))?;
+            threads.push(RunningSide { flow, begins, thread });
         }
         let halt = self.halt.clone();
         let usage = spawn("usage", move || usage_over(window, &halt))?;
@@ -110,12 +118,12 @@ impl Trial {
         clock::rest_until(running.window.closed, || self.halt.asked());
         let host = counters::host().map_err(uncounted)?.since(&running.before.host);
         let interfaces = counters::interfaces(&self.interfaces).map_err(uncounted)?;
-        let reports = running.threads.into_iter().map(|(flow, thread)| {
+        let reports = running.threads.into_iter().map(|RunningSide { flow, begins, thread }| {
             let done = thread.join().unwrap_or_else(|panic| Done {
                 ready: running.window.start,
                 report: Err(format!("the flow's thread panicked: {}", panic_text(&*panic))),
             });
-            FlowReport { flow, ready: done.ready, report: done.report }
+            FlowReport { flow, begins, ready: done.ready, report: done.report }
         });
         let reports = reports.collect();
         let usage =
@@ -133,8 +141,8 @@ impl Drop for Trial {
     fn drop(&mut self) {
         let Some(running) = self.running.take() else { return };
         self.halt.ask();
-        for (_, thread) in running.threads {
-            let _ = thread.join();
+        for side in running.threads {
+            let _ = side.thread.join();
         }
         let _ = running.usage.join();
     }
@@ -168,9 +176,9 @@ fn spawn<T: Send + 'static>(
         .map_err(Failed::to(format!("start thread `{name}`")))
 }
 
-fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
+fn run_side(run: Run, window: Window, halt: &Halt) -> Done {
     let ready = clock::monotonic();
-    let report = side.run(window, halt).map_err(|fault| {
+    let report = run(window, halt).map_err(|fault| {
         // One broken side makes the trial a failure: the others need not go on.
         halt.ask();
         in_words(&fault)
@@ -218,6 +226,8 @@ type Run = Box<dyn FnOnce(Window, &Halt) -> Result<SideReport, FlowError> + Send
 
 /// An opened side of a flow.
 struct Side {
+    flow: u16,
+    begins: bool,
     name: &'static str,
     run: Run,
 }
@@ -228,7 +238,7 @@ impl Side {
         let name = order.flow.receiver();
         check_addresses(name, order)?;
         let (port, run) = open_receiver(order).map_err(|cause| unopened(name, order, cause))?;
-        Ok((Self { name, run }, port))
+        Ok((Self { flow: order.identity.flow, begins: false, name, run }, port))
     }
 
     /// Opens a sending side and lets it learn its path.
@@ -236,17 +246,7 @@ impl Side {
         let name = order.flow.sender();
         check_addresses(name, order)?;
         let run = open_sender(order, cancel, halt).map_err(|cause| unopened(name, order, cause))?;
-        Ok(Self { name, run })
-    }
-
-    /// Does its part of the trial.
-    fn run(self, window: Window, halt: &Halt) -> Result<SideReport, FlowError> {
-        (self.run)(window, halt)
-    }
-
-    /// Its name, for a thread.
-    const fn name(&self) -> &'static str {
-        self.name
+        Ok(Self { flow: order.identity.flow, begins: true, name, run })
     }
 }
 
@@ -265,23 +265,29 @@ fn open_receiver(order: &Order) -> Result<(u16, Run), FlowError> {
     Ok(match &order.flow {
         Work::Echo(requests) => {
             let side = echo::EchoServer::bind(&order.with(requests.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::EchoServer)))
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Echo)))
         }
         Work::Datagrams(traffic) => {
             let side = datagram::Receiver::bind(&order.with(traffic.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Receiver)))
+            (
+                side.port(),
+                Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Datagrams(side.run(w, h)?)))),
+            )
         }
         Work::Bulk(bulk) => {
             let side = bulk::Sink::bind(&order.with(bulk.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Sink)))
+            (
+                side.port(),
+                Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Bulk(side.run(w, h)?.record)))),
+            )
         }
         Work::Exchange(exchange) => {
             let side = exchange::ExchangeResponder::bind(&order.with(exchange.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::ExchangeResponder)))
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Exchange)))
         }
         Work::Storage(job) => {
             let side = storage::StorageServer::open(&order.with(job.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::StorageServer)))
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Storage)))
         }
         Work::Iperf3(_) => {
             return Err(FlowError::Unsuitable("an agent is no iperf3 server".to_owned()));
@@ -293,24 +299,28 @@ fn open_sender(order: &Order, cancel: &Cancel, halt: &Halt) -> Result<Run, FlowE
     Ok(match &order.flow {
         Work::Echo(requests) => {
             let side = echo::EchoClient::connect(&order.with(requests.clone()))?;
-            Box::new(|w, h| side.run(w, h).map(SideReport::EchoClient))
+            let part = match requests.asked.protocol {
+                Protocol::Icmp => SideReport::Whole,
+                Protocol::Udp | Protocol::Tcp => SideReport::Half,
+            };
+            Box::new(move |w, h| Ok(part(FlowRecord::Echo(side.run(w, h)?))))
         }
         Work::Datagrams(traffic) => {
             let mut side = datagram::Sender::open(&order.with(traffic.clone()))?;
             side.learn()?;
-            Box::new(|w, h| side.run(w, h).map(SideReport::Sender))
+            Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Datagrams(side.run(w, h)?))))
         }
         Work::Bulk(bulk) => {
             let side = bulk::Source::connect(&order.with(bulk.clone()))?;
-            Box::new(|w, h| side.run(w, h).map(SideReport::Source))
+            Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Bulk(side.run(w, h)?.record))))
         }
         Work::Exchange(exchange) => {
             let side = exchange::ExchangeInitiator::connect(&order.with(exchange.clone()))?;
-            Box::new(|w, h| side.run(w, h).map(SideReport::ExchangeInitiator))
+            Box::new(|w, h| side.run(w, h).map(SideReport::Exchange))
         }
         Work::Storage(job) => {
             let side = storage::Client::prepare(&order.with(job.clone()), cancel, halt)?;
-            Box::new(|w, h| side.run(w, h).map(|report| SideReport::Client(Box::new(report))))
+            Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Storage(side.run(w, h)?))))
         }
         Work::Iperf3(test) => {
             let side = iperf3::Iperf3Client::connect(&order.with(test.clone()), halt)?;

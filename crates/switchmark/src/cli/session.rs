@@ -3,7 +3,6 @@
 //! Owns the order in which side effects happen, and what becomes of a run that is interrupted.
 //! Never reads a flag's meaning: a request is complete.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -28,7 +27,7 @@ use super::{Failure, Outcome, another_time, before, left_deeds, lone, own, prefl
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::deed_notes::Origin;
-use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop, killed_at};
+use crate::controller::{CableRun, Opened, RecordedCable, Stop, killed_at};
 use crate::ownership::own_files_only;
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
@@ -304,7 +303,7 @@ pub fn describe(run: NewRun, opened: &Opened) -> Result<RunMeta, Failure> {
         seed,
         studies,
         topology,
-        facts: by_host(opened.facts()),
+        facts: opened.facts().to_lists(),
         notes: opened.notes(),
         sweep,
         claims,
@@ -425,17 +424,4 @@ fn left_on_host(error: &TestbedError, place: &Place) -> Option<String> {
     is_real.then(|| {
         format!("`{REMEDY} --testbed {}` puts back what was changed on host `{host}`", place.name)
     })
-}
-
-/// `kernel` and `eth1.mtu` under `h1`.
-fn by_host(facts: &Facts) -> BTreeMap<String, BTreeMap<String, String>> {
-    let mut all = BTreeMap::new();
-    for (name, of_one) in facts.hosts.iter().chain(&facts.devices) {
-        let mut flat = of_one.host.clone();
-        for (port, of_port) in &of_one.ports {
-            flat.extend(of_port.iter().map(|(key, v)| (format!("{port}.{key}"), v.clone())));
-        }
-        all.insert(name.clone(), flat);
-    }
-    all
 }

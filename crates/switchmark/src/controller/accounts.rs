@@ -24,7 +24,7 @@ use super::trial_error::TrialError;
 use super::{Facts, Stop};
 use crate::config::accounts::{self as config, DeviceAccount};
 use crate::failed::Failed;
-use crate::protocol::{HostFacts, in_words};
+use crate::protocol::in_words;
 use crate::speak::speak;
 use rest::Rest;
 use source::{Cause, Source};
@@ -116,13 +116,11 @@ impl Accounts {
                     asked.lag
                 ));
             }
-            let host = asked.sources.iter_mut().flat_map(Source::facts).collect();
-            let ports = asked.cables.iter().map(|cable| {
-                let own = cable.own.iter().map(|own| ("device_port".to_owned(), own.clone()));
-                (cable.port.clone(), own.collect())
+            let own = asked.sources.iter_mut().flat_map(Source::facts);
+            let ports = asked.cables.iter().filter_map(|cable| {
+                Some((format!("{}.device_port", cable.port), cable.own.clone()?))
             });
-            let ports = ports.collect();
-            facts.devices.insert(name.clone(), HostFacts { host, ports });
+            facts.described.insert(name.clone(), own.chain(ports).collect());
             all.push(asked);
         }
         Ok(Self(all))
@@ -223,7 +221,7 @@ impl Asked {
         for cable in self.cables.iter_mut().filter(|cable| cable.own.is_none()) {
             let host = facts.hosts.get(&cable.host.host);
             let port = host.and_then(|host| host.ports.get(&cable.host.port));
-            let Some(mac) = port.and_then(|port| port.get("mac")) else { continue };
+            let Some(mac) = port.and_then(|port| port.mac.as_ref()) else { continue };
             let at = neighbours.iter().find(|near| near.remote_port.eq_ignore_ascii_case(mac));
             if let Some(near) = at {
                 cable.own = Some(near.port.clone());

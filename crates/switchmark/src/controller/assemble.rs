@@ -4,15 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::bulk::{SinkReport, SourceReport};
-use dataplane::datagram::{ReceiverReport, SenderReport};
-use dataplane::echo::EchoServerReport;
 use dataplane::exchange::EndReport;
-use trial::record::{
-    BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, ExchangeRecord, FlowRecord,
-    ReceiptRecord, StorageRecord, StreamRecord,
-};
-use trial::{Flow, FlowKind, Protocol};
+use trial::Flow;
+use trial::record::{BulkRecord, DatagramsRecord, FlowRecord, StorageRecord};
 
 use crate::failed::Failed;
 use crate::protocol::SideReport;
@@ -20,211 +14,107 @@ use crate::protocol::SideReport;
 /// Reports by flow number: the receiving and the sending side's.
 #[derive(Debug, Default)]
 pub struct Sides {
-    /// What waited.
-    pub receiving: BTreeMap<u16, SideReport>,
-    /// What spoke first.
-    pub sending: BTreeMap<u16, SideReport>,
-    /// Of flows that one agent tells all of, because an iperf3 server is the other end.
-    pub whole: BTreeMap<u16, FlowRecord>,
+    pub(super) waiting: BTreeMap<u16, SideReport>,
+    beginning: BTreeMap<u16, SideReport>,
 }
 
 impl Sides {
-    /// Files a report under its side.
-    pub fn put(&mut self, flow: u16, report: SideReport) {
-        let side = match report {
-            SideReport::EchoServer(_)
-            | SideReport::Receiver(_)
-            | SideReport::Sink(_)
-            | SideReport::ExchangeResponder(_)
-            | SideReport::StorageServer(_) => &mut self.receiving,
-            SideReport::EchoClient(_)
-            | SideReport::Sender(_)
-            | SideReport::Source(_)
-            | SideReport::ExchangeInitiator(_)
-            | SideReport::Client(_) => &mut self.sending,
-            SideReport::Iperf3(ways) => {
-                self.whole.extend(ways.into_iter().map(|way| (way.flow, way.record)));
-                return;
-            }
-        };
-        side.insert(flow, report);
+    /// Files a report of the side that waits.
+    pub fn put_waiting(&mut self, flow: u16, report: SideReport) {
+        self.waiting.insert(flow, report);
+    }
+
+    /// Files a report of the side that begins, which may be of several flows.
+    pub fn put_beginning(&mut self, flow: u16, report: SideReport) {
+        if let SideReport::Iperf3(ways) = report {
+            let whole = ways.into_iter().map(|way| (way.flow, SideReport::Whole(way.record)));
+            self.beginning.extend(whole);
+        } else {
+            self.beginning.insert(flow, report);
+        }
     }
 }
 
 /// One record for each flow, in the trial's order.
 pub fn assemble(flows: &[Flow], mut sides: Sides) -> Result<Vec<FlowRecord>, Failed> {
-    flows.iter().map(|flow| record(flow, &mut sides)).collect()
+    let record = |flow: &Flow| {
+        let reports = (sides.beginning.remove(&flow.id), sides.waiting.remove(&flow.id));
+        join(reports.0, reports.1)
+            .map_err(|why| Failed::new(format!("assemble flow {}: {why}", flow.id)))
+    };
+    flows.iter().map(record).collect()
 }
 
-fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, Failed> {
-    use SideReport as Side;
-    if let Some(whole) = sides.whole.remove(&flow.id) {
-        return Ok(whole);
+fn join(began: Option<SideReport>, waited: Option<SideReport>) -> Result<FlowRecord, &'static str> {
+    use SideReport::{Echo, Exchange, Half, Storage, Whole};
+    let began = began.ok_or("no report of the side that begins")?;
+    if let Whole(record) = began {
+        return Ok(record);
     }
-    let sending = sides.sending.remove(&flow.id);
-    let receiving = sides.receiving.remove(&flow.id);
-    // It said nothing, or what another kind of flow would say.
-    let missing =
-        |side| Err(Failed::new(format!("assemble flow {}: no report of its {side}", flow.id)));
-    Ok(match (&flow.kind, sending, receiving) {
-        (FlowKind::Echo(e), Some(Side::EchoClient(asker)), None)
-            if e.protocol == Protocol::Icmp =>
-        {
+    let waited = waited.ok_or("no report of the side that waits")?;
+    Ok(match (began, waited) {
+        (Half(FlowRecord::Echo(mut asker)), Echo(server)) => {
+            asker.rejected.merge(&server.rejected);
             FlowRecord::Echo(asker)
         }
-        (FlowKind::Echo(_), Some(Side::EchoClient(asker)), Some(Side::EchoServer(server))) => {
-            FlowRecord::Echo(echo(asker, &server))
+        (Half(FlowRecord::Datagrams(sender)), Half(FlowRecord::Datagrams(receiver))) => {
+            FlowRecord::Datagrams(DatagramsRecord::joined(sender, receiver))
         }
-        (FlowKind::Datagrams(_), Some(Side::Sender(sender)), Some(Side::Receiver(receiver))) => {
-            FlowRecord::Datagrams(datagrams(sender, receiver))
+        (Half(FlowRecord::Bulk(source)), Half(FlowRecord::Bulk(sink))) => {
+            FlowRecord::Bulk(BulkRecord::joined(source, sink))
         }
-        (FlowKind::Bulk(_), Some(Side::Source(source)), Some(Side::Sink(sink))) => {
-            FlowRecord::Bulk(bulk(source, sink))
+        (Exchange(caller), Exchange(waiter)) => {
+            FlowRecord::Exchange(EndReport::joined(caller, waiter))
         }
-        (
-            FlowKind::Exchange(_),
-            Some(Side::ExchangeInitiator(caller)),
-            Some(Side::ExchangeResponder(waiter)),
-        ) => FlowRecord::Exchange(exchange(caller, waiter)),
-        (FlowKind::Storage(_), Some(Side::Client(client)), Some(Side::StorageServer(server))) => {
-            FlowRecord::Storage(StorageRecord { server, ..*client })
+        (Half(FlowRecord::Storage(client)), Storage(server)) => {
+            FlowRecord::Storage(StorageRecord { server, ..client })
         }
-        (FlowKind::Echo(_), Some(Side::EchoClient(_)), _) => return missing("echo server"),
-        (FlowKind::Echo(_), ..) => return missing("echo client"),
-        (FlowKind::Datagrams(_), Some(Side::Sender(_)), _) => return missing("receiver"),
-        (FlowKind::Datagrams(_), ..) => return missing("sender"),
-        (FlowKind::Bulk(_), Some(Side::Source(_)), _) => return missing("sink"),
-        (FlowKind::Bulk(_), ..) => return missing("source"),
-        (FlowKind::Exchange(_), Some(Side::ExchangeInitiator(_)), _) => {
-            return missing("exchange responder");
-        }
-        (FlowKind::Exchange(_), ..) => return missing("exchange initiator"),
-        (FlowKind::Storage(_), Some(Side::Client(_)), _) => return missing("storage server"),
-        (FlowKind::Storage(_), ..) => return missing("storage client"),
+        _ => return Err("its sides report of different kinds of flow"),
     })
-}
-
-fn echo(mut asker: EchoRecord, reflector: &EchoServerReport) -> EchoRecord {
-    asker.rejected.merge(&reflector.rejected);
-    asker
-}
-
-fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord {
-    DatagramsRecord {
-        backend: sender.backend,
-        backend_reason: sender.backend_reason,
-        ends: sender.ends.map(Box::new),
-        offered: sender.offered,
-        sent: sender.sent,
-        receiver: receiver.backend,
-        receiver_reason: receiver.backend_reason,
-        delays: receiver.delays.map(|histogram| Delays { clocks: Clocks::Same, histogram }),
-        received: receiver.received,
-        at_device: None,
-        conversations: receiver.conversations,
-        rejected: receiver.rejected,
-        sending: sender.sending,
-        receiving: receiver.receiving,
-        quiet: receiver.quiet,
-        departures: sender.departures,
-        arrivals: receiver.arrivals,
-        longest_burst: sender.longest_burst,
-        late: sender.late,
-        overran: sender.overran,
-        socket_drops: receiver.socket_drops,
-    }
-}
-
-fn bulk(source: SourceReport, sink: SinkReport) -> BulkRecord {
-    let mut received = sink.intervals.into_iter();
-    let streams = source
-        .streams
-        .into_iter()
-        .map(|points| StreamRecord { points, received: received.next().unwrap_or_default() });
-    BulkRecord {
-        congestion_control: source.congestion_control,
-        segment: source.segment,
-        received: sink.received,
-        elapsed: sink.elapsed,
-        streams: streams.collect(),
-        far_end: None,
-    }
-}
-
-/// What the waiting end received came from the calling one.
-fn exchange(caller: EndReport, waiter: EndReport) -> ExchangeRecord {
-    let (forth, back) = (caller.parts_sent, waiter.parts_sent);
-    let receipt = |end: EndReport, sent: u64| ReceiptRecord {
-        lost: sent.saturating_sub(end.parts_received),
-        messages: end.messages,
-        octets: end.octets,
-        elapsed: end.elapsed,
-        rounds: end.rounds,
-        intervals: end.intervals,
-    };
-    ExchangeRecord { forward: receipt(waiter, forth), backward: receipt(caller, back) }
 }
 
 #[cfg(test)]
 mod tests {
-    use measure::reading::Rejected;
+    use dataplane::echo::EchoServerReport;
+    use measure::reading::{Rejected, Stamp, Stamps};
     use measure::sequence::SequenceCounts;
-    use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
-    use trial::{Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Role, Schedule};
+    use measure::{ByteCount, FrameSize, Histogram, Nanos};
+    use trial::record::{EchoRecord, ReceiptRecord, StreamRecord};
+    use trial::{Echo, FlowKind, Protocol, Role, Schedule};
 
     use super::*;
 
-    fn flow(id: u16, kind: FlowKind) -> Flow {
+    fn flow(id: u16) -> Flow {
         let end = |text: &str| text.parse().unwrap();
-        Flow { id, from: end("h1/eth1"), to: end("h2/eth1"), role: Role::Measured, kind }
-    }
-
-    fn echo_kind(protocol: Protocol) -> FlowKind {
-        FlowKind::Echo(Echo {
-            protocol,
+        let kind = FlowKind::Echo(Echo {
+            protocol: Protocol::Udp,
             frame_size: FrameSize::MIN,
             schedule: Schedule::Greedy,
             messages: None,
-        })
+        });
+        Flow { id, from: end("h1/eth1"), to: end("h2/eth1"), role: Role::Measured, kind }
     }
 
-    fn datagrams_kind() -> FlowKind {
-        FlowKind::Datagrams(Datagrams::plain(
-            FrameSize::MIN,
-            Schedule::Paced(FrameRate(10.0)),
-            Backend::Auto,
-            1,
-        ))
-    }
-
-    fn bulk_kind() -> FlowKind {
-        let congestion_control = "cubic".to_owned();
-        FlowKind::Bulk(Bulk { streams: 2, congestion_control, interval: Nanos(1) })
-    }
-
-    fn exchange_kind() -> FlowKind {
-        let (message, interval) = (ByteCount(10), Nanos(1));
-        FlowKind::Exchange(Exchange { message, carrier: Carrier::Tcp, interval })
-    }
-
-    fn end(messages: u64) -> EndReport {
-        EndReport {
-            messages,
-            octets: ByteCount(10 * messages),
-            elapsed: Nanos(50),
-            rounds: Histogram::growing(),
-            intervals: vec![ByteCount(10 * messages)],
+    fn end(messages: u64) -> SideReport {
+        SideReport::Exchange(EndReport {
+            receipt: ReceiptRecord {
+                messages,
+                octets: ByteCount(10 * messages),
+                elapsed: Nanos(50),
+                rounds: Histogram::growing(),
+                intervals: vec![ByteCount(10 * messages)],
+                lost: 0,
+            },
             parts_sent: 3 * messages,
             parts_received: 2 * messages,
             credits_sent: messages,
             credits_received: messages,
             rejected: Rejected::default(),
-        }
+        })
     }
 
-    fn asker(foreign: u64) -> SideReport {
-        use measure::reading::{Stamp, Stamps};
-        SideReport::EchoClient(EchoRecord {
+    fn asker(foreign: u64) -> FlowRecord {
+        FlowRecord::Echo(EchoRecord {
             frame_size: FrameSize::MIN,
             sent: 9,
             answers: SequenceCounts { unique: 8, ..SequenceCounts::default() },
@@ -241,86 +131,66 @@ mod tests {
 
     fn reflector() -> SideReport {
         let rejected = Rejected { malformed: 0, foreign: 4 };
-        SideReport::EchoServer(EchoServerReport { answered: 9, rejected })
+        SideReport::Echo(EchoServerReport { answered: 9, rejected })
     }
 
     fn sender() -> SideReport {
-        SideReport::Sender(SenderReport {
+        SideReport::Half(FlowRecord::Datagrams(DatagramsRecord {
             backend: "udp".into(),
-            backend_reason: "asked for".into(),
-            ends: None,
             offered: 12,
             sent: 11,
-            sending: Nanos(100),
-            departures: Histogram::growing(),
             longest_burst: 2,
-            late: 0,
-            overran: Nanos::ZERO,
-        })
+            ..DatagramsRecord::default()
+        }))
     }
 
     fn receiver() -> SideReport {
-        SideReport::Receiver(ReceiverReport {
-            conversations: Vec::new(),
-            backend: "udp".into(),
-            backend_reason: "asked for".into(),
-            delays: None,
+        SideReport::Half(FlowRecord::Datagrams(DatagramsRecord {
+            receiver: "packet".into(),
             received: SequenceCounts { unique: 10, ..SequenceCounts::default() },
-            rejected: Rejected::default(),
-            receiving: Nanos(99),
-            quiet: None,
-            arrivals: Histogram::growing(),
             socket_drops: 1,
-        })
+            ..DatagramsRecord::default()
+        }))
     }
 
     fn source() -> SideReport {
-        SideReport::Source(SourceReport {
+        SideReport::Half(FlowRecord::Bulk(BulkRecord {
             congestion_control: "cubic".into(),
-            segment: None,
-            streams: vec![Vec::new(), Vec::new()],
-            acked: Vec::new(),
-            written: Vec::new(),
-        })
+            streams: vec![StreamRecord::default(); 2],
+            ..BulkRecord::default()
+        }))
     }
 
     fn sink() -> SideReport {
-        SideReport::Sink(SinkReport {
+        let stream =
+            |octets| StreamRecord { received: vec![ByteCount(octets)], ..StreamRecord::default() };
+        SideReport::Half(FlowRecord::Bulk(BulkRecord {
             received: ByteCount(30),
             elapsed: Nanos(50),
-            intervals: vec![vec![ByteCount(10)], vec![ByteCount(20)]],
-            outside: Vec::new(),
-            rejected: Rejected::default(),
-        })
+            streams: vec![stream(10), stream(20)],
+            ..BulkRecord::default()
+        }))
     }
 
-    fn sides(reports: impl IntoIterator<Item = (u16, SideReport)>) -> Sides {
+    fn sides(reports: impl IntoIterator<Item = (u16, SideReport, Option<SideReport>)>) -> Sides {
         let mut sides = Sides::default();
-        reports.into_iter().for_each(|(flow, report)| sides.put(flow, report));
+        for (flow, began, waited) in reports {
+            sides.put_beginning(flow, began);
+            waited.into_iter().for_each(|report| sides.put_waiting(flow, report));
+        }
         sides
     }
 
     #[test]
     fn records_come_in_the_trials_order_with_both_sides_in_them() {
-        let flows = [
-            flow(3, bulk_kind()),
-            flow(1, echo_kind(Protocol::Udp)),
-            flow(2, datagrams_kind()),
-            flow(7, echo_kind(Protocol::Icmp)),
-            flow(8, exchange_kind()),
-        ];
-        let told = [
-            (1, reflector()),
-            (1, asker(2)),
-            (2, receiver()),
-            (2, sender()),
-            (3, sink()),
-            (3, source()),
-            (7, asker(0)),
-            (8, SideReport::ExchangeInitiator(end(3))),
-            (8, SideReport::ExchangeResponder(end(4))),
-        ];
-        let records = assemble(&flows, sides(told)).unwrap();
+        let told = sides([
+            (1, SideReport::Half(asker(2)), Some(reflector())),
+            (2, sender(), Some(receiver())),
+            (3, source(), Some(sink())),
+            (7, SideReport::Whole(asker(0)), None),
+            (8, end(3), Some(end(4))),
+        ]);
+        let records = assemble(&[3, 1, 2, 7, 8].map(flow), told).unwrap();
         let [
             FlowRecord::Bulk(bulk),
             FlowRecord::Echo(echo),
@@ -331,10 +201,13 @@ mod tests {
         else {
             panic!("{records:?}")
         };
-        assert_eq!(bulk.received, ByteCount(30));
+        assert_eq!((bulk.received, bulk.elapsed), (ByteCount(30), Nanos(50)));
+        assert_eq!(bulk.congestion_control, "cubic");
         assert_eq!(bulk.streams[1].received, [ByteCount(20)]);
         assert_eq!(echo.rejected, Rejected { malformed: 1, foreign: 6 }, "of both ends");
-        assert_eq!((datagrams.sent, datagrams.received.unique), (11, 10));
+        assert_eq!((datagrams.offered, datagrams.sent, datagrams.longest_burst), (12, 11, 2));
+        assert_eq!((datagrams.received.unique, datagrams.socket_drops), (10, 1));
+        assert_eq!((datagrams.backend.as_str(), datagrams.receiver.as_str()), ("udp", "packet"));
         assert_eq!(icmp.answers.unique, 8);
         assert_eq!((exchange.forward.messages, exchange.backward.messages), (4, 3));
         // The caller sent 9 parts and the waiter got 8; back it was 12 and 6.
@@ -343,19 +216,22 @@ mod tests {
 
     #[test]
     fn a_missing_side_is_named() {
-        let check = |kind: FlowKind, told: Vec<SideReport>, side| {
-            let told = told.into_iter().map(|report| (1, report));
-            let missing = assemble(&[flow(1, kind)], sides(told)).unwrap_err();
-            assert_eq!(missing.to_string(), format!("assemble flow 1: no report of its {side}"));
+        let check = |told: Sides, why: &str| {
+            let missing = assemble(&[flow(1)], told).unwrap_err();
+            assert_eq!(missing.to_string(), format!("assemble flow 1: {why}"));
         };
-        check(echo_kind(Protocol::Udp), vec![asker(0)], "echo server");
-        check(echo_kind(Protocol::Tcp), vec![reflector()], "echo client");
-        check(echo_kind(Protocol::Icmp), vec![], "echo client");
-        check(datagrams_kind(), vec![sender()], "receiver");
-        check(datagrams_kind(), vec![receiver(), asker(0)], "sender");
-        check(bulk_kind(), vec![source()], "sink");
-        check(bulk_kind(), vec![], "source");
-        check(exchange_kind(), vec![SideReport::ExchangeInitiator(end(1))], "exchange responder");
-        check(exchange_kind(), vec![SideReport::ExchangeResponder(end(1))], "exchange initiator");
+        let (begins, waits) =
+            ("no report of the side that begins", "no report of the side that waits");
+        for report in [SideReport::Half(asker(0)), sender(), source(), end(1)] {
+            check(sides([(1, report, None)]), waits);
+        }
+        for report in [reflector(), receiver(), sink(), end(1)] {
+            let mut only = Sides::default();
+            only.put_waiting(1, report);
+            check(only, begins);
+        }
+        check(Sides::default(), begins);
+        let strange = sides([(1, SideReport::Half(asker(0)), Some(receiver()))]);
+        check(strange, "its sides report of different kinds of flow");
     }
 }

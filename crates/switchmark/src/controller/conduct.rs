@@ -422,7 +422,8 @@ fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, TrialErro
         for report in collected.reports {
             let flow = report.flow;
             match report.report {
-                Ok(side) => sides.put(flow, side),
+                Ok(side) if report.begins => sides.put_beginning(flow, side),
+                Ok(side) => sides.put_waiting(flow, side),
                 Err(reason) => return Err(flow_broke(flow, &host, &reason).into()),
             }
         }

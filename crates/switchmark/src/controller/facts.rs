@@ -4,20 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use crate::protocol::{BOOT_ID, HostFacts};
+use crate::protocol::{HostFacts, PortFacts};
 
 /// Everything known of where trials run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// Hosts and device are namespaces of one machine, and disturb each other
     /// ([`page::Caveat::SharedMachine`]).
     pub shared_machine: bool,
     /// By host name.
     pub hosts: BTreeMap<String, HostFacts>,
-    /// By device name, of devices that are this machine's own, or tell of themselves.
+    /// By device name, of devices that are this machine's own.
     pub devices: BTreeMap<String, HostFacts>,
+    /// By name, lists of what devices tell of themselves by their management, and of what models
+    /// are made of.
+    pub described: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// Ports that no hardware stands behind: where they lead to is the same machine.
@@ -29,45 +30,38 @@ impl Facts {
     pub fn take_machines(&mut self) -> bool {
         let mut boots: BTreeMap<String, usize> = BTreeMap::new();
         for facts in self.hosts.values_mut() {
-            let Some(boot) = facts.host.remove(BOOT_ID) else { continue };
-            let driver = |port: &BTreeMap<String, String>| port.get("driver").cloned();
-            let virtual_port = |port: &BTreeMap<String, String>| {
-                driver(port).is_none_or(|driver| VIRTUAL.contains(&driver.as_str()))
+            let Some(boot) = facts.machine.boot_id.take() else { continue };
+            let is_virtual = |port: &PortFacts| {
+                port.driver.as_ref().is_none_or(|driver| VIRTUAL.contains(&driver.as_str()))
             };
-            if facts.ports.values().any(virtual_port) {
+            if facts.ports.values().any(is_virtual) {
                 *boots.entry(boot).or_default() += 1;
             }
         }
         boots.values().any(|hosts| *hosts > 1)
     }
 
-    /// As one list: `testbed.shared_machine`, `h1.kernel`, `h1/eth1.mtu`, `bridge/p1.rx-gro`…
-    pub fn flat(&self) -> BTreeMap<String, String> {
-        let mut flat = BTreeMap::new();
-        flat.insert("testbed.shared_machine".to_owned(), self.shared_machine.to_string());
-        for (name, facts) in self.hosts.iter().chain(&self.devices) {
-            for (key, value) in &facts.host {
-                flat.insert(format!("{name}.{key}"), value.clone());
-            }
-            for (port, facts) in &facts.ports {
-                for (key, value) in facts {
-                    flat.insert(format!("{name}/{port}.{key}"), value.clone());
-                }
-            }
-        }
-        flat
+    /// A list for each host and device, as the journal keeps them: `kernel` and `eth1.mtu` under
+    /// `h1`.
+    pub fn to_lists(&self) -> BTreeMap<String, BTreeMap<String, String>> {
+        let all = self.hosts.iter().chain(&self.devices);
+        let lists = all.map(|(name, facts)| (name.clone(), facts.to_list()));
+        lists.chain(self.described.clone()).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::MachineFacts;
 
     #[test]
     fn hosts_of_one_machine() {
+        let port =
+            |driver: &str| PortFacts { driver: Some(driver.to_owned()), ..PortFacts::default() };
         let host = |boot: &str, driver: &str| HostFacts {
-            host: [(BOOT_ID.to_owned(), boot.to_owned())].into(),
-            ports: [("eth1".to_owned(), [("driver".to_owned(), driver.to_owned())].into())].into(),
+            machine: MachineFacts { boot_id: Some(boot.to_owned()), ..MachineFacts::default() },
+            ports: [("eth1".to_owned(), port(driver))].into(),
         };
         for (hosts, shared) in [
             ([("a", "veth"), ("a", "veth")], true),
@@ -80,7 +74,10 @@ mod tests {
             let told = names.into_iter().zip(hosts.map(|(boot, driver)| host(boot, driver)));
             let mut facts = Facts { hosts: told.collect(), ..Facts::default() };
             assert_eq!(facts.take_machines(), shared, "{hosts:?}");
-            assert!(facts.hosts.values().all(|facts| facts.host.is_empty()), "none is kept");
+            assert!(
+                facts.hosts.values().all(|facts| facts.machine.boot_id.is_none()),
+                "none is kept"
+            );
         }
     }
 }

@@ -6,12 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::datagram::ReceiverReport;
-use measure::reading::Rejected;
-use measure::sequence::SequenceCounts;
-use measure::{Histogram, Nanos};
 use trial::counters::TX_PACKETS;
-use trial::record::{DeviceCount, FlowRecord, PortCounters, ReadingDoubt, ReadingRecord, Side};
+use trial::record::{
+    DatagramsRecord, DeviceCount, FlowRecord, PortCounters, ReadingDoubt, ReadingRecord, Side,
+};
 use trial::topology::{CableEnd, PortRef, Runs, Topology};
 use trial::{Datagrams, Flow, FlowKind};
 
@@ -73,19 +71,12 @@ impl<'a> Counter<'a> {
 pub fn stand_in(flows: &[Flow], topology: &Topology, sides: &mut Sides) {
     for flow in flows {
         let Some(counter) = Counter::before(&flow.to, topology) else { continue };
-        let report = ReceiverReport {
-            backend: format!("device counter {}", counter.place()),
-            backend_reason: format!("host `{}` runs nothing", flow.to.host),
-            delays: None,
-            received: SequenceCounts::default(),
-            conversations: Vec::new(),
-            rejected: Rejected::default(),
-            receiving: Nanos::ZERO,
-            quiet: None,
-            arrivals: Histogram::growing(),
-            socket_drops: 0,
+        let record = DatagramsRecord {
+            receiver: format!("device counter {}", counter.place()),
+            receiver_reason: format!("host `{}` runs nothing", flow.to.host),
+            ..DatagramsRecord::default()
         };
-        sides.put(flow.id, SideReport::Receiver(report));
+        sides.put_waiting(flow.id, SideReport::Half(FlowRecord::Datagrams(record)));
     }
 }
 

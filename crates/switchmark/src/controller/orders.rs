@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
-use dataplane::echo::{Pace, Requests};
+use dataplane::echo::Requests;
 use measure::{FrameRate, Rate};
 use trial::topology::{PortRef, Topology};
 use trial::{Echo, Flow, FlowKind, IpVersion, Protocol, Schedule};
@@ -160,8 +160,12 @@ impl Scene<'_> {
     /// A closed loop keeps to the limit, where there is one: to what other flows leave of it at
     /// either end, shared with the closed loops there.
     fn requests(&self, flow: &Flow, echo: &Echo) -> Result<Requests, Failed> {
-        let requests = requests(flow, echo)?;
-        let (Some(limit), Pace::Greedy) = (self.rate, requests.pace) else { return Ok(requests) };
+        if let Schedule::Paced(rate) = echo.schedule {
+            check_rate(flow, rate)?;
+        }
+        let (Some(limit), Schedule::Greedy) = (self.rate, echo.schedule) else {
+            return Ok(Requests { asked: echo.clone(), least_gap_ns: 0.0 });
+        };
         let mut share = limit.bits_per_second();
         for port in [&flow.from, &flow.to] {
             let (mut paced, mut closed) = (0.0, 0.0);
@@ -170,7 +174,7 @@ impl Scene<'_> {
                     continue;
                 }
                 match &other.kind {
-                    FlowKind::Echo(echo) => match echo_rate(&self::requests(other, echo)?) {
+                    FlowKind::Echo(echo) => match echo_rate(echo) {
                         Some(bits) => paced += bits,
                         None => closed += 1.0,
                     },
@@ -185,8 +189,8 @@ impl Scene<'_> {
             share = share.min((limit.bits_per_second() - paced) / closed);
         }
         // Where others leave nothing the agents say so.
-        let pace = Pace::Within(echo_bits(&requests) * 1e9 / share.max(1e-3));
-        Ok(Requests { pace, ..requests })
+        let least_gap_ns = echo_bits(echo) * 1e9 / share.max(1e-3);
+        Ok(Requests { asked: echo.clone(), least_gap_ns })
     }
 
     /// Neighbouring hosts, which talk to each other, get different processors, and so do the
@@ -204,29 +208,15 @@ fn answered_by_kernel(flow: &Flow) -> bool {
     matches!(&flow.kind, FlowKind::Echo(echo) if echo.protocol == Protocol::Icmp)
 }
 
-fn requests(flow: &Flow, echo: &Echo) -> Result<Requests, Failed> {
-    let pace = match echo.schedule {
-        Schedule::Greedy => Pace::Greedy,
-        Schedule::Paced(rate) => Pace::Every(gap_ns(flow, rate)?),
-        Schedule::Burst(_) | Schedule::Falling { .. } => {
-            return Err(refused(flow, "an echo flow sends no bursts and keeps one rate"));
-        }
-    };
-    let Echo { protocol, frame_size, messages, .. } = *echo;
-    Ok(Requests { protocol, frame_size, pace, messages })
-}
-
-fn gap_ns(flow: &Flow, rate: FrameRate) -> Result<f64, Failed> {
+fn check_rate(flow: &Flow, rate: FrameRate) -> Result<(), Failed> {
     if rate.0.is_finite() && rate.0 > 0.0 {
-        Ok(1e9 / rate.0)
-    } else {
-        Err(refused(flow, format_args!("{} frames a second is not a rate", rate.0)))
+        return Ok(());
     }
+    Err(refused(flow, format_args!("{} frames a second is not a rate", rate.0)))
 }
 
 #[cfg(test)]
 mod tests {
-    use dataplane::datagram;
     use measure::{ByteCount, FrameSize, Nanos};
     use trial::topology::{CableEnd, Host, HostPort};
     use trial::{Backend, Datagrams, Exchange, Gate, Role, Trial};
@@ -290,7 +280,7 @@ mod tests {
         assert_eq!(counted.limit, sent.limit);
         assert!(sent.limit >= 2000, "every frame of two seconds has a number");
         assert_eq!((sent.cpu, counted.cpu), (Some(2), Some(5)));
-        assert_eq!(sent.pace, datagram::Pace::Every(1e6));
+        assert_eq!(sent.asked.schedule, Schedule::Paced(FrameRate(1000.0)));
     }
 
     #[test]

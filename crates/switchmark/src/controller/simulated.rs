@@ -10,7 +10,6 @@ use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::{Facts, Stop};
 use crate::config::resolved::VirtualConfig;
-use crate::protocol::HostFacts;
 
 /// Carries trials out in virtual time.
 #[derive(Debug)]
@@ -70,15 +69,14 @@ fn facts(config: &VirtualConfig) -> Facts {
         ("port rate", profile.rate.to_string()),
         ("delay of a host's cable", profile.link_delay.to_string()),
     ];
-    let of = |facts: Vec<(&str, String)>| HostFacts {
-        host: facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
-        ports: BTreeMap::new(),
+    let of = |facts: Vec<(&str, String)>| {
+        facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     };
-    Facts {
-        shared_machine: false,
-        hosts: BTreeMap::from([("every host".to_owned(), of(host_facts(&config.hosts)))]),
-        devices: BTreeMap::from([("device".to_owned(), of(device.to_vec()))]),
-    }
+    let described = BTreeMap::from([
+        ("every host".to_owned(), of(host_facts(&config.hosts))),
+        ("device".to_owned(), of(device.to_vec())),
+    ]);
+    Facts { described, ..Facts::default() }
 }
 
 fn host_facts(hosts: &HostModel) -> Vec<(&'static str, String)> {

@@ -242,7 +242,7 @@ pub fn device_facts(
     }
     let interfaces = interfaces(device);
     let ports = lab.inside(&device.name, || crate::agent::describe_ports(&interfaces))?;
-    Ok(HostFacts { host: BTreeMap::new(), ports })
+    Ok(HostFacts { ports, ..HostFacts::default() })
 }
 
 /// The change of each device port's counters, under the plan's name of the port: `bridge/1`.

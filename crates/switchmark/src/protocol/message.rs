@@ -10,6 +10,7 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::examination::{Examination, NicFacts, PortProbe, ProbeReply};
+use super::facts::HostFacts;
 use super::orders::{Order, SideReport};
 use super::setting::Setting;
 use super::terms::Terms;
@@ -17,7 +18,7 @@ use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 15;
+pub const PROTOCOL: u32 = 18;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -312,19 +313,6 @@ pub enum Answer {
     Farewell,
 }
 
-/// What a host is. Names and values as the kernel writes them; what can't be read is absent.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct HostFacts {
-    /// `kernel`, `cpu_model`, `cpus`, `governor`, `clocksource`, `tcp_congestion_control`…
-    pub host: BTreeMap<String, String>,
-    /// By port: `driver`, `mtu`, `mac`, and each offload feature as `on` or `off`.
-    pub ports: BTreeMap<String, BTreeMap<String, String>>,
-}
-
-/// A host's fact by which hosts of one machine are told, whatever they are called and however they
-/// are reached: another at each start of the machine.
-pub const BOOT_ID: &str = "boot_id";
-
 /// What a host has to say of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collected {
@@ -341,6 +329,8 @@ pub struct Collected {
 pub struct FlowReport {
     /// The flow's number in the trial.
     pub flow: u16,
+    /// True for the side that speaks first.
+    pub begins: bool,
     /// When the side's thread was ready to work, on this host's monotonic clock: after the window's
     /// start where it came late.
     pub ready: Nanos,

@@ -4,15 +4,14 @@
 //! this only gives one name to each, and says what requests take of a wire. Never runs one: the
 //! agent does.
 
-use dataplane::bulk::{SinkReport, SourceReport};
-use dataplane::datagram::{ReceiverReport, SenderReport, Traffic};
-use dataplane::echo::{EchoServerReport, Pace, Requests};
+use dataplane::datagram::Traffic;
+use dataplane::echo::{EchoServerReport, Requests};
 use dataplane::exchange::EndReport;
 use dataplane::{End, iperf3};
 use measure::FrameSize;
 use serde::{Deserialize, Serialize};
-use trial::record::{EchoRecord, ServerRecord, StorageRecord};
-use trial::{Bulk, Exchange, Protocol, Storage};
+use trial::record::{FlowRecord, ServerRecord};
+use trial::{Bulk, Echo, Exchange, Protocol, Schedule, Storage};
 
 /// An end of a flow: one that opens a data port and waits there, or one that begins to speak.
 pub type Order = End<Work>;
@@ -61,31 +60,21 @@ impl Work {
     }
 }
 
-/// What a side did.
+/// Report of one side of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SideReport {
-    /// Of the answering side of an echo flow.
-    EchoServer(EchoServerReport),
-    /// Of the receiving side of a datagram flow.
-    Receiver(ReceiverReport),
-    /// Of the receiving side of a bulk flow.
-    Sink(SinkReport),
-    /// Of the asking side of an echo flow.
-    EchoClient(EchoRecord),
-    /// Of the sending side of a datagram flow.
-    Sender(SenderReport),
-    /// Of the sending side of a bulk flow.
-    Source(SourceReport),
-    /// Of the end of an exchange that waited.
-    ExchangeResponder(EndReport),
-    /// Of the end of an exchange that called.
-    ExchangeInitiator(EndReport),
-    /// Of the storage host's side.
-    StorageServer(ServerRecord),
-    /// Of the reading and writing side.
-    Client(Box<StorageRecord>),
-    /// Of a test of an iperf3 server, one record for each of its flows.
+    /// The flow's record, of which this side saw all there is: a kernel answered.
+    Whole(FlowRecord),
+    /// The flow's record, of which this side filled in its own half.
+    Half(FlowRecord),
+    /// Counts of an echo server.
+    Echo(EchoServerReport),
+    /// Counts of an exchange's end.
+    Exchange(EndReport),
+    /// Counts of a storage's host.
+    Storage(ServerRecord),
+    /// Whole records of a test of an iperf3 server, one for each of its flows.
     Iperf3(Vec<iperf3::WayRecord>),
 }
 
@@ -94,23 +83,21 @@ pub const WIRE_OCTETS: f64 = 20.0;
 
 /// Bits on the wire that a request and its answer take, whichever way takes more. Over TCP with one
 /// frame more of the least size: an acknowledgement that found no segment to go with.
-pub fn echo_bits(requests: &Requests) -> f64 {
-    let octets = f64::from(requests.frame_size.octets());
+pub fn echo_bits(echo: &Echo) -> f64 {
+    let octets = f64::from(echo.frame_size.octets());
     // A message of its own size goes in as many frames of that size as it needs, and one more for
     // what their headers take.
     let frames =
-        requests.messages.map_or(1.0, |m| (m.request.max(m.answer).0 as f64 / octets).ceil() + 1.0);
+        echo.messages.map_or(1.0, |m| (m.request.max(m.answer).0 as f64 / octets).ceil() + 1.0);
     let least = f64::from(FrameSize::MIN.octets()) + WIRE_OCTETS;
-    let acknowledged = if requests.protocol == Protocol::Tcp { frames * least } else { 0.0 };
+    let acknowledged = if echo.protocol == Protocol::Tcp { frames * least } else { 0.0 };
     (frames * (octets + WIRE_OCTETS) + acknowledged) * 8.0
 }
 
-/// The same in a second; none where nothing but the answers holds them.
-pub fn echo_rate(requests: &Requests) -> Option<f64> {
-    match requests.pace {
-        Pace::Greedy => None,
-        Pace::Within(gap_ns) | Pace::Every(gap_ns) => {
-            Some(1e9 / gap_ns.max(1e-3) * echo_bits(requests))
-        }
+/// The same in a second of an open loop; none where the answers hold the requests.
+pub fn echo_rate(echo: &Echo) -> Option<f64> {
+    match echo.schedule {
+        Schedule::Paced(rate) => Some(rate.0 * echo_bits(echo)),
+        Schedule::Greedy | Schedule::Burst(_) | Schedule::Falling { .. } => None,
     }
 }

@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use dataplane::datagram::{self, Spread, Traffic};
-use dataplane::echo::{self, Requests};
+use dataplane::datagram::Traffic;
+use dataplane::echo::Requests;
 use dataplane::exchange::EndReport;
 use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
-use measure::{ByteCount, FrameMix, FrameSize, Histogram, Nanos};
+use measure::{ByteCount, FrameMix, FrameRate, FrameSize, Histogram, Nanos};
 use proptest::collection::{btree_map, vec};
+use proptest::option;
 use proptest::prelude::*;
 use switchmark::protocol::{
     self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
-    Mended, Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError, Reply, Request,
-    SideReport, Terms, Work, decode, encode,
+    MachineFacts, Mended, Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError,
+    Reply, Request, SideReport, Terms, Work, decode, encode,
 };
 use trial::Protocol;
-use trial::record::EchoRecord;
-use trial::record::Usage;
+use trial::record::{EchoRecord, FlowRecord, ReceiptRecord, Usage};
 use trial::topology::AddressBlock;
-use trial::{Backend, Reception};
+use trial::{Backend, Datagrams, Echo, Schedule};
 
 fn nanos() -> impl Strategy<Value = Nanos> {
     any::<u64>().prop_map(Nanos)
@@ -43,13 +43,13 @@ fn frame_size() -> impl Strategy<Value = FrameSize> {
     (64u32..=9018).prop_map(|octets| FrameSize::new(octets).unwrap())
 }
 
-fn pace() -> impl Strategy<Value = datagram::Pace> {
-    let gap = || 1f64..1e9;
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let rate = || (1f64..1e9).prop_map(FrameRate);
     prop_oneof![
-        Just(datagram::Pace::Greedy),
-        gap().prop_map(datagram::Pace::Every),
-        any::<u64>().prop_map(datagram::Pace::Burst),
-        (gap(), gap(), nanos()).prop_map(|(from, to, after)| datagram::Pace::Falling {
+        Just(Schedule::Greedy),
+        rate().prop_map(Schedule::Paced),
+        any::<u64>().prop_map(Schedule::Burst),
+        (rate(), rate(), nanos()).prop_map(|(from, to, after)| Schedule::Falling {
             from,
             to,
             after
@@ -58,36 +58,30 @@ fn pace() -> impl Strategy<Value = datagram::Pace> {
 }
 
 fn requests() -> impl Strategy<Value = Requests> {
-    let pace = prop_oneof![
-        Just(echo::Pace::Greedy),
-        (1f64..1e9).prop_map(echo::Pace::Within),
-        (1f64..1e9).prop_map(echo::Pace::Every),
-    ];
     let protocol = prop_oneof![Just(Protocol::Udp), Just(Protocol::Tcp), Just(Protocol::Icmp)];
-    (protocol, frame_size(), pace).prop_map(|(protocol, frame_size, pace)| Requests {
-        protocol,
-        frame_size,
-        pace,
-        messages: None,
+    let fields = (protocol, frame_size(), schedule(), 0f64..1e9);
+    fields.prop_map(|(protocol, frame_size, schedule, least_gap_ns)| Requests {
+        asked: Echo { protocol, frame_size, schedule, messages: None },
+        least_gap_ns,
     })
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
-    let fields = (address(), any::<u16>(), frame_size(), any::<u64>(), pace());
-    fields.prop_map(|(first, port, frame_size, limit, pace)| Traffic {
-        frames: FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes"),
-        vlan: (port % 2 == 0).then_some(port),
-        spread: Spread { sources: Some(AddressBlock { first, count: port }), ..Spread::NONE },
-        pace,
-        backend: Backend::Auto,
-        receiver: Reception::Auto,
-        burst_limit: u32::from(port),
-        limit,
-        cpu: (port % 3 == 0).then_some(limit as usize % 7),
-        relieves_sender: port % 5 == 0,
-        phase: Nanos(limit),
-        tells_apart: port.is_multiple_of(2),
-        receiver_ahead_ns: -i64::from(port),
+    let fields = (address(), any::<u16>(), frame_size(), any::<u64>(), schedule());
+    fields.prop_map(|(first, port, frame_size, limit, schedule)| {
+        let frames = FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes");
+        let mut asked = Datagrams::plain(frames, schedule, Backend::Auto, u32::from(port));
+        asked.headers.vlan = (port % 2 == 0).then_some(port);
+        asked.conversations = port.is_multiple_of(2);
+        Traffic {
+            sources: Some(AddressBlock { first, count: port }),
+            mac: (port % 7 == 0).then_some(limit),
+            cpu: (port % 3 == 0).then_some(limit as usize % 7),
+            relieves_sender: port % 5 == 0,
+            phase: Nanos(limit),
+            receiver_ahead_ns: -i64::from(port),
+            ..Traffic::new(asked, limit)
+        }
     })
 }
 
@@ -159,7 +153,7 @@ fn histogram() -> impl Strategy<Value = Histogram> {
 fn asker_report() -> impl Strategy<Value = SideReport> {
     let fields = (frame_size(), any::<u64>(), histogram(), histogram(), 0f64..1e9);
     fields.prop_map(|(frame_size, sent, rtt, ipdv, effective_samples)| {
-        SideReport::EchoClient(EchoRecord {
+        SideReport::Half(FlowRecord::Echo(EchoRecord {
             frame_size,
             sent,
             answers: SequenceCounts { unique: rtt.count(), ..SequenceCounts::default() },
@@ -171,30 +165,28 @@ fn asker_report() -> impl Strategy<Value = SideReport> {
             rejected: Rejected { malformed: sent, foreign: 3 },
             elapsed: Nanos(sent),
             segment: None,
-        })
+        }))
     })
 }
 
 fn end_report() -> impl Strategy<Value = SideReport> {
-    let fields = (any::<u64>(), histogram(), vec(any::<u64>(), 0..4), any::<bool>());
-    fields.prop_map(|(messages, rounds, intervals, called)| {
-        let report = EndReport {
-            messages,
-            octets: ByteCount(messages),
-            elapsed: Nanos(messages),
-            rounds,
-            intervals: intervals.into_iter().map(ByteCount).collect(),
+    let fields = (any::<u64>(), histogram(), vec(any::<u64>(), 0..4));
+    fields.prop_map(|(messages, rounds, intervals)| {
+        SideReport::Exchange(EndReport {
+            receipt: ReceiptRecord {
+                messages,
+                octets: ByteCount(messages),
+                elapsed: Nanos(messages),
+                rounds,
+                intervals: intervals.into_iter().map(ByteCount).collect(),
+                lost: 0,
+            },
             parts_sent: messages,
             parts_received: messages / 2,
             credits_sent: messages / 3,
             credits_received: messages / 5,
             rejected: Rejected { malformed: 1, foreign: messages },
-        };
-        if called {
-            SideReport::ExchangeInitiator(report)
-        } else {
-            SideReport::ExchangeResponder(report)
-        }
+        })
     })
 }
 
@@ -204,15 +196,12 @@ fn flow_report() -> impl Strategy<Value = FlowReport> {
         end_report().prop_map(Ok),
         ".{0,40}".prop_map(Err)
     ];
-    (any::<u16>(), nanos(), report).prop_map(|(flow, ready, report)| FlowReport {
-        flow,
-        ready,
-        report,
-    })
+    let fields = (any::<u16>(), any::<bool>(), nanos(), report);
+    fields.prop_map(|(flow, begins, ready, report)| FlowReport { flow, begins, ready, report })
 }
 
 fn answer() -> impl Strategy<Value = Answer> {
-    let facts = btree_map("[a-z_]{1,8}", ".{0,12}", 0..4);
+    let facts = (option::of(".{0,12}"), option::of(any::<usize>()));
     let counts = btree_map("[a-z_]{1,8}", any::<u64>(), 0..4);
     prop_oneof![
         Just(Answer::Agreed {
@@ -225,7 +214,10 @@ fn answer() -> impl Strategy<Value = Answer> {
         Just(Answer::Farewell),
         nanos().prop_map(|monotonic| Answer::Clock { monotonic }),
         vec(any::<u16>(), 0..5).prop_map(|ports| Answer::Prepared { ports }),
-        facts.prop_map(|host| Answer::Facts(HostFacts { host, ports: BTreeMap::new() })),
+        facts.prop_map(|(kernel, cpus)| {
+            let machine = MachineFacts { kernel, cpus, ..MachineFacts::default() };
+            Answer::Facts(HostFacts { machine, ports: BTreeMap::new() })
+        }),
         btree_map("[a-z]{1,4}", btree_map("[a-z]{1,4}", any::<bool>(), 0..3), 0..3)
             .prop_map(|changed| Answer::Offloads { changed }),
         (vec(flow_report(), 0..3), counts, 0f64..1.0).prop_map(|(reports, counters, busy)| {

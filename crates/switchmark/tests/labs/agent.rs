@@ -9,10 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::harness::switchmark;
-use dataplane::datagram::{self, Spread, Traffic};
-use dataplane::echo::{Pace, Requests};
+use dataplane::datagram::Traffic;
+use dataplane::echo::Requests;
 use dataplane::{Identity, Window, clock, iperf3};
-use measure::{ByteCount, FrameSize, Nanos};
+use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::protocol::{
@@ -20,8 +20,9 @@ use switchmark::protocol::{
     SideReport, Terms, Work,
 };
 use trial::Protocol;
+use trial::record::FlowRecord;
 use trial::topology::AddressBlock;
-use trial::{Backend, Reception};
+use trial::{Backend, Datagrams, Echo, Schedule};
 
 /// Far longer than anything here takes; an agent that hangs must not hang the test.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -121,8 +122,8 @@ fn reflector(flow: u16) -> Order {
 
 fn asker(flow: u16, port: u16) -> Order {
     let (protocol, frame_size) = (Protocol::Udp, size(128));
-    let requests = Requests { protocol, frame_size, pace: Pace::Greedy, messages: None };
-    end(flow, port, Work::Echo(requests))
+    let asked = Echo { protocol, frame_size, schedule: Schedule::Greedy, messages: None };
+    end(flow, port, Work::Echo(Requests { asked, least_gap_ns: 0.0 }))
 }
 
 fn window(load: Nanos) -> Window {
@@ -244,7 +245,7 @@ fn its_clock_runs_and_its_facts_are_the_kernels() {
     let asked = Ask::Facts { interfaces: vec!["lo".into(), "no-such-port".into()] };
     let Ok(Answer::Facts(facts)) = agent.ask(asked) else { panic!("facts") };
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    assert_eq!(facts.host["kernel"], kernel.trim());
+    assert_eq!(facts.machine.kernel.as_deref(), Some(kernel.trim()));
     assert!(facts.ports.contains_key("lo"));
     assert!(!facts.ports.contains_key("no-such-port"), "absent, not guessed");
 }
@@ -268,8 +269,8 @@ fn a_whole_trial_over_loopback() {
         for report in collected.reports {
             assert_eq!(report.flow, flow);
             match report.report {
-                Ok(SideReport::EchoClient(asker)) => asked = asker.answers.unique,
-                Ok(SideReport::EchoServer(reflector)) => answered = reflector.answered,
+                Ok(SideReport::Half(FlowRecord::Echo(asker))) => asked = asker.answers.unique,
+                Ok(SideReport::Echo(reflector)) => answered = reflector.answered,
                 other => panic!("{other:?}"),
             }
         }
@@ -307,9 +308,7 @@ fn exchange_over(carrier: trial::Carrier) {
     let mut ends = Vec::new();
     for report in collected.reports {
         match report.report {
-            Ok(SideReport::ExchangeResponder(end) | SideReport::ExchangeInitiator(end)) => {
-                ends.push(end);
-            }
+            Ok(SideReport::Exchange(end)) => ends.push(end.receipt),
             other => panic!("{other:?}"),
         }
     }
@@ -350,7 +349,7 @@ fn nobody_is_answered_from_everywhere() {
     let all = std::fs::read_dir("/sys/class/net").expect("interfaces").flatten();
     terms.interfaces.extend(all.map(|entry| entry.file_name().to_string_lossy().into_owned()));
     assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed { mended: Mended::default() }));
-    let anywhere = Order { local: everywhere, ..end(5, 0, Work::Datagrams(traffic(1e6))) };
+    let anywhere = Order { local: everywhere, ..end(5, 0, Work::Datagrams(paced())) };
     let asked = Ask::Prepare { receivers: vec![anywhere], interfaces: Vec::new() };
     let refusal = agent.ask(asked).expect_err("0.0.0.0 is everybody");
     assert!(refusal.contains("receiver of flow 5") && refusal.contains("0.0.0.0"), "{refusal}");
@@ -375,23 +374,13 @@ fn an_abort_ends_a_long_trial_and_closes_its_port() {
     std::net::UdpSocket::bind(SocketAddr::new(HOME, port)).expect("the data port is free again");
 }
 
-/// A paced UDP load of full-size frames.
-fn traffic(gap_ns: f64) -> Traffic {
-    Traffic {
-        frames: size(1518).into(),
-        vlan: None,
-        spread: Spread::NONE,
-        pace: datagram::Pace::Every(gap_ns),
-        backend: Backend::Udp,
-        receiver: Reception::Auto,
-        burst_limit: 1,
-        limit: 100,
-        cpu: None,
-        relieves_sender: false,
-        phase: Nanos::ZERO,
-        tells_apart: false,
-        receiver_ahead_ns: 0,
-    }
+/// A UDP load of full-size frames.
+fn traffic(schedule: Schedule) -> Traffic {
+    Traffic::new(Datagrams::plain(size(1518), schedule, Backend::Udp, 1), 100)
+}
+
+fn paced() -> Traffic {
+    traffic(Schedule::Paced(FrameRate(1000.0)))
 }
 
 /// Such a load to `remote`.
@@ -429,22 +418,22 @@ fn strangers_and_other_interfaces_are_no_part_of_a_flow() {
         assert!(refusal.contains(says), "{says}: {refusal}");
     };
     let stranger: IpAddr = "127.0.0.2".parse().expect("an address");
-    check(&|_| {}, load(stranger, traffic(1e6)), "127.0.0.2 is no address of the testbed");
+    check(&|_| {}, load(stranger, paced()), "127.0.0.2 is no address of the testbed");
     let other = |terms: &mut Terms| terms.interfaces = vec!["eth1".to_owned()];
     check(&other, asker(1, 9), "leaves by `lo`, which is no test port");
     // 1538 octets on the wire, a thousand times a second, are 12.3 Mbit/s.
     let slow = |terms: &mut Terms| terms.rate = Some("10Mbit".parse().expect("a rate"));
-    check(&slow, load(HOME, traffic(1e6)), "12304000 bit/s of 10");
-    let greedy = Traffic { pace: datagram::Pace::Greedy, ..traffic(1e6) };
+    check(&slow, load(HOME, paced()), "12304000 bit/s of 10");
+    let greedy = traffic(Schedule::Greedy);
     check(&slow, load(HOME, greedy), "it names no rate");
     let sources = Some(AddressBlock { first: HOME, count: 2 });
-    let spoofed = Traffic { spread: Spread { sources, ..Spread::NONE }, ..traffic(1e6) };
+    let spoofed = Traffic { sources, ..paced() };
     check(&|_| {}, load(HOME, spoofed), "127.0.0.1 is no address");
     // Only the server that the testbed names, at its own port.
     let known = SocketAddr::new(HOME, 5201);
     let named = move |terms: &mut Terms| terms.servers = vec![known];
     let test = Work::Iperf3(iperf3::Test { ways: Vec::new() });
-    let ask = |port| Order { remote: SocketAddr::new(HOME, port), ..load(HOME, traffic(1e6)) };
+    let ask = |port| Order { remote: SocketAddr::new(HOME, port), ..load(HOME, paced()) };
     let other = Order { flow: test.clone(), ..ask(22) };
     check(&named, other, "22 is no iperf3 server of the testbed");
     check(&named, Order { flow: test, ..ask(5201) }, "a test has at least one flow");

@@ -19,6 +19,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::config::resolved::{self, Source};
 use switchmark::controller::{LiveTestbed, Stop};
+use switchmark::protocol::Feature;
 use trial::record::{Defect, FlowRecord};
 use trial::topology::{Host, PortRef};
 use trial::{
@@ -264,7 +265,7 @@ fn offloads_are_off_for_a_trial_and_facts_tell_of_both_sides() {
     let facts = testbed.facts().clone();
     assert!(facts.shared_machine);
     let device = &facts.devices["bridge"].ports["p1"];
-    assert_eq!(device["tx-tcp-segmentation"], "off", "{device:?}");
+    assert_eq!(device.offloads["tx-tcp-segmentation"], Feature::Off, "{device:?}");
     let features = |testbed: &LiveTestbed| {
         let lab = testbed.lab().expect("a lab");
         lab.netlink("h1", |kernel| kernel.offloads("eth1")).expect("features")

@@ -8,7 +8,7 @@ use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// TCP streams.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BulkRecord {
     /// The algorithm that the kernel confirmed; empty where the sender does not tell.
     pub congestion_control: String,
@@ -28,6 +28,22 @@ pub struct BulkRecord {
 }
 
 impl BulkRecord {
+    /// The flow's record, of which each side filled in its own half.
+    #[must_use]
+    pub fn joined(sender: Self, receiver: Self) -> Self {
+        let mut received = receiver.streams.into_iter().map(|stream| stream.received);
+        let whole = |stream: StreamRecord| StreamRecord {
+            received: received.next().unwrap_or_default(),
+            ..stream
+        };
+        Self {
+            streams: sender.streams.into_iter().map(whole).collect(),
+            received: receiver.received,
+            elapsed: receiver.elapsed,
+            ..sender
+        }
+    }
+
     /// Payload over all of the load phase, bits a second; 0 where it took no time.
     pub fn goodput(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
@@ -54,7 +70,7 @@ pub struct FarEndRecord {
 }
 
 /// One TCP connection over time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StreamRecord {
     /// Read at the sender at the end of each interval; empty where an iperf3 server sent.
     pub points: Vec<StreamPoint>,

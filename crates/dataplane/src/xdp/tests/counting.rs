@@ -39,10 +39,10 @@ fn the_program_counts_as_the_tracker_does() {
         let mut spec = receiver_spec(&asked, to, from);
         spec.flow.limit = limit;
         // Perhaps of more conversations than there are numbers.
-        spec.flow.spread.source_ports = 1 + (seed % 8) as u16;
-        spec.flow.tells_apart = true;
+        spec.flow.spread().source_ports = 1 + (seed % 8) as u16;
+        spec.flow.asked.conversations = true;
         let (counter, _) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
-        let conversations = spec.flow.spread.conversations();
+        let conversations = spec.flow.spread().conversations();
         let mut tracker = SequenceTracker::of_conversations(limit, conversations);
         let (mut malformed, mut foreign) = (0, 0);
         for _ in 0..draw(500) {

@@ -4,14 +4,15 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use measure::{FrameMix, FrameSize, Nanos};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
+use trial::Schedule;
 use trial::topology::AddressBlock;
 
 use super::{
-    Asked, Cable, IDENTITY, cable, check_conserved, receiver_spec, report, run, run_meddled,
+    Asked, Cable, IDENTITY, cable, check_conserved, every, receiver_spec, report, run, run_meddled,
     sender_spec,
 };
-use crate::datagram::{Pace, Spread, Way};
+use crate::datagram::{Spread, Way};
 use crate::xdp::accept_frames;
 use crate::xdp::counter::Counter;
 use crate::xdp::live::LiveSender;
@@ -32,8 +33,8 @@ fn greedy_frames_match_the_kernels_counters() {
 fn paced_frames_are_exactly_as_many_as_due() {
     let Some(cable) = cable() else { return };
     for pps in [1_000_u64, 100_000, 1_000_000] {
-        let pace = Pace::Every(1e9 / pps as f64);
-        let ran = run(&cable, &Asked { load: Nanos::from_millis(500), pace, ..Asked::default() });
+        let schedule = every(1e9 / pps as f64);
+        let ran = run(&cable, &Asked { load: Nanos::from_millis(500), schedule, ..Asked::default() });
         check_conserved(&ran);
         assert_eq!(ran.sent.offered, pps / 2);
     }
@@ -63,7 +64,7 @@ fn headers_sizes_and_spreads_of_every_kind_are_counted() {
         Asked { spread: spread(&cable, 4), ..plain.clone() },
         Asked { version: 6, frames: size(128), spread: spread(&cable, 6), ..plain.clone() },
         Asked { frames: mix.clone(), ..plain.clone() },
-        Asked { frames: mix, spread: spread(&cable, 4), pace: Pace::Every(1e4), ..plain },
+        Asked { frames: mix, spread: spread(&cable, 4), schedule: every(1e4), ..plain },
     ];
     for asked in cases {
         eprintln!("ipv{} vlan {:?} {}", asked.version, asked.vlan, asked.frames);
@@ -79,11 +80,15 @@ fn headers_sizes_and_spreads_of_every_kind_are_counted() {
 #[test]
 fn bursts_and_falling_loads_are_as_long_as_asked() {
     let Some(cable) = cable() else { return };
-    let ran = run(&cable, &Asked { pace: Pace::Burst(12_345), ..Asked::default() });
+    let ran = run(&cable, &Asked { schedule: Schedule::Burst(12_345), ..Asked::default() });
     check_conserved(&ran);
     assert_eq!((ran.sent.offered, ran.sent.sent), (12_345, 12_345));
-    let pace = Pace::Falling { from: 2e4, to: 1e5, after: Nanos::from_millis(100) };
-    let ran = run(&cable, &Asked { pace, ..Asked::default() });
+    let schedule = Schedule::Falling {
+        from: FrameRate(5e4),
+        to: FrameRate(1e4),
+        after: Nanos::from_millis(100),
+    };
+    let ran = run(&cable, &Asked { schedule, ..Asked::default() });
     check_conserved(&ran);
     assert_eq!(ran.sent.offered, 5_000 + 1_000);
 }
@@ -112,8 +117,8 @@ fn frames_on_the_wire_are_well_formed() {
         socket.set_read_timeout(Some(Duration::from_secs(2))).expect("bound the wait");
         let port = socket.local_addr().expect("a port").port();
         let mut spec = sender_spec(&asked, from, SocketAddr::new(to, port));
-        spec.flow.frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
-        spec.flow.pace = Pace::Burst(40);
+        spec.flow.asked.frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
+        spec.flow.asked.schedule = Schedule::Burst(40);
         let opened = cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?));
         let (mut sender, _) = opened.expect("open");
         sender.learn().expect("learn");
@@ -194,7 +199,7 @@ fn what_the_driver_refuses_uses_no_number() {
 #[test]
 fn a_link_that_goes_down_costs_turns_and_no_numbers() {
     let Some(cable) = cable() else { return };
-    let asked = Asked { pace: Pace::Every(1e5), load: Nanos::from_millis(400), ..Asked::default() };
+    let asked = Asked { schedule: every(1e5), load: Nanos::from_millis(400), ..Asked::default() };
     for host in ["h1", "h2"] {
         let interface = cable.interface(host);
         let ran = run_meddled(&cable, &asked, || {

@@ -12,14 +12,15 @@ use std::thread;
 use std::time::Duration;
 
 use lab::{Lab, LabDevice, LabSpec};
-use measure::{FrameMix, FrameSize, Nanos};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 
 use super::counter::Counter;
 use super::live::LiveSender;
 use crate::counters::{InterfaceCounters, interfaces};
-use crate::datagram::{Pace, ReceiverReport, SenderReport, Spread, Traffic, Way};
+use crate::datagram::{Spread, Traffic, Way};
 use crate::{End, Halt, Identity, Window, clock};
-use trial::{Backend, Reception};
+use trial::record::DatagramsRecord;
+use trial::{Backend, Datagrams, Reception, Schedule};
 
 const IDENTITY: Identity = Identity { token: 0x5eed_0a0b, flow: 3 };
 
@@ -39,17 +40,22 @@ struct Asked {
     version: u8,
     vlan: Option<u16>,
     spread: Spread,
-    pace: Pace,
+    schedule: Schedule,
     load: Nanos,
     cpus: (Option<usize>, Option<usize>),
     halted_after: Option<Nanos>,
     relieves_sender: bool,
 }
 
+/// A frame every so many nanoseconds.
+fn every(gap_ns: f64) -> Schedule {
+    Schedule::Paced(FrameRate(1e9 / gap_ns))
+}
+
 /// What came of it, with the changes of both interfaces' counters.
 struct Ran {
-    sent: SenderReport,
-    got: ReceiverReport,
+    sent: DatagramsRecord,
+    got: DatagramsRecord,
     tx: InterfaceCounters,
     rx: InterfaceCounters,
 }
@@ -61,7 +67,7 @@ impl Default for Asked {
             version: 4,
             vlan: None,
             spread: Spread::NONE,
-            pace: Pace::Greedy,
+            schedule: Schedule::Greedy,
             load: Nanos::from_millis(200),
             cpus: (Some(0), Some(1)),
             halted_after: None,
@@ -115,20 +121,18 @@ fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> End<Traffic>
 }
 
 fn traffic(asked: &Asked) -> Traffic {
+    let Asked { schedule, spread, .. } = *asked;
+    let plain = Datagrams::plain(asked.frames.clone(), schedule, Backend::XdpLive, 32);
+    let mut datagrams = Datagrams { receiver: Reception::Xdp, ..plain };
+    datagrams.headers.vlan = asked.vlan;
+    datagrams.headers.spread.source_ports = spread.source_ports;
+    datagrams.headers.spread.destination_ports = spread.destination_ports;
     Traffic {
-        frames: asked.frames.clone(),
-        vlan: asked.vlan,
-        spread: asked.spread,
-        pace: asked.pace,
-        backend: Backend::XdpLive,
-        receiver: Reception::Xdp,
-        burst_limit: 32,
-        limit: 20_000_000,
+        sources: spread.sources,
+        destinations: spread.destinations,
         cpu: asked.cpus.0,
         relieves_sender: asked.relieves_sender,
-        phase: Nanos::ZERO,
-        tells_apart: false,
-        receiver_ahead_ns: 0,
+        ..Traffic::new(datagrams, 20_000_000)
     }
 }
 
@@ -192,7 +196,7 @@ fn report(ran: &Ran) {
     for (name, histogram) in [
         ("departures", &sent.departures),
         ("arrivals", &got.arrivals),
-        ("delays", got.delays.as_ref().expect("one clock")),
+        ("delays", got.delays.as_ref().map(|delays| &delays.histogram).expect("one clock")),
     ] {
         let q = |q| histogram.quantile(q);
         eprintln!(
@@ -233,5 +237,8 @@ fn check_conserved(ran: &Ran) {
     assert_eq!(got.rejected.malformed + got.rejected.foreign, 0);
     assert_eq!(got.arrivals.count() + 1, sent.sent);
     assert_eq!(sent.departures.count() + 1, sent.sent);
-    assert_eq!(got.delays.as_ref().expect("one clock").count(), sent.sent);
+    assert_eq!(
+        got.delays.as_ref().map(|delays| &delays.histogram).expect("one clock").count(),
+        sent.sent
+    );
 }

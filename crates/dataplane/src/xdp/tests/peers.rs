@@ -7,9 +7,8 @@ use std::time::Duration;
 use lab::{LabDevice, LabSpec};
 use measure::{Histogram, Nanos};
 
-use super::{Asked, Cable, cable, lab_of, run};
+use super::{Asked, Cable, cable, every, lab_of, run};
 use crate::clock;
-use crate::datagram::Pace;
 use crate::xdp::{accept_frames, forward};
 
 /// Packets a second received over one cable: ours with the receiver on either processor, iperf3,
@@ -150,7 +149,7 @@ fn gaps_of_paced_frames() {
         let gap = 1e9 / pps as f64;
         // Short enough that a tester with real-time priority is not throttled meanwhile.
         let load = Nanos::from_millis(500);
-        let ran = run(&cable, &Asked { pace: Pace::Every(gap), load, ..Asked::default() });
+        let ran = run(&cable, &Asked { schedule: every(gap), load, ..Asked::default() });
         let within = |histogram: &Histogram, ns: f64| {
             let above = histogram.share_at_or_below(Nanos((gap + ns) as u64));
             let below = histogram.share_at_or_below(Nanos((gap - ns).max(0.0) as u64));

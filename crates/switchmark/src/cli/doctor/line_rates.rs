@@ -86,10 +86,10 @@ pub struct AtSpeed {
 impl Place {
     /// Of a testbed, and of the host that sends.
     pub fn of(topology: &Topology, sender: Option<&HostFacts>) -> Self {
-        let fact = |key: &str| sender.and_then(|facts| facts.host.get(key)).cloned();
-        let model = fact("cpu_model").unwrap_or_else(|| "an unknown processor".to_owned());
-        let cores = fact("cpus").map_or_else(String::new, |count| format!(", {count} processors"));
-        let guest = fact("hypervisor").is_some_and(|is| is == "true");
+        let own = sender.map(|facts| facts.machine.clone()).unwrap_or_default();
+        let model = own.cpu_model.unwrap_or_else(|| "an unknown processor".to_owned());
+        let cores = own.cpus.map_or_else(String::new, |count| format!(", {count} processors"));
+        let guest = own.hypervisor == Some(true);
         let cable = match topology.link_rate() {
             Some(rate) => Cable::Of(rate),
             None if topology.is_lab() => Cable::Virtual,
@@ -97,7 +97,7 @@ impl Place {
         };
         Self {
             machine: format!("{model}{cores}{}", if guest { ", virtual machine" } else { "" }),
-            kernel: fact("kernel").unwrap_or_else(|| "unknown".to_owned()),
+            kernel: own.kernel.unwrap_or_else(|| "unknown".to_owned()),
             cable,
             one_machine: topology.one_machine(),
         }

@@ -211,8 +211,8 @@ impl Going<'_> {
         };
         let facts = &opened.facts().hosts;
         let processors = |host: &str| {
-            let of = |key: &str| facts.get(host)?.host.get(key)?.parse().ok();
-            of("cpus").or_else(|| of("cpus_allowed"))
+            let machine = &facts.get(host)?.machine;
+            machine.cpus.or(machine.cpus_allowed).map(|cpus| cpus as f64)
         };
         let at = (opened.topology(), &record);
         let cost = Cost::of(state.watcher.spec(), turn, at, processors);

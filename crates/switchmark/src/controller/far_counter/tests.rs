@@ -1,6 +1,6 @@
 //! What a device's counter stands for, and when it stands for nothing.
 
-use measure::{FrameRate, FrameSize};
+use measure::{FrameRate, FrameSize, Nanos};
 use scripted::one_way;
 use trial::topology::{Device, DeviceKind, Host, HostPort};
 use trial::{Backend, Echo, Protocol, Role, Schedule};
@@ -83,8 +83,10 @@ fn nothing_is_known_but_how_many_left() {
     let (flows, topology) = ([flow(1, "h1/eth1", "far/eth1")], topology());
     let mut sides = Sides::default();
     stand_in(&flows, &topology, &mut sides);
-    let Some(SideReport::Receiver(report)) = sides.receiving.get(&1) else { panic!("{sides:?}") };
-    assert_eq!(report.backend, "device counter core/2");
+    let Some(SideReport::Half(FlowRecord::Datagrams(report))) = sides.waiting.get(&1) else {
+        panic!("{sides:?}")
+    };
+    assert_eq!(report.receiver, "device counter core/2");
     assert_eq!((report.receiving, report.arrivals.count()), (Nanos::ZERO, 0));
     let mut records = vec![FlowRecord::Datagrams(one_way(Nanos::from_secs(1), 1_000, 0))];
     assert_eq!(sent(&flows, &records, &topology), [("far/eth1".parse().unwrap(), 1_000)].into());

@@ -3,13 +3,13 @@
 //! Owns how many sequence numbers a flow may use, and which addresses a flow that varies them goes
 //! round. Never names an address that the testbed does not.
 
-use dataplane::datagram::{Addressee, Pace, Spread, Stations, Traffic};
+use dataplane::datagram::Traffic;
 use measure::Nanos;
 use trial::topology::{AddressBlock, PortRef};
 use trial::{Backend, Datagrams, Destination, Flow, IpVersion, Schedule};
 
 use super::super::numbers::MARGIN;
-use super::{Scene, gap_ns, refused};
+use super::{Scene, check_rate, refused};
 use crate::failed::Failed;
 
 /// From here on a receiver's processor is kept awake by the load itself.
@@ -25,24 +25,36 @@ impl Scene<'_> {
         datagrams: &Datagrams,
         own: &PortRef,
     ) -> Result<Traffic, Failed> {
+        match datagrams.schedule {
+            Schedule::Paced(rate) => check_rate(flow, rate)?,
+            Schedule::Falling { from, to, .. } => {
+                check_rate(flow, from)?;
+                check_rate(flow, to)?;
+            }
+            Schedule::Greedy | Schedule::Burst(_) => {}
+        }
         let cpu = |host| self.processor(flow, host);
+        let headers = &datagrams.headers;
+        let range = |port: &PortRef| match headers.spread.addresses {
+            0 | 1 => Ok(None),
+            asked => self.block(flow, port, headers.version, asked).map(Some),
+        };
+        let mut asked = datagrams.clone();
+        let ports = &mut asked.headers.spread;
+        ports.source_ports = ports.source_ports.max(1);
+        ports.destination_ports = ports.destination_ports.max(1);
         Ok(Traffic {
-            frames: datagrams.frames.clone(),
-            vlan: datagrams.headers.vlan,
-            spread: self.spread(flow, datagrams)?,
-            pace: pace(flow, datagrams.schedule)?,
-            backend: datagrams.backend,
-            receiver: datagrams.receiver,
-            burst_limit: datagrams.burst_limit,
-            limit: self.limit(flow, datagrams)?,
+            sources: range(&flow.from)?,
+            destinations: range(&flow.to)?,
+            mac: self.mac(flow, datagrams.destination),
             cpu: cpu(&own.host),
             // On the sender's own processor it would only stand in its way.
             relieves_sender: is_heavy(datagrams)
                 && self.lanes.lane(flow.id).of == 1
                 && cpu(&flow.to.host) != cpu(&flow.from.host),
             phase: self.phase(flow, datagrams.schedule),
-            tells_apart: datagrams.conversations,
             receiver_ahead_ns: self.allowance(flow),
+            ..Traffic::new(asked, self.limit(flow, datagrams)?)
         })
     }
 
@@ -50,47 +62,27 @@ impl Scene<'_> {
     fn phase(&self, flow: &Flow, schedule: Schedule) -> Nanos {
         match schedule {
             Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => {
-                gap_ns(flow, rate).map_or(Nanos::ZERO, |gap| self.lanes.lane(flow.id).phase(gap))
+                self.lanes.lane(flow.id).phase(1e9 / rate.0)
             }
             Schedule::Greedy | Schedule::Burst(_) => Nanos::ZERO,
         }
     }
 
-    fn spread(&self, flow: &Flow, datagrams: &Datagrams) -> Result<Spread, Failed> {
-        let headers = &datagrams.headers;
-        let asked = headers.spread.addresses;
-        let range = |port: &PortRef| match asked {
-            0 | 1 => Ok(None),
-            _ => self.block(flow, port, headers.version, asked).map(Some),
-        };
-        Ok(Spread {
-            source_ports: headers.spread.source_ports.max(1),
-            destination_ports: headers.spread.destination_ports.max(1),
-            sources: range(&flow.from)?,
-            destinations: range(&flow.to)?,
-            addressee: self.addressee(flow, datagrams.destination),
-        })
-    }
-
-    /// Stations' addresses are locally administered, and each receiving host's are its own. Those
-    /// that never speak are others.
-    fn addressee(&self, flow: &Flow, destination: Destination) -> Addressee {
+    /// The receiver's stated address, or the first station's. Stations' addresses are locally
+    /// administered, and each receiving host's are its own. Those that never speak are others.
+    fn mac(&self, flow: &Flow, destination: Destination) -> Option<u64> {
         const BASE: u64 = 0x0257_0000_0000;
         const SILENT: u64 = 0x0257_8000_0000;
         match destination {
-            Destination::Receiver => match self.macs.get(&flow.to) {
-                Some(mac) => {
-                    let number = |low: u64, octet: &u8| low << 8 | u64::from(*octet);
-                    Addressee::Stated(mac.0.iter().fold(0, number))
-                }
-                None => Addressee::NextHop,
-            },
-            Destination::Broadcast => Addressee::Everybody,
-            Destination::Stations { count, learn_rate, rounds } => {
+            Destination::Receiver => self
+                .macs
+                .get(&flow.to)
+                .map(|mac| mac.0.iter().fold(0, |low: u64, octet| low << 8 | u64::from(*octet))),
+            Destination::Broadcast => None,
+            Destination::Stations { rounds, .. } => {
                 let host = self.topology.hosts.iter().position(|h| h.name == flow.to.host);
                 let base = if rounds == 0 { SILENT } else { BASE };
-                let first = base + ((host.unwrap_or(0) as u64) << 20);
-                Addressee::Stations(Stations { first, count, learn_rate, rounds })
+                Some(base + ((host.unwrap_or(0) as u64) << 20))
             }
         }
     }
@@ -147,15 +139,4 @@ fn is_heavy(datagrams: &Datagrams) -> bool {
 fn frame_limit(frames: f64) -> Option<u64> {
     let frames = frames.ceil();
     (0.0..=LARGEST_LIMIT).contains(&frames).then_some(frames as u64 + MARGIN)
-}
-
-fn pace(flow: &Flow, schedule: Schedule) -> Result<Pace, Failed> {
-    Ok(match schedule {
-        Schedule::Greedy => Pace::Greedy,
-        Schedule::Paced(rate) => Pace::Every(gap_ns(flow, rate)?),
-        Schedule::Burst(frames) => Pace::Burst(frames),
-        Schedule::Falling { from, to, after } => {
-            Pace::Falling { from: gap_ns(flow, from)?, to: gap_ns(flow, to)?, after }
-        }
-    })
 }

@@ -10,7 +10,7 @@ use dataplane::iperf3::{self, Load, Test, Way};
 use trial::topology::PortRef;
 use trial::{Backend, Datagrams, Flow, FlowKind, Headers, Reception, Schedule};
 
-use super::{ByHost, Scene, answered_by_kernel, gap_ns, refused};
+use super::{ByHost, Scene, answered_by_kernel, check_rate, refused};
 use crate::failed::Failed;
 use crate::protocol::{Order, Work};
 
@@ -56,9 +56,10 @@ impl Scene<'_> {
             let why = "iperf3 sends frames of one size, at one rate, by a UDP socket and with plain headers";
             return Err(refused(flow, why).unavailable());
         };
+        check_rate(flow, rate)?;
         Ok(iperf3::Datagrams {
             payload: size.octets().saturating_sub(asked.headers.above_payload()),
-            gap_ns: gap_ns(flow, rate)?,
+            gap_ns: 1e9 / rate.0,
             burst_limit: asked.burst_limit,
             limit: self.limit(flow, asked)?,
         })

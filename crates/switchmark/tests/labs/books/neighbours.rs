@@ -77,8 +77,8 @@ fn neighbours_tell_which_port_is_whose() {
     ];
     let seen = wait_for_neighbours();
     let mut bench = Bench::over(Wires { file, _agents: vec![agent], _spaces: spaces });
-    let ports = &bench.testbed.facts().devices["sw1"].ports;
-    let own = |port: &str| ports[port].get("device_port").map(String::as_str);
+    let told = &bench.testbed.facts().described["sw1"];
+    let own = |port: &str| told.get(&format!("{port}.device_port")).map(String::as_str);
     assert_eq!((own("1"), own("2")), (Some("swp2"), Some("swp1")), "{seen:?}");
     let (record, books) = bench.run(Nanos::from_millis(300));
     assert_eq!(books.lost, 0, "{books:?}");
