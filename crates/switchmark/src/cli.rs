@@ -22,7 +22,7 @@ mod journals;
 mod junit;
 mod lab;
 mod left_deeds;
-mod lone;
+pub(crate) mod lone;
 mod manual;
 mod memory;
 mod options;
@@ -57,10 +57,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::request::given::Unreadable;
 use crate::speak::{self, tell};
 use crate::terminal::screen::{self, Colour};
-pub use doctor::{
-    Cable, Calibration, Finding, Highest, Kept, Limits, LineRates, Most, Paced, Place, State,
-    Unavailable,
-};
 use exit::Status;
 pub use failure::Failure;
 

@@ -9,11 +9,11 @@ use measure::Nanos;
 use method::StudySpec;
 
 use super::Failure;
-use super::doctor::{self, Finding, Spoils, State};
 use crate::config::ConfigError;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::config::written::Part;
 use crate::controller::Opened;
+use crate::doctor::{self, Finding, Spoils, State};
 
 /// Refuses hosts, ports and cables with which no trial can be valid. What may only spoil figures
 /// comes back in words. Where cables are `moved` while the run goes on, none has to lead anywhere
@@ -28,11 +28,8 @@ pub fn check(
     let changing = moved || studies.iter().any(is_changing);
     let Some(live) = opened.live() else { return Ok(Vec::new()) };
     // Cables that are yet to be plugged, and devices yet to be set up, lead nowhere.
-    let findings = if changing {
-        doctor::look_at_hosts(live, Nanos::ZERO)?
-    } else {
-        doctor::look(live, Nanos::ZERO)?
-    };
+    let findings =
+        if changing { doctor::look_at_hosts(live)? } else { doctor::look(live, Nanos::ZERO)? };
     let bad = || findings.iter().filter(|finding| finding.state == State::Bad);
     let refused: Vec<ConfigError> =
         bad().filter_map(|finding| refusal(finding, hosts, changing)).collect();

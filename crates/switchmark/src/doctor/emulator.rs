@@ -4,6 +4,8 @@
 //! Owns the device that is measured, the trials, and what is read off each. Never decides whether a
 //! trial through such a device may be used: its own gates do.
 
+mod page;
+
 use std::sync::Arc;
 
 use device::Profile;
