@@ -38,17 +38,6 @@ pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String
     if let Some(said) = before_start(studies) {
         line("comparison: ", &said);
     }
-    let times = topology.another_time.as_ref().filter(|times| times.is_by_hand());
-    if let Some(times) = times.filter(|_| !topology.is_simulated()) {
-        let (cable, device) = (times.cable_rounds, times.device_rounds);
-        let moved = cable + device - 1;
-        line(
-            "sittings: ",
-            &format!(
-                "the direct cable in {cable}, the device in {device}: cables are moved by hand {moved} times"
-            ),
-        );
-    }
     match &place.source {
         Source::Hosts(hosts) => line("hosts: ", &changes(hosts, studies)),
         Source::Lab(_) => {
