@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use measure::Nanos;
 use page::{Answer, Page};
+use serde::Serialize;
 use serde_json::{Value, json};
 use trial::Testbed as _;
 
@@ -66,7 +67,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let place = Limits::place();
         let stop = privilege::prepare(&[&place])?;
         let limits = Limits::measure(&place, stop, Effort::whole(args.time, args.quiet))?;
-        show(args, &limits.page(), &limits.to_json())?;
+        show(args, &limits.page(), &in_json("emulator", &limits)?)?;
         return Ok(Outcome::Done);
     }
     if args.restore && args.testbed.is_none() {
@@ -100,7 +101,7 @@ fn generator(args: &Args, mut live: LiveTestbed) -> Result<Outcome, Failure> {
         speak::print(&render::markdown_row(&line_rates.machine_row()))?;
         return Ok(Outcome::Done);
     }
-    let mut object = calibration.to_json();
+    let mut object = in_json("generator", &calibration)?;
     object["line_rates"] = line_rates.to_json();
     show(args, &calibration.page(&line_rates), &object)?;
     Ok(Outcome::Done)
@@ -170,6 +171,14 @@ fn ready(args: &Args, mut live: LiveTestbed, stop: &Stop) -> Result<Outcome, Fai
     }
     let bad = findings.iter().any(|finding| finding.state == State::Bad);
     Ok(if bad { Outcome::SomeInvalid } else { Outcome::Done })
+}
+
+/// What a check of this machine found, as data.
+fn in_json(check: &str, found: &impl Serialize) -> serde_json::Result<Value> {
+    let mut object = serde_json::to_value(found)?;
+    object["check"] = check.into();
+    object["version"] = env!("CARGO_PKG_VERSION").into();
+    Ok(object)
 }
 
 /// Prints the page, or the object with the page beside it on stderr.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::options::Data;
-use super::{Failure, Outcome, journals, left_deeds, lone, output};
+use super::{Failure, Outcome, journals, left_deeds, lone, output, own};
 use crate::config::ConfigError;
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -238,13 +238,10 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
 fn all(store: &Store) -> Result<Vec<RunSummary>, Failure> {
     let mut runs = store.runs()?;
     for run in &mut runs {
+        own::tell_dead(run);
         let none_valid = run.trials > 0 && run.trials == run.invalid + run.failed;
-        match run.status {
-            RunStatus::Running if run.holder.as_deref().is_some_and(lone::is_gone) => {
-                run.status = RunStatus::Died;
-            }
-            RunStatus::Done if none_valid => run.status = RunStatus::NoFigures,
-            _ => {}
+        if run.status == RunStatus::Done && none_valid {
+            run.status = RunStatus::NoFigures;
         }
     }
     Ok(runs)
@@ -335,11 +332,8 @@ fn remove(store: &Store, going: &[RunSummary], data: &Data) -> Result<(), Failur
 
 fn show(runs: &[RunSummary], data: &Data, deed: &str) -> Result<(), Failure> {
     if data.json {
-        let schema = page::SCHEMA;
-        speak::print_json(
-            &json!({ "schema": schema, "verb": "runs", deed.replace(' ', "_"): runs }),
-        )?;
-        return Ok(());
+        let (schema, deed) = (page::SCHEMA, deed.replace(' ', "_"));
+        return Ok(speak::print_json(&json!({ "schema": schema, "verb": "runs", deed: runs }))?);
     }
     let table = table(runs);
     let count = match runs.len() {

@@ -136,14 +136,6 @@ impl Limits {
             kept,
         })
     }
-
-    /// As data.
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut object = serde_json::to_value(self).unwrap_or_default();
-        object["check"] = "emulator".into();
-        object["version"] = env!("CARGO_PKG_VERSION").into();
-        object
-    }
 }
 
 impl Kept {

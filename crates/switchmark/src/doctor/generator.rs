@@ -170,14 +170,6 @@ impl Calibration {
         }
         Ok(most)
     }
-
-    /// As data.
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut object = serde_json::to_value(self).unwrap_or_default();
-        object["check"] = "generator".into();
-        object["version"] = env!("CARGO_PKG_VERSION").into();
-        object
-    }
 }
 
 impl Highest {
