@@ -86,8 +86,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         return restored(args, live.mended().clone(), &[], devices);
     }
     left_deeds::warn_of_all();
-    let live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
-    if args.generator { generator(args, live) } else { ready(args, live, &stop) }
+    let mut live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
+    if args.generator { generator(args, live) } else { ready(args, &mut live, &stop) }
 }
 
 /// The rates of a host's generator.
@@ -147,8 +147,8 @@ fn restored(
 }
 
 /// Checks the hosts of a testbed; where asked, fixes what it can, and checks again.
-fn ready(args: &Args, mut live: LiveTestbed, stop: &Stop) -> Result<Outcome, Failure> {
-    let mut findings = doctor::look_hard(&mut live)?;
+fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Failure> {
+    let mut findings = doctor::look_hard(live)?;
     if args.fix {
         let mut changes: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
         for finding in findings.iter().filter(|finding| finding.state >= State::Doubtful) {
@@ -158,7 +158,7 @@ fn ready(args: &Args, mut live: LiveTestbed, stop: &Stop) -> Result<Outcome, Fai
         for (host, settings) in changes {
             live.change(&host, settings).map_err(Failure::unusable)?;
         }
-        findings = doctor::look_hard(&mut live)?;
+        findings = doctor::look_hard(live)?;
     }
     let name = &live.topology().name;
     let object = json!({ "testbed": name, "fixed": args.fix, "findings": findings });

@@ -37,10 +37,7 @@ pub fn twin_page(differences: &[Difference]) -> Page {
         .column("of", |one| Cell::text(&one.of))
         .column("device", |one| Cell::quantity(one.unit, Some(one.device)))
         .column("twin", |one| Cell::quantity(one.unit, Some(one.twin)))
-        .column("off", |one| match one.told {
-            true => Cell::quantity(Unit::Ratio, Some(one.off())),
-            false => Cell::Missing,
-        })
+        .column("off", |one| Cell::quantity(Unit::Ratio, one.told.then(|| one.off())))
         .table();
     let section = Section {
         id: "twin".to_owned(),
