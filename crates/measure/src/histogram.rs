@@ -167,6 +167,21 @@ impl Histogram {
         }
     }
 
+    /// The share of values that are surely below `value`, 0…1; zero when empty.
+    pub fn share_below(&self, value: Nanos) -> f64 {
+        let last = self.lowest_equivalent(value).0.checked_sub(1).filter(|_| !self.is_empty());
+        last.map_or(0.0, |last| self.share_at_or_below(Nanos(last)))
+    }
+
+    /// The share of values at most `tolerance` from `value`, 0…1; zero when empty.
+    pub fn share_within(&self, value: Nanos, tolerance: Nanos) -> f64 {
+        if self.is_empty() {
+            return 0.0;
+        }
+        self.share_at_or_below(value + tolerance)
+            - self.share_below(value.saturating_sub(tolerance))
+    }
+
     /// Adds all of `other`'s values. Order never matters.
     pub fn merge(&mut self, other: &Self) {
         if let (Held::Roomy(own), Held::Roomy(all)) = (&mut self.0, &other.0) {

@@ -70,6 +70,13 @@ pub fn median(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| median_in_place(&mut values))
 }
 
+/// The upper of the middle two of `values`, in any order, or the middle one; `None` when empty.
+pub fn upper_median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
 /// An interval for the median from independent values in any order, such as one value a block;
 /// `None` when empty. Six values give their whole range at 96.9 %, ten the second to the ninth at
 /// 97.9 %; fewer than six never reach 95 %.

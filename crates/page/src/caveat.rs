@@ -66,7 +66,7 @@ impl Caveat {
 caveats! {
     NoBypass "no-bypass" "No direct cable connects these hosts, so nothing tells the tester's share. Add one and measure again.";
     BypassWithoutReplicas "bypass-without-replicas" "With replicas no direct cable is measured, since it leads to no replica: nothing tells the tester's share. Measure without --replica, too.";
-    BypassAtAnotherTime "bypass-at-another-time" "The direct cable was measured at another time, not beside the device: what the hosts changed by in between is in the difference. Measure it before and after (--sittings, or --bypass twice).";
+    BypassAtAnotherTime "bypass-at-another-time" "The direct cable was measured at another time, not beside the device: what the hosts changed by in between is in the difference. Measure it before and after (--bypass twice).";
     FewBlocks "few-blocks" "Too few repetitions for a 95 % interval; below 90 % only the range is stated. Ask for more with --blocks.";
     FewSamples "few-samples" "Too few samples for so high a quantile: the value is a bound by order statistics. Measure longer with -t.";
     SoftwareTimestamps "software-timestamps" "Stamped by software: absolute times contain the hosts' own stacks. The difference from the direct cable does not.";

@@ -4,6 +4,7 @@
 
 use crate::Unit;
 use measure::Nanos;
+use measure::quantile::upper_median;
 
 use crate::words::{BIT_RATES, BYTES, Scaled, TIMES, fitting, group};
 
@@ -75,10 +76,9 @@ impl TimeUnit {
     /// The one that gives the median a small whole part, or the next in which the largest still has
     /// at most six digits before the point.
     pub fn fit(nanoseconds: impl Iterator<Item = f64>) -> Self {
-        let mut all: Vec<f64> = nanoseconds.map(f64::abs).filter(|ns| *ns > 0.0).collect();
-        all.sort_by(f64::total_cmp);
-        let median = all.get(all.len() / 2).copied().unwrap_or(1e3);
-        let largest = all.last().copied().unwrap_or(1e3);
+        let all: Vec<f64> = nanoseconds.map(f64::abs).filter(|ns| *ns > 0.0).collect();
+        let median = upper_median(&all).unwrap_or(1e3);
+        let largest = all.into_iter().max_by(f64::total_cmp).unwrap_or(1e3);
         let fits = |unit: &&Self| {
             median < 1e3 * unit.nanoseconds() && largest < 999_999.5 * unit.nanoseconds()
         };

@@ -11,7 +11,7 @@ mod svg;
 pub mod text;
 
 pub use html::{RenderError, html};
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_row};
 pub use rows::{RunLabels, figures_json};
 pub use svg::{escape, svg};
 pub use text::{Screen, text};

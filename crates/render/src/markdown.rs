@@ -30,9 +30,14 @@ fn put_table(out: &mut String, table: &Table) {
         kept.iter().map(|at| if is_number(*at) { "---:" } else { "---" }).collect();
     let _ = writeln!(out, "| {} |\n| {} |", names.join(" | "), rule.join(" | "));
     for row in &table.rows {
-        let cells: Vec<String> = kept.iter().map(|at| plain(&written(&row[*at]))).collect();
-        let _ = writeln!(out, "| {} |", cells.join(" | "));
+        out.push_str(&markdown_row(kept.iter().map(|at| &row[*at])));
     }
+}
+
+/// One row of a table.
+pub fn markdown_row<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|cell| plain(&written(cell))).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 const fn is_number(cell: &Cell) -> bool {

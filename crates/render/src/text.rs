@@ -12,9 +12,9 @@ use std::fmt::Write as _;
 
 use page::{Answer, Block, Page, Reply, Shared, Table, Tone, Verdict};
 
-pub use grid::Grid;
 pub use paint::PAINTS;
 
+use grid::Grid;
 use notes::Footnotes;
 use paint::{painted, unpainted};
 
@@ -105,7 +105,9 @@ pub fn table(table: &Table, screen: Screen) -> String {
 /// One table under its title.
 fn put_table(out: &mut String, screen: Screen, table: &Table, notes: &mut Footnotes<'_>) {
     if let Some((title, text)) = table::draw(table, notes, screen.columns) {
-        put_wrapped(out, screen, "", &title);
+        if !title.is_empty() {
+            put_wrapped(out, screen, "", &title);
+        }
         let _ = writeln!(out, "{text}\n");
     }
 }
@@ -121,8 +123,12 @@ pub fn put_wrapped(out: &mut String, screen: Screen, lead: &str, text: &str) {
     }
 }
 
-/// Words in lines of so many columns, none broken; at least one line.
+/// Words in lines of so many columns, none broken; at least one line, and one for each of `text`.
 fn wrap(text: &str, columns: usize) -> Vec<String> {
+    text.split('\n').flat_map(|line| wrap_line(line, columns)).collect()
+}
+
+fn wrap_line(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut used) = (String::new(), 0);
     for (at, word) in text.split(' ').enumerate() {

@@ -22,7 +22,7 @@ mod journals;
 mod junit;
 mod lab;
 mod left_deeds;
-mod lone;
+pub(crate) mod lone;
 mod manual;
 mod memory;
 mod options;
@@ -57,10 +57,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::request::given::Unreadable;
 use crate::speak::{self, tell};
 use crate::terminal::screen::{self, Colour};
-pub use doctor::{
-    Cable, Calibration, Finding, Highest, Kept, Limits, LineRates, Most, Paced, Place, State,
-    Unavailable,
-};
 use exit::Status;
 pub use failure::Failure;
 
@@ -170,25 +166,14 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Flags of every verb that measures which some verbs' studies can't take: each of these refuses
-/// them in its own words, and does not list them.
-const NOT_LISTED: [(&str, &[&str]); 8] = [
-    ("forwarding", &["sittings"]),
-    ("storage", &["sittings"]),
-    ("tcp", &["bypass", "sittings"]),
-    ("failover", &["bypass", "sittings"]),
-    ("fabric", &["bypass", "sittings"]),
-    ("switching", &["bypass", "sittings"]),
-    ("buffer", &["bypass", "sittings"]),
-    ("xray", &["bypass", "sittings"]),
-];
+/// Verbs whose studies can't take the direct cable of another run: each refuses `--bypass` in its
+/// own words, and does not list it.
+const WITHOUT_BYPASS: [&str; 6] = ["tcp", "failover", "fabric", "switching", "buffer", "xray"];
 
 /// The arguments, with what stands below them in the help.
 pub fn command() -> clap::Command {
-    let listed = NOT_LISTED.into_iter().fold(Cli::command(), |command, (verb, flags)| {
-        command.mut_subcommand(verb, |verb| {
-            flags.iter().fold(verb, |verb, flag| verb.mut_arg(*flag, |arg| arg.hide(true)))
-        })
+    let listed = WITHOUT_BYPASS.into_iter().fold(Cli::command(), |command, verb| {
+        command.mut_subcommand(verb, |verb| verb.mut_arg("bypass", |arg| arg.hide(true)))
     });
     examples::below(listed)
 }

@@ -12,6 +12,7 @@ pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod controller;
+mod doctor;
 mod failed;
 mod files;
 mod fio_options;

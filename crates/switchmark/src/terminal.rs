@@ -1,8 +1,4 @@
-//! What people see in a terminal: progress, and what the machine can do. Never decides what is
-//! measured.
+//! The terminal: its width and colours, and progress on it. Never decides what is shown.
 
-pub mod emulator;
-pub mod generator;
 pub mod progress;
-pub mod readiness;
 pub mod screen;

@@ -1,8 +1,6 @@
 //! A trial: a set of flows run together for a while. Data only; this is what a study asks for, what
 //! the journal keys its records by, and what a testbed carries out. Never knows how.
 
-mod by_hand;
-
 use std::fmt;
 use std::num::NonZeroU16;
 
@@ -11,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::topology::PortRef;
 use crate::{Flow, Role, alike};
-pub use by_hand::{ByHand, Joined, Setting};
 
 /// What a study asks a testbed to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,9 +37,9 @@ pub struct Trial {
     /// What is done to the device while the load runs, in order.
     #[serde(default)]
     pub events: Vec<Event>,
-    /// What a person has to have seen to.
-    #[serde(flatten)]
-    pub by_hand: ByHand,
+    /// Settings that a person has to have made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<Setting>,
     /// Which of its run's studies asks for it, from 1 in the plan's order. Journals of 0.2 and
     /// before don't have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +61,7 @@ impl Trial {
             offloads: Offloads::Off,
             gate,
             events: Vec::new(),
-            by_hand: ByHand::default(),
+            by_hand: Vec::new(),
             study: None,
         }
     }
@@ -112,6 +109,15 @@ impl Trial {
     pub fn receiver(&self) -> Option<&PortRef> {
         self.flows.iter().find(|flow| flow.role == Role::Measured).map(|flow| &flow.to)
     }
+}
+
+/// A setting that no command reaches: another NIC in the hosts, another kind of cable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// What is set: `nic`.
+    pub factor: String,
+    /// To what: `x722`.
+    pub level: String,
 }
 
 /// A device in one of its variants: another kernel, another setting.
@@ -252,6 +258,23 @@ pub enum Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Journals hold them so; those of 0.2 also what cables a person had to have moved.
+    #[test]
+    fn what_is_set_by_hand_is_written_beside_the_rest() {
+        let mut trial = Trial::quick("a trial", Vec::new(), Nanos(1), Gate::Strict);
+        let json = |trial: &Trial| serde_json::to_string(trial).expect("JSON");
+        assert!(json(&trial).ends_with(r#","events":[]}"#), "{}", json(&trial));
+        trial.by_hand = vec![Setting { factor: "nic".into(), level: "x722".into() }];
+        let text = json(&trial);
+        let expected = r#"[],"by_hand":[{"factor":"nic","level":"x722"}]}"#;
+        assert!(text.ends_with(expected), "{text}");
+        let moved =
+            text.replace(r#""by_hand""#, r#""joined":{"directly":["a/1","b/1"]},"by_hand""#);
+        for text in [text, moved] {
+            assert_eq!(serde_json::from_str::<Trial>(&text).expect("a trial"), trial);
+        }
+    }
 
     #[test]
     fn a_reset_is_written_as_it_always_was() {

@@ -64,6 +64,4 @@ pub enum Bypass {
     Beside,
     /// Also in another run.
     Recorded,
-    /// Also in another run, or before and after the device, by hand.
-    ByHand,
 }

@@ -219,7 +219,9 @@ impl SpecProblem {
             }
             Self::NoDeed { known, .. } => format!("the testbed knows {}", known.join(", ")),
             Self::MovesCables => {
-                "switchmark 0.2 reports it; for a new run give every port a host of its own".to_owned()
+                "switchmark 0.2 reports it; for a new run give every port a host of its own, or name a \
+                 run over the direct cable by --bypass"
+                    .to_owned()
             }
             Self::Twice { .. } => "name each device and variant once".to_owned(),
             Self::TooFewHosts { needed, .. } => format!(

@@ -17,8 +17,8 @@ use measure::{FrameRate, Nanos};
 use trial::other_traffic::other_traffic;
 use trial::record::{DatagramsRecord, Defect, FlowRecord, HostUsage};
 use trial::{
-    ByHand, Event, Flow, FlowKind, Gate, Offloads, Outcome, Path, Phases, Result, Role, Testbed,
-    Topology, Trial, TrialRecord,
+    Event, Flow, FlowKind, Gate, Offloads, Outcome, Phases, Result, Role, Testbed, Topology, Trial,
+    TrialRecord,
 };
 
 use super::ways::{Way, Ways};
@@ -374,7 +374,7 @@ impl<'a> Session<'a> {
         (cells, ways): (usize, &[Way]),
         mut measure: impl FnMut(&mut Self, u32, (usize, Way)) -> Result<()>,
     ) -> Result<()> {
-        for (block, ways) in self.rounds(blocks, ways) {
+        for block in 0..blocks {
             let of = |cell| ways.iter().map(move |way| (cell, *way));
             let mut order: Vec<(usize, Way)> = (0..cells).flat_map(of).collect();
             self.shuffle_block(&mut order, |(_, way)| *way);
@@ -383,23 +383,6 @@ impl<'a> Session<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Which ways are measured together, in order: all of each block; where somebody moves the
-    /// only cables, a round of blocks over the direct cable, one through the device, and so on.
-    fn rounds(&self, blocks: u32, ways: &[Way]) -> Vec<(u32, Vec<Way>)> {
-        let Some(times) = self.ways.another_time().filter(|times| times.is_by_hand()) else {
-            return (0..blocks).map(|block| (block, ways.to_vec())).collect();
-        };
-        let on = |path: Path, round: u32| {
-            let ways: Vec<Way> =
-                ways.iter().copied().filter(|way| self.ways.path(*way) == path).collect();
-            let own = move |block: &u32| times.round(path, *block) == round;
-            (0..blocks).filter(own).map(move |block| (block, ways.clone()))
-        };
-        (0..times.cable_rounds)
-            .flat_map(|round| on(Path::Bypass, round).chain(on(Path::Device, round)))
-            .collect()
     }
 
     /// Runs a trial, again while it is invalid or failed, as often as allowed. A variant that
@@ -421,7 +404,7 @@ impl<'a> Session<'a> {
             offloads: self.offloads,
             gate: ask.gate,
             events: ask.events,
-            by_hand: ByHand { settings: Vec::new(), joined: self.ways.joined(way) },
+            by_hand: Vec::new(),
             study: None,
         };
         if let Some(filled) = self.filled(&trial) {

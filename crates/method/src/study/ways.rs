@@ -11,7 +11,7 @@ use super::{Between, SpecProblem};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Conditions, Key, Verdict};
 use trial::topology::{AnotherTime, Pair, PortRef, Runs, Topology};
-use trial::{Joined, Path, Subject};
+use trial::{Path, Subject};
 
 /// One of a study's ways, by its place among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,6 +114,9 @@ impl Ways {
         between: &Between,
         subjects: &[Subject],
     ) -> Result<Self, SpecProblem> {
+        if topology.another_time.as_ref().is_some_and(AnotherTime::moves_cables) {
+            return Err(SpecProblem::MovesCables);
+        }
         let Some(pair) = between.pair(topology)? else { return Self::of(topology, subjects) };
         if subjects.is_empty() {
             return Ok(Self::over(topology, pair));
@@ -169,20 +172,6 @@ impl Ways {
     /// When the ports are joined directly, where the cable can't stand beside the device.
     pub(super) const fn another_time(&self) -> Option<&AnotherTime> {
         self.another_time.as_ref()
-    }
-
-    /// What the ports' only cables have to lead to on this way; none where nobody moves them.
-    pub(super) fn joined(&self, way: Way) -> Option<Joined> {
-        self.another_time.as_ref().filter(|times| times.is_by_hand())?;
-        let Route { path, pair, subject, .. } = &self.routes[way.0];
-        match (path, subject) {
-            (Path::Bypass, _) => Some(Joined::Directly(pair.from.clone(), pair.to.clone())),
-            (Path::Device, Some(subject)) => Some(Joined::Through {
-                device: subject.device.clone(),
-                ports: (pair.from.clone(), pair.to.clone()),
-            }),
-            (Path::Device, None) => None,
-        }
     }
 
     /// Whether hosts and device are one machine, so that the device's work slows the hosts.

@@ -1,11 +1,12 @@
 //! A device's data sheet from what studies found of it, and how far a twin is from the device.
 //!
 //! Owns what is asked for, and what a data sheet holds: `reading` tells which figures become which
-//! part, `file` which part becomes which key, `difference` what a twin is held against. Pure: never
-//! runs a study, and never writes a key that nothing measured.
+//! part, `file` which part becomes which key, `difference` what a twin is held against, `page` how
+//! near it is. Pure: never runs a study, and never writes a key that nothing measured.
 
 mod difference;
 mod file;
+mod page;
 mod reading;
 
 use measure::{ByteCount, FrameMix, FrameSize, Nanos, Rate};
@@ -18,6 +19,7 @@ use super::{DepthSpec, StudySpec};
 use trial::{Carrier, Protocol};
 
 pub use difference::{Difference, compare, compare_sheets};
+pub use page::{is_near, twin_page};
 
 /// Of a virtual trial no more frames than this, whatever the rate.
 const FRAMES: f64 = 100_000.0;

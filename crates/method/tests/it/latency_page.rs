@@ -185,7 +185,7 @@ fn a_cable_beside_several_variants_drifts_once() {
     let subjects = vec![subject("plain"), subject("fast")];
     let mut bed = Model::new().bed();
     bed.topology = bench(&["sw1"], true);
-    bed.topology.another_time = Some(AnotherTime::recorded_in(vec!["a".into(), "b".into()]));
+    bed.topology.another_time = Some(AnotherTime { runs: vec!["a".into(), "b".into()] });
     bed.subjects = subjects.iter().map(|subject| (subject.clone(), bed.device)).collect();
     let sizes = vec![FrameSize::MIN];
     let (rows, page) = find(LatencySpec { subjects, sizes, ..spec() }, &mut bed);

@@ -394,11 +394,11 @@ mod campaigns {
         let mut model = model();
         campaign.run(&mut model, 3).expect("the model never dies");
         let states: Vec<&str> =
-            model.asked.iter().map(|trial| trial.by_hand.settings[0].level.as_str()).collect();
+            model.asked.iter().map(|trial| trial.by_hand[0].level.as_str()).collect();
         let changes = states.windows(2).filter(|two| two[0] != two[1]).count() + 1;
         assert_eq!(changes, 9);
         assert_eq!(campaign.changes_by_hand(), 9);
-        assert!(model.asked.iter().all(|trial| trial.by_hand.settings[0].factor == "nic"));
+        assert!(model.asked.iter().all(|trial| trial.by_hand[0].factor == "nic"));
     }
 
     #[test]

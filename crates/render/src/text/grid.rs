@@ -15,7 +15,8 @@ const WORDS: usize = 14;
 const SENTENCE: usize = 24;
 /// And not wider than this without need.
 const WIDE: usize = 60;
-/// A longer word is cut: only names that users chose can be.
+/// A longer word is cut, but in a sentence, which may hold a command: only names that users chose
+/// can be.
 const LONGEST_WORD: usize = 22;
 
 /// A header and rows of as many cells.
@@ -119,9 +120,9 @@ impl Grid {
     }
 
     fn cut_words(&mut self, most: usize) {
-        let words: Vec<bool> = self.columns.iter().map(|one| one.words.is_some()).collect();
-        let cells = self.rows.iter_mut().flat_map(|row| row.iter_mut().zip(&words));
-        for (cell, _) in cells.filter(|(_, words)| **words) {
+        let are_cut: Vec<bool> = self.columns.iter().map(|one| one.words == Some(WORDS)).collect();
+        let cells = self.rows.iter_mut().flat_map(|row| row.iter_mut().zip(&are_cut));
+        for (cell, _) in cells.filter(|(_, is_cut)| **is_cut) {
             if cell.split(' ').any(|word| word.chars().count() > most) {
                 let words: Vec<String> = cell.split(' ').map(|word| short(word, most)).collect();
                 *cell = words.join(" ");
@@ -166,7 +167,8 @@ impl Grid {
     /// With everything on one line, but for long sentences.
     fn full(&self, at: usize) -> usize {
         let widest = self.cells(at, text_width).max(text_width(&self.columns[at].name));
-        if self.columns[at].words.is_some() { widest.min(WIDE) } else { widest }
+        let longest = || WIDE.max(self.cells(at, longest_word));
+        if self.columns[at].words.is_some() { widest.min(longest()) } else { widest }
     }
 
     /// Words stay whole, and numbers with their units.
@@ -255,7 +257,7 @@ impl Grid {
 }
 
 fn text_width(text: &str) -> usize {
-    text.chars().count()
+    text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 fn longest_word(text: &str) -> usize {

@@ -5,6 +5,7 @@
 use page::{Cell, Column, Quantity, Room, Style, Table, Unit};
 
 use super::{Footnotes, Grid};
+use measure::quantile::upper_median;
 use page::numbers::{self, TimeUnit};
 use page::words::{BIT_RATES, BYTES, Scaled};
 
@@ -102,7 +103,8 @@ fn lead(table: &Table, shown: &[usize]) -> usize {
         table.rows.iter().all(|row| is_text(&row[*at]))
     };
     let texts = shown.iter().take_while(|at| is_text(at)).count();
-    texts.saturating_sub(1)
+    // Where nothing but texts stand, the first column alone tells them apart.
+    if texts == shown.len() { 1 } else { texts.saturating_sub(1) }
 }
 
 const fn nanoseconds(cell: &Cell) -> Option<f64> {
@@ -156,10 +158,9 @@ fn form(table: &Table, at: usize, times: TimeUnit) -> Form {
 }
 
 fn scale(unit: Unit, time: TimeUnit, quantities: &[&Quantity]) -> Scale {
-    let mut values: Vec<f64> =
+    let values: Vec<f64> =
         quantities.iter().filter_map(|q| q.value.or(q.high)).map(f64::abs).collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
+    let middle = upper_median(&values).unwrap_or(0.0);
     let fit = |table: &[Scaled]| {
         *table.iter().find(|(from, _)| middle >= *from).unwrap_or(&table[table.len() - 1])
     };
@@ -219,6 +220,9 @@ fn written(cell: &Cell, form: &Form, noted: bool, notes: &mut Footnotes<'_>) -> 
         Cell::Missing => MISSING.to_owned(),
         Cell::Text { text, note, .. } if noted && !note.is_empty() => {
             plain(&format!("{text}, {note}"))
+        }
+        Cell::Text { text, note, style: Style::Long } if !note.is_empty() => {
+            plain(&format!("{text}\n{note}"))
         }
         Cell::Text { text, .. } => plain(text),
         Cell::Value { quantity, .. } => value(quantity, form),

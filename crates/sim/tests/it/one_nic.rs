@@ -28,7 +28,7 @@ const TURNAROUND: f64 = 10_000.0;
 /// How unlike hosts are, as a share of what they take.
 #[derive(Clone, Copy)]
 struct Noise {
-    /// From one time to another: the whole of a run, or of a round with one cabling.
+    /// From one time to another: the whole of a run.
     rounds: f64,
     /// From one trial to the next.
     trials: f64,
@@ -70,9 +70,11 @@ impl Testbed for Noisy {
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let times = self.topology.another_time.clone().expect("set above");
-        let round = (trial.path, times.round(trial.path, trial.block));
-        // A round has its own chance, for runs recorded elsewhere are asked in turn.
-        let own = self.seed * 64 + u64::from(round.1) * 2 + u64::from(round.0 == Path::Bypass);
+        // A run has its own chance, for runs recorded elsewhere are asked in turn.
+        let own = match trial.path {
+            Path::Device => self.seed * 64,
+            Path::Bypass => self.seed * 64 + u64::from(times.round(trial.block)) * 2 + 1,
+        };
         let apart = normal(&mut Pcg64::seed_from_u64(own));
         let level = TURNAROUND * (1.0 + self.noise.rounds * apart);
         let turnaround = level * (1.0 + self.noise.trials * normal(&mut self.chance));
@@ -107,9 +109,8 @@ fn added(
 
 #[test]
 fn a_bridge_is_found_beside_a_cable_of_another_time() {
-    let runs = |count: usize| {
-        AnotherTime::recorded_in((0..count).map(|at| format!("cable {at}")).collect())
-    };
+    let runs =
+        |count: usize| AnotherTime { runs: (0..count).map(|at| format!("cable {at}")).collect() };
     let quiet = Noise { rounds: 0.005, trials: 0.01 };
     let loud = Noise { rounds: 0.01, trials: 0.01 };
     println!("{RUNS} runs a row, seeds 1…{RUNS}, {ADDED:.0} ns added");
@@ -119,15 +120,13 @@ fn a_bridge_is_found_beside_a_cable_of_another_time() {
         // for.
         ("one run", runs(1), quiet),
         ("before and after", runs(2), loud),
-        ("3 sittings", AnotherTime::by_hand(3), loud),
-        ("5 sittings", AnotherTime::by_hand(5), loud),
     ] {
         let (mut missed, mut found, mut wrong, mut width) = (0, 0, 0, 0.0);
         for seed in 1..=RUNS {
             let (figure, drift) = added(&times, noise, false, seed);
             let (low, high) = (figure.low.expect("a low end"), figure.high.expect("a high end"));
             assert!(figure.caveats.contains(&Caveat::BypassAtAnotherTime), "{figure:?}");
-            assert_eq!(drift.is_some(), times.cable_rounds > 1, "seed {seed}");
+            assert_eq!(drift.is_some(), times.runs.len() > 1, "seed {seed}");
             missed += u64::from(!(low..=high).contains(&ADDED));
             found += u64::from(figure.verdict == Verdict::DeviceLimited);
             width += (high - low) / RUNS as f64;
@@ -141,40 +140,5 @@ fn a_bridge_is_found_beside_a_cable_of_another_time() {
         );
         assert!(20 * missed <= RUNS, "{name}: {missed} of {RUNS} miss the truth");
         assert!(20 * wrong <= RUNS, "{name}: {wrong} of {RUNS} cables are called a device");
-    }
-}
-
-/// Cable, device, cable: nobody moves a cable more often than asked for, and every repetition is
-/// there.
-#[test]
-fn cables_are_moved_between_rounds_alone() {
-    for sittings in [1, 2, 3] {
-        let times = AnotherTime::by_hand(sittings);
-        let mut moves = Vec::new();
-        let study = StudySpec::Latency(LatencySpec {
-            protocols: vec![Protocol::Udp, Protocol::Icmp],
-            sizes: vec![size(64)],
-            duration: Nanos::from_millis(2),
-            blocks: 7,
-            ..LatencySpec::quick()
-        });
-        let mut bed = Noisy::new(&times, Noise { rounds: 0.0, trials: 0.0 }, false, 1);
-        let mut blocks = [0, 0];
-        let mut seen = trial::Observed::new(&mut bed, |trial: &Trial, _: &TrialRecord| {
-            blocks[usize::from(trial.path == Path::Bypass)] += 1;
-            if moves.last() != Some(&trial.by_hand.joined) {
-                moves.push(trial.by_hand.joined.clone());
-            }
-        });
-        let figures = study.run(&mut seen, 1).expect("it runs");
-        assert_eq!(blocks, [14, 14], "7 repetitions of 2 protocols on either path");
-        assert_eq!(moves.len() as u32, 2 * sittings + 1, "{moves:?}");
-        assert!(moves.iter().all(Option::is_some), "{moves:?}");
-        let added = figures.iter().filter(|figure| figure.metric == Metric::RttAdded);
-        for figure in added {
-            // Without noise, to a histogram's bucket.
-            let value = figure.value.expect("a value");
-            assert!((value - ADDED).abs() <= 0.01 * 22_000.0, "{figure:?}");
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! `--bypass RUN` and `--sittings N`: a direct cable that is there at another time than the device.
+//! `--bypass RUN`: a direct cable that is there at another time than the device.
 //!
 //! Owns what is refused: a run that was not made over a cable between the same ports, a study that
 //! can't take its bypass from elsewhere, a testbed that has a cable of its own.
@@ -10,7 +10,7 @@ use method::StudySpec;
 use method::run::RunMeta;
 use method::study::Bypass;
 use trial::Topology;
-use trial::topology::{AnotherTime, DeviceKind};
+use trial::topology::AnotherTime;
 
 use super::Failure;
 use super::options::Measuring;
@@ -19,27 +19,21 @@ use crate::controller::CableRun;
 
 /// As the flags ask for it, the runs' ids in full.
 pub fn asked(measuring: &Measuring, store: &Path) -> Result<Option<AnotherTime>, Failure> {
-    match measuring.sittings {
-        Some(0) => {
-            let hint = "--sittings 3 measures the device three times and the cable four times";
-            return Err(ConfigError::bare("0 sittings measure nothing", hint).into());
-        }
-        Some(sittings) => return Ok(Some(AnotherTime::by_hand(sittings))),
-        None if measuring.bypass.is_empty() => return Ok(None),
-        None => {}
+    if measuring.bypass.is_empty() {
+        return Ok(None);
     }
     let store = Store::read(store)?;
     let ids = measuring.bypass.iter().map(|asked| Ok(store.load(asked)?.id));
     let ids: Vec<String> = ids.collect::<Result<_, Failure>>()?;
-    Ok(Some(AnotherTime::recorded_in(ids)))
+    Ok(Some(AnotherTime { runs: ids }))
 }
 
 /// A sweep's points are testbeds of their own.
 pub fn refuse(measuring: &Measuring) -> Result<(), ConfigError> {
-    if measuring.sittings.is_none() && measuring.bypass.is_empty() {
+    if measuring.bypass.is_empty() {
         return Ok(());
     }
-    let hint = "leave --bypass and --sittings out: a model has direct cables";
+    let hint = "leave --bypass out: a model has direct cables";
     Err(ConfigError::bare("a sweep takes no direct cable of another time", hint))
 }
 
@@ -49,7 +43,7 @@ pub fn runs(
     times: &AnotherTime,
     (topology, studies): (&Topology, &[StudySpec]),
 ) -> Result<Vec<CableRun>, Failure> {
-    allowed(times, topology, studies)?;
+    allowed(topology, studies)?;
     let mut runs = Vec::new();
     for id in &times.runs {
         let meta = store.load(id)?;
@@ -59,45 +53,25 @@ pub fn runs(
     Ok(runs)
 }
 
-fn allowed(
-    times: &AnotherTime,
-    topology: &Topology,
-    studies: &[StudySpec],
-) -> Result<(), ConfigError> {
-    let flag = if times.is_by_hand() { "--sittings" } else { "--bypass" };
-    let refused = |message: String, hint: &str| Err(ConfigError::bare(message, hint));
+fn allowed(topology: &Topology, studies: &[StudySpec]) -> Result<(), ConfigError> {
+    let refused =
+        |why: String, hint: &str| Err(ConfigError::bare(format!("--bypass: {why}"), hint));
     let pairs = topology.measured_pairs();
     if topology.devices.is_empty() {
         let hint = "name the testbed with the device; this one is the direct cable itself";
-        return refused(format!("{flag}: `{}` has no device", topology.name), hint);
+        return refused(format!("`{}` has no device", topology.name), hint);
     }
     if pairs.iter().any(|pair| topology.bypass_of(pair).is_some()) {
         let hint = "leave the flag out: the cable beside the device is the better bypass";
-        return refused(format!("{flag}: `{}` has a direct cable already", topology.name), hint);
+        return refused(format!("`{}` has a direct cable already", topology.name), hint);
     }
-    if times.is_by_hand() && topology.is_lab() {
-        let hint =
-            "nobody can move a lab's cables: measure lab:cable, and name that run by --bypass";
-        return refused(format!("{flag}: `{}` is a lab", topology.name), hint);
+    match studies.iter().find(|study| study.needs().bypass == Bypass::Beside) {
+        Some(study) => refused(
+            format!("the study `{}` can't", study.name()),
+            "latency, forwarding and storage take it",
+        ),
+        None => Ok(()),
     }
-    let router = topology.devices.iter().any(|device| device.kind == DeviceKind::Router);
-    if times.is_by_hand() && router {
-        let hint = "a router's ports are in networks of their own: measure the cable in a run of its \
-                    own, with addresses of one network, and name that run by --bypass";
-        return refused(format!("{flag}: `{}` has a router", topology.name), hint);
-    }
-    for study in studies {
-        let can = match study.needs().bypass {
-            Bypass::ByHand => true,
-            Bypass::Recorded => !times.is_by_hand(),
-            Bypass::Beside => false,
-        };
-        if !can {
-            let hint = "latency takes both flags, forwarding and storage take --bypass";
-            return refused(format!("{flag}: the study `{}` can't", study.name()), hint);
-        }
-    }
-    Ok(())
 }
 
 /// Whether a run was made over a direct cable between the ports that are measured, and asked for
@@ -132,7 +106,7 @@ fn fits(
     }
     for study in studies {
         let blocks = study.clone().varied().blocks().map_or(1, |blocks| *blocks);
-        let needed = blocks.div_ceil(times.cable_rounds);
+        let needed = blocks.div_ceil(times.rounds());
         let Some(kept) = meta.studies.iter().map(|other| alike(study, other)).max().flatten()
         else {
             let why = format!("did not ask for the same of `{}`", study.name());

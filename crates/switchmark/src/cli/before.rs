@@ -15,14 +15,13 @@ use trial::{Offloads, Topology};
 use super::memory::Need;
 use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
-use crate::terminal::screen::screen;
-use render::text::put_wrapped;
+use crate::terminal::screen::wrapped;
 
 /// Of each study how many trials and how long, what hands have to do, and what is changed on the
 /// hosts for as long as it runs.
 pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
     let mut out = String::new();
-    let mut line = |lead: &str, text: &str| put_wrapped(&mut out, screen(), lead, text);
+    let mut line = |lead: &str, text: &str| out += &wrapped(lead, text);
     for study in studies {
         let estimate = study.estimate(topology);
         if estimate != Estimate::NONE {
@@ -37,17 +36,6 @@ pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String
     }
     if let Some(said) = before_start(studies) {
         line("comparison: ", &said);
-    }
-    let times = topology.another_time.as_ref().filter(|times| times.is_by_hand());
-    if let Some(times) = times.filter(|_| !topology.is_simulated()) {
-        let (cable, device) = (times.cable_rounds, times.device_rounds);
-        let moved = cable + device - 1;
-        line(
-            "sittings: ",
-            &format!(
-                "the direct cable in {cable}, the device in {device}: cables are moved by hand {moved} times"
-            ),
-        );
     }
     match &place.source {
         Source::Hosts(hosts) => line("hosts: ", &changes(hosts, studies)),
@@ -178,7 +166,7 @@ pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
     for host in &topology.hosts {
         let ports: Vec<String> =
             host.ports.iter().map(|port| format!("{} to {}", port.name, port.cable)).collect();
-        put_wrapped(&mut out, screen(), &format!("  {:<8} ", host.name), &ports.join(", "));
+        out += &wrapped(&format!("  {:<8} ", host.name), &ports.join(", "));
     }
     out.push_str(&told(&request.testbed, &request.studies, topology));
     out.push_str("nothing was done\n");

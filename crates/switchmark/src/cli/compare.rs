@@ -12,13 +12,12 @@ use journal::Store;
 use measure::Nanos;
 use method::comparison::{Baseline, Compared, MARGIN, Operation, Row, compare};
 use page::{Figure, Page};
-use render::text::put_wrapped;
 use serde_json::json;
 
 use super::options::Data;
 use super::{Failure, Outcome, journals, output};
 use crate::speak;
-use crate::terminal::screen::screen;
+use crate::terminal::screen::{screen, wrapped};
 use sides::{Sides, operation};
 pub use sides::{name, share};
 
@@ -89,9 +88,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(latency) = args.operation {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
         let told = worth.map_or_else(|| "no round trips to compare".to_owned(), |w| w.sentence());
-        let mut out = String::new();
-        put_wrapped(&mut out, screen(), "", &told);
-        output::say(&args.data, &out)?;
+        output::say(&args.data, &wrapped("", &told))?;
     }
     output::write_page(&args.data, args.report.as_deref(), || page.into())?;
     if let Some(path) = &args.junit {
@@ -159,19 +156,12 @@ fn is_share(figure: &Figure) -> bool {
 }
 
 fn text(sides: &Sides, compared: &Compared, page: &Page) -> String {
-    let mut out = String::new();
     let (subject, reference) = (sides.subject_meta(), sides.reference_meta());
     let how = if compared.interleaved {
         format!("run {}, block by block", subject.id)
     } else {
         format!("runs {} and {}, each by itself", subject.id, reference.id)
     };
-    put_wrapped(
-        &mut out,
-        screen(),
-        "",
-        &format!("{} compared with {}: {how}", compared.subject, compared.reference),
-    );
-    out.push('\n');
-    out + &render::text(page, screen())
+    let head = format!("{} compared with {}: {how}", compared.subject, compared.reference);
+    wrapped("", &head) + "\n" + &render::text(page, screen())
 }

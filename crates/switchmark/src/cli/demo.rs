@@ -26,7 +26,7 @@ use super::session::{self, NewRun, Start};
 use super::{Failure, Outcome, lone, privilege, prove};
 use crate::config::testbed;
 use crate::speak;
-use crate::terminal::screen::screen;
+use crate::terminal::screen::{screen, wrapped};
 use truths::{OFF_PERCENT, truths};
 
 /// `demo`
@@ -102,9 +102,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         ..output::document(&runs)
     })?;
     if let Some(open) = output::open_in_words(&all) {
-        let mut line = String::new();
-        render::text::put_wrapped(&mut line, screen(), "", &open);
-        output::say(&args.data, &line)?;
+        output::say(&args.data, &wrapped("", &open))?;
     }
     if known.off > 0 {
         return Err(OwnFiguresOff { off: known.off }.into());

@@ -1,40 +1,30 @@
-//! `switchmark doctor`: what this host can be trusted with.
+//! `switchmark doctor`: what this host can measure reliably.
 //!
-//! Owns its flags, and which checks there are: the hosts of a testbed, the generator, and emulated
-//! devices. Never measures by itself: every figure comes out of trials on a testbed like any other.
-
-mod emulator;
-mod generator;
-mod line_rates;
-mod paths;
-mod readiness;
+//! Owns its flags, in which order things are checked and fixed, and what is printed. Never judges:
+//! the checks do.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use measure::Nanos;
+use page::{Answer, Page};
+use serde::Serialize;
+use serde_json::{Value, json};
 use trial::Testbed as _;
-use trial::topology::PortRef;
 
-pub use self::emulator::{Effort, Kept, Limits};
-pub use self::generator::{Calibration, Highest, Paced, Unavailable};
-pub use self::line_rates::{Cable, LineRates, Most, Place};
-pub use self::readiness::{Finding, Spoils, State};
 use super::left_deeds::{self, Restored};
-use super::{Failure, Outcome, lone, options, privilege};
+use super::output::page_text;
+use super::{Failure, Outcome, options, privilege};
 use crate::agent;
 use crate::config::testbed;
 use crate::controller::{LiveTestbed, Stop};
+use crate::doctor::{self, Calibration, Effort, Limits, LineRates, Place, State};
 use crate::protocol::{Mended, Setting};
 use crate::speak;
-use crate::terminal;
+use crate::terminal::screen::screen;
 
-/// How often it is looked whether the user wants an end.
+/// How often it is checked whether the user wants an end.
 const KEEPING: Duration = Duration::from_millis(100);
-/// Of a link without a cable.
-const NO_MAC: &str = "00:00:00:00:00:00";
-/// For so long the doctor sees what else runs on the hosts.
-const WATCHED: Nanos = Nanos::from_millis(800);
 
 /// `doctor`
 #[derive(Debug, clap::Args)]
@@ -77,7 +67,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let place = Limits::place();
         let stop = privilege::prepare(&[&place])?;
         let limits = Limits::measure(&place, stop, Effort::whole(args.time, args.quiet))?;
-        return told(args, &terminal::emulator::render(&limits), &limits.to_json());
+        show(args, &limits.page(), &in_json("emulator", &limits)?)?;
+        return Ok(Outcome::Done);
     }
     if args.restore && args.testbed.is_none() {
         privilege::prepare(&[])?;
@@ -96,26 +87,28 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     left_deeds::warn_of_all();
     let mut live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
-    if !args.generator {
-        return ready(args, &mut live, &stop);
-    }
+    if args.generator { generator(args, live) } else { ready(args, &mut live, &stop) }
+}
+
+/// The rates of a host's generator.
+fn generator(args: &Args, mut live: LiveTestbed) -> Result<Outcome, Failure> {
     let calibration = Calibration::measure(&mut live, args.time, args.quiet)?;
-    let sender = calibration.from.split('/').next().unwrap_or_default();
-    let line_rates = Place::of(live.topology(), live.facts().hosts.get(sender));
-    let line_rates = LineRates::of(&calibration, line_rates);
+    let sender = live.facts().hosts.get(&calibration.from.host);
+    let line_rates = LineRates::of(&calibration, Place::of(live.topology(), sender));
     // The lab goes before anything else can fail.
     drop(live);
     if args.markdown {
-        speak::print(&terminal::generator::markdown(&line_rates))?;
+        speak::print(&render::markdown_row(&line_rates.machine_row()))?;
         return Ok(Outcome::Done);
     }
-    let mut object = calibration.to_json();
+    let mut object = in_json("generator", &calibration)?;
     object["line_rates"] = line_rates.to_json();
-    told(args, &terminal::generator::render(&calibration, &line_rates), &object)
+    show(args, &calibration.page(&line_rates), &object)?;
+    Ok(Outcome::Done)
 }
 
-/// What was put right on hosts and at devices, what is somebody else's doing since, and what could
-/// not be put back here.
+/// Reports what was restored on hosts and at devices, what somebody else changed since, and what
+/// could not be restored here.
 fn restored(
     args: &Args,
     mut mended: BTreeMap<String, Mended>,
@@ -130,18 +123,32 @@ fn restored(
         mended.iter().map(|(host, mended)| (host, of(mended))).collect()
     };
     let all: Vec<&String> = left.iter().chain(&devices.left).collect();
-    let object = serde_json::json!({
+    let object = json!({
         "restored": with(|mended| &mended.restored),
         "kept": with(|mended| &mended.left),
         "left": all,
     });
-    told(args, &terminal::readiness::restored(&mended, left, &devices.left), &object)?;
+    let mut lines = Vec::new();
+    for (host, Mended { restored, left }) in &mended {
+        lines.extend(restored.iter().map(|what| format!("{host}: put back {what}")));
+        lines.extend(left.iter().map(|what| format!("{host}: left as it is: {what}")));
+    }
+    if lines.is_empty() {
+        lines.push("nothing to put back".to_owned());
+    }
+    lines.extend(all.iter().map(|what| format!("not put back: {what}")));
+    if !left.is_empty() {
+        let hint = "hint: it belongs to another network namespace: name its testbed with --testbed";
+        lines.push(hint.to_owned());
+    }
+    let answers = lines.into_iter().map(Answer::new).collect();
+    show(args, &Page { answers, ..Page::default() }, &object)?;
     Ok(if all.is_empty() { Outcome::Done } else { Outcome::SomeInvalid })
 }
 
-/// The hosts of a testbed: looked at, put right where that is asked for, and looked at again.
+/// Checks the hosts of a testbed; where asked, fixes what it can, and checks again.
 fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Failure> {
-    let mut findings = look_hard(live)?;
+    let mut findings = doctor::look_hard(live)?;
     if args.fix {
         let mut changes: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
         for finding in findings.iter().filter(|finding| finding.state >= State::Doubtful) {
@@ -151,11 +158,11 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
         for (host, settings) in changes {
             live.change(&host, settings).map_err(Failure::unusable)?;
         }
-        findings = look_hard(live)?;
+        findings = doctor::look_hard(live)?;
     }
-    let name = live.topology().name.clone();
-    let object = serde_json::json!({ "testbed": name, "fixed": args.fix, "findings": findings });
-    told(args, &terminal::readiness::render(&name, &findings), &object)?;
+    let name = &live.topology().name;
+    let object = json!({ "testbed": name, "fixed": args.fix, "findings": findings });
+    show(args, &doctor::readiness_page(name, &findings), &object)?;
     if args.fix {
         speak::tell("settings are kept until Ctrl-C, and then put back\n");
         while !stop.asked() {
@@ -166,62 +173,27 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
     Ok(if bad { Outcome::SomeInvalid } else { Outcome::Done })
 }
 
-/// All that is checked of hosts, and what the ports carry where something passes at all.
-fn look_hard(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
-    let mut findings = look(live, WATCHED)?;
-    let prevented = |finding: &Finding| matches!(finding.spoils, Spoils::Everything { .. });
-    if !findings.iter().any(prevented) {
-        let pairs = paths::pairs(live.topology());
-        findings.extend(readiness::slow_ports(&paths::carried(live, &pairs)?));
-    }
-    Ok(findings)
+/// What a check of this machine found, as data.
+fn in_json(check: &str, found: &impl Serialize) -> serde_json::Result<Value> {
+    let mut object = serde_json::to_value(found)?;
+    object["check"] = check.into();
+    object["version"] = env!("CARGO_PKG_VERSION").into();
+    Ok(object)
 }
 
-/// What is checked of hosts before any cable is plugged; `watched` is for how long it is seen what
-/// else runs there.
-pub fn look_at_hosts(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
-    let facts = live.examine(watched).map_err(Failure::unusable)?;
-    Ok(readiness::judge(live.topology(), &facts, &[], &[]))
-}
-
-/// Everything that is checked of hosts.
-pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
-    let facts = live.examine(watched).map_err(Failure::unusable)?;
-    let topology = live.topology().clone();
-    let mtu = |at: &PortRef| {
-        let interface = topology.port(at).and_then(|port| port.interfaces.first());
-        let link = interface.and_then(|i| facts.get(&at.host)?.ports.get(i)?.link.as_ref());
-        link.map_or(1500, |link| link.mtu)
-    };
-    let mark = lone::seed() as u32;
-    // A loopback leads nowhere, and marked frames take packet sockets.
-    let is_cabled = |at: &PortRef| {
-        if !facts.get(&at.host).is_some_and(readiness::may_probe) {
-            return false;
-        }
-        let interface = topology.port(at).and_then(|port| port.interfaces.first());
-        let known = interface.and_then(|name| facts.get(&at.host)?.ports.get(name)?.link.as_ref());
-        known.is_some_and(|link| link.mac.as_deref().is_some_and(|mac| mac != NO_MAC))
-    };
-    let proofs = live.prove_cables(&is_cabled, &mtu, mark).map_err(Failure::unusable)?;
-    let mut passages = paths::try_passages(live, &paths::pairs(&topology), &mtu)?;
-    for passage in &mut passages {
-        // So do pings; without the right to them UDP tells.
-        if !facts.get(&passage.from.host).is_some_and(readiness::may_probe) {
-            (passage.small, passage.full) = (passage.served, passage.served);
-        }
-    }
-    Ok(readiness::judge(&topology, &facts, &proofs, &passages))
-}
-
-fn told(args: &Args, text: &str, object: &serde_json::Value) -> Result<Outcome, Failure> {
-    if args.json {
-        speak::print_json(object)?;
-        if !args.quiet {
-            speak::tell(text);
-        }
+/// Prints the page, or the object with the page beside it on stderr.
+fn show(args: &Args, page: &Page, object: &Value) -> Result<(), Failure> {
+    let text = if page.line.is_empty() {
+        render::text(page, screen())
     } else {
-        speak::print(text)?;
+        page_text(format!("{}\n", page.line), page)
+    };
+    if !args.json {
+        return Ok(speak::print(&text)?);
     }
-    Ok(Outcome::Done)
+    speak::print_json(object)?;
+    if !args.quiet {
+        speak::tell(&text);
+    }
+    Ok(())
 }

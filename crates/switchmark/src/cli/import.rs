@@ -13,7 +13,6 @@ use method::run::{RunMeta, RunStatus};
 use method::{ImportedSpec, StudySpec};
 use page::Figure;
 use page::Key;
-use render::text::put_wrapped;
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
 
@@ -22,7 +21,7 @@ use super::{Failure, Outcome, lone};
 use super::{output, report};
 use crate::config::ConfigError;
 use crate::config::source::plain;
-use crate::terminal::screen::screen;
+use crate::terminal::screen::wrapped;
 use crate::{files, speak};
 
 /// So many lines that were not understood are quoted; all are counted.
@@ -100,16 +99,14 @@ fn formats() -> String {
             Made::Run => "made by running it",
             Made::Documented => "written after its documented format",
         };
-        let screen = screen();
-        put_wrapped(&mut out, screen, "", &format!("{tool}: {outputs} outputs, {made}"));
-        put_wrapped(&mut out, screen, "  versions  ", versions);
-        put_wrapped(&mut out, screen, "  modes     ", modes);
+        out += &wrapped("", &format!("{tool}: {outputs} outputs, {made}"));
+        out += &wrapped("  versions  ", versions);
+        out += &wrapped("  modes     ", modes);
     }
     let last = format!(
         "{all} stored outputs are read by a test. flent's files and switchmark's own rows are read too."
     );
-    put_wrapped(&mut out, screen(), "", &last);
-    out
+    out + &wrapped("", &last)
 }
 
 /// What was read so far.

@@ -14,21 +14,19 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use lab::{Equipment, Lab, LabDevice, LabPlan, LabSpec, Switchboard};
+use lab::{Equipment, HostPortPlan, Lab, LabDevice, LabPlan, LabSpec, Switchboard};
+use page::{Cell, Table};
 
 use super::agent::STANDS;
-use super::doctor::{Effort, Limits};
 use super::exit::Status;
 use super::privilege::become_able;
 use super::{Failure, Outcome, signals};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
 use crate::controller::{Ports, Stop};
+use crate::doctor::{Effort, Limits};
 use crate::guest;
 use crate::speak::{print, tell};
-use render::text::Grid;
-
-use crate::terminal;
 use crate::terminal::screen::screen;
 
 /// How often a lab that is held is looked at.
@@ -102,7 +100,7 @@ fn limits_of_models(config: &LabSpec, stop: &Stop) -> String {
         return String::new();
     }
     match Limits::measure(&Limits::place(), stop.clone(), Effort::SHORT) {
-        Ok(limits) => format!("\n{}\n\n", terminal::emulator::sentence(&limits)),
+        Ok(limits) => format!("\n{}", render::text(&limits.summary(), screen())),
         Err(failure) => {
             let why = failure.render();
             tell(&format!("warning: what emulated devices can do here was not measured\n{why}"));
@@ -151,30 +149,25 @@ fn stand(lab: &Lab, node: &str, id: &str) -> Result<Child, Failure> {
 }
 
 fn told(plan: &LabPlan, hosts: &[(String, Child)], (id, limits): (&str, &str)) -> String {
-    let mut table =
-        Grid::new().words("host").words("port").words("address").words("leads to").numbers("pid");
     let pid = |name: &str| {
         let child = hosts.iter().find(|(n, _)| n == name).map(|(_, child)| child);
         child.map_or_else(String::new, |child| child.id().to_string())
     };
-    for host in &plan.hosts {
-        for port in &host.ports {
-            let address = format!("{}/{}", port.address, port.prefix);
-            let end = far_end(port.far_end());
-            table.row(vec![host.name.clone(), port.name.clone(), address, end, pid(&host.name)]);
-        }
-    }
-    for device in &plan.devices {
-        table.row(vec![
-            device.name.clone(),
-            String::new(),
-            String::new(),
-            String::new(),
-            pid(&device.name),
-        ]);
-    }
-    let mut out =
-        format!("lab {id} is up\n{}\n", table.render(screen().columns).unwrap_or_default());
+    let port = |host: &str, port: &HostPortPlan| {
+        let address = format!("{}/{}", port.address, port.prefix);
+        [host.to_owned(), port.name.clone(), address, far_end(port.far_end()), pid(host)]
+    };
+    let ports =
+        plan.hosts.iter().flat_map(|host| host.ports.iter().map(|one| port(&host.name, one)));
+    let nodes = plan.devices.iter().map(|device| {
+        let [name, pid] = [device.name.clone(), pid(&device.name)];
+        [name, String::new(), String::new(), String::new(), pid]
+    });
+    let columns = ["host", "port", "address", "leads to", "pid"];
+    let cells = |row: [String; 5]| row.map(Cell::text).to_vec();
+    let table =
+        Table::new(format!("lab {id} is up"), columns).with_rows(ports.chain(nodes).map(cells));
+    let mut out = render::text::table(&table, screen());
     if let [first, second, ..] = plan.hosts.as_slice()
         && let Some(port) = second.ports.first()
     {

@@ -2,15 +2,17 @@
 //!
 //! Typed only: what a missing flag means is decided where it is resolved.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::Args;
 use measure::Nanos;
 use serve::Listen;
 
+use crate::config::fit::Misfit;
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, hosts_name, testbed};
-use crate::request::given::Value as _;
+use crate::request::given::{Given, Value};
 use crate::request::values::{Duration, HowLong};
 
 /// Of every verb that yields data.
@@ -45,12 +47,11 @@ pub struct Measuring {
     pub label: Option<String>,
     /// Take the direct cable's figures from this run, made over a cable between the same two ports;
     /// two of them, one made before and one after, show what changed in between
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["resume", "sittings"])]
+    #[arg(long, value_name = "RUN", conflicts_with = "resume")]
     pub bypass: Vec<String>,
-    /// Ask for the cable to be moved: the two ports joined directly, both at the device, joined
-    /// again, and so on, so many times the device [3, where no number is given]
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3", conflicts_with = "resume")]
-    pub sittings: Option<u32>,
+    /// Refused: 0.2 asked a person to move the cable in between
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "3")]
+    pub sittings: Option<Given<Sittings>>,
     /// Begin also what would take more than three days, or more than half of the memory
     #[arg(long)]
     pub yes: bool,
@@ -63,6 +64,22 @@ pub struct Measuring {
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub beside: Beside,
+}
+
+/// Turns of the direct cable and the device in one run, as 0.2 could ask for.
+#[derive(Debug, Clone)]
+pub struct Sittings;
+
+impl Value for Sittings {
+    type Is = Infallible;
+
+    fn read(_: &str) -> Result<Infallible, Misfit> {
+        Err((
+            "no cable is moved during a run".to_owned(),
+            "measure the direct cable in a run before, and in one after, and name both by --bypass"
+                .to_owned(),
+        ))
+    }
 }
 
 impl Measuring {

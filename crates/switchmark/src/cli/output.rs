@@ -23,7 +23,7 @@ use crate::config::source::plain;
 use crate::controller::far_journal;
 use crate::files;
 use crate::speak;
-use crate::terminal::screen::screen;
+use crate::terminal::screen::{screen, wrapped};
 
 /// A run that has ended, with everything it showed.
 #[derive(Debug)]
@@ -107,6 +107,21 @@ pub fn accepted(acceptance: &Acceptance) -> Outcome {
     }
 }
 
+/// Prints what was found, as an object where JSON is asked for, and as a text behind a head; writes
+/// its page where a file is named.
+pub fn publish(
+    data: &Data,
+    object: impl FnOnce() -> serde_json::Value,
+    (head, page): (String, Page),
+    report: Option<&Path>,
+) -> Result<(), Failure> {
+    if data.json {
+        speak::print_json(&object())?;
+    }
+    say(data, &page_text(head, &page))?;
+    write_page(data, report, || page.into())
+}
+
 /// For people: stdout, unless that is taken by the data; then stderr, unless it shall be quiet.
 pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     if data.json && data.quiet {
@@ -162,12 +177,12 @@ pub fn text(run: &Finished) -> String {
     let meta = &run.meta;
     let mut out = format!("run {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
     for note in &meta.notes {
-        render::text::put_wrapped(&mut out, screen(), "", note);
+        out += &wrapped("", note);
     }
     let mut explained: Vec<String> = Vec::new();
     for line in meta.studies.iter().flat_map(|study| sizes_in_words(study, &meta.topology)) {
         if !explained.contains(&line) {
-            render::text::put_wrapped(&mut out, screen(), "", &line);
+            out += &wrapped("", &line);
             explained.push(line);
         }
     }
@@ -198,7 +213,7 @@ fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> Str
     let mut out = format!("Conformance: {kept} of {} clauses kept; not kept:\n", clauses.len());
     for clause in clauses.iter().filter(|clause| !clause.conforms) {
         let text = format!("{}: {}", clause.requirement, clause.done);
-        render::text::put_wrapped(&mut out, screen(), &format!("  {:<16}", clause.clause), &text);
+        out += &wrapped(&format!("  {:<16}", clause.clause), &text);
     }
     out.push('\n');
     out
@@ -206,12 +221,8 @@ fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> Str
 
 /// A page as text, behind a head and what is to be known of all that follows.
 pub fn page_text(head: String, page: &Page) -> String {
-    let mut out = head;
-    for note in &page.notes {
-        render::text::put_wrapped(&mut out, screen(), "", note);
-    }
-    out.push('\n');
-    out + &render::text(page, screen())
+    let notes: String = page.notes.iter().map(|note| wrapped("", note)).collect();
+    head + &notes + "\n" + &render::text(page, screen())
 }
 
 /// All `runs` as pages.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use journal::RunSummary;
 use journal::store::MERGED;
+use method::run::RunStatus;
 
 use super::lone;
 use crate::config::ConfigError;
@@ -34,6 +35,13 @@ pub fn foreign(run: &RunSummary) -> Option<&'static str> {
         Some(holder) if lone::was_here(holder) => None,
         Some(_) => Some("it was begun on another machine, or by an older version"),
         None => Some("its journal does not say where it was begun"),
+    }
+}
+
+/// Tells a run whose process is gone from those under way.
+pub fn tell_dead(run: &mut RunSummary) {
+    if run.status == RunStatus::Running && run.holder.as_deref().is_some_and(lone::is_gone) {
+        run.status = RunStatus::Died;
     }
 }
 

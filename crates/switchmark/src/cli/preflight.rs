@@ -9,30 +9,25 @@ use measure::Nanos;
 use method::StudySpec;
 
 use super::Failure;
-use super::doctor::{self, Finding, Spoils, State};
 use crate::config::ConfigError;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::config::written::Part;
 use crate::controller::Opened;
+use crate::doctor::{self, Finding, Spoils, State};
 
 /// Refuses hosts, ports and cables with which no trial can be valid. What may only spoil figures
-/// comes back in words. Where cables are `moved` while the run goes on, none has to lead anywhere
-/// yet.
+/// comes back in words.
 pub fn check(
     opened: &mut Opened,
     place: &Place,
     studies: &[StudySpec],
-    moved: bool,
 ) -> Result<Vec<String>, Failure> {
     let Source::Hosts(hosts) = &place.source else { return Ok(Vec::new()) };
-    let changing = moved || studies.iter().any(is_changing);
+    let changing = studies.iter().any(is_changing);
     let Some(live) = opened.live() else { return Ok(Vec::new()) };
-    // Cables that are yet to be plugged, and devices yet to be set up, lead nowhere.
-    let findings = if changing {
-        doctor::look_at_hosts(live, Nanos::ZERO)?
-    } else {
-        doctor::look(live, Nanos::ZERO)?
-    };
+    // Devices that are yet to be set up lead nowhere, nor do cables yet to be plugged.
+    let findings =
+        if changing { doctor::look_at_hosts(live)? } else { doctor::look(live, Nanos::ZERO)? };
     let bad = || findings.iter().filter(|finding| finding.state == State::Bad);
     let refused: Vec<ConfigError> =
         bad().filter_map(|finding| refusal(finding, hosts, changing)).collect();

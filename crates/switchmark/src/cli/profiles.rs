@@ -1,7 +1,7 @@
 //! `switchmark profiles`: the models that are part of the program, to be used by name or taken as
 //! the beginning of one's own.
 
-use render::text::put_wrapped;
+use page::{Cell, Style, Table};
 use serde_json::json;
 
 use super::{Failure, Outcome};
@@ -61,11 +61,12 @@ fn with_text(model: &Model) -> Result<serde_json::Value, ConfigError> {
 }
 
 fn list() -> Result<String, ConfigError> {
-    let mut out = String::new();
-    for model in ALL {
+    let row = |model: &Model| {
         let ports = profile::read(&model.source())?.edges();
-        let lead = format!("{:<16} {ports:>2} ports  ", model.name);
-        put_wrapped(&mut out, screen(), &lead, &model.what());
-    }
-    Ok(out)
+        let what = Cell::text(model.what()).with_style(Style::Long);
+        Ok(vec![Cell::text(model.name), Cell::number(ports.to_string()), what])
+    };
+    let rows: Vec<Vec<Cell>> = ALL.iter().map(row).collect::<Result<_, _>>()?;
+    let table = Table::new("", ["model", "ports", "what it is"]).with_rows(rows);
+    Ok(render::text::table(&table, screen()))
 }

@@ -12,7 +12,6 @@ use super::figures::{self, Computed};
 use super::options::Data;
 use super::output::{self, Finished};
 use super::{Failure, Outcome as Exit, journals, watch};
-use crate::speak;
 
 /// `report`
 #[derive(Debug, clap::Args)]
@@ -64,15 +63,10 @@ pub fn said_of(store: &Store, run: &str) -> Result<Vec<String>, Failure> {
 
 /// Prints a sweep, and writes its page where one is asked for.
 pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Failure> {
-    if data.json {
-        speak::print_json(&swept.json())?;
-    }
-    let page = swept.page();
     let (done, of) = (swept.done(), swept.of);
     let seed = swept.runs.first().map_or_else(String::new, |run| run.meta.seed.to_string());
     let head = format!("sweep {}  {done} of {of} points  seed {seed}\n", swept.id);
-    output::say(data, &output::page_text(head, &page))?;
-    output::write_page(data, report, || page.into())
+    output::publish(data, || swept.json(), (head, swept.page()), report)
 }
 
 /// The sweep of that name, computed again from its points' runs; none where it is no sweep's.

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use jiff::{Span, Timestamp};
 use journal::{BegunDeed, Merged, RunSummary, Store};
 use method::run::{RunStatus, SweepPoint};
-use render::text::Grid;
+use page::{Cell, Listing};
 use serde::Serialize;
 use serde_json::json;
 
 use super::options::Data;
-use super::{Failure, Outcome, journals, left_deeds, lone, output};
+use super::{Failure, Outcome, journals, left_deeds, lone, output, own};
 use crate::config::ConfigError;
 use crate::speak;
 use crate::terminal::screen::screen;
@@ -214,8 +214,8 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
         let left_deeds = left.iter().map(deed).collect();
         let schema = page::SCHEMA;
         speak::print_json(&Listed { schema, verb: "runs", runs: &runs, left_deeds })?;
-    } else if let Some(mut text) = table(shown) {
-        text.push('\n');
+    } else if !shown.is_empty() {
+        let mut text = table(shown);
         if shown.len() < runs.len() {
             let (shown, all) = (shown.len(), runs.len());
             let _ = writeln!(text, "The newest {shown} of {all} runs; --json lists them all.");
@@ -238,13 +238,10 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
 fn all(store: &Store) -> Result<Vec<RunSummary>, Failure> {
     let mut runs = store.runs()?;
     for run in &mut runs {
+        own::tell_dead(run);
         let none_valid = run.trials > 0 && run.trials == run.invalid + run.failed;
-        match run.status {
-            RunStatus::Running if run.holder.as_deref().is_some_and(lone::is_gone) => {
-                run.status = RunStatus::Died;
-            }
-            RunStatus::Done if none_valid => run.status = RunStatus::NoFigures,
-            _ => {}
+        if run.status == RunStatus::Done && none_valid {
+            run.status = RunStatus::NoFigures;
         }
     }
     Ok(runs)
@@ -335,13 +332,10 @@ fn remove(store: &Store, going: &[RunSummary], data: &Data) -> Result<(), Failur
 
 fn show(runs: &[RunSummary], data: &Data, deed: &str) -> Result<(), Failure> {
     if data.json {
-        let schema = page::SCHEMA;
-        speak::print_json(
-            &json!({ "schema": schema, "verb": "runs", deed.replace(' ', "_"): runs }),
-        )?;
-        return Ok(());
+        let (schema, deed) = (page::SCHEMA, deed.replace(' ', "_"));
+        return Ok(speak::print_json(&json!({ "schema": schema, "verb": "runs", deed: runs }))?);
     }
-    let table = table(runs).map(|table| format!("{table}\n")).unwrap_or_default();
+    let table = table(runs);
     let count = match runs.len() {
         1 => "1 run".to_owned(),
         count => format!("{count} runs"),
@@ -358,39 +352,27 @@ fn days_ago(days: u32) -> Result<u64, ConfigError> {
     then.map(lone::unix_ns).map_err(far)
 }
 
-fn table(runs: &[RunSummary]) -> Option<String> {
-    let labelled = runs.iter().any(|run| run.label.is_some() || run.note.is_some());
-    let mut table = Grid::new()
-        .words("run")
-        .words("began (UTC)")
-        .words("verb")
-        .words("testbed")
-        .words("status")
-        .numbers("trials")
-        .spare("invalid", 1)
-        .spare("failed", 1);
-    if labelled {
-        table = table.words("label and note");
-    }
-    for run in runs {
-        let mut cells = vec![
-            run.id.clone(),
-            started(run.created_unix_ns),
-            run.verb.clone(),
-            run.testbed.clone(),
-            run.status.as_str().to_owned(),
-            run.trials.to_string(),
-            run.invalid.to_string(),
-            run.failed.to_string(),
-        ];
-        if labelled {
-            let said: Vec<&str> =
-                [&run.label, &run.note].into_iter().flatten().map(String::as_str).collect();
-            cells.push(said.join(": "));
-        }
-        table.row(cells);
-    }
-    table.render(screen().columns)
+fn table(runs: &[RunSummary]) -> String {
+    let said = |run: &&RunSummary| {
+        let said: Vec<&str> =
+            [&run.label, &run.note].into_iter().flatten().map(String::as_str).collect();
+        said.join(": ")
+    };
+    let count = |count: u64| Cell::number(count.to_string());
+    let table = Listing::new("", runs)
+        .column("run", |run| Cell::text(&run.id))
+        .column("began (UTC)", |run| Cell::text(started(run.created_unix_ns)))
+        .column("verb", |run| Cell::text(&run.verb))
+        .column("testbed", |run| Cell::text(&run.testbed))
+        .column("status", |run| Cell::text(run.status.as_str()))
+        .column("trials", |run| count(run.trials))
+        .column("invalid", |run| count(run.invalid))
+        .column("failed", |run| count(run.failed))
+        .column("label and note", |run| Cell::text(said(run)))
+        .table()
+        .sparing(&["failed", "invalid"]);
+    let text = render::text::table(&table, screen());
+    text.trim_end().to_owned() + if runs.is_empty() { "" } else { "\n" }
 }
 
 fn started(unix_ns: u64) -> String {

@@ -153,7 +153,7 @@ pub struct NewRun {
     pub sweep: Option<SweepPoint>,
     /// What it shall be called in the journal.
     pub label: Option<String>,
-    /// When the measured ports are joined directly, where not beside the device.
+    /// Runs that measured the direct cable, where it can't stand beside the device.
     pub another_time: Option<AnotherTime>,
     /// What the figures are held against.
     pub claims: Vec<SheetClaim>,
@@ -219,8 +219,7 @@ pub fn carry_out(
         Some(times) => another_time::runs(store, times, (opened.topology(), studies))?,
         None => Vec::new(),
     };
-    let moved = times.as_ref().is_some_and(AnotherTime::is_by_hand);
-    let doubts = preflight::check(&mut opened, place, studies, moved)?;
+    let doubts = preflight::check(&mut opened, place, studies)?;
     if !data.quiet {
         for doubt in &doubts {
             tell(&format!("warning: {doubt}\n"));

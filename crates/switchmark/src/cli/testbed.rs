@@ -7,6 +7,7 @@ mod cables;
 
 use std::fmt::Write as _;
 
+use page::{Cell, Listing, Style};
 use toml::Spanned;
 use trial::topology::PortRef;
 
@@ -19,6 +20,7 @@ use crate::config::{ConfigError, testbed};
 use crate::controller::{Known, Surroundings};
 use crate::protocol::NicFacts;
 use crate::speak;
+use crate::terminal::screen::screen;
 
 /// `testbed`
 #[derive(Debug, clap::Subcommand)]
@@ -168,16 +170,14 @@ fn is_virtual(nic: &NicFacts) -> bool {
 }
 
 fn table(ports: &[Port<'_>], args: &New) -> String {
-    let width = |of: fn(&Port<'_>) -> String| ports.iter().map(|port| of(port).len()).max();
-    let places = width(|port| port.at.to_string()).unwrap_or(0);
-    let cards = width(|port| what(port.nic)).unwrap_or(0);
-    let mut out = String::new();
-    for port in ports {
-        let (place, card) = (port.at.to_string(), what(port.nic));
-        let end = end(port, args).map_or_else(|why| why, |end| format!("leads to {end}"));
-        let _ = writeln!(out, "{place:<places$}  {card:<cards$}  {end}");
-    }
-    out
+    let leads =
+        |port: &Port<'_>| end(port, args).map_or_else(|why| why, |end| format!("leads to {end}"));
+    let table = Listing::new("", ports)
+        .column("port", |port| Cell::text(port.at.to_string()))
+        .column("card", |port| Cell::text(what(port.nic)))
+        .column("cable", |port| Cell::text(leads(port)).with_style(Style::Long))
+        .table();
+    render::text::table(&table, screen())
 }
 
 fn file(hosts: &[Known], ports: &[Port<'_>], args: &New) -> String {

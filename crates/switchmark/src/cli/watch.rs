@@ -27,7 +27,6 @@ use super::{Failure, Outcome, left_deeds, lone, output, own, preflight};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, frame_rate};
 use crate::controller::Opened;
-use crate::speak;
 use alerts::Alerts;
 use clock::Clock;
 use log::Log;
@@ -128,7 +127,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     left_deeds::check((&place, Path::new("")), None, args.data.quiet)?;
     let mut opened = Opened::open(&place, stop.clone(), seed).map_err(Failure::unusable)?;
     let spec = spec(args, opened.topology())?;
-    let doubts = preflight::check(&mut opened, &place, &[], false)?;
+    let doubts = preflight::check(&mut opened, &place, &[])?;
     for doubt in &doubts {
         log.warn(doubt);
     }
@@ -267,13 +266,9 @@ pub fn read(store: &Store, meta: RunMeta) -> Result<Watched, Failure> {
 
 /// Prints a watch, and writes its page where one is asked for.
 pub fn tell(watched: &Watched, data: &Data, report: Option<&Path>) -> Result<Outcome, Failure> {
-    if data.json {
-        speak::print_json(&watched.json())?;
-    }
-    let (meta, page) = (&watched.meta, watched.page());
+    let meta = &watched.meta;
     let head = format!("watch {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
-    output::say(data, &output::page_text(head, &page))?;
-    output::write_page(data, report, || page.into())?;
+    output::publish(data, || watched.json(), (head, watched.page()), report)?;
     let is_worse = watched.incidents().iter().any(|incident| incident.is_worse() == Some(true));
     let is_out = watched.news.iter().any(|news| matches!(news, News::Out(_)));
     Ok(if is_worse || is_out { Outcome::Worse } else { Outcome::Done })

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use journal::Store;
-use method::study::xray::{self, DataSheet, Difference};
+use method::study::xray::{self, DataSheet};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
@@ -19,11 +19,6 @@ use crate::config::{ConfigError, bed, testbed};
 use crate::controller::Stop;
 use crate::files;
 use crate::terminal::screen::screen;
-use page::numbers;
-use render::text::Grid;
-
-/// A twin further off than this is none.
-const BAR: f64 = 0.05;
 
 /// `xray`
 #[derive(Debug, clap::Args)]
@@ -73,8 +68,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             if let Some(twin) = DataSheet::of(&found.figures, &found.meta.topology) {
                 differences.extend(xray::compare_sheets(&sheet, &twin));
             }
-            near = worst(&differences).is_some_and(|off| off <= BAR);
-            output::say(data, &side_by_side(&differences))?;
+            near = xray::is_near(&differences);
+            output::say(data, &render::text(&xray::twin_page(&differences), screen()))?;
             runs.push(found);
         }
     }
@@ -117,42 +112,4 @@ fn of_twin(
     let Request { verb, testbed, studies, .. } = request;
     let start = Start::New(NewRun::new(verb, studies, seed));
     session::carry_out(&store, &testbed, start, stop, data, &|_| ())
-}
-
-fn side_by_side(differences: &[Difference]) -> String {
-    let mut grid =
-        Grid::new().words("what").words("of").numbers("device").numbers("twin").numbers("off");
-    for one in differences {
-        let (what, of) = one.what.split_once(", ").unwrap_or((&one.what, ""));
-        grid.row(vec![
-            what.to_owned(),
-            of.to_owned(),
-            numbers::value(one.unit, one.device),
-            numbers::value(one.unit, one.twin),
-            if one.told {
-                format!("{:+.2} %", one.off() * 100.0)
-            } else {
-                "can't be told".to_owned()
-            },
-        ]);
-    }
-    let mut out = String::new();
-    if let Some(table) = grid.render(screen().columns) {
-        let _ = writeln!(out, "The twin beside its device\n{table}");
-    }
-    let verdict = worst(differences).map_or_else(
-        || "nothing is known well enough to be compared".to_owned(),
-        |worst| {
-            let word = if worst <= BAR { "within" } else { "beyond" };
-            format!("worst: {:.2} % off, {word} {:.0} %", worst * 100.0, BAR * 100.0)
-        },
-    );
-    let _ = writeln!(out, "{verdict}");
-    out
-}
-
-/// By how much the twin is off, at most, of what is told of its device.
-fn worst(differences: &[Difference]) -> Option<f64> {
-    let told = differences.iter().filter(|one| one.told);
-    told.map(|one| one.off().abs()).max_by(f64::total_cmp)
 }

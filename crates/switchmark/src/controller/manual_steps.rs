@@ -1,15 +1,13 @@
-//! A testbed around a testbed: has a person move the only cables of two hosts between trials, and
-//! set what a campaign varies and no command reaches.
+//! A testbed around a testbed: has a person set what a campaign varies and no command reaches.
 //!
 //! Owns the words that are shown and the wait for an answer: a line on standard input, which may
-//! also come from a program that moves cables. Never guesses that a cable was moved.
+//! also come from a program. Never guesses that something was done.
 
 use std::io::{self, BufRead as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use trial::{ByHand, Joined, Setting};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Setting, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::Stop;
 use crate::speak::tell;
@@ -23,30 +21,23 @@ pub struct ManualSteps<T> {
     pub(super) testbed: T,
     stop: Stop,
     /// As everything was last said to be; nothing before the first step.
-    present: ByHand,
+    present: Vec<Setting>,
     steps: u32,
     answers: Option<Receiver<()>>,
 }
 
 impl<T> ManualSteps<T> {
-    /// Nothing is moved yet; once `stop` is asked nobody is waited for.
+    /// Nothing is set yet; once `stop` is asked nobody is waited for.
     pub fn new(testbed: T, stop: Stop) -> Self {
-        Self { testbed, stop, present: ByHand::default(), steps: 0, answers: None }
+        Self { testbed, stop, present: Vec::new(), steps: 0, answers: None }
     }
 
-    /// Has everything set and plugged as the trial needs it, and returns when that is said to be
-    /// done.
+    /// Has everything set as the trial needs it, and returns when that is said to be done.
     fn prepare(&mut self, trial: &Trial) -> Result<(), TestbedError> {
-        let ByHand { settings, joined } = &trial.by_hand;
-        if !settings.is_empty() && *settings != self.present.settings {
-            self.ask(&settings_text(&self.present.settings, settings), trial)?;
-            self.present.settings.clone_from(settings);
-        }
-        if let Some(wanted) = joined
-            && self.present.joined.as_ref() != Some(wanted)
-        {
-            self.ask(&joined_text(wanted), trial)?;
-            self.present.joined = Some(wanted.clone());
+        let settings = &trial.by_hand;
+        if !settings.is_empty() && *settings != self.present {
+            self.ask(&settings_text(&self.present, settings), trial)?;
+            self.present.clone_from(settings);
         }
         Ok(())
     }
@@ -114,18 +105,6 @@ fn settings_text(present: &[Setting], wanted: &[Setting]) -> String {
     format!("set, wait for all links, and press Enter\n{}", changed.concat())
 }
 
-/// Where the hosts' only cables have to lead from now on.
-fn joined_text(wanted: &Joined) -> String {
-    match wanted {
-        Joined::Directly(one, other) => format!(
-            "join {one} and {other} directly by one cable, wait for the link, and press Enter\n"
-        ),
-        Joined::Through { device, ports: (one, other) } => {
-            format!("cable {one} and {other} to {device}, wait for their links, and press Enter\n")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,16 +119,5 @@ mod tests {
         let after = [set("nic", "cx3"), set("cable", "dac")];
         assert!(settings_text(&[], &before).ends_with("  nic to x722\n  cable to dac\n"));
         assert!(settings_text(&before, &after).ends_with("Enter\n  nic from x722 to cx3\n"));
-    }
-
-    #[test]
-    fn the_only_cables_are_joined_or_led_to_the_device() {
-        let port = |text: &str| text.parse::<trial::PortRef>().expect("a port");
-        let (one, other) = (port("a/eth1"), port("b/eth1"));
-        let direct = joined_text(&Joined::Directly(one.clone(), other.clone()));
-        assert!(direct.starts_with("join a/eth1 and b/eth1 directly"), "{direct}");
-        let device = "sw1".to_owned();
-        let through = joined_text(&Joined::Through { device, ports: (one, other) });
-        assert!(through.starts_with("cable a/eth1 and b/eth1 to sw1,"), "{through}");
     }
 }

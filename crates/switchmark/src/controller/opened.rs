@@ -16,7 +16,7 @@ use crate::failed::Failed;
 /// Either kind.
 #[derive(Debug)]
 pub enum Opened {
-    /// Real packets, and whoever moves cables or sets things where a study asks for it.
+    /// Real packets, and whoever sets things where a campaign asks for it.
     Live(Box<ManualSteps<LiveTestbed>>),
     /// None at all.
     Virtual(Box<Simulated>),

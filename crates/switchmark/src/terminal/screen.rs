@@ -37,6 +37,13 @@ pub fn screen() -> Screen {
     Screen { columns: columns(), coloured: is_coloured() }
 }
 
+/// Words in lines of the screen's width, those after the first indented as far as `lead` reaches.
+pub fn wrapped(lead: &str, text: &str) -> String {
+    let mut out = String::new();
+    render::text::put_wrapped(&mut out, screen(), lead, text);
+    out
+}
+
 fn is_coloured() -> bool {
     match COLOUR.get().copied().unwrap_or_default() {
         Colour::Always => true,

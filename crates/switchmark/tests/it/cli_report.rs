@@ -171,19 +171,28 @@ const MOVED_CABLES: &str = r#"[{"fabric": {"arrangements": [], "nodes": "doublin
     "recabling": {"hosts": 8, "ports": 16}, "subjects": [], "margin": 0.05, "interval": "10ms",
     "duration": "100ms", "blocks": 10, "profile": "quick", "tries": 3}}]"#;
 
+/// A direct cable that a person had to move between rounds, as a journal has it.
+const SITTINGS: &str = r#"{"cable_rounds": 3, "device_rounds": 2}"#;
+
 #[test]
 fn a_run_whose_cables_were_moved_is_listed_and_said_to_be_reported_no_more() {
-    let scratch = Scratch::new("moved-cables");
-    let store = scratch.path("j.db");
-    broken_off(&store, 40);
-    let journal = rusqlite::Connection::open(&store).expect("a journal");
-    let set = "UPDATE run SET meta = json_set(meta, '$.studies', json(?1))";
-    assert_eq!(journal.execute(set, [MOVED_CABLES]).expect("it is its meta"), 1);
-    drop(journal);
-    let listed = run(&store, &["runs"]);
+    for (field, written) in [("$.studies", MOVED_CABLES), ("$.topology.another_time", SITTINGS)] {
+        let scratch = Scratch::new("moved-cables");
+        let store = scratch.path("j.db");
+        broken_off(&store, 40);
+        let journal = rusqlite::Connection::open(&store).expect("a journal");
+        let set = "UPDATE run SET meta = json_set(meta, ?1, json(?2))";
+        assert_eq!(journal.execute(set, [field, written]).expect("it is its meta"), 1);
+        drop(journal);
+        is_reported_no_more(&store);
+    }
+}
+
+fn is_reported_no_more(store: &FilePath) {
+    let listed = run(store, &["runs"]);
     assert!(words(&listed.stdout).contains(RUN), "{}", words(&listed.stderr));
     for verb in [&["report", "latest"][..], &["export", "latest"], &["run", "--resume", "latest"]] {
-        let refused = run(&store, verb);
+        let refused = run(store, verb);
         let text = words(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2), "{verb:?}: {text}");
         let said = "cables were moved by hand in this run, and this version reports no such run";

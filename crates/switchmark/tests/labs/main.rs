@@ -33,7 +33,6 @@ mod one_nic;
 mod one_nic_truth;
 mod open_pages;
 mod other_traffic;
-mod person;
 #[path = "../program/mod.rs"]
 mod program;
 mod rfc2544;

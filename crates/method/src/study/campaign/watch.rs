@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-use trial::{ByHand, Setting, Subject};
 use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Setting, Subject};
 
 /// In one block a variant may fail so often before its other trials are not run.
 const MOST_FAILURES: u32 = 2;
@@ -107,7 +107,7 @@ impl Testbed for Seat<'_, '_> {
         self.watch.run(&Trial {
             label: format!("{}, {}", trial.label, self.cell),
             block: self.block,
-            by_hand: ByHand { settings: self.settings.clone(), ..trial.by_hand.clone() },
+            by_hand: self.settings.clone(),
             ..trial.clone()
         })
     }

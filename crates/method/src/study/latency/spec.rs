@@ -106,7 +106,7 @@ impl LatencySpec {
             sizes: self.sizes.iter().copied().chain(loads.iter().map(|load| load.size)).collect(),
             loads: loads.into_iter().chain(open).collect(),
             agents: if pings { Agents::NotAtServers } else { Agents::Everywhere },
-            bypass: Bypass::ByHand,
+            bypass: Bypass::Recorded,
             ..Needs::default()
         }
     }

@@ -83,11 +83,7 @@ impl Pacing {
     /// Of a flow that was asked to keep to `rate`.
     pub(super) fn of(seen: &DatagramsRecord, rate: FrameRate) -> Self {
         let nominal_ns = 1e9 / rate.0;
-        // The largest gap that the histogram surely tells from half the nominal one.
-        let close = seen.departures.lowest_equivalent(Nanos((nominal_ns * CLOSE) as u64));
-        let below = Nanos(close.0.saturating_sub(1));
-        let burst_fraction =
-            if seen.departures.is_empty() { 0.0 } else { seen.departures.share_at_or_below(below) };
+        let burst_fraction = seen.departures.share_below(Nanos((nominal_ns * CLOSE) as u64));
         let (departures, arrivals) = (Gaps::of(&seen.departures), Gaps::of(&seen.arrivals));
         Self { nominal_ns, departures, arrivals, burst_fraction }
     }

@@ -12,8 +12,10 @@ use trial::topology::Topology;
 /// One quantity of the device beside the twin's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// In words: `throughput, 64 octets`.
+    /// The quantity: `throughput`.
     pub what: String,
+    /// Its object: `64 octets`.
+    pub of: String,
     /// Base unit of both.
     pub unit: Unit,
     /// The device's.
@@ -40,21 +42,22 @@ pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<D
     let simulated = device.iter().any(|figure| figure.caveats.contains(&Caveat::Simulated));
     let octet = on_cables(topology);
     let trips = if simulated { Metric::Rtt } else { Metric::RttAdded };
-    let named = |figures: &[Figure]| -> Vec<(String, Figure)> {
+    let named = |figures: &[Figure]| -> Vec<(Name, Figure)> {
         let valued = figures.iter().filter(|figure| figure.value.is_some());
         valued.filter_map(|figure| Some((named(figure, trips)?, figure.clone()))).collect()
     };
     let twin = named(twin);
     named(device)
         .into_iter()
-        .filter_map(|(what, figure)| {
-            let (_, other) = twin.iter().find(|(other, _)| *other == what)?;
+        .filter_map(|(name, figure)| {
+            let (_, other) = twin.iter().find(|(other, _)| *other == name)?;
             let both_ways = figure.number(Key::FrameSize).map(|size| 2.0 * in_passing(size, octet));
             let cables = both_ways.filter(|_| figure.metric == Metric::RttAdded).unwrap_or(0.0);
             let (device, twin) = (figure.value? - cables, other.value?);
             let told = figure.low.map_or(device, |low| low - cables) > 0.0;
-            let (unit, new) = (figure.unit, seen.insert(what.clone()));
-            new.then_some(Difference { what, unit, device, twin, told })
+            let (unit, new) = (figure.unit, seen.insert(name.clone()));
+            let (what, of) = name;
+            new.then_some(Difference { what, of, unit, device, twin, told })
         })
         .collect()
 }
@@ -66,62 +69,67 @@ const ENOUGH: u64 = 40;
 /// measured. Of what only one of the two has, the other has nothing.
 pub fn compare_sheets(device: &DataSheet, twin: &DataSheet) -> Vec<Difference> {
     let twin = stated(twin);
-    let beside = |(what, unit, value, told): Stated| {
-        let other = twin.iter().find(|other| other.0 == what).map_or(0.0, |other| other.2);
-        Difference { what, unit, device: value, twin: other, told }
+    let beside = |(name, unit, value, told): Stated| {
+        let other = twin.iter().find(|other| other.0 == name).map_or(0.0, |other| other.2);
+        let (what, of) = name;
+        Difference { what, of, unit, device: value, twin: other, told }
     };
     stated(device).into_iter().map(beside).collect()
 }
 
-/// What, in which unit, how much, and whether it is known.
-type Stated = (String, Unit, f64, bool);
+/// A quantity and its object.
+type Name = (String, String);
+
+/// A quantity's name, unit and value, and whether it is known.
+type Stated = (Name, Unit, f64, bool);
 
 fn stated(sheet: &DataSheet) -> Vec<Stated> {
-    let rate = |what: String, rate: u64, told| (what, Unit::BitsPerSecond, rate as f64, told);
+    let name = |what: &str, of: String| (what.to_owned(), of);
+    let rate = |name: Name, rate: u64, told| (name, Unit::BitsPerSecond, rate as f64, told);
     let mut all: Vec<Stated> = Vec::new();
     for port in (1..=sheet.ports).filter(|port| !sheet.assumed.contains(port)) {
         let own = sheet.other_rates.iter().find(|(at, _)| *at == port);
-        all.push(rate(format!("rate, port {port}"), own.map_or(sheet.rate, |own| own.1).0, true));
+        let of = name("rate", format!("port {port}"));
+        all.push(rate(of, own.map_or(sheet.rate, |own| own.1).0, true));
     }
-    let frames = |what: &str, unit, value: u64, told| (what.to_owned(), unit, value as f64, told);
+    let count = |what: &str, of: &str, unit, value: u64, told| {
+        (name(what, of.to_owned()), unit, value as f64, told)
+    };
     if let Some(limit) = sheet.packets {
-        all.push(frames("packet limit, any size", Unit::FramesPerSecond, limit.rate, true));
-        let queue = limit
-            .queue
-            .map(|queue| frames("packets that wait, any size", Unit::Count, queue, queue > ENOUGH));
-        all.extend(queue);
+        all.push(count("packet limit", "any size", Unit::FramesPerSecond, limit.rate, true));
+        let queue =
+            |queue| count("packets that wait", "any size", Unit::Count, queue, queue > ENOUGH);
+        all.extend(limit.queue.map(queue));
     }
     if let Some(table) = sheet.mac_table {
-        all.push(frames("addresses, any port", Unit::Count, table.entries, !table.at_least));
+        all.push(count("addresses", "any port", Unit::Count, table.entries, !table.at_least));
     }
     let cell = sheet.buffer.and_then(|buffer| buffer.cell);
-    all.extend(cell.map(|cell| ("cell, any port".to_owned(), Unit::Bytes, cell, true)));
+    all.extend(cell.map(|cell| (name("cell", "any port".to_owned()), Unit::Bytes, cell, true)));
     for PortGroup { ports, uplink, at_least } in &sheet.groups {
-        let named = || format!("uplink, ports {}", super::file::joined(ports));
+        let named = || name("uplink", format!("ports {}", super::file::joined(ports)));
         all.extend(uplink.map(|uplink| rate(named(), uplink.0, at_least.is_none())));
     }
     all
 }
 
-fn named(figure: &Figure, trips: Metric) -> Option<String> {
+fn named(figure: &Figure, trips: Metric) -> Option<Name> {
     if figure.is_bypass() {
         return None;
     }
-    let size = figure.number(Key::FrameSize).unwrap_or(0.0);
+    let octets = format!("{} octets", figure.number(Key::FrameSize).unwrap_or(0.0));
     match (figure.metric, figure.unit, figure.quantile) {
-        (Metric::Throughput, Unit::FramesPerSecond, _) => {
-            Some(format!("throughput, {size} octets"))
-        }
+        (Metric::Throughput, Unit::FramesPerSecond, _) => Some(("throughput".to_owned(), octets)),
         (metric, _, Some(q))
             if metric == trips && ((q - 0.5).abs() < 1e-9 || (q - 0.99).abs() < 1e-9) =>
         {
             let what = if trips == Metric::Rtt { "round trip" } else { "added round trip" };
-            Some(format!("{what} p{}, {size} octets", q * 100.0))
+            Some((format!("{what} p{}", q * 100.0), octets))
         }
-        (Metric::Buffer, ..) if figure.text(Key::Estimator) == Some("burst") => Some(format!(
-            "loss begins, {size} octets, {} to 1",
-            figure.integer(Key::Feeding).unwrap_or_default()
-        )),
+        (Metric::Buffer, ..) if figure.text(Key::Estimator) == Some("burst") => {
+            let feeding = figure.integer(Key::Feeding).unwrap_or_default();
+            Some(("loss begins".to_owned(), format!("{octets}, {feeding} to 1")))
+        }
         _ => None,
     }
 }

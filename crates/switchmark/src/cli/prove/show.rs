@@ -10,8 +10,7 @@ use serde_json::json;
 use super::{Args, Proof};
 use crate::cli::{Failure, output};
 use crate::speak;
-use crate::terminal::screen::screen;
-use render::text::put_wrapped;
+use crate::terminal::screen::{screen, wrapped};
 
 /// So many wrong claims are printed; all of them are in the JSON and on the page.
 const MOST_SHOWN: usize = 20;
@@ -39,10 +38,7 @@ pub fn in_short(proof: &Proof) -> String {
         total.wrong,
         total.open
     );
-    let mut out = String::new();
-    put_wrapped(&mut out, screen(), "", &sentence);
-    out.push_str(&wrong(&proof.certificate));
-    out
+    wrapped("", &sentence) + &wrong(&proof.certificate)
 }
 
 fn in_json(proof: &Proof) -> serde_json::Value {
@@ -80,9 +76,7 @@ fn wrong(certificate: &Certificate) -> String {
         let figure = &wrong.claim.figure;
         let name = figure.metric.as_str();
         let sentence = format!("WRONG: {name}, {}: {}", wrong.place.kind, wrong.why);
-        out.push('\n');
-        put_wrapped(&mut out, screen(), "", &sentence);
-        let _ = writeln!(out, "  {}", wrong.again);
+        let _ = writeln!(out, "\n{}  {}", wrapped("", &sentence), wrong.again);
     }
     let more = certificate.wrong().len().saturating_sub(MOST_SHOWN);
     if more > 0 {

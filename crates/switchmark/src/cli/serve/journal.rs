@@ -18,7 +18,7 @@ use serve::{Listing, Source, Testbed, Unavailable, Watch};
 
 use super::metrics::{self, Figures, Part};
 use super::trouble::{asked, broken};
-use crate::cli::{Failure, compare, lone, report, version, watch};
+use crate::cli::{Failure, compare, lone, own, report, version, watch};
 
 /// So many of a run's trials are read when somebody begins to follow it.
 const MOST_FOLLOWED: u64 = 500;
@@ -58,7 +58,7 @@ impl Journal {
     /// All runs, newest first, their trials not counted.
     pub fn listed(&self) -> Result<Vec<RunSummary>, Unavailable> {
         let mut runs = self.store()?.uncounted().map_err(broken)?;
-        runs.iter_mut().for_each(told_dead);
+        runs.iter_mut().for_each(own::tell_dead);
         Ok(runs)
     }
 
@@ -85,7 +85,7 @@ impl Journal {
     /// How one of its runs stands.
     pub fn summary(&self, run: &str) -> Result<RunSummary, Unavailable> {
         let mut run = self.store()?.summary(run).map_err(|error| asked(&error.into()))?;
-        told_dead(&mut run);
+        own::tell_dead(&mut run);
         Ok(run)
     }
 }
@@ -109,13 +109,6 @@ fn opened(path: &Path) -> Result<Store, Unavailable> {
 
 fn now() -> u64 {
     lone::unix_ns(Timestamp::now())
-}
-
-/// Those whose process is gone are not under way.
-fn told_dead(run: &mut RunSummary) {
-    if run.status == RunStatus::Running && run.holder.as_deref().is_some_and(lone::is_gone) {
-        run.status = RunStatus::Died;
-    }
 }
 
 impl Source for Journal {
@@ -142,7 +135,7 @@ impl Source for Journal {
             }
             let mut finished = report::replay(&store, run)?;
             let mut summary = store.summary(&finished.meta.id)?;
-            told_dead(&mut summary);
+            own::tell_dead(&mut summary);
             if summary.status == RunStatus::Running {
                 let own = store.load(&finished.meta.id)?.notes;
                 let so_far = "Under way: what is shown comes from the trials recorded so far.";
@@ -193,7 +186,7 @@ impl Watch for Follower {
     fn progress(&mut self, run: &str) -> Result<Progress, Unavailable> {
         let mut read = || -> Result<Progress, StoreError> {
             let mut summary = self.store.summary(run)?;
-            told_dead(&mut summary);
+            own::tell_dead(&mut summary);
             let tracker = match self.trackers.remove(run) {
                 Some(tracker) => tracker,
                 None => Tracker::new(&self.store.load(run)?),

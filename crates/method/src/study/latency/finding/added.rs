@@ -70,7 +70,7 @@ impl Measured<'_> {
         at: usize,
         floor: f64,
     ) -> AddedPoint {
-        row.set(Key::BypassRounds, u64::from(rounds.times.cable_rounds));
+        row.set(Key::BypassRounds, u64::from(rounds.times.rounds()));
         let Some(found) = rounds.added(|sample| sample.points[at]) else {
             let value = row.of_estimate(Metric::RttAdded, Unit::Nanoseconds, None);
             return AddedPoint { value, drift: None };

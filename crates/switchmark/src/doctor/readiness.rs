@@ -4,6 +4,7 @@
 
 mod cables;
 mod hosts;
+mod page;
 mod ports;
 #[cfg(test)]
 mod tests;
@@ -12,13 +13,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trial::Topology;
+use trial::topology::PortRef;
 
 pub(super) use hosts::BUSY;
+pub use page::page;
 
 use super::paths::{Carried, Passage};
 use crate::config::written::Part;
 use crate::controller::Proof;
-use crate::protocol::{Examination, PortExamination, Setting};
+use crate::protocol::{Examination, Link, PortExamination, Setting};
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -113,6 +116,16 @@ pub fn judge(
     all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, &hearing, proof)));
     all.extend(passages.iter().flat_map(cables::passage));
     all
+}
+
+/// The link of a port, as its host reports it.
+pub fn link_of<'a>(
+    facts: &'a BTreeMap<String, Examination>,
+    topology: &Topology,
+    at: &PortRef,
+) -> Option<&'a Link> {
+    let interface = topology.port(at)?.interfaces.first()?;
+    facts.get(&at.host)?.ports.get(interface)?.link.as_ref()
 }
 
 /// Whether the host's agent may send and hear marked frames.

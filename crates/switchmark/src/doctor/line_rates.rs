@@ -230,8 +230,8 @@ mod tests {
     fn rates(rows: Vec<Highest>, cable: Cable, one_machine: bool) -> LineRates {
         let of = Calibration {
             testbed: "t".to_owned(),
-            from: "h1/eth1".to_owned(),
-            to: "h2/eth1".to_owned(),
+            from: "h1/eth1".parse().expect("a port"),
+            to: "h2/eth1".parse().expect("a port"),
             highest: rows,
             pacing: Vec::new(),
             unavailable: Vec::new(),

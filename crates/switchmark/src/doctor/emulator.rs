@@ -4,6 +4,8 @@
 //! Owns the device that is measured, the trials, and what is read off each. Never decides whether a
 //! trial through such a device may be used: its own gates do.
 
+mod page;
+
 use std::sync::Arc;
 
 use device::Profile;
@@ -133,14 +135,6 @@ impl Limits {
             added_p99_ns: added(0.99),
             kept,
         })
-    }
-
-    /// As data.
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut object = serde_json::to_value(self).unwrap_or_default();
-        object["check"] = "emulator".into();
-        object["version"] = env!("CARGO_PKG_VERSION").into();
-        object
     }
 }
 

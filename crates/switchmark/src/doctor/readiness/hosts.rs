@@ -18,7 +18,7 @@ pub(super) const CAP_NET_RAW: u32 = 13;
 /// The same.
 const CAP_IPC_LOCK: u32 = 14;
 /// A share of the processors that others may take.
-pub(in crate::cli::doctor) const BUSY: f64 = 0.10;
+pub(in crate::doctor) const BUSY: f64 = 0.10;
 /// Clock sources that are read without leaving the processor.
 const QUICK_CLOCKS: [&str; 4] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"];

@@ -3,12 +3,14 @@
 //!
 //! Owns which trials are made and what is read off each. Never decides what a study may do with it.
 
+mod page;
+
 use measure::quantile::median;
-use measure::{FrameMix, FrameRate, FrameSize, Histogram, Nanos};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 use method::Estimate;
 use serde::Serialize;
 use trial::record::DatagramsRecord;
-use trial::topology::Pair;
+use trial::topology::{Pair, PortRef};
 use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Phases, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
@@ -35,10 +37,10 @@ const OVERHEAD: Nanos = Nanos::from_millis(60);
 pub struct Calibration {
     /// Where.
     pub testbed: String,
-    /// From which port to which.
-    pub from: String,
-    /// To which.
-    pub to: String,
+    /// The sending port.
+    pub from: PortRef,
+    /// The receiving port.
+    pub to: PortRef,
     /// By backend, then by size.
     pub highest: Vec<Highest>,
     /// By backend, then by rate; frames of 64 octets.
@@ -119,8 +121,8 @@ impl Calibration {
         let pair = cable(testbed.topology())?;
         let mut all = Self {
             testbed: testbed.topology().name.clone(),
-            from: pair.from.to_string(),
-            to: pair.to.to_string(),
+            from: pair.from.clone(),
+            to: pair.to.clone(),
             highest: Vec::new(),
             pacing: Vec::new(),
             unavailable: Vec::new(),
@@ -168,14 +170,6 @@ impl Calibration {
         }
         Ok(most)
     }
-
-    /// As data.
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut object = serde_json::to_value(self).unwrap_or_default();
-        object["check"] = "generator".into();
-        object["version"] = env!("CARGO_PKG_VERSION").into();
-        object
-    }
 }
 
 impl Highest {
@@ -218,27 +212,18 @@ impl Paced {
     fn of(backend: Backend, rate: f64, seen: &DatagramsRecord) -> Self {
         let nominal = Nanos((1e9 / rate) as u64);
         let gaps = &seen.departures;
-        let before = below(gaps, nominal.saturating_sub(ON_TIME));
-        let within =
-            if gaps.is_empty() { 0.0 } else { gaps.share_at_or_below(nominal + ON_TIME) - before };
         Self {
             backend: backend.as_str(),
             asked_frames_per_s: rate,
             sent_frames_per_s: seen.sending_rate().0,
-            within_20us_ratio: within,
+            within_20us_ratio: gaps.share_within(nominal, ON_TIME),
             gap_p50_ns: gaps.quantile(0.5).0,
             gap_p99_ns: gaps.quantile(0.99).0,
             gap_p999_ns: gaps.quantile(0.999).0,
-            burst_ratio: below(gaps, Nanos(nominal.0 / 2)),
+            burst_ratio: gaps.share_below(Nanos(nominal.0 / 2)),
             lost: seen.received.lost(seen.sent),
         }
     }
-}
-
-/// The share of gaps shorter than this; the histogram's resolution is a part in a thousand.
-fn below(gaps: &Histogram, limit: Nanos) -> f64 {
-    let last = gaps.lowest_equivalent(limit).saturating_sub(Nanos(1));
-    if gaps.is_empty() || limit == Nanos::ZERO { 0.0 } else { gaps.share_at_or_below(last) }
 }
 
 /// The direct cable of a testbed.

@@ -5,24 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::iperf3;
+use measure::quantile::upper_median;
 use page::Unit;
 use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef, Runs};
 
-use super::{Finding, State};
-use crate::cli::doctor::paths::{Carried, Passage};
+use super::{Finding, State, link_of};
 use crate::config::written::Part;
 use crate::controller::Proof;
+use crate::doctor::paths::{Carried, Passage};
 use crate::protocol::{Examination, Setting};
 use page::numbers;
 
 /// What a port carries.
 const SPEED: &str = "throughput";
-
-fn mtu_of(facts: &BTreeMap<String, Examination>, topology: &Topology, at: &PortRef) -> Option<u32> {
-    let interface = topology.port(at)?.interfaces.first()?;
-    Some(facts.get(&at.host)?.ports.get(interface)?.link.as_ref()?.mtu)
-}
 
 /// Both ends of a direct cable, and all ports of one device, take frames of one size.
 pub(super) fn mtu(
@@ -32,12 +28,13 @@ pub(super) fn mtu(
     facts: &BTreeMap<String, Examination>,
 ) -> Option<Finding> {
     let own: PortRef = place.parse().ok()?;
-    let ours = mtu_of(facts, topology, &own)?;
+    let mtu_of = |at: &PortRef| Some(link_of(facts, topology, at)?.mtu);
+    let ours = mtu_of(&own)?;
     let others: Vec<PortRef> = match &port.cable {
         CableEnd::Host(far) => vec![far.clone()],
         CableEnd::Device { device, .. } => leading_to(topology, device),
     };
-    let largest = others.iter().filter_map(|at| mtu_of(facts, topology, at)).max()?;
+    let largest = others.iter().filter_map(mtu_of).max()?;
     if ours >= largest {
         return Some(Finding::new(place, "MTU", State::Good, ours.to_string()));
     }
@@ -298,10 +295,9 @@ pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
             let own = best.entry(end(one)).or_default();
             *own = own.max(one.rate.bits_per_second());
         }
-        let mut sorted: Vec<f64> = best.values().copied().collect();
-        sorted.sort_by(f64::total_cmp);
         // Of two, the faster: nothing else says what is usual.
-        let Some(usual) = sorted.get(sorted.len() / 2).copied() else { continue };
+        let rates: Vec<f64> = best.values().copied().collect();
+        let Some(usual) = upper_median(&rates) else { continue };
         for (port, own) in &best {
             let place = port.to_string();
             let words = format!("{deed} {} by TCP", numbers::value(Unit::BitsPerSecond, *own));

@@ -1,0 +1,69 @@
+//! Checks of hosts before they measure, each as data and as a page: their readiness, the rates of
+//! their generator, the limits of emulated devices.
+//!
+//! Owns which checks there are, and how a page shows each. Never measures by itself: every figure
+//! comes out of trials on a testbed like any other.
+
+mod emulator;
+mod generator;
+mod line_rates;
+mod paths;
+mod readiness;
+
+use measure::Nanos;
+use trial::Testbed as _;
+use trial::topology::PortRef;
+
+use crate::cli::{Failure, lone};
+use crate::controller::LiveTestbed;
+
+pub use emulator::{Effort, Limits};
+pub use generator::Calibration;
+pub use line_rates::{LineRates, Place};
+pub use readiness::{Finding, Spoils, State, page as readiness_page};
+
+/// MAC address of a link without a cable.
+const NO_MAC: &str = "00:00:00:00:00:00";
+/// MTU of a port whose host does not report one.
+const ORDINARY_MTU: u32 = 1500;
+/// How long the doctor watches what else runs on the hosts.
+const WATCHED: Nanos = Nanos::from_millis(800);
+
+/// Every check of the hosts, and what the ports carry where anything passes at all.
+pub fn look_hard(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
+    let mut findings = look(live, WATCHED)?;
+    let prevented = |finding: &Finding| matches!(finding.spoils, Spoils::Everything { .. });
+    if !findings.iter().any(prevented) {
+        let pairs = paths::pairs(live.topology());
+        findings.extend(readiness::slow_ports(&paths::carried(live, &pairs)?));
+    }
+    Ok(findings)
+}
+
+/// The checks that need no cable.
+pub fn look_at_hosts(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
+    let facts = live.examine(Nanos::ZERO).map_err(Failure::unusable)?;
+    Ok(readiness::judge(live.topology(), &facts, &[], &[]))
+}
+
+/// Every check of hosts, cables and paths; other programs are watched for as long as `watched`.
+pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
+    let facts = live.examine(watched).map_err(Failure::unusable)?;
+    let topology = live.topology().clone();
+    let link = |at: &PortRef| readiness::link_of(&facts, &topology, at);
+    let may_probe = |at: &PortRef| facts.get(&at.host).is_some_and(readiness::may_probe);
+    let mtu = |at: &PortRef| link(at).map_or(ORDINARY_MTU, |link| link.mtu);
+    // A loopback leads nowhere, and marked frames take packet sockets.
+    let is_cabled = |at: &PortRef| {
+        let mac = link(at).and_then(|link| link.mac.as_deref());
+        may_probe(at) && mac.is_some_and(|mac| mac != NO_MAC)
+    };
+    let mark = lone::seed() as u32;
+    let proofs = live.prove_cables(&is_cabled, &mtu, mark).map_err(Failure::unusable)?;
+    let mut passages = paths::try_passages(live, &paths::pairs(&topology), &mtu)?;
+    for passage in passages.iter_mut().filter(|passage| !may_probe(&passage.from)) {
+        // Pings take packet sockets too; UDP takes no right.
+        (passage.small, passage.full) = (passage.served, passage.served);
+    }
+    Ok(readiness::judge(&topology, &facts, &proofs, &passages))
+}
