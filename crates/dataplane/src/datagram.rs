@@ -40,7 +40,7 @@ use measure::{FrameMix, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 use trial::record::Ends;
 use trial::topology::AddressBlock;
-use trial::{Backend, Reception};
+use trial::{Backend, Reception, VlanId};
 
 /// What varies of a flow's headers: frame i uses value i modulo each count, from the base upwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,7 +168,7 @@ pub struct Traffic {
     /// own numbers.
     pub frames: FrameMix,
     /// The VLAN of the frames' 802.1Q tag; none for untagged frames.
-    pub vlan: Option<u16>,
+    pub vlan: Option<VlanId>,
     /// What varies of the headers.
     pub spread: Spread,
     /// When frames leave.

@@ -257,7 +257,10 @@ mod tests {
             &fit.with(Traffic { frames: FrameMix::imix(), ..fit.flow.clone() }),
             "one size",
         );
-        check_unfit(&fit.with(Traffic { vlan: Some(5), ..fit.flow.clone() }), "vlan");
+        check_unfit(
+            &fit.with(Traffic { vlan: Some(trial::VlanId::known(5)), ..fit.flow.clone() }),
+            "vlan",
+        );
         let spread = Spread { source_ports: 2, ..Spread::NONE };
         check_unfit(&fit.with(Traffic { spread, ..fit.flow.clone() }), "one port");
     }

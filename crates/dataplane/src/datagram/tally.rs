@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use measure::reading::Rejected;
 use measure::sequence::SequenceTracker;
 use measure::{FrameMix, Histogram, Nanos};
+use trial::VlanId;
 use wire::{FrameLayout, Probe};
 
 use super::layout::{layout, payload_octets};
@@ -58,7 +59,7 @@ impl Tally {
             peer: SocketAddr::new(spec.peer(), 0),
             local: SocketAddr::new(spec.local, port),
             spread: spec.flow.spread,
-            vlan: spec.flow.vlan,
+            vlan: spec.flow.vlan.map(VlanId::get),
             layout: layout(spec.local.is_ipv6(), spec.flow.vlan),
             frames: spec.flow.frames.clone(),
             tracker: SequenceTracker::of_conversations(

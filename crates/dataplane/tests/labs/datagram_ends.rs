@@ -99,7 +99,7 @@ pub struct Ran {
 pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> dataplane::End<Traffic> {
     let flow = Traffic {
         frames: flow.frames.clone(),
-        vlan: flow.vlan,
+        vlan: flow.vlan.map(trial::VlanId::known),
         spread: flow.spread,
         pace: flow.pace,
         backend: flow.sender,

@@ -288,29 +288,21 @@ pub(super) fn link(rate: Option<Rate>) -> Result<(), SpecProblem> {
     }
 }
 
-/// How a search for a rate ends: after trials on the way, one at the end, within a width.
-pub(super) fn search(way: Nanos, end: Nanos, precision: f64) -> Result<(), SpecProblem> {
+/// The last trial of a search is no shorter than those that led to it.
+pub(super) fn search(way: Nanos, end: Nanos) -> Result<(), SpecProblem> {
     if end < way {
         let least = "at least the other trials' duration";
         return Err(out_of_range("the final trial's duration", &end, least));
     }
-    if !(precision > 0.0 && precision <= 0.5) {
-        return Err(out_of_range("the precision", &precision, "above 0 and at most 0.5"));
-    }
     Ok(())
 }
 
-/// The counts that every study has.
-pub(super) fn counts(blocks: u32, tries: u32, duration: Nanos) -> Result<(), SpecProblem> {
-    let checks = [
-        ("the number of blocks", u64::from(blocks)),
-        ("the number of tries", u64::from(tries)),
-        ("a trial's duration in nanoseconds", duration.0),
-    ];
-    match checks.into_iter().find(|(_, value)| *value == 0) {
-        Some((what, _)) => Err(out_of_range(what, "0", "1 or more")),
-        None => Ok(()),
+/// A trial takes time.
+pub(super) fn lasts(duration: Nanos) -> Result<(), SpecProblem> {
+    if duration == Nanos::ZERO {
+        return Err(out_of_range("a trial's duration", &duration, "more than 0"));
     }
+    Ok(())
 }
 
 /// A rate that is one, and that the link can carry.

@@ -155,7 +155,7 @@ fn cables_are_moved_between_rounds_alone() {
             protocols: vec![Protocol::Udp, Protocol::Icmp],
             sizes: vec![size(64)],
             duration: Nanos::from_millis(2),
-            blocks: 7,
+            blocks: method::Blocks::known(7),
             ..LatencySpec::quick()
         });
         let mut bed = Noisy::new(&times, Noise { rounds: 0.0, trials: 0.0 }, false, 1);

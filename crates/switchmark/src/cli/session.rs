@@ -114,13 +114,11 @@ pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
 /// What can be told from the request alone.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
     for study in &request.studies {
-        fit::fits(study, &request.testbed)
-            .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
+        fit::fits(study, &request.testbed)?;
     }
     let name = &request.testbed.name;
     if let Source::Hosts(hosts) = &request.testbed.source {
-        way_back::check(&request.studies, &hosts.topology(name))
-            .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
+        way_back::check(&request.studies, &hosts.topology(name))?;
     }
     if let Some(topology) = request.testbed.topology() {
         for study in &request.studies {

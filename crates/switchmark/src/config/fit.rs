@@ -4,16 +4,13 @@
 //! caller's.
 
 use lab::{LabDevice, LabSpec};
-use measure::{FrameSize, Rate};
+use measure::{FrameSize, Rate, Refused};
 use method::StudySpec;
 use method::study::{Agents, Needs, PacedFrames};
 use trial::topology::{CableEnd, Runs};
 use trial::{Backend, Headers, IpVersion, Reception};
 
 use super::resolved::{Source, Testbed};
-
-/// Why a value can't be had on a testbed: message and hint.
-pub type Misfit = (String, String);
 
 /// The slowest link's speed, where it is known before anything runs. Which links a flow takes, and
 /// so what its line rate is, a study tells by its own ports.
@@ -56,7 +53,7 @@ fn wires(lab: &LabSpec) -> Option<Vec<Rate>> {
 }
 
 /// Whether a frame fits the testbed's links.
-pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
+pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Refused> {
     let (whose, what, mtu) = match &testbed.source {
         Source::Lab(lab) => ("the lab's links", "the lab", lab.mtu),
         Source::Virtual(config) => ("the simulated hosts", "the hosts", config.hosts.mtu),
@@ -66,7 +63,7 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
         return Ok(());
     }
     let needs = size.mtu();
-    Err((
+    Err(Refused::new(
         format!(
             "a frame of {size} octets needs an MTU of {size} - 18 = {needs}, {whose} have {mtu}"
         ),
@@ -76,7 +73,7 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
 
 /// Whether a load fits any of the testbed's links. A real link also carries preamble and gap; a
 /// lab's token bucket counts neither these nor the FCS.
-pub fn load_fits(load: PacedFrames, testbed: &Testbed) -> Result<(), Misfit> {
+pub fn load_fits(load: PacedFrames, testbed: &Testbed) -> Result<(), Refused> {
     let PacedFrames { size, rate } = load;
     let (limit, octets, sum) = match &testbed.source {
         Source::Lab(lab) if lab.rate.is_some() && links(testbed).is_empty() => {
@@ -89,7 +86,7 @@ pub fn load_fits(load: PacedFrames, testbed: &Testbed) -> Result<(), Misfit> {
     if rate.0 <= most {
         return Ok(());
     }
-    Err((
+    Err(Refused::new(
         format!(
             "{:.0} frames/s of {size} octets are more than {limit} carries: \
              {} bit/s / (8 * ({size} {sum})) = {most:.0} frames/s",
@@ -100,7 +97,7 @@ pub fn load_fits(load: PacedFrames, testbed: &Testbed) -> Result<(), Misfit> {
 }
 
 /// Whether the hosts' ports have an address of that version, and addresses enough to vary.
-pub fn addresses_fit(headers: Headers, testbed: &Testbed) -> Result<(), Misfit> {
+pub fn addresses_fit(headers: Headers, testbed: &Testbed) -> Result<(), Refused> {
     let Source::Hosts(hosts) = &testbed.source else { return Ok(()) };
     let six = headers.version == IpVersion::V6;
     let version = headers.version;
@@ -108,16 +105,16 @@ pub fn addresses_fit(headers: Headers, testbed: &Testbed) -> Result<(), Misfit> 
         for port in host.ports.iter().filter(|p| matches!(p.cable, CableEnd::Device { .. })) {
             let place = format!("{}/{}", host.name, port.name);
             if six && port.address6.is_none() {
-                return Err((
+                return Err(Refused::new(
                     format!("port {place} has no {version} address"),
-                    "give it an `address6` in the testbed file".to_owned(),
+                    "give it an `address6` in the testbed file",
                 ));
             }
             let block = port.blocks.iter().find(|block| block.first.is_ipv6() == six);
             let had = block.map_or(1, |block| block.count);
             if headers.spread.addresses > had {
                 let (key, asked) = (if six { "block6" } else { "block" }, headers.spread.addresses);
-                return Err((
+                return Err(Refused::new(
                     format!("{asked} {version} addresses behind port {place}, which has {had}"),
                     format!("give it a `{key}` in the testbed file, and the device a route to it"),
                 ));
@@ -133,14 +130,14 @@ pub fn backend_fits(
     backend: Backend,
     receiver: Reception,
     testbed: &Testbed,
-) -> Result<(), Misfit> {
+) -> Result<(), Refused> {
     let Source::Virtual(_) = &testbed.source else { return Ok(()) };
     let word = match (backend, receiver) {
         (Backend::Auto, Reception::Auto) => return Ok(()),
         (Backend::Auto, _) => "receiver",
         _ => "backend",
     };
-    Err((
+    Err(Refused::new(
         format!("a simulated host has no kernel, and so no choice of {word}"),
         format!("leave the {word} out, or say auto"),
     ))
@@ -148,7 +145,7 @@ pub fn backend_fits(
 
 /// Whether a study can do with the hosts that run no agent, where the testbed has some. Which of
 /// its tests can be made of a device's counter `forwarding` knows itself.
-fn hosts_fit(study: &StudySpec, agents: Agents, testbed: &Testbed) -> Result<(), Misfit> {
+fn hosts_fit(study: &StudySpec, agents: Agents, testbed: &Testbed) -> Result<(), Refused> {
     let Source::Hosts(hosts) = &testbed.source else { return Ok(()) };
     hosts.hosts.iter().try_for_each(|host| {
         let (runs, instead) = match (host.runs(), agents) {
@@ -166,7 +163,7 @@ fn hosts_fit(study: &StudySpec, agents: Agents, testbed: &Testbed) -> Result<(),
             ),
         };
         let (study, host) = (study.name(), &host.name);
-        Err((
+        Err(Refused::new(
             format!("`{study}` needs an agent at every host, and `{host}` runs {runs}"),
             format!("{instead}; else give the host an agent: reach = \"ssh://…\""),
         ))
@@ -174,11 +171,11 @@ fn hosts_fit(study: &StudySpec, agents: Agents, testbed: &Testbed) -> Result<(),
 }
 
 /// Every size and rate of a request, against the testbed; for requests that came without places.
-pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
+pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Refused> {
     study.parts().iter().try_for_each(|part| part_fits(part, testbed))
 }
 
-fn part_fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
+fn part_fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Refused> {
     let Needs { sizes, loads, headers, backend, receiver, agents, .. } = study.needs();
     hosts_fit(study, agents, testbed)?;
     sizes.into_iter().try_for_each(|size| size_fits(size, testbed))?;

@@ -3,22 +3,21 @@
 //! Owns its options. What they leave open is the profile's or the testbed's.
 
 use measure::FrameSize;
+use method::study::Blocks;
+use method::study::depth::{Congested, OutputSenders};
 use method::{DepthSpec, Profile, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, set, values};
-use super::values::{Blocks, Duration, counts};
+use super::given::{Given, ranged_values, set, values};
+use super::values::Duration;
 use super::{StudyRequest, strict};
 use crate::config::fit;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
-counts! {
-    Senders(u16, 1..=1024, "numbers of senders", "two overfill an output of their own rate");
-    Congested(u16, 0..=1024, "numbers of outputs", "0 or 1: sharing is not asked for");
-}
+ranged_values! { OutputSenders Congested }
 
 /// Flags of `buffer --estimate`, keys of `[study.depth]`. What the verb's two studies have in
 /// common is a flag of [`super::Buffer`].
@@ -37,7 +36,7 @@ pub struct Depth {
     pub outputs: Vec<Given<PortRef>>,
     /// How many hosts send into one output; more only where so many don't overfill it [default: 2]
     #[arg(long, value_name = "N", requires = "estimate")]
-    pub senders: Option<Given<Senders>>,
+    pub senders: Option<Given<OutputSenders>>,
     /// The estimators' frames [default: 1518, or what the links carry]
     #[arg(long = "size", value_name = "OCTETS", requires = "estimate")]
     pub frame_size: Option<Given<FrameSize>>,

@@ -4,21 +4,25 @@
 //! are.
 
 use measure::{FrameRate, FrameSize};
+use method::study::Blocks;
 use method::{Between, FailoverSpec, Profile, StudySpec};
 use serde::Deserialize;
 use trial::{Headers, PortRef, Spread};
 
-use super::given::{Given, choice, set, value, values};
-use super::values::{Blocks, Duration, counts};
+use super::given::{Given, choice, ranged_values, set, value, values};
+use super::values::Duration;
 use super::{StudyRequest, strict};
 use crate::config::fit;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
-counts! {
-    Flows(u16, 1..=4096, "flows", "some dozens show which share of them takes a path, some hundreds how evenly");
+measure::ranged! {
+    /// Flows that are told apart.
+    Flows(u16 as i64, 1..=4096, "flows", "some dozens show which share of them takes a path, some hundreds how evenly");
 }
+
+ranged_values! { Flows }
 
 /// What tells flows apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +119,7 @@ impl StudyRequest for Failover {
 
 impl Failover {
     fn spreads(&self, usual: Spread, testbed: &Testbed) -> Result<Vec<Spread>, Fault> {
-        let mut flows = usual.source_ports;
-        set(&mut flows, &self.flows);
+        let flows = value(&self.flows).map_or(usual.source_ports, Flows::get);
         let spread = |by: FlowsBy| match by {
             FlowsBy::SourcePorts => Spread { source_ports: flows, ..Spread::NONE },
             FlowsBy::DestinationPorts => Spread { destination_ports: flows, ..Spread::NONE },

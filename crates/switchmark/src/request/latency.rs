@@ -2,16 +2,16 @@
 //!
 //! Owns its options and the reading of loads. What they leave open is the profile's.
 
-use measure::{FrameRate, FrameSize};
-use method::study::PacedFrames;
+use measure::{FrameRate, FrameSize, Ranged as _, Refused};
+use method::study::{Blocks, PacedFrames, Streams};
 use method::{Between, LatencySpec, Load, Profile, StudySpec};
 use serde::Deserialize;
 use trial::{PortRef, Protocol, Schedule};
 
 use super::given::{Given, Value, set, set_all, value, values};
-use super::values::{Blocks, Duration, Length, Streams, sizes};
+use super::values::{Duration, Length, sizes};
 use super::{StudyRequest, strict};
-use crate::config::fit::{self, Misfit};
+use crate::config::fit;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::{frame_rate, subjects};
@@ -101,7 +101,7 @@ impl StudyRequest for Latency {
     }
 }
 
-fn with_streams(load: Load, parallel: Option<u16>) -> Load {
+fn with_streams(load: Load, parallel: Option<Streams>) -> Load {
     match (load, parallel) {
         (Load::Bulk { congestion_control, .. }, Some(streams)) => {
             Load::Bulk { streams, congestion_control }
@@ -114,9 +114,9 @@ fn with_streams(load: Load, parallel: Option<u16>) -> Load {
 impl Value for Load {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         let example = "write \"idle\", \"udp:50kpps\", \"udp:50kpps@512\" or \"tcp:4\"";
-        let wrong = |message: String| (message, example.to_owned());
+        let wrong = |message: String| Refused::new(message, example);
         let known = "known are `idle`, `udp:RATE[@SIZE]` and `tcp[:STREAMS]`";
         let unknown = || wrong(format!("`{text}` is not a load; {known}"));
         let (kind, rest) =
@@ -131,10 +131,8 @@ impl Value for Load {
                 Ok(Self::Datagrams { frame_size, rate })
             }
             ("tcp", streams) => {
-                let streams = streams.unwrap_or("1").parse().map_err(|_| unknown())?;
-                if !(1..=256).contains(&streams) {
-                    return Err(unknown());
-                }
+                let streams = Streams::from_text(streams.unwrap_or("1"));
+                let streams = streams.map_err(|refused| wrong(refused.message))?;
                 Ok(Self::Bulk { streams, congestion_control: "cubic".to_owned() })
             }
             _ => Err(unknown()),
@@ -156,7 +154,7 @@ mod tests {
                 rate: FrameRate(50_000.0)
             })
         );
-        assert!(matches!(Load::read("tcp:4"), Ok(Load::Bulk { streams: 4, .. })));
+        assert!(matches!(Load::read("tcp:4"), Ok(Load::Bulk { streams, .. }) if streams == 4));
         for wrong in ["", "udp", "udp:50", "udp:5kpps@63", "tcp:0", "tcp:x", "idle:1", "sctp"] {
             assert!(Load::read(wrong).is_err(), "{wrong}");
         }

@@ -76,7 +76,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     let fields = (address(), any::<u16>(), frame_size(), any::<u64>(), pace());
     fields.prop_map(|(first, port, frame_size, limit, pace)| Traffic {
         frames: FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes"),
-        vlan: (port % 2 == 0).then_some(port),
+        vlan: (port % 2 == 0).then_some(trial::VlanId::known(port)),
         spread: Spread { sources: Some(AddressBlock { first, count: port }), ..Spread::NONE },
         pace,
         backend: Backend::Auto,

@@ -117,7 +117,7 @@ fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> End<Traffic>
 fn traffic(asked: &Asked) -> Traffic {
     Traffic {
         frames: asked.frames.clone(),
-        vlan: asked.vlan,
+        vlan: asked.vlan.map(trial::VlanId::known),
         spread: asked.spread,
         pace: asked.pace,
         backend: Backend::XdpLive,
