@@ -6,6 +6,7 @@
 
 mod accounts;
 mod between;
+mod bounds;
 pub mod buffer;
 mod burst;
 pub mod campaign;
@@ -51,6 +52,7 @@ use session::{Ask, Session, Tried};
 use ways::{Link, Way, Ways};
 
 pub use between::Between;
+pub use bounds::{Bounds, LinkMtu};
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
 pub use depth::DepthSpec;

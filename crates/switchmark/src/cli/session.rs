@@ -8,7 +8,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use journal::{Journal, Store};
-use measure::Nanos;
+use measure::{Nanos, Refused};
 use method::acceptance::SheetClaim;
 use method::run::{RunMeta, RunStatus, SweepPoint, TrialTotals};
 use method::{Estimate, StudySpec, numbered};
@@ -26,7 +26,7 @@ use super::privilege::{Prepared, prepare_shown};
 use super::run_request::{DATA_SHEET, Request};
 use super::{Failure, Outcome, another_time, before, left_deeds, lone, own, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
-use crate::config::{ConfigError, fit, testbed, way_back};
+use crate::config::{ConfigError, bounds, testbed, way_back};
 use crate::controller::deed_notes::Origin;
 use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop, killed_at};
 use crate::ownership::own_files_only;
@@ -113,8 +113,9 @@ pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
 
 /// What can be told from the request alone.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
+    let bounds = bounds::of(&request.testbed);
     for study in &request.studies {
-        fit::fits(study, &request.testbed)?;
+        bounds.check(study).map_err(Refused::from)?;
     }
     let name = &request.testbed.name;
     if let Source::Hosts(hosts) = &request.testbed.source {
@@ -122,9 +123,7 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
     }
     if let Some(topology) = request.testbed.topology() {
         for study in &request.studies {
-            study
-                .check(&topology)
-                .map_err(|problem| ConfigError::bare(problem.to_string(), problem.hint()))?;
+            study.check(&topology).map_err(Refused::from)?;
         }
     }
     Ok(())

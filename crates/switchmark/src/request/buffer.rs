@@ -6,14 +6,13 @@
 use measure::{FrameSize, Rate, Refused};
 use method::study::buffer::{FairShare, Mtu, Retransmits, Variation};
 use method::study::{Blocks, Streams};
-use method::{Background, BufferPorts, BufferSpec, Profile, StudySpec};
+use method::{Background, BufferPorts, BufferSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Value, ranged_values, set, set_all, value, values};
+use super::given::{Given, Place, Value, ranged_values, set, set_all, value, values};
 use super::values::{CongestionControl, Duration, Omit};
 use super::{StudyRequest, strict};
-use crate::config::fit;
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::Fault;
 use crate::config::subjects;
@@ -91,7 +90,7 @@ pub struct Buffer {
 }
 
 impl StudyRequest for Buffer {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { BufferSpec::strict() } else { BufferSpec::quick() };
         spec.ports = BufferPorts {
@@ -109,10 +108,7 @@ impl StudyRequest for Buffer {
         spec.mtu = mtu(testbed).unwrap_or(spec.mtu);
         set(&mut spec.mtu, &self.mtu);
         spec.background_size = FrameSize::new(spec.mtu.get() + AROUND_IP).unwrap_or(FrameSize::MAX);
-        if let Some(size) = &self.background_size {
-            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
-            spec.background_size = size.value;
-        }
+        set(&mut spec.background_size, &self.background_size);
         spec.link_rate = self.link_rate.as_ref().map(|rate| rate.value);
         set(&mut spec.limits.retransmits_per_gigabyte, &self.retransmits_per_gigabyte);
         set(&mut spec.limits.variation, &self.variation);
@@ -123,6 +119,11 @@ impl StudyRequest for Buffer {
         spec.interval = spec.interval.min(spec.duration);
         set(&mut spec.blocks, &self.blocks);
         Ok(StudySpec::Buffer(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let stated = self.background_size.as_ref().map(Given::place);
+        stated.filter(|_| matches!(problem, SpecProblem::TooLarge { .. }))
     }
 }
 

@@ -93,7 +93,7 @@ pub struct Fabric {
 impl StudyRequest for Fabric {
     /// Virtual time is exact, and a second of it for 48 busy ports takes several real ones: where
     /// nothing is said, a tenth of the profile's trials is enough there.
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { FabricSpec::strict() } else { FabricSpec::quick() };
         set(&mut spec.message, &self.message);

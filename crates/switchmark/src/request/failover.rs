@@ -5,14 +5,13 @@
 
 use measure::{FrameRate, FrameSize};
 use method::study::Blocks;
-use method::{Between, FailoverSpec, Profile, StudySpec};
+use method::{Between, FailoverSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
-use trial::{Headers, PortRef, Spread};
+use trial::{PortRef, Spread};
 
-use super::given::{Given, choice, ranged_values, set, value, values};
-use super::values::Duration;
+use super::given::{Given, Place, choice, ranged_values, set, value, values};
+use super::values::{Duration, once, place_in};
 use super::{StudyRequest, strict};
-use crate::config::fit;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
@@ -96,7 +95,7 @@ pub struct Failover {
 }
 
 impl StudyRequest for Failover {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let strict = strict(&self.profile);
         let mut spec = if strict { FailoverSpec::strict() } else { FailoverSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
@@ -109,16 +108,23 @@ impl StudyRequest for Failover {
         set(&mut spec.after, &self.after);
         set(&mut spec.blocks, &self.blocks);
         set(&mut spec.bidirectional, &self.bidir);
-        if let Some(size) = &self.size {
-            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
-        }
-        spec.spreads = self.spreads(spec.spreads[0], testbed)?;
+        spec.spreads = self.spreads(spec.spreads[0]);
         Ok(StudySpec::Failover(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        match problem {
+            SpecProblem::TooLarge { .. } => self.size.as_ref().map(Given::place),
+            SpecProblem::FewAddresses { .. } => {
+                place_in(&self.flows_by, |by| *by == FlowsBy::Addresses)
+            }
+            _ => None,
+        }
     }
 }
 
 impl Failover {
-    fn spreads(&self, usual: Spread, testbed: &Testbed) -> Result<Vec<Spread>, Fault> {
+    fn spreads(&self, usual: Spread) -> Vec<Spread> {
         let flows = value(&self.flows).map_or(usual.source_ports, Flows::get);
         let spread = |by: FlowsBy| match by {
             FlowsBy::SourcePorts => Spread { source_ports: flows, ..Spread::NONE },
@@ -126,21 +132,8 @@ impl Failover {
             FlowsBy::Addresses => Spread { addresses: flows, ..Spread::NONE },
         };
         if self.flows_by.is_empty() {
-            return Ok(vec![spread(FlowsBy::SourcePorts)]);
+            return vec![spread(FlowsBy::SourcePorts)];
         }
-        let stated = self.flows_by.iter().map(|by| {
-            let headers = Headers { spread: spread(by.value), ..Headers::default() };
-            fit::addresses_fit(headers, testbed).map_err(|misfit| by.fault(misfit))?;
-            Ok(headers.spread)
-        });
-        let mut all: Vec<Spread> = stated.collect::<Result<_, Fault>>()?;
-        let mut seen = Vec::new();
-        all.retain(|spread| {
-            !seen.contains(spread) && {
-                seen.push(*spread);
-                true
-            }
-        });
-        Ok(all)
+        once(values(&self.flows_by).into_iter().map(spread))
     }
 }

@@ -13,11 +13,11 @@ use serde::Deserialize;
 use trial::{Backend, Headers, IpVersion, PortRef, Reception, Spread, VlanId};
 
 use super::given::{
-    Given, Kind, Value, choice, no_such_word, ranged_values, set, set_all, value, values,
+    Given, Kind, Place, Value, choice, no_such_word, ranged_values, set, set_all, value, values,
 };
-use super::values::{Duration, Length, frames_of, once};
+use super::values::{Duration, Length, frames_of, once, place_in};
 use super::{StudyRequest, strict};
-use crate::config::fit;
+use crate::config::bounds;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
@@ -190,15 +190,15 @@ pub struct Named {
 }
 
 impl StudyRequest for Forwarding {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { ForwardingSpec::strict() } else { ForwardingSpec::quick() };
         let tests = self.tests();
         if !tests.is_empty() {
             spec.tests = tests;
         }
-        spec.headers = self.headers(testbed)?;
-        let frames = self.frames(spec.headers, testbed)?;
+        spec.headers = self.headers();
+        let frames = self.frames(spec.headers)?;
         if !frames.is_empty() {
             spec.frames = frames;
         }
@@ -209,7 +209,6 @@ impl StudyRequest for Forwarding {
         spec.bidirectional = self.bidirectional;
         set(&mut spec.backend, &self.backend);
         set(&mut spec.receiver, &self.receiver);
-        self.means_fit(&spec, testbed)?;
         set(&mut spec.senders, &self.senders);
         set(&mut spec.duration, &self.duration);
         set(&mut spec.final_duration, &self.final_duration);
@@ -225,8 +224,30 @@ impl StudyRequest for Forwarding {
         set(&mut spec.burst_repeats, &self.burst_repeats);
         set(&mut spec.loss_verification, &self.loss_verification);
         set(&mut spec.precision, &self.precision);
-        spec.link_rate = fit::link_rate(testbed);
+        spec.link_rate = bounds::link_rate(testbed);
         Ok(StudySpec::Forwarding(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let backend = self.backend.as_ref().map(Given::place);
+        let ipv6 = self.ipv6.as_ref().map(Given::place);
+        match *problem {
+            SpecProblem::TooLarge { size, .. } => {
+                let is_it = |frames: &FrameMix| frames.largest() == size;
+                let (octets, headers) = (size.octets(), self.headers());
+                place_in(&self.sizes, is_it)
+                    .or_else(|| place_in(&self.mixes, is_it))
+                    .or_else(|| place_in(&self.ip_lengths, |ip| ip + headers.above_ip() == octets))
+                    .or_else(|| {
+                        place_in(&self.payloads, |own| own + headers.above_payload() == octets)
+                    })
+            }
+            SpecProblem::NoIpv6 { .. } => ipv6,
+            SpecProblem::FewAddresses { .. } => self.addresses.as_ref().map(Given::place),
+            SpecProblem::NoChoice { of: "receiver" } => self.receiver.as_ref().map(Given::place),
+            SpecProblem::NoChoice { .. } | SpecProblem::Bursts { .. } => backend,
+            _ => None,
+        }
     }
 }
 
@@ -249,7 +270,7 @@ impl Forwarding {
         once(flags.chain(values(&self.tests).concat()))
     }
 
-    fn headers(&self, testbed: &Testbed) -> Result<Headers, Fault> {
+    fn headers(&self) -> Headers {
         let mut headers = Headers::default();
         let Spread { source_ports, destination_ports, addresses } = &mut headers.spread;
         let stated = [
@@ -264,46 +285,13 @@ impl Forwarding {
         if self.ipv6.as_ref().is_some_and(|six| six.value) {
             headers.version = IpVersion::V6;
         }
-        fit::addresses_fit(headers, testbed).map_err(|misfit| {
-            match (&self.addresses, &self.ipv6) {
-                (Some(addresses), _) => addresses.fault(misfit),
-                (None, Some(six)) => six.fault(misfit),
-                (None, None) => Fault::refused(0..0, misfit),
-            }
-        })?;
-        Ok(headers)
+        headers
     }
 
-    fn frames(&self, headers: Headers, testbed: &Testbed) -> Result<Vec<FrameMix>, Fault> {
-        for size in &self.sizes {
-            let fits = fit::size_fits(size.value.largest(), testbed);
-            fits.map_err(|misfit| size.fault(misfit))?;
-        }
-        for mix in &self.mixes {
-            fit::size_fits(mix.value.largest(), testbed).map_err(|misfit| mix.fault(misfit))?;
-        }
-        let lengths = frames_of(&self.ip_lengths, &self.payloads, headers, testbed)?;
+    fn frames(&self, headers: Headers) -> Result<Vec<FrameMix>, Fault> {
+        let lengths = frames_of(&self.ip_lengths, &self.payloads, headers)?;
         let all = values(&self.sizes).into_iter().chain(lengths.into_iter().map(FrameMix::of));
         Ok(once(all.chain(values(&self.mixes))))
-    }
-
-    /// Whether the testbed can send and count that way, and the tests can use it.
-    fn means_fit(&self, spec: &ForwardingSpec, testbed: &Testbed) -> Result<(), Fault> {
-        if let Some(backend) = &self.backend {
-            fit::backend_fits(backend.value, Reception::Auto, testbed)
-                .map_err(|misfit| backend.fault(misfit))?;
-            let paced = spec.tests.iter().find(|test| **test != ForwardingTest::Flood);
-            if let (Backend::UdpGso, Some(test)) = (backend.value, paced) {
-                let backend_name = backend.value.as_str();
-                let problem = SpecProblem::Bursts { backend: backend_name, test: test.as_str() };
-                return Err(backend.fault(Refused::new(problem.to_string(), problem.hint())));
-            }
-        }
-        if let Some(receiver) = &self.receiver {
-            fit::backend_fits(Backend::Auto, receiver.value, testbed)
-                .map_err(|misfit| receiver.fault(misfit))?;
-        }
-        Ok(())
     }
 }
 

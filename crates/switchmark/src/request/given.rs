@@ -58,14 +58,26 @@ pub struct Given<V: Value> {
     place: Place,
 }
 
+/// The place of a value that was stated.
 #[derive(Debug, Clone)]
-enum Place {
-    /// `--size`
+pub enum Place {
+    /// A flag: `--size`.
     Flag(String),
     /// Bytes of a plan's text.
     Key(Range<usize>),
     /// The program's own request.
     Nowhere,
+}
+
+impl Place {
+    /// A refusal of the value, at this place.
+    pub fn fault(&self, refused: Refused) -> Fault {
+        match self {
+            Self::Flag(flag) => Fault::new(0..0, format!("{flag}: {refused}"), refused.hint),
+            Self::Key(span) => Fault::refused(span.clone(), refused),
+            Self::Nowhere => Fault::refused(0..0, refused),
+        }
+    }
 }
 
 impl<V: Value> Given<V> {
@@ -79,13 +91,14 @@ impl<V: Value> Given<V> {
         matches!(self.place, Place::Flag(_))
     }
 
-    /// What is wrong with it, at its place.
+    /// Its place.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// A refusal of it, at its place.
     pub fn fault(&self, refused: Refused) -> Fault {
-        match &self.place {
-            Place::Flag(flag) => Fault::new(0..0, format!("{flag}: {refused}"), refused.hint),
-            Place::Key(span) => Fault::refused(span.clone(), refused),
-            Place::Nowhere => Fault::refused(0..0, refused),
-        }
+        self.place.fault(refused)
     }
 }
 

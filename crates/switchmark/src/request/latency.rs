@@ -4,14 +4,13 @@
 
 use measure::{FrameRate, FrameSize, Ranged as _, Refused};
 use method::study::{Blocks, PacedFrames, Streams};
-use method::{Between, LatencySpec, Load, Profile, StudySpec};
+use method::{Between, LatencySpec, Load, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::{PortRef, Protocol, Schedule};
 
-use super::given::{Given, Value, set, set_all, value, values};
-use super::values::{Duration, Length, sizes};
+use super::given::{Given, Place, Value, set, set_all, value, values};
+use super::values::{Duration, Length, place_in, sizes};
 use super::{StudyRequest, strict};
-use crate::config::fit;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::{frame_rate, subjects};
@@ -68,19 +67,13 @@ pub struct Latency {
 }
 
 impl StudyRequest for Latency {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { LatencySpec::strict() } else { LatencySpec::quick() };
         set_all(&mut spec.protocols, &self.protocols);
-        let sizes = sizes(&self.sizes, &self.ip_lengths, &self.payloads, testbed)?;
+        let sizes = sizes(&self.sizes, &self.ip_lengths, &self.payloads)?;
         if !sizes.is_empty() {
             spec.sizes = sizes;
-        }
-        for load in &self.loads {
-            let Some(frames) = load.value.frames() else { continue };
-            fit::size_fits(frames.size, testbed)
-                .and_then(|()| fit::load_fits(frames, testbed))
-                .map_err(|misfit| load.fault(misfit))?;
         }
         if !self.loads.is_empty() {
             let streams = self.parallel.as_ref().map(|streams| streams.value);
@@ -90,14 +83,28 @@ impl StudyRequest for Latency {
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between::one_pair(value(&self.from), value(&self.to));
         if let Some(rate) = &self.open_loop {
-            let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
-            let load = PacedFrames { size: largest, rate: rate.value };
-            fit::load_fits(load, testbed).map_err(|misfit| rate.fault(misfit))?;
             spec.schedule = Schedule::Paced(rate.value);
         }
         set(&mut spec.duration, &self.duration);
         set(&mut spec.blocks, &self.blocks);
         Ok(StudySpec::Latency(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let load = |is_it: &dyn Fn(PacedFrames) -> bool| {
+            place_in(&self.loads, |load| load.frames().is_some_and(is_it))
+        };
+        match *problem {
+            SpecProblem::TooLarge { size, .. } => place_in(&self.sizes, |stated| *stated == size)
+                .or_else(|| place_in(&self.ip_lengths, |length| *length == size.ip_length()))
+                .or_else(|| place_in(&self.payloads, |length| *length == size.udp_payload_v4()))
+                .or_else(|| load(&|frames| frames.size == size)),
+            SpecProblem::AboveLineRate { rate, size, .. } => {
+                let stated = load(&|frames| frames == PacedFrames { size, rate });
+                stated.or(self.open_loop.as_ref().map(Given::place))
+            }
+            _ => None,
+        }
     }
 }
 

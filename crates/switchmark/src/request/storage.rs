@@ -88,7 +88,7 @@ pub struct Storage {
 }
 
 impl StudyRequest for Storage {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let brought = self.fio.as_ref().map(read_job).transpose()?;
         let at_job = |misfit: Refused| match &self.fio {
             Some(fio) => fio.fault(misfit),

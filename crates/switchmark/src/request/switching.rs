@@ -5,14 +5,14 @@
 
 use measure::{FrameSize, Refused};
 use method::study::switching::{LearnRate, NoSuchTest, PortCount, Stations};
-use method::{Between, Profile, StudySpec, SwitchTest, SwitchingSpec};
+use method::{Between, Profile, SpecProblem, StudySpec, SwitchTest, SwitchingSpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Value, ranged_values, set, values};
-use super::values::{Duration, sizes};
+use super::given::{Given, Place, Value, ranged_values, set, values};
+use super::values::{Duration, once, place_in};
 use super::{StudyRequest, strict};
-use crate::config::fit;
+use crate::config::bounds;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
@@ -74,16 +74,15 @@ pub struct Switching {
 }
 
 impl StudyRequest for Switching {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { SwitchingSpec::strict() } else { SwitchingSpec::quick() };
         let tests = self.tests();
         if !tests.is_empty() {
             spec.tests = tests;
         }
-        let sizes = sizes(&self.sizes, &[], &[], testbed)?;
-        if !sizes.is_empty() {
-            spec.frames = sizes;
+        if !self.sizes.is_empty() {
+            spec.frames = once(values(&self.sizes));
         }
         set(&mut spec.ports, &self.ports);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
@@ -94,8 +93,13 @@ impl StudyRequest for Switching {
         spec.final_duration = spec.final_duration.max(spec.duration);
         set(&mut spec.stations, &self.stations);
         set(&mut spec.learn_rate, &self.learn_rate);
-        spec.link_rate = fit::link_rate(testbed);
+        spec.link_rate = bounds::link_rate(testbed);
         Ok(StudySpec::Switching(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let SpecProblem::TooLarge { size, .. } = problem else { return None };
+        place_in(&self.sizes, |stated| stated == size)
     }
 }
 

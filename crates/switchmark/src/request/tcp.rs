@@ -67,7 +67,7 @@ pub struct Tcp {
 }
 
 impl StudyRequest for Tcp {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec = if strict(&self.profile) { TcpSpec::strict() } else { TcpSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between::one_pair(value(&self.from), value(&self.to));

@@ -11,10 +11,8 @@ use method::study::{Blocks, Precision, Streams};
 use trial::topology::NotAPort;
 use trial::{Headers, PortRef, Protocol};
 
-use super::given::{Given, Kind, Value, choice, no_such_word, ranged_values};
-use crate::config::fit;
+use super::given::{Given, Kind, Place, Value, choice, no_such_word, ranged_values, values};
 use crate::config::frame_rate;
-use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 
 choice! { Profile:
@@ -220,26 +218,23 @@ pub(super) fn octets(text: &str) -> Result<u32, Refused> {
     }
 }
 
-/// The frames that carry IP packets and UDP payloads of these lengths, each of which has to fit.
+/// The frames that carry IP packets and UDP payloads of these lengths.
 pub(super) fn frames_of(
     ip_lengths: &[Given<Length>],
     payloads: &[Given<Length>],
     headers: Headers,
-    testbed: &Testbed,
 ) -> Result<Vec<FrameSize>, Fault> {
     let (ip, payload) = (headers.above_ip(), headers.above_payload());
     let ways = ip_lengths.iter().map(|length| (length, ip));
     let ways = ways.chain(payloads.iter().map(|length| (length, payload)));
     ways.map(|(length, above)| {
-        let size = FrameSize::new(length.value.saturating_add(above)).map_err(|error| {
+        FrameSize::new(length.value.saturating_add(above)).map_err(|error| {
             let message =
                 format!("{}, with {above} octets of headers and FCS: {error}", length.value);
             let least = FrameSize::MIN.octets().saturating_sub(above);
             let hint = format!("give {least} to {}", FrameSize::MAX.octets() - above);
             length.fault(Refused::new(message, hint))
-        })?;
-        fit::size_fits(size, testbed).map_err(|misfit| length.fault(misfit))?;
-        Ok(size)
+        })
     })
     .collect()
 }
@@ -249,15 +244,17 @@ pub(super) fn sizes(
     frames: &[Given<FrameSize>],
     ip_lengths: &[Given<Length>],
     payloads: &[Given<Length>],
-    testbed: &Testbed,
 ) -> Result<Vec<FrameSize>, Fault> {
-    let mut all = Vec::new();
-    for size in frames {
-        fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
-        all.push(size.value);
-    }
-    all.extend(frames_of(ip_lengths, payloads, Headers::default(), testbed)?);
-    Ok(once(all))
+    let lengths = frames_of(ip_lengths, payloads, Headers::default())?;
+    Ok(once(values(frames).into_iter().chain(lengths)))
+}
+
+/// The place of a value of a list.
+pub(super) fn place_in<'a, V: Value>(
+    list: &'a [Given<V>],
+    is_it: impl Fn(&V::Is) -> bool,
+) -> Option<&'a Place> {
+    list.iter().find(|one| is_it(&one.value)).map(Given::place)
 }
 
 /// Each once, in the order of their first.

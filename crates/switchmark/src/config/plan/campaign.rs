@@ -14,7 +14,7 @@ use method::study::campaign::{
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use crate::config::fit;
+use crate::config::bounds;
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::Fault;
 use crate::config::typed::Text;
@@ -216,7 +216,9 @@ fn meaning(
             };
             let octets = name.parse().map_err(|_| wrong(format!("`{name}` is no frame size")))?;
             let size = FrameSize::new(octets).map_err(|error| wrong(error.to_string()))?;
-            fit::size_fits(size, testbed).map_err(|refused| Fault::refused(span, refused))?;
+            bounds::of(testbed)
+                .check_size(size)
+                .map_err(|problem| Fault::refused(span, problem.into()))?;
             Ok(Means::Size(size))
         }
         _ if matches!(testbed.source, Source::Virtual(_)) => Err(Fault::new(

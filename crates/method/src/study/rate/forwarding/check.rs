@@ -8,7 +8,7 @@ use super::{ForwardingSpec, ForwardingTest};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
 use trial::topology::{HostPort, Runs, Topology};
-use trial::{Backend, IpVersion, Reception};
+use trial::{IpVersion, Reception};
 
 impl ForwardingSpec {
     /// See [`crate::StudySpec::check`].
@@ -20,12 +20,7 @@ impl ForwardingSpec {
         self.check_repeats()?;
         self.check_headers()?;
         problem::link(self.link_rate)?;
-        // Super-frames leave at line rate, which is no constant load.
-        let paced = self.tests.iter().find(|test| **test != ForwardingTest::Flood);
-        if let (Backend::UdpGso, Some(test)) = (self.backend, paced) {
-            let (backend, test) = (self.backend.as_str(), test.as_str());
-            return Err(SpecProblem::Bursts { backend, test });
-        }
+        self.needs().check_bursts()?;
         let ways = self.ways(topology)?;
         self.check_receivers(&ways)?;
         if self.headers.version == IpVersion::V6 {

@@ -152,10 +152,12 @@ impl ForwardingSpec {
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
+        let paced = self.tests.iter().find(|test| **test != ForwardingTest::Flood);
         Needs {
             sizes: self.frames.iter().map(FrameMix::largest).collect(),
             headers: vec![self.headers],
             backend: self.backend,
+            even_gaps: paced.map(|test| test.as_str()),
             receiver: self.receiver,
             senders: self.senders.get(),
             agents: Agents::NotWhereCounted,
