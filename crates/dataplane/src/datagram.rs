@@ -36,7 +36,7 @@ pub(crate) use way::Way;
 
 use measure::{FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
-use trial::Datagrams;
+use trial::{Datagrams, VlanId};
 use trial::topology::AddressBlock;
 
 /// A datagram flow as one of its ends is told of it.
@@ -108,6 +108,11 @@ impl Traffic {
         let trial::Spread { source_ports, destination_ports, .. } = self.asked.headers.spread;
         let (sources, destinations) = (self.sources, self.destinations);
         Spread { source_ports, destination_ports, sources, destinations }
+    }
+
+    /// The VLAN of the frames' tag as its number; none for untagged frames.
+    pub(crate) fn vlan(&self) -> Option<u16> {
+        self.asked.headers.vlan.map(VlanId::get)
     }
 }
 

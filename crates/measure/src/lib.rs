@@ -22,6 +22,7 @@ pub mod name;
 mod normal;
 mod proportion;
 pub mod quantile;
+mod ranged;
 pub mod ranks;
 pub mod reading;
 pub mod sequence;
@@ -34,6 +35,7 @@ pub use blocks::BlockEstimate;
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use proportion::proportion;
+pub use ranged::{Ranged, Refused};
 pub use units::{
     ByteCount, FrameMix, FrameRate, FrameSize, Nanos, Picos, Rate, RateConvention, UnitError,
 };

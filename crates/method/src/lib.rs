@@ -19,8 +19,9 @@ pub mod watch;
 pub use conformance::{Clause, Conformance, conformance};
 pub use explain::{explain_size, sizes_in_words};
 pub use study::{
-    Arrangement, Background, Between, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, Estimate,
-    FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load,
-    Nodes, Profile, SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudyPlace, StudySpec,
-    SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection, TcpSpec, numbered, trial_overhead,
+    Arrangement, Background, Between, Blocks, BufferPorts, BufferSpec, CampaignSpec, DepthSpec,
+    Estimate, FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec,
+    Load, Nodes, Precision, Profile, SearchKind, SpecProblem, StabilityLimits, StorageSpec,
+    Streams, StudyPlace, StudySpec, SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection,
+    TcpSpec, Tries, numbered, trial_overhead,
 };

@@ -6,12 +6,13 @@
 
 mod accounts;
 mod between;
-mod buffer;
+mod bounds;
+pub mod buffer;
 mod burst;
 pub mod campaign;
 mod capacity;
 mod consistency;
-mod depth;
+pub mod depth;
 mod doubts;
 mod estimate;
 pub mod fabric;
@@ -24,6 +25,7 @@ mod noted;
 mod outage;
 pub mod pattern;
 mod problem;
+mod ranges;
 pub mod rate;
 mod rows;
 mod series;
@@ -50,6 +52,7 @@ use session::{Ask, Session, Tried};
 use ways::{Link, Way, Ways};
 
 pub use between::Between;
+pub use bounds::{Bounds, LinkMtu};
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
 pub use depth::DepthSpec;
@@ -61,6 +64,7 @@ pub use latency::{LatencySpec, Load};
 pub use needs::{Agents, Bypass, Needs, PacedFrames};
 pub use pattern::Pattern;
 pub use problem::SpecProblem;
+pub use ranges::{Blocks, Precision, Streams, Tries};
 pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
 pub use rate::switching::{self, SwitchTest, SwitchingSpec};
 pub use storage::StorageSpec;
@@ -72,7 +76,10 @@ use doubts::Doubts;
 
 /// Repetitions of everything, where nothing is said. Six reach a 95 % interval; ten also leave a
 /// chance of error of 5 % where two devices are compared in up to 25 figures.
-pub const BLOCKS: u32 = 10;
+pub const BLOCKS: Blocks = Blocks::known(10);
+
+/// Attempts at one trial before it is given up.
+pub const TRIES: Tries = Tries::known(3);
 
 /// One row a study: what it asks, its request, and its name in plans.
 macro_rules! studies {
@@ -244,8 +251,8 @@ impl StudySpec {
         let mut alone = self.clone();
         let own = alone.varied();
         let blocks = own.keep_repeated().then(|| own.blocks())??;
-        let count = std::mem::replace(blocks, 1);
-        Some((alone, count))
+        let count = std::mem::replace(blocks, Blocks::known(1));
+        Some((alone, count.get()))
     }
 }
 

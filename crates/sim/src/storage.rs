@@ -74,7 +74,7 @@ impl Storage {
         seed: u64,
     ) -> Self {
         let idle = |job| Operation { job, write: false, since: Picos::ZERO, missing: 0 };
-        let of_job = |job| (0..asked.iodepth).map(move |_| idle(job));
+        let of_job = |job| (0..asked.iodepth.get()).map(move |_| idle(job));
         Self {
             place,
             asked: asked.clone(),
@@ -83,7 +83,7 @@ impl Storage {
             seed,
             begun: 0,
             servers,
-            operations: (0..asked.numjobs).flat_map(of_job).collect(),
+            operations: (0..asked.numjobs.get()).flat_map(of_job).collect(),
             reads: OperationsRecord::default(),
             writes: OperationsRecord::default(),
         }
@@ -104,7 +104,7 @@ impl Storage {
         self.begun += 1;
         let drawn = chance::scatter(self.seed, self.begun) % 100;
         let operation = &mut self.operations[number as usize];
-        operation.write = drawn >= u64::from(self.asked.rwmixread);
+        operation.write = drawn >= u64::from(self.asked.rwmixread.get());
         operation.since = ground.now;
         let octets = REQUEST + if operation.write { self.asked.bs.0 } else { 0 };
         let job = &mut self.servers.jobs[usize::from(operation.job)];
@@ -202,8 +202,8 @@ impl Storage {
     pub(crate) fn record(self) -> StorageRecord {
         let trial::Storage { numjobs, iodepth, bs: ByteCount(octets), .. } = self.asked;
         StorageRecord {
-            numjobs,
-            iodepth,
+            numjobs: numjobs.get(),
+            iodepth: iodepth.get(),
             bs: ByteCount(octets),
             reads: self.reads,
             writes: self.writes,

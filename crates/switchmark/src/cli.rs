@@ -54,7 +54,6 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::request::given::Unreadable;
 use crate::speak::{self, tell};
 use crate::terminal::screen::{self, Colour};
 use exit::Status;
@@ -259,7 +258,7 @@ fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {
 
 /// A wrong argument: the parser's own words, its advice in the form of all our advice.
 fn refused(error: &clap::Error) -> Refused {
-    let hint = error.source().and_then(|cause| cause.downcast_ref::<Unreadable>());
+    let hint = error.source().and_then(|cause| cause.downcast_ref::<measure::Refused>());
     let text = error.render().to_string();
     let hint = match hint {
         Some(unreadable) => unreadable.hint.as_str(),

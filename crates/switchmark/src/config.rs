@@ -5,10 +5,10 @@
 
 pub mod accounts;
 pub mod bed;
+pub mod bounds;
 pub mod claims;
 pub mod container;
 pub mod fio_job;
-pub mod fit;
 pub mod frame_rate;
 pub mod hooks;
 pub mod hosts_name;

@@ -6,7 +6,7 @@
 //! more of them: what is not named here is refused. Never knows what a job does with what it may
 //! have.
 
-use measure::ByteCount;
+use measure::{ByteCount, Refused};
 
 /// What an option's value may look like. What passes means the same to every version of fio.
 #[derive(Debug, Clone, Copy)]
@@ -190,15 +190,6 @@ pub enum Admitted {
     Ours,
 }
 
-/// Why an option can't be had, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// Lower case, no full stop.
-    pub message: String,
-    /// What to write instead.
-    pub hint: String,
-}
-
 /// What becomes of the option `name`, said as `value`.
 pub fn admit(name: &str, value: &str) -> Result<Admitted, Refused> {
     if OURS.contains(&name) {
@@ -206,16 +197,10 @@ pub fn admit(name: &str, value: &str) -> Result<Admitted, Refused> {
     }
     let mut known = ALLOWED.iter().flat_map(|(_, options)| *options);
     let Some((_, takes)) = known.find(|(known, _)| *known == name) else {
-        return Err(Refused {
-            message: format!("a job may not have `{name}`"),
-            hint: why_not(name),
-        });
+        return Err(Refused::new(format!("a job may not have `{name}`"), why_not(name)));
     };
-    let refused = |hint: &str| Refused {
-        message: format!("`{value}` is not what `{name}` takes here"),
-        hint: hint.to_owned(),
-    };
-    takes.read(value).map(Admitted::Passed).map_err(|hint| refused(&hint))
+    let refused = |hint| Refused::new(format!("`{value}` is not what `{name}` takes here"), hint);
+    takes.read(value).map(Admitted::Passed).map_err(refused)
 }
 
 /// Known ways to harm are told by name; the rest is not known.

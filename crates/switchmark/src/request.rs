@@ -18,8 +18,9 @@ pub mod values;
 
 use std::path::Path;
 
-use method::{Profile, StudySpec};
+use method::{Profile, SpecProblem, StudySpec};
 
+use crate::config::bounds;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 pub use buffer::Buffer;
@@ -27,7 +28,7 @@ pub use depth::Depth;
 pub use fabric::Fabric;
 pub use failover::Failover;
 pub use forwarding::Forwarding;
-use given::Given;
+use given::{Given, Place};
 pub use latency::Latency;
 pub use storage::Storage;
 pub use switching::Switching;
@@ -58,8 +59,23 @@ pub(crate) use study_verbs;
 
 /// One study's options, as they were stated.
 pub trait StudyRequest {
-    /// The complete request on a testbed; a fault names the flag, or has its place in the plan.
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault>;
+    /// The complete request, with what was left open from the profile or the testbed.
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault>;
+
+    /// The place of what a problem is about, where it was stated.
+    fn place_of(&self, _problem: &SpecProblem) -> Option<&Place> {
+        None
+    }
+
+    /// The complete request on a testbed whose bounds it keeps; a fault names the flag, or has its
+    /// place in the plan. A problem with what nobody stated has no place, and is told by whoever
+    /// begins the run.
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let spec = self.spec(testbed)?;
+        let problem = bounds::of(testbed).check(&spec).err();
+        let fault = problem.and_then(|found| Some(self.place_of(&found)?.fault(found.into())));
+        fault.map_or(Ok(spec), Err)
+    }
 
     /// Takes files that are named relative to a plan from the plan's folder.
     fn take_files_from(&mut self, _base: &Path) {}
@@ -84,7 +100,7 @@ mod tests {
         R::augment_args(Command::new("study").arg(flag))
     }
 
-    fn spec<R: Args + StudyRequest>(flags: &[String]) -> StudySpec {
+    fn spec_of<R: Args + StudyRequest>(flags: &[String]) -> StudySpec {
         let own = ["study".to_owned(), "--estimate".to_owned()];
         let read = options::<R>().try_get_matches_from(own.iter().chain(flags));
         let request = read.and_then(|read| R::from_arg_matches(&read));
@@ -127,7 +143,7 @@ mod tests {
                 let unstated = has_profile.then(|| format!("--profile={profile}"));
                 let unstated: Vec<String> = unstated.into_iter().collect();
                 let stated = [&unstated[..], &[format!("--{flag}={value}")]].concat();
-                if spec::<R>(&stated) != spec::<R>(&unstated) {
+                if spec_of::<R>(&stated) != spec_of::<R>(&unstated) {
                     untrue.push(format!("--{flag} {value}, {profile}"));
                 }
             }
@@ -148,6 +164,6 @@ mod tests {
     fn help_tells_every_default_and_tells_it_right() {
         let untrue = [untrue_defaults::<Buffer>(), untrue_defaults::<Depth>(), untrue_of_verbs()];
         assert_eq!(untrue.concat(), Vec::<String>::new());
-        assert_eq!(spec::<Latency>(&["--profile=quick".to_owned()]), spec::<Latency>(&[]));
+        assert_eq!(spec_of::<Latency>(&["--profile=quick".to_owned()]), spec_of::<Latency>(&[]));
     }
 }

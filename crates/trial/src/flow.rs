@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::topology::{Pair, PortRef};
 pub use datagrams::{
-    Backend, CountsOnly, Datagrams, Destination, Headers, IpVersion, Reception, Spread, one_sender,
+    Backend, CountsOnly, Datagrams, Destination, Headers, IpVersion, Reception, Spread, VlanId,
+    one_sender,
 };
-pub use storage::{Pattern, ServedMemory, Storage};
+pub use storage::{Jobs, Pattern, QueueDepth, ReadPercent, ServedMemory, Storage};
 
 /// One conversation between two ports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

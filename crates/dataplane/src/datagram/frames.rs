@@ -6,6 +6,7 @@
 
 use measure::sequence::repeats_after;
 use measure::{FrameMix, Nanos};
+use trial::VlanId;
 use wire::{Probe, UdpEndpoints, UdpFrame};
 
 use super::batch::SLOTS;
@@ -58,7 +59,7 @@ impl Frames {
             };
             let octets = spec.flow.asked.frames.at(number).octets_without_fcs() as usize;
             let (token, flow) = (spec.identity.token, spec.identity.flow);
-            UdpFrame::new(&ends, spec.flow.asked.headers.vlan, token, flow, octets)
+            UdpFrame::new(&ends, spec.flow.vlan(), token, flow, octets)
                 .map(Ready::Whole)
                 .map_err(|e| {
                     FlowError::Unsuitable(format!(
@@ -108,9 +109,8 @@ impl Ready {
     }
 }
 
-/// Refuses frames that are too small for their headers and a probe, with the arithmetic, and a VLAN
-/// that there can't be.
-pub(crate) fn check(ipv6: bool, vlan: Option<u16>, frames: &FrameMix) -> Result<(), FlowError> {
+/// Refuses frames that are too small for their headers and a probe, with the arithmetic.
+pub(crate) fn check(ipv6: bool, vlan: Option<VlanId>, frames: &FrameMix) -> Result<(), FlowError> {
     let layout = layout(ipv6, vlan);
     let (smallest, least) = (frames.smallest(), layout.min_octets() + FCS);
     if (smallest.octets() as usize) < least {
@@ -119,14 +119,6 @@ pub(crate) fn check(ipv6: bool, vlan: Option<u16>, frames: &FrameMix) -> Result<
         return Err(FlowError::Unsuitable(format!(
             "make frames of {smallest} octets: a probe needs {least} (ethernet 14{tag} + {ip} + udp 8 + probe {} + fcs {FCS})",
             Probe::LEN
-        )));
-    }
-    if let Some(id) = vlan
-        && !(1..=4094).contains(&id)
-    {
-        // IEEE 802.1Q §9.6: 0 is no VLAN, and 4095 is reserved.
-        return Err(FlowError::Unsuitable(format!(
-            "tag frames with vlan {id}: 1 to 4094 there are"
         )));
     }
     Ok(())

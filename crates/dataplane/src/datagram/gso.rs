@@ -245,7 +245,7 @@ mod tests {
             changed(&|asked| asked.schedule = schedule, "bursts of up to 64 frames");
         }
         changed(&|asked| asked.frames = FrameMix::imix(), "one size");
-        changed(&|asked| asked.headers.vlan = Some(5), "vlan");
+        changed(&|asked| asked.headers.vlan = Some(trial::VlanId::known(5)), "vlan");
         changed(&|asked| asked.headers.spread.source_ports = 2, "one port");
     }
 

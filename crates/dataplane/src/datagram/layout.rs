@@ -1,10 +1,11 @@
 //! What a flow's frames are made of, in octets. Arithmetic only.
 
 use measure::FrameSize;
+use trial::VlanId;
 use wire::FrameLayout;
 
 /// The headers of a flow's frames.
-pub(crate) fn layout(ipv6: bool, vlan: Option<u16>) -> FrameLayout {
+pub(crate) fn layout(ipv6: bool, vlan: Option<VlanId>) -> FrameLayout {
     FrameLayout { ipv6, tagged: vlan.is_some() }
 }
 

@@ -59,7 +59,7 @@ impl Tally {
             peer: SocketAddr::new(spec.peer(), 0),
             local: SocketAddr::new(spec.local, port),
             spread: spec.flow.spread(),
-            vlan: spec.flow.asked.headers.vlan,
+            vlan: spec.flow.vlan(),
             layout: layout(spec.local.is_ipv6(), spec.flow.asked.headers.vlan),
             frames: spec.flow.asked.frames.clone(),
             tracker: SequenceTracker::of_conversations(

@@ -243,7 +243,7 @@ fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     flow.peer_high.store(high, Relaxed);
     flow.peer_low.store(low, Relaxed);
     flow.peers.store(u64::from(count.max(1)), Relaxed);
-    flow.vlan.store(spec.flow.asked.headers.vlan.map_or(NO_VLAN, u32::from), Relaxed);
+    flow.vlan.store(spec.flow.vlan().map_or(NO_VLAN, u32::from), Relaxed);
     flow.limit.store(spec.flow.limit, Relaxed);
     flow.conversations.store(conversations.into(), Relaxed);
     flow.delays.store(1, Relaxed);

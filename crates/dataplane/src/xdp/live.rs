@@ -288,7 +288,7 @@ fn frames(spec: &End<Traffic>, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
     let frame = |size: &FrameSize| {
         let octets = size.octets_without_fcs() as usize;
         let (token, flow) = (spec.identity.token, spec.identity.flow);
-        UdpFrame::new(&ends, spec.flow.asked.headers.vlan, token, flow, octets)
+        UdpFrame::new(&ends, spec.flow.vlan(), token, flow, octets)
             .map(|frame| frame.octets().to_vec())
             .map_err(|e| {
                 FlowError::Unsuitable(format!(

@@ -104,7 +104,7 @@ pub struct Ran {
 pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> dataplane::End<Traffic> {
     let plain = Datagrams::plain(flow.frames.clone(), flow.schedule, flow.sender, 32);
     let mut asked = Datagrams { receiver: flow.receiver, conversations: true, ..plain };
-    asked.headers.vlan = flow.vlan;
+    asked.headers.vlan = flow.vlan.map(trial::VlanId::known);
     asked.headers.spread.source_ports = flow.spread.source_ports;
     asked.headers.spread.destination_ports = flow.spread.destination_ports;
     let Spread { sources, destinations, .. } = flow.spread;

@@ -258,9 +258,9 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let store = Store::open(&place.store()).expect("a new store");
     let mut latency = method::LatencySpec::quick();
     // Fewer blocks would not show what the bridge adds.
-    (latency.blocks, latency.protocols) = (6, vec![Protocol::Udp]);
+    (latency.blocks, latency.protocols) = (method::Blocks::known(6), vec![Protocol::Udp]);
     let mut forwarding = method::ForwardingSpec::quick();
-    forwarding.blocks = 2;
+    forwarding.blocks = method::Blocks::known(2);
     let mut run = meta("r1");
     run.studies = vec![StudySpec::Latency(latency), StudySpec::Forwarding(forwarding)];
     store.create_run(&run).expect("a new run");

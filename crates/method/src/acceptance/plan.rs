@@ -8,17 +8,22 @@ use super::claim::{About, Reading, SheetClaim};
 use super::decision::{Decided, Decision, Why};
 use super::measurable::{Part, measurable};
 use crate::search::GoalName;
+use crate::study::depth::Congested;
 use crate::study::fabric::Arrangement;
+use crate::study::forwarding::Repeats;
+use crate::study::pattern::MOST_PORTS;
+use crate::study::switching::{PortCount, Stations};
 use crate::study::xray::{self, Bed};
 use crate::study::{
-    DepthSpec, Estimate, FabricSpec, FailoverSpec, ForwardingSpec, LatencySpec, SwitchingSpec,
+    Blocks, DepthSpec, Estimate, FabricSpec, FailoverSpec, ForwardingSpec, LatencySpec, Precision,
+    SwitchingSpec,
 };
 use crate::{ForwardingTest, Nodes, StudySpec, SwitchTest};
 use page::{Caveat, Key, Metric};
 use trial::{Carrier, Protocol, Topology};
 
 /// Repetitions of the first round: the fewest that reach an interval of 95 %.
-const BLOCKS: u32 = 6;
+const BLOCKS: Blocks = Blocks::known(6);
 /// Repetitions of the second round, at most.
 const MOST_BLOCKS: f64 = 200.0;
 /// By how much longer a trial of too few samples is made.
@@ -115,8 +120,11 @@ pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
         spec.latency_duration = spec.latency_duration * times as u64;
         return Some(study);
     }
-    let blocks = |blocks: u32| (f64::from(blocks) * times).ceil().clamp(1.0, MOST_BLOCKS) as u32;
-    let narrower = |precision: f64| (precision / NARROWER).max(NARROWEST);
+    let more = |count: u32| (f64::from(count) * times).ceil().clamp(1.0, MOST_BLOCKS) as u32;
+    let blocks = |blocks: Blocks| Blocks::known(more(blocks.get()));
+    let repeats = |repeats: Repeats| Repeats::known(more(repeats.get()));
+    let narrower =
+        |precision: Precision| Precision::known((precision.get() / NARROWER).max(NARROWEST));
     match &mut study {
         StudySpec::Latency(spec) => spec.blocks = blocks(spec.blocks),
         StudySpec::Depth(spec) => spec.blocks = blocks(spec.blocks),
@@ -124,9 +132,9 @@ pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
         StudySpec::Fabric(spec) => spec.duration = spec.duration * times.ceil() as u64,
         StudySpec::Forwarding(spec) => {
             spec.precision = narrower(spec.precision);
-            for repeats in [&mut spec.blocks, &mut spec.latency_repeats, &mut spec.burst_repeats] {
-                *repeats = blocks(*repeats);
-            }
+            spec.blocks = blocks(spec.blocks);
+            spec.latency_repeats = repeats(spec.latency_repeats);
+            spec.burst_repeats = repeats(spec.burst_repeats);
         }
         StudySpec::Switching(spec) => spec.precision = narrower(spec.precision),
         StudySpec::Failover(spec) => spec.blocks = blocks(spec.blocks),
@@ -146,8 +154,7 @@ pub fn add(all: &mut Vec<StudySpec>, study: StudySpec) {
 fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
     match (known, more) {
         (StudySpec::Forwarding(known), StudySpec::Forwarding(more))
-            if known.frames == more.frames
-                && known.precision.to_bits() == more.precision.to_bits() =>
+            if known.frames == more.frames && known.precision == more.precision =>
         {
             unite(&mut known.tests, &more.tests);
             unite(&mut known.goals, &more.goals);
@@ -159,16 +166,15 @@ fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
             true
         }
         (StudySpec::Switching(known), StudySpec::Switching(more))
-            if known.frames == more.frames
-                && known.precision.to_bits() == more.precision.to_bits() =>
+            if known.frames == more.frames && known.precision == more.precision =>
         {
             unite(&mut known.tests, &more.tests);
-            known.stations = known.stations.max(more.stations);
+            known.stations = Stations::known(known.stations.get().max(more.stations.get()));
             true
         }
         (StudySpec::Depth(known), StudySpec::Depth(more)) if known.blocks == more.blocks => {
             unite(&mut known.sizes, &more.sizes);
-            known.congested = known.congested.max(more.congested);
+            known.congested = Congested::known(known.congested.get().max(more.congested.get()));
             true
         }
         (StudySpec::Fabric(known), StudySpec::Fabric(more)) if known.infer == more.infer => {
@@ -274,14 +280,14 @@ fn switching(claim: &SheetClaim, test: SwitchTest, bed: Bed) -> SwitchingSpec {
     let claimed = if claim.about.metric == Metric::AddressCapacity {
         (claim.keeps.value().max(1.0) * 2.0) as u64
     } else {
-        u64::from(quick.stations)
+        u64::from(quick.stations.get())
     };
     SwitchingSpec {
         tests: vec![test],
         frames: vec![size],
         // What is said of all ports is said of those that have hosts, every one of them.
-        ports: bed.hosts as u32,
-        stations: claimed.clamp(STATIONS, MOST_STATIONS) as u32,
+        ports: PortCount::known(bed.hosts.clamp(2, MOST_PORTS) as u32),
+        stations: Stations::known(claimed.clamp(STATIONS, MOST_STATIONS) as u32),
         link_rate: bed.link,
         duration,
         final_duration: bed.virtual_time(size).unwrap_or(quick.final_duration),
@@ -318,7 +324,7 @@ fn depth(about: &About) -> DepthSpec {
         } else {
             Vec::new()
         },
-        congested: if shared { quick.congested } else { 1 },
+        congested: if shared { quick.congested } else { Congested::known(1) },
         blocks: BLOCKS,
         ..quick
     }

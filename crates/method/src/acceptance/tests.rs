@@ -260,7 +260,7 @@ fn claims_of_one_study_share_it() {
     let names: Vec<&str> = all.iter().map(StudySpec::name).collect();
     assert_eq!(names, ["forwarding", "forwarding", "switching", "fabric"]);
     let StudySpec::Switching(spec) = &all[2] else { panic!("{all:?}") };
-    assert_eq!((spec.tests.len(), spec.stations, spec.ports), (2, 65_536, 4));
+    assert_eq!((spec.tests.len(), spec.stations.get(), spec.ports.get()), (2, 65_536, 4));
     // Two hosts are no fabric, and nothing refuses the others for it.
     let few = studies(&claims, Bed { hosts: 2, ..BED });
     assert_eq!(few.len(), 2);

@@ -63,7 +63,7 @@ mod tests {
             (5, 2, Some("5 repetitions can't tell two devices apart: at least 6 are needed")),
             (1, 2, Some("1 repetition can't tell")),
         ] {
-            let found = before_start(&[study(blocks, devices)]);
+            let found = before_start(&[study(crate::study::Blocks::known(blocks), devices)]);
             assert_eq!(found.is_some(), said.is_some(), "{blocks} {devices}");
             let begins = found.unwrap_or_default().starts_with(said.unwrap_or_default());
             assert!(begins, "{blocks} {devices}");

@@ -16,4 +16,6 @@ mod run;
 mod spec;
 
 pub(super) use ends::attached;
-pub use spec::{Background, BufferPorts, BufferSpec, StabilityLimits};
+pub use spec::{
+    Background, BufferPorts, BufferSpec, FairShare, Mtu, Retransmits, StabilityLimits, Variation,
+};

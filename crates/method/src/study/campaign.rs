@@ -18,7 +18,7 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, Needs, SpecProblem, StudySpec, Varied, numbered};
+use super::{Blocks, Estimate, Needs, SpecProblem, StudySpec, Varied, numbered};
 use crate::comparison::{Comparable, Compared, Level as Of, MARGIN, Side, compare};
 use ::page::Figure;
 use trial::{Setting, Subject};
@@ -36,6 +36,11 @@ use watch::Watch;
 /// Fewer blocks never reach 95 %: no width is looked at before.
 pub const FEWEST_BLOCKS: u32 = 6;
 
+measure::ranged! {
+    /// Measurements of a cell in a block.
+    Repetitions(u32 as i64, 1..=100, "repetitions", "usually 1");
+}
+
 /// What to vary, and what to measure in each combination.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CampaignSpec {
@@ -45,9 +50,9 @@ pub struct CampaignSpec {
     /// each block, as the A/A control.
     pub cells: Vec<Vec<usize>>,
     /// So many blocks at most.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// How often each cell is measured in each block.
-    pub repetitions: u32,
+    pub repetitions: Repetitions,
     /// When to stop before.
     pub stop: StopRule,
     /// What is measured in each cell of each block, once: the studies' own blocks and subjects
@@ -116,12 +121,12 @@ impl CampaignSpec {
             studies.map(|study| place::study(self, cell, study).estimate(&there)).sum::<Estimate>()
         };
         let first = self.cells.first().map_or(Estimate::NONE, of);
-        self.cells.iter().map(of).sum::<Estimate>() * u64::from(self.repetitions) + first
+        self.cells.iter().map(of).sum::<Estimate>() * u64::from(self.repetitions.get()) + first
     }
 
     /// See [`StudySpec::estimate`]; at most the budget.
     pub fn estimate(&self, topology: &Topology) -> Estimate {
-        let all = self.block_estimate(topology) * u64::from(self.blocks);
+        let all = self.block_estimate(topology) * u64::from(self.blocks.get());
         let searching = all.searching || self.stop.ci_width.is_some();
         match self.stop.budget.filter(|budget| *budget < all.time) {
             Some(budget) => {
@@ -142,7 +147,7 @@ impl CampaignSpec {
         if !self.has_hands() {
             return 0;
         }
-        1 + (cells::settings(self) as u64 - 1) * u64::from(self.blocks)
+        1 + (cells::settings(self) as u64 - 1) * u64::from(self.blocks.get())
     }
 
     fn has_hands(&self) -> bool {
@@ -234,7 +239,7 @@ impl CampaignSpec {
         let mut order = cells::Order::new(self, seed);
         let mut watch = Watch::new(testbed);
         let (mut ran, mut asked) = (Vec::new(), 0);
-        for block in 0..self.blocks {
+        for block in 0..self.blocks.get() {
             watch.begin_block();
             for turn in order.next_block() {
                 let cell = &self.cells[turn.cell];

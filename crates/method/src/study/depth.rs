@@ -19,4 +19,4 @@ mod shot;
 mod spec;
 mod threshold;
 
-pub use spec::DepthSpec;
+pub use spec::{Congested, DepthSpec, OutputSenders};

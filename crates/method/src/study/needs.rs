@@ -3,6 +3,7 @@
 //!
 //! Owns the questions. Each study answers in its `spec.rs`, and a campaign by its parts.
 
+use super::SpecProblem;
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::{Backend, Headers, Offloads, Reception};
 
@@ -17,6 +18,8 @@ pub struct Needs {
     pub headers: Vec<Headers>,
     /// The frames' source.
     pub backend: Backend,
+    /// A test whose loads have even gaps.
+    pub even_gaps: Option<&'static str>,
     /// The frames' counter.
     pub receiver: Reception,
     /// Threads that share a load each way.
@@ -31,6 +34,18 @@ pub struct Needs {
     pub bypass: Bypass,
     /// Warm-up before the seconds that are printed while a trial runs; none: none are.
     pub printed_after: Option<Nanos>,
+}
+
+impl Needs {
+    /// Refuses super-frames for even gaps: they leave at line rate, which is no constant load.
+    pub(super) fn check_bursts(&self) -> Result<(), SpecProblem> {
+        match (self.backend, self.even_gaps) {
+            (Backend::UdpGso, Some(test)) => {
+                Err(SpecProblem::Bursts { backend: self.backend.as_str(), test })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A load of even gaps.

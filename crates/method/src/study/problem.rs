@@ -2,9 +2,10 @@
 //!
 //! Owns the checks that studies share, and the hint for each problem. Never looks at a record.
 
-use measure::{FrameRate, FrameSize, Nanos, Rate};
-use trial::TestbedError;
+use super::LinkMtu;
+use measure::{FrameRate, FrameSize, Nanos, Rate, Refused};
 use trial::topology::{CableEnd, HostPort, PortRef, Topology};
+use trial::{IpVersion, TestbedError};
 
 /// A request that no trial could satisfy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -142,6 +143,48 @@ pub enum SpecProblem {
         /// Those that it knows.
         known: Vec<String>,
     },
+    /// Frames larger than the links carry.
+    #[error(
+        "a frame of {size} octets needs an MTU of {size} - 18 = {}, {} have {}",
+        size.mtu(), mtu.owner, mtu.octets
+    )]
+    TooLarge {
+        /// The frames' size.
+        size: FrameSize,
+        /// The links' largest packet.
+        mtu: LinkMtu,
+    },
+    /// Fewer addresses behind a port than flows are to vary.
+    #[error("{asked} {version} addresses behind port {port}, which has {had}")]
+    FewAddresses {
+        /// The port.
+        port: String,
+        /// Which IP.
+        version: IpVersion,
+        /// As many are asked for.
+        asked: u16,
+        /// As many are there.
+        had: u16,
+    },
+    /// A sender or receiver is named, and hosts are models.
+    #[error("a simulated host has no kernel, and so no choice of {of}")]
+    NoChoice {
+        /// `backend` or `receiver`
+        of: &'static str,
+    },
+    /// A host has no agent, and the study needs one.
+    #[error(
+        "`{study}` needs an agent at every host, and `{host}` runs {}",
+        if *is_server { "an iperf3 server only" } else { "nothing" }
+    )]
+    NoAgent {
+        /// The study's name.
+        study: &'static str,
+        /// The host's.
+        host: String,
+        /// True if an iperf3 server runs there.
+        is_server: bool,
+    },
     /// A run of 0.2 in which a person moved cables.
     #[error("cables were moved by hand in this run, and this version reports no such run")]
     MovesCables,
@@ -163,8 +206,12 @@ pub enum SpecProblem {
     },
     /// More frames a second than the link carries.
     #[error(
-        "{:.0} frames/s of {size} octets is above the line rate of a {link} link: \
-         {link} / (8 * ({size} + 20)) = {:.0} frames/s", rate.0, line_rate.0
+        "{:.0} frames/s of {size} octets is above the line rate of a {link} {}: \
+         {link} / (8 * ({size} {})) = {:.0} frames/s",
+        rate.0,
+        if *is_limit { "limit" } else { "link" },
+        if *is_limit { "- 4" } else { "+ 20" },
+        line_rate.0
     )]
     AboveLineRate {
         /// Asked for.
@@ -175,7 +222,15 @@ pub enum SpecProblem {
         link: Rate,
         /// What it carries of that size.
         line_rate: FrameRate,
+        /// True of a token bucket, which counts neither preamble and gap nor the FCS.
+        is_limit: bool,
     },
+}
+
+impl From<SpecProblem> for Refused {
+    fn from(problem: SpecProblem) -> Self {
+        Self::new(problem.to_string(), problem.hint())
+    }
 }
 
 impl SpecProblem {
@@ -218,6 +273,24 @@ impl SpecProblem {
                     .to_owned()
             }
             Self::NoDeed { known, .. } => format!("the testbed knows {}", known.join(", ")),
+            Self::TooLarge { size, mtu } => {
+                format!("give {} a larger one: mtu={}", mtu.set_by, size.mtu())
+            }
+            Self::FewAddresses { version, .. } => {
+                let key = if *version == IpVersion::V6 { "block6" } else { "block" };
+                format!("give it a `{key}` in the testbed file, and the device a route to it")
+            }
+            Self::NoChoice { of } => format!("leave the {of} out, or say auto"),
+            Self::NoAgent { is_server, .. } => {
+                let instead = if *is_server {
+                    "`tcp` works with an iperf3 server, both ways, and `latency --protocol icmp` \
+                     with its host"
+                } else {
+                    "`forwarding` measures towards it by its device's counter: --flood, --search, \
+                     --loss-curve"
+                };
+                format!("{instead}; else give the host an agent: reach = \"ssh://…\"")
+            }
             Self::MovesCables => {
                 "switchmark 0.2 reports it; for a new run give every port a host of its own, or name a \
                  run over the direct cable by --bypass"
@@ -237,14 +310,14 @@ impl SpecProblem {
                 "state the link's rate (--link-rate 10Gbit), or the load as a rate (2Gbit)"
                     .to_owned()
             }
-            Self::NoIpv6 { .. } => "give the port an IPv6 test address, or use IPv4".to_owned(),
+            Self::NoIpv6 { .. } => "give it an `address6` in the testbed file, or use IPv4".to_owned(),
             Self::Bursts { .. } => {
                 "use it for floods only, and `auto` for everything else".to_owned()
             }
             Self::Nothing { what } => format!("name at least one {what}"),
             Self::OutOfRange { what, range, .. } => format!("give {what} as {range}"),
             Self::AboveLineRate { line_rate, .. } => {
-                format!("ask for at most {:.0} frames/s", line_rate.0.floor())
+                format!("ask for at most {:.0}pps", line_rate.0.floor())
             }
         }
     }
@@ -290,29 +363,21 @@ pub(super) fn link(rate: Option<Rate>) -> Result<(), SpecProblem> {
     }
 }
 
-/// How a search for a rate ends: after trials on the way, one at the end, within a width.
-pub(super) fn search(way: Nanos, end: Nanos, precision: f64) -> Result<(), SpecProblem> {
+/// The last trial of a search is no shorter than those that led to it.
+pub(super) fn search(way: Nanos, end: Nanos) -> Result<(), SpecProblem> {
     if end < way {
         let least = "at least the other trials' duration";
         return Err(out_of_range("the final trial's duration", &end, least));
     }
-    if !(precision > 0.0 && precision <= 0.5) {
-        return Err(out_of_range("the precision", &precision, "above 0 and at most 0.5"));
-    }
     Ok(())
 }
 
-/// The counts that every study has.
-pub(super) fn counts(blocks: u32, tries: u32, duration: Nanos) -> Result<(), SpecProblem> {
-    let checks = [
-        ("the number of blocks", u64::from(blocks)),
-        ("the number of tries", u64::from(tries)),
-        ("a trial's duration in nanoseconds", duration.0),
-    ];
-    match checks.into_iter().find(|(_, value)| *value == 0) {
-        Some((what, _)) => Err(out_of_range(what, "0", "1 or more")),
-        None => Ok(()),
+/// A trial takes time.
+pub(super) fn lasts(duration: Nanos) -> Result<(), SpecProblem> {
+    if duration == Nanos::ZERO {
+        return Err(out_of_range("a trial's duration", &duration, "more than 0"));
     }
+    Ok(())
 }
 
 /// A rate that is one, and that the link can carry.
@@ -327,7 +392,7 @@ pub(super) fn rate(
     }
     match link.map(|link| (link, link.line_rate(size))) {
         Some((link, line_rate)) if rate.0 > line_rate.0 => {
-            Err(SpecProblem::AboveLineRate { rate, size, link, line_rate })
+            Err(SpecProblem::AboveLineRate { rate, size, link, line_rate, is_limit: false })
         }
         _ => Ok(()),
     }

@@ -2,6 +2,7 @@
 //!
 //! A study without repetitions of its own, or without frames, says nothing.
 
+use super::Blocks;
 use measure::FrameSize;
 use trial::Subject;
 
@@ -27,7 +28,7 @@ pub trait Varied {
     }
 
     /// How often all of it is repeated.
-    fn blocks(&mut self) -> Option<&mut u32> {
+    fn blocks(&mut self) -> Option<&mut Blocks> {
         None
     }
 
@@ -54,7 +55,7 @@ macro_rules! repeated {
                 self.subjects = vec![subject];
             }
 
-            fn blocks(&mut self) -> Option<&mut u32> {
+            fn blocks(&mut self) -> Option<&mut Blocks> {
                 Some(&mut self.blocks)
             }
 

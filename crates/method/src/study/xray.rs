@@ -14,8 +14,8 @@ use measure::{ByteCount, FrameMix, FrameSize, Nanos, Rate};
 use super::fabric::{Arrangement, FabricSpec, Nodes};
 use super::forwarding::{ForwardingSpec, ForwardingTest};
 use super::latency::LatencySpec;
-use super::switching::{SwitchTest, SwitchingSpec};
-use super::{DepthSpec, StudySpec};
+use super::switching::{LearnRate, Stations, SwitchTest, SwitchingSpec};
+use super::{Blocks, DepthSpec, StudySpec};
 use trial::{Carrier, Protocol};
 
 pub use difference::{Difference, compare, compare_sheets};
@@ -156,7 +156,7 @@ pub fn studies(bed: Bed) -> Vec<StudySpec> {
         sizes: sizes.to_vec(),
         duration: Nanos::from_millis(if bed.simulated { 5 } else { 300 }),
         // A data sheet states figures; nothing is compared.
-        blocks: 6,
+        blocks: Blocks::known(6),
         ..LatencySpec::quick()
     };
     let forwarding = |size: FrameSize| {
@@ -186,8 +186,8 @@ pub fn studies(bed: Bed) -> Vec<StudySpec> {
         studies.push(StudySpec::Switching(SwitchingSpec {
             tests: vec![SwitchTest::AddressCaching],
             frames: vec![FrameSize::MIN],
-            stations: STATIONS,
-            learn_rate: LEARN_RATE,
+            stations: Stations::known(STATIONS),
+            learn_rate: LearnRate::known(LEARN_RATE),
             link_rate: bed.link,
             ..SwitchingSpec::quick()
         }));
@@ -208,7 +208,7 @@ pub(crate) fn groups(hosts: usize, round: Option<Nanos>) -> FabricSpec {
         infer: true,
         interval: duration.min(FabricSpec::quick().interval),
         duration,
-        blocks: 1,
+        blocks: Blocks::known(1),
         ..FabricSpec::quick()
     }
 }

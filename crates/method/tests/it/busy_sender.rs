@@ -49,7 +49,7 @@ fn received(of_limit: impl Fn(usize) -> f64, bucket: f64) -> Figure {
     let spec = ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: vec![ForwardingTest::Flood],
-        blocks: 8,
+        blocks: method::Blocks::known(8),
         ..ForwardingSpec::quick()
     };
     let mut bed = Scripted::new(topology(true, true), script);
@@ -107,7 +107,7 @@ fn the_bucket_of_a_slow_port_is_found_beside_a_fast_one() {
     let spec = ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: vec![ForwardingTest::Flood],
-        blocks: 8,
+        blocks: method::Blocks::known(8),
         bidirectional: true,
         ..ForwardingSpec::quick()
     };

@@ -167,7 +167,7 @@ fn spec(arrangements: &[&str]) -> FabricSpec {
     let read = |name: &&str| name.parse::<Arrangement>().expect("an arrangement");
     FabricSpec {
         arrangements: arrangements.iter().map(read).collect(),
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         ..FabricSpec::quick()
     }
 }
@@ -299,7 +299,8 @@ fn no_yes_without_a_trial_of_every_arrangement() {
     for (uplink, failing, expected, missing) in table {
         let bed = Blocking { failing: Some(failing), ..Blocking::new(48, 12, uplink) };
         let nodes = Nodes::These(vec![2, 48]);
-        let spec = FabricSpec { nodes, tries: 1, ..spec(&["neighbours", "sweep"]) };
+        let spec =
+            FabricSpec { nodes, tries: method::Tries::known(1), ..spec(&["neighbours", "sweep"]) };
         let figures = run(&spec, &mut bed.bed());
         let answer = nonblocking(&figures);
         assert_eq!(answer.value, expected, "{failing}: {answer:?}");
@@ -321,7 +322,10 @@ fn each_pair_has_its_own_wire() {
             port.rate = Some(Rate(if slow { 1_000_000_000 } else { 10_000_000_000 }));
         }
     }
-    let figures = run(&FabricSpec { blocks: 2, ..spec(&["neighbours", "sweep"]) }, &mut testbed);
+    let figures = run(
+        &FabricSpec { blocks: method::Blocks::known(2), ..spec(&["neighbours", "sweep"]) },
+        &mut testbed,
+    );
     let wire = |wanted: &[(Key, &str)]| {
         let wanted = [wanted, &[(Key::Path, "device"), (Key::Message, "65536")]].concat();
         find(&figures, &wanted).number(Key::WireLimit).expect("the rates are known") / 949.3e6
@@ -349,7 +353,12 @@ fn groups_and_their_uplinks_are_told_from_floods() {
     for (uplink, groups, rate) in table {
         let mut testbed = Blocking::new(48, 12, uplink).bed();
         let nodes = Nodes::These(vec![2]);
-        let spec = FabricSpec { infer: true, nodes, blocks: 1, ..spec(&["neighbours"]) };
+        let spec = FabricSpec {
+            infer: true,
+            nodes,
+            blocks: method::Blocks::known(1),
+            ..spec(&["neighbours"])
+        };
         let figures = run(&spec, &mut testbed);
         let of = |metric| figures.iter().find(|f| f.metric == metric);
         let told = of(Metric::PortGroups).expect("a row either way");
@@ -379,7 +388,8 @@ fn a_port_in_several_pairs_is_told_as_a_whole() {
     let patterns = ["mesh", "half-to-half", "one-to-many", "many-to-one", "one-way"];
     let names = [&["neighbours"][..], &patterns].concat();
     let mut testbed = Blocking::new(8, 4, 3.0).bed();
-    let figures = run(&FabricSpec { blocks: 2, ..spec(&names) }, &mut testbed);
+    let figures =
+        run(&FabricSpec { blocks: method::Blocks::known(2), ..spec(&names) }, &mut testbed);
     for name in patterns {
         for nodes in ["2", "4", "8"] {
             let part = value(&figures, name, nodes, "mean") / (8.0 * PORT);

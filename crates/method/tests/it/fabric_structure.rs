@@ -69,8 +69,8 @@ fn spec() -> FabricSpec {
         arrangements: vec![Arrangement::Neighbours],
         nodes: Nodes::These(vec![2]),
         messages: Vec::new(),
-        blocks: 1,
-        tries: 1,
+        blocks: method::Blocks::known(1),
+        tries: method::Tries::known(1),
         infer: true,
         interval: Nanos::from_millis(100),
         ..FabricSpec::quick()

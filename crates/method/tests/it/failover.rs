@@ -99,7 +99,11 @@ fn run(spec: &FailoverSpec, loses: Loses) -> Vec<Figure> {
 }
 
 fn spec(deed: &str) -> FailoverSpec {
-    FailoverSpec { deeds: vec![deed.to_owned()], blocks: 6, ..FailoverSpec::quick() }
+    FailoverSpec {
+        deeds: vec![deed.to_owned()],
+        blocks: method::Blocks::known(6),
+        ..FailoverSpec::quick()
+    }
 }
 
 fn one<'a>(figures: &'a [Figure], metric: Metric, conditions: &[(Key, &str)]) -> &'a Figure {
@@ -227,7 +231,7 @@ fn a_path_that_carries_nothing_is_seen_without_any_deed() {
 
 #[test]
 fn a_deed_has_its_control_in_every_block() {
-    let spec = FailoverSpec { blocks: 3, ..FailoverSpec::quick() };
+    let spec = FailoverSpec { blocks: method::Blocks::known(3), ..FailoverSpec::quick() };
     let mut bed = Scripted::new(topology(), |_: usize, trial: &Trial| Ok(record(trial, |_| false)));
     spec.run(&mut bed, 7).expect("every trial runs");
     for block in 0..3 {

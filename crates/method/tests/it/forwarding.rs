@@ -17,7 +17,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
     ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: tests.to_vec(),
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         ..ForwardingSpec::quick()
     }
 }
@@ -50,7 +50,7 @@ fn throughput_is_found_within_the_precision_of_the_truth() {
         // The buffer hides 100 frames over the two seconds of a final trial.
         let hidden = capacity + 100.0 / 2.0;
         assert!(value <= hidden + 1.0, "{capacity}: {value}");
-        assert!(value >= capacity * (1.0 - 1.5 * spec.precision), "{capacity}: {value}");
+        assert!(value >= capacity * (1.0 - 1.5 * spec.precision.get()), "{capacity}: {value}");
         // A millisecond's backlog does not show in two seconds.
         let low = figure.low.expect("a lower end");
         assert!(low < value && low > value * (1.0 - 0.001), "{capacity}: {low} of {value}");
@@ -434,7 +434,10 @@ fn the_estimate_of_a_lab_is_near_what_its_ragged_tester_takes() {
 #[test]
 fn few_delays_have_no_high_quantile() {
     let tests = [ForwardingTest::Throughput, ForwardingTest::Latency];
-    let spec = ForwardingSpec { latency_repeats: 6, ..spec(&tests) };
+    let spec = ForwardingSpec {
+        latency_repeats: method::study::forwarding::Repeats::known(6),
+        ..spec(&tests)
+    };
     let figures = run(&spec, &mut Model::new().bed());
     let delays = figures.iter().filter(|f| f.metric == Metric::OneWayDelay);
     let points: Vec<(Option<f64>, bool)> =

@@ -35,7 +35,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
         frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::of).to_vec(),
         tests: tests.to_vec(),
         goals: vec![GoalName::Rfc2544, GoalName::Pdr],
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         burst_duration: Nanos::from_millis(50),
         ..ForwardingSpec::quick()
     }

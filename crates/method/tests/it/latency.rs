@@ -15,7 +15,7 @@ fn spec() -> LatencySpec {
     LatencySpec {
         protocols: vec![Protocol::Udp],
         sizes: vec![FrameSize::MIN],
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         ..LatencySpec::quick()
     }
 }
@@ -86,7 +86,8 @@ fn verdicts_follow_the_bypass() {
         let mut model = Model::new().bed();
         model.topology = topology(device, bypass);
         model.device.rtt_ns = rtt_ns;
-        let figures = run(&LatencySpec { blocks, ..spec() }, &mut model);
+        let figures =
+            run(&LatencySpec { blocks: method::Blocks::known(blocks), ..spec() }, &mut model);
         let case = format!("{rtt_ns} {device} {bypass} {blocks}");
         let median = find(&figures, Metric::Rtt, Some(0.5), "device");
         assert_eq!(median.verdict, expected, "{case}");
@@ -110,7 +111,7 @@ fn each_block_holds_every_cell_on_both_paths_in_its_own_order() {
     let mut model = Model::new().bed();
     let spec = LatencySpec::quick();
     spec.run(&mut model, 7).expect("runs");
-    let blocks: Vec<Vec<(String, Path)>> = (0..spec.blocks)
+    let blocks: Vec<Vec<(String, Path)>> = (0..spec.blocks.get())
         .map(|block| {
             let of_block = model.asked.iter().filter(|t| t.block == block);
             of_block.map(|t| (t.label.clone(), t.path)).collect()
@@ -129,7 +130,8 @@ fn each_block_holds_every_cell_on_both_paths_in_its_own_order() {
 #[test]
 fn a_load_runs_beside_the_round_trips() {
     let datagrams = Load::Datagrams { frame_size: FrameSize::STANDARD_MAX, rate: FrameRate(5e4) };
-    let bulk = Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() };
+    let bulk =
+        Load::Bulk { streams: method::Streams::known(1), congestion_control: "cubic".to_owned() };
     let spec = LatencySpec { loads: vec![Load::Idle, datagrams, bulk], ..spec() };
     let mut model = Model::new().bed();
     let figures = run(&spec, &mut model);
@@ -158,7 +160,8 @@ fn a_load_runs_beside_the_round_trips() {
 /// Hosts that do the device's work too are slower with it in the path: nothing lost, nothing known.
 #[test]
 fn a_lossless_load_in_a_lab_tells_no_limit() {
-    let bulk = Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() };
+    let bulk =
+        Load::Bulk { streams: method::Streams::known(1), congestion_control: "cubic".to_owned() };
     let spec = LatencySpec { loads: vec![bulk], ..spec() };
     let mut model = Model::new().bed();
     for host in &mut model.topology.hosts {
@@ -214,7 +217,10 @@ fn a_specification_survives_the_journal() {
     for study in [
         StudySpec::Latency(LatencySpec {
             schedule: Schedule::Paced(FrameRate(1_000.0)),
-            loads: vec![Load::Bulk { streams: 4, congestion_control: "reno".to_owned() }],
+            loads: vec![Load::Bulk {
+                streams: method::Streams::known(4),
+                congestion_control: "reno".to_owned(),
+            }],
             ..LatencySpec::strict()
         }),
         StudySpec::Forwarding(method::ForwardingSpec::strict()),
@@ -229,18 +235,9 @@ fn impossible_requests_are_refused_with_a_reason() {
     let ok = spec();
     let rate = FrameRate(2_000_000.0);
     let flood = Load::Datagrams { frame_size: FrameSize::MIN, rate };
-    let bulk = Load::Bulk { streams: 0, congestion_control: "cubic".to_owned() };
     let table = [
         (LatencySpec { sizes: vec![], ..ok.clone() }, "nothing to do: no frame size"),
         (LatencySpec { protocols: vec![], ..ok.clone() }, "nothing to do: no protocol"),
-        (
-            LatencySpec { blocks: 0, ..ok.clone() },
-            "the number of blocks is 0, but must be 1 or more",
-        ),
-        (
-            LatencySpec { loads: vec![bulk], ..ok.clone() },
-            "the load's number of streams is 0, but must be 1 or more",
-        ),
         (
             LatencySpec { loads: vec![flood], ..ok.clone() },
             "2000000 frames/s of 64 octets is above the line rate of a 1Gbit link: \

@@ -13,7 +13,11 @@ use trial::topology::AnotherTime;
 use trial::{Protocol, Subject};
 
 fn spec() -> LatencySpec {
-    LatencySpec { protocols: vec![Protocol::Udp], blocks: 6, ..LatencySpec::quick() }
+    LatencySpec {
+        protocols: vec![Protocol::Udp],
+        blocks: method::Blocks::known(6),
+        ..LatencySpec::quick()
+    }
 }
 
 /// Rows and page of a run's only study.
@@ -77,7 +81,8 @@ fn heads(table: &Table) -> Vec<String> {
 #[test]
 fn every_value_stands_in_one_table() {
     let datagrams = Load::Datagrams { frame_size: FrameSize::MIN, rate: FrameRate(5e4) };
-    let bulk = Load::Bulk { streams: 2, congestion_control: "cubic".to_owned() };
+    let bulk =
+        Load::Bulk { streams: method::Streams::known(2), congestion_control: "cubic".to_owned() };
     let loads = vec![Load::Idle, datagrams, bulk];
     let (rows, page) = find(LatencySpec { loads, ..spec() }, &mut Model::new().bed());
     let places = places(&page);

@@ -183,7 +183,7 @@ fn frames_grow_to_their_headers_and_mixes_have_a_mean() {
     }
     let headers = Headers {
         version: IpVersion::V6,
-        vlan: Some(7),
+        vlan: Some(trial::VlanId::known(7)),
         spread: Spread { source_ports: 16, ..Spread::NONE },
     };
     let frames = vec![FrameMix::of(FrameSize::MIN), FrameMix::imix()];
@@ -239,15 +239,33 @@ fn impossible_requests_are_refused_beforehand() {
     let headers = Headers { version: IpVersion::V6, ..Headers::default() };
     let no_address = check(&ForwardingSpec { headers, ..base() });
     assert!(matches!(no_address, SpecProblem::NoIpv6 { .. }));
-    let headers = Headers { vlan: Some(4095), ..Headers::default() };
-    assert!(matches!(check(&ForwardingSpec { headers, ..base() }), SpecProblem::OutOfRange { .. }));
     assert!(matches!(
         check(&ForwardingSpec { goals: vec![], ..base() }),
         SpecProblem::Nothing { .. }
     ));
-    let tests = vec![ForwardingTest::Latency];
-    let percents = ForwardingSpec { tests, latency_percents: vec![0], ..base() };
-    assert!(matches!(check(&percents), SpecProblem::OutOfRange { .. }));
+}
+
+/// What a journal or a plan could state is refused while it is read.
+#[test]
+fn no_request_holds_a_number_outside_its_range() {
+    let forwarding = || serde_json::to_value(ForwardingSpec::quick()).expect("JSON");
+    let read = serde_json::from_value::<ForwardingSpec>;
+    assert!(read(forwarding()).is_ok());
+    let wrong = [
+        ("blocks", serde_json::json!(0)),
+        ("tries", serde_json::json!(0)),
+        ("senders", serde_json::json!(65)),
+        ("precision", serde_json::json!(0.6)),
+        ("latency_percents", serde_json::json!([100, 101])),
+        ("burst_repeats", serde_json::json!(0)),
+        ("headers", serde_json::json!({ "version": "v4", "vlan": 4095, "spread": Spread::NONE })),
+    ];
+    for (field, value) in wrong {
+        let mut stated = forwarding();
+        stated[field] = value;
+        let refused = read(stated).expect_err(field).to_string();
+        assert!(refused.contains("outside the range"), "{field}: {refused}");
+    }
 }
 
 #[test]
@@ -306,8 +324,8 @@ mod campaigns {
         CampaignSpec {
             cells: allowed(&factors, &limits),
             factors,
-            blocks: 8,
-            repetitions: 1,
+            blocks: method::Blocks::known(8),
+            repetitions: method::study::campaign::Repetitions::known(1),
             stop: StopRule::default(),
             studies: vec![StudySpec::Latency(latency)],
         }

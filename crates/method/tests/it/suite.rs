@@ -19,7 +19,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: tests.to_vec(),
         link_rate: Some(Rate(1_000_000 * 8 * 84)),
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         ..ForwardingSpec::quick()
     }
 }
@@ -83,7 +83,13 @@ fn goals_are_figures_of_their_own() {
 fn the_latency_is_taken_at_the_throughput_found() {
     let test = ForwardingTest::Latency;
     let mut model = Model::new().bed();
-    let spec = ForwardingSpec { latency_percents: vec![100, 50], ..spec(&[test]) };
+    let spec = ForwardingSpec {
+        latency_percents: vec![
+            method::study::forwarding::LoadPercent::known(100),
+            method::study::forwarding::LoadPercent::known(50),
+        ],
+        ..spec(&[test])
+    };
     let figures = run(&spec, &mut model);
     let throughput = of(&figures, (ForwardingTest::Throughput, Metric::Throughput), "device")[0];
     let rate = throughput.value.expect("found");

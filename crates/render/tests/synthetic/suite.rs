@@ -249,7 +249,7 @@ pub fn flow_trial(at: Option<usize>, frames: &FrameMix, rate: f64, headers: Head
 /// Headers that a report has to name.
 pub fn headers() -> Headers {
     let spread = Spread { source_ports: 16, ..Spread::NONE };
-    Headers { version: IpVersion::V6, vlan: Some(7), spread }
+    Headers { version: IpVersion::V6, vlan: Some(trial::VlanId::known(7)), spread }
 }
 
 /// Ladders of paced loads on every path, one of them tagged, and a reset that was carried out.

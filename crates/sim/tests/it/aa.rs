@@ -69,10 +69,10 @@ fn storage() -> StorageSpec {
         ioengine: "nbd".into(),
         filename: String::new(),
         pattern: Pattern::Random,
-        rwmixread: 50,
+        rwmixread: trial::ReadPercent::known(50),
         bs: ByteCount(4096),
-        numjobs: 1,
-        iodepth: 2,
+        numjobs: trial::Jobs::known(1),
+        iodepth: trial::QueueDepth::known(2),
         replicas: Vec::new(),
         options: BTreeMap::new(),
         server: Some(server),
@@ -104,8 +104,8 @@ pub fn studies() -> Vec<StudySpec> {
         duration: Nanos::from_millis(20),
         final_duration: Nanos::from_millis(60),
         burst_duration: Nanos::from_millis(50),
-        stations: 256,
-        learn_rate: 10_000,
+        stations: method::study::switching::Stations::known(256),
+        learn_rate: method::study::switching::LearnRate::known(10_000),
         link_rate: Some(LINK),
         ..SwitchingSpec::quick()
     };
@@ -126,7 +126,7 @@ pub fn studies() -> Vec<StudySpec> {
     let depth = DepthSpec {
         sizes: Vec::new(),
         longest: Nanos::from_millis(50),
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         ..DepthSpec::quick()
     };
     vec![

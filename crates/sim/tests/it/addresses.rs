@@ -36,7 +36,13 @@ fn measured(lines: &str, spec: &SwitchingSpec) -> Figure {
 }
 
 fn capacity(lines: &str, learn_rate: u64) -> Figure {
-    measured(lines, &SwitchingSpec { learn_rate, ..spec(SwitchTest::AddressCaching) })
+    measured(
+        lines,
+        &SwitchingSpec {
+            learn_rate: method::study::switching::LearnRate::known(learn_rate),
+            ..spec(SwitchTest::AddressCaching)
+        },
+    )
 }
 
 fn learning(lines: &str) -> Figure {
@@ -54,10 +60,12 @@ fn a_table_is_found_whatever_is_lost_at_random_and_however_slowly_it_learns() {
         (8_192, "", "learn_rate = 2000"),
     ] {
         // As a switching study asks, and as `xray` does.
-        for learn_rate in [SwitchingSpec::quick().learn_rate, 10_000] {
+        for learn_rate in
+            [SwitchingSpec::quick().learn_rate, method::study::switching::LearnRate::known(10_000)]
+        {
             let table = if table.is_empty() { String::new() } else { format!(", {table}") };
             let lines = format!("{lines}\nmac_table = {{ entries = {entries}{table} }}");
-            let found = capacity(&lines, learn_rate);
+            let found = capacity(&lines, learn_rate.get());
             assert_eq!(found.value, Some(f64::from(entries)), "{lines}: {found:#?}");
             assert_eq!(found.high, Some(f64::from(entries) + 1.0), "{lines}");
             assert_eq!(found.verdict, Verdict::DeviceLimited, "{lines}: {found:#?}");

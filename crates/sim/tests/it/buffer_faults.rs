@@ -14,7 +14,12 @@ use trial::PortRef;
 use crate::trials::{profile, testbed};
 
 fn short() -> DepthSpec {
-    DepthSpec { sizes: Vec::new(), congested: 1, blocks: 2, ..DepthSpec::quick() }
+    DepthSpec {
+        sizes: Vec::new(),
+        congested: method::study::depth::Congested::known(1),
+        blocks: method::Blocks::known(2),
+        ..DepthSpec::quick()
+    }
 }
 
 fn switch(keys: &str) -> device::Profile {
@@ -69,7 +74,7 @@ fn a_buffer_too_large_to_fill_has_a_lower_bound() {
 #[test]
 fn frames_that_wait_before_a_decision_say_nothing_of_paths() {
     let limited = "buffer = { per_port = \"200000B\" }\npps_limit = 90000\npps_queue = 512";
-    let spec = DepthSpec { congested: 2, ..short() };
+    let spec = DepthSpec { congested: method::study::depth::Congested::known(2), ..short() };
     let page = spec.run(&mut testbed(switch(limited)), 1).expect("every trial runs").page();
     let texts: Vec<&str> = page.answers.iter().map(|(_, answer)| answer.text.as_str()).collect();
     let [at_the_output, before, ..] = &texts[..] else { panic!("{texts:?}") };

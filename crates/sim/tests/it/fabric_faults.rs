@@ -32,8 +32,8 @@ fn spec() -> FabricSpec {
         messages: Vec::new(),
         interval: Nanos::from_millis(2),
         duration: Nanos::from_millis(20),
-        blocks: 6,
-        tries: 1,
+        blocks: method::Blocks::known(6),
+        tries: method::Tries::known(1),
         ..FabricSpec::quick()
     }
 }
@@ -96,7 +96,7 @@ fn a_dead_port_takes_nothing_from_the_others() {
 #[test]
 fn a_cable_that_loses_one_way_is_told_from_a_dead_one() {
     for (way, why) in [("in", "sends-nothing"), ("out", "receives-nothing"), ("both", "silent")] {
-        let spec = FabricSpec { infer: true, blocks: 2, ..spec() };
+        let spec = FabricSpec { infer: true, blocks: method::Blocks::known(2), ..spec() };
         let broken = format!("cables = [{{ ports = \"3\", broken = \"{way}\" }}]");
         let figures = run(&spec, &mut testbed(&broken, None));
         let [first, broken, third, fourth] = pairs(&figures);

@@ -24,8 +24,8 @@ fn spec() -> FabricSpec {
         messages: Vec::new(),
         duration: Nanos::from_millis(10),
         interval: Nanos::from_millis(10),
-        blocks: 1,
-        tries: 1,
+        blocks: method::Blocks::known(1),
+        tries: method::Tries::known(1),
         infer: true,
         ..FabricSpec::quick()
     }

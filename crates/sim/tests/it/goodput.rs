@@ -19,7 +19,7 @@ fn spec(directions: &[TcpDirection]) -> TcpSpec {
         directions: directions.to_vec(),
         omit: Nanos::from_millis(500),
         duration: Nanos::from_secs(1),
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         ..TcpSpec::quick()
     }
 }
@@ -134,7 +134,7 @@ fn only_rtt(figures: &[Figure], quantile: f64) -> f64 {
 #[test]
 fn streams_that_share_a_path_fill_it_together() {
     let spec = TcpSpec {
-        streams: 4,
+        streams: method::Streams::known(4),
         between: method::Between::one_pair(Some("h3/eth1".parse().expect("a port")), None),
         ..spec(&[TcpDirection::Reverse])
     };

@@ -97,7 +97,7 @@ impl Question {
         let spec = SwitchingSpec {
             tests: vec![test],
             frames: vec![size(self.octets)],
-            ports: 2,
+            ports: method::study::switching::PortCount::known(2),
             link_rate: self.link,
             duration: Nanos::from_millis(50),
             final_duration: self.last,

@@ -28,10 +28,10 @@ fn storage(rwmixread: u8, (numjobs, iodepth): (u16, u16), replicas: &[&str]) -> 
         ioengine: "nbd".into(),
         filename: "nbd://h2".into(),
         pattern: Pattern::Random,
-        rwmixread,
+        rwmixread: trial::ReadPercent::known(rwmixread),
         bs: ByteCount(BLOCK),
-        numjobs,
-        iodepth,
+        numjobs: trial::Jobs::known(numjobs),
+        iodepth: trial::QueueDepth::known(iodepth),
         replicas: replicas.iter().map(|place| place.parse().expect("a port's name")).collect(),
         options: BTreeMap::new(),
         server: None,
@@ -146,8 +146,6 @@ fn littles_law_holds_of_any_mix_and_a_disk_gives_what_it_can() {
 #[test]
 fn what_can_not_be_run_says_why() {
     let table = [
-        (storage(50, (0, 1), &[]), "must be above zero"),
-        (storage(101, (1, 1), &[]), "the share at most 100"),
         (storage(50, (1, 1), &["h9/eth1"]), "there is no port `h9/eth1`"),
         (storage(50, (1, 1), &["h2/eth1"]), "no way leads from `h2/eth1` to `h2/eth1`"),
     ];
@@ -174,7 +172,11 @@ fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
     let server = ServedMemory { size: ByteCount(1 << 20), read: SERVICE, write: SERVICE * 2 };
     let FlowKind::Storage(job) = storage(50, (1, depth), &[]) else { unreachable!() };
     let job = Storage { filename: String::new(), server: Some(server), ..job };
-    let spec = StorageSpec { duration: Nanos::from_secs(1), blocks: 2, ..StorageSpec::quick(job) };
+    let spec = StorageSpec {
+        duration: Nanos::from_secs(1),
+        blocks: method::Blocks::known(2),
+        ..StorageSpec::quick(job)
+    };
     let mut testbed = testbed(DiskModel::IDEAL);
     let figures = spec.run(&mut testbed, 1).expect("the model runs").rows();
     move |metric, pairs| {
@@ -250,7 +252,7 @@ fn a_slow_disk_is_the_bottleneck_of_reads_and_of_writes() {
         let slow = Nanos::from_millis(20);
         let server = ServedMemory { size: ByteCount(1 << 20), read: slow, write: slow };
         let job = Storage { filename: String::new(), server: Some(server), ..job };
-        let spec = StorageSpec { blocks: 2, ..StorageSpec::quick(job) };
+        let spec = StorageSpec { blocks: method::Blocks::known(2), ..StorageSpec::quick(job) };
         let found = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
         let answers = found.page().answers;
         let is_said =
@@ -283,7 +285,7 @@ impl Testbed for Told {
 #[test]
 fn a_local_storage_has_no_figure_of_the_network() {
     let FlowKind::Storage(job) = storage(50, (1, 1), &[]) else { unreachable!() };
-    let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
+    let spec = StorageSpec { blocks: method::Blocks::known(6), ..StorageSpec::quick(job) };
     for (location, caveat) in [
         (StorageLocation::Remote, None),
         (StorageLocation::Local, Some(Caveat::LocalStorage)),
@@ -321,7 +323,7 @@ fn a_full_link_is_the_links() {
         let server = ServedMemory { size: ByteCount(1 << 30), read: SERVICE, write: SERVICE };
         let job =
             Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
-        let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
+        let spec = StorageSpec { blocks: method::Blocks::known(6), ..StorageSpec::quick(job) };
         let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
         let all = |estimate: &str| {
             let own = |f: &&Figure| {
@@ -361,7 +363,7 @@ fn copies_fill_the_storage_hosts_link() {
     let server = ServedMemory { size: ByteCount(1 << 30), read: SERVICE, write: SERVICE };
     let job =
         Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
-    let spec = StorageSpec { blocks: 6, ..StorageSpec::quick(job) };
+    let spec = StorageSpec { blocks: method::Blocks::known(6), ..StorageSpec::quick(job) };
     let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
     let plain = figures
         .iter()
@@ -388,7 +390,8 @@ fn copies_of_short_blocks_fill_it_as_well() {
         let server = ServedMemory { size: ByteCount(1 << 30), read: SERVICE, write: SERVICE };
         let job = Storage { filename: String::new(), server: Some(server), ..job };
         let duration = Nanos::from_millis(500);
-        let spec = StorageSpec { blocks: 6, duration, ..StorageSpec::quick(job) };
+        let spec =
+            StorageSpec { blocks: method::Blocks::known(6), duration, ..StorageSpec::quick(job) };
         let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
         let of = |metric, part: &str| {
             let own = |f: &&Figure| {

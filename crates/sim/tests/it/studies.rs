@@ -32,9 +32,9 @@ fn forwarding(tests: &[ForwardingTest]) -> ForwardingSpec {
         tests: tests.to_vec(),
         link_rate: Some(GIGABIT),
         backend: Backend::Auto,
-        blocks: 2,
-        burst_repeats: 2,
-        latency_repeats: 2,
+        blocks: method::Blocks::known(2),
+        burst_repeats: method::study::forwarding::Repeats::known(2),
+        latency_repeats: method::study::forwarding::Repeats::known(2),
         ..ForwardingSpec::quick()
     }
 }
@@ -113,7 +113,7 @@ fn the_latency_study_finds_what_the_device_adds() {
     "#;
     let spec = LatencySpec {
         sizes: vec![size(64)],
-        blocks: 6,
+        blocks: method::Blocks::known(6),
         duration: Nanos::from_millis(50),
         ..LatencySpec::quick()
     };

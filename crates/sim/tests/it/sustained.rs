@@ -17,9 +17,9 @@ fn spec(tests: &[ForwardingTest], goals: &[GoalName]) -> ForwardingSpec {
         tests: tests.to_vec(),
         goals: goals.to_vec(),
         link_rate: Some(GIGABIT),
-        blocks: 2,
-        burst_repeats: 2,
-        latency_repeats: 6,
+        blocks: method::Blocks::known(2),
+        burst_repeats: method::study::forwarding::Repeats::known(2),
+        latency_repeats: method::study::forwarding::Repeats::known(6),
         ..ForwardingSpec::quick()
     }
 }

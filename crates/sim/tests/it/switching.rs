@@ -69,7 +69,10 @@ fn a_flow_of_a_mesh_takes_few_octets_of_text() {
         }
     };
     let mut observed = Observed::new(&mut testbed, take);
-    let asked = SwitchingSpec { ports: 12, ..spec(&[SwitchTest::Mesh], 64) };
+    let asked = SwitchingSpec {
+        ports: method::study::switching::PortCount::known(12),
+        ..spec(&[SwitchTest::Mesh], 64)
+    };
     asked.run(&mut observed, 7).expect("every trial runs");
     assert!(meshes.len() > 1, "{} trials", meshes.len());
     for (trial, record) in meshes {
@@ -249,7 +252,10 @@ fn the_address_table_is_found_to_the_address() {
         assert_eq!(found.high, Some(f64::from(entries + 1)));
         assert_eq!(found.verdict, Verdict::DeviceLimited);
     }
-    let asked = SwitchingSpec { stations: 500, ..spec(&[SwitchTest::AddressCaching], 64) };
+    let asked = SwitchingSpec {
+        stations: method::study::switching::Stations::known(500),
+        ..spec(&[SwitchTest::AddressCaching], 64)
+    };
     let figures = measure(switch(3, AMPLE), &asked);
     let found = one(&figures, Metric::AddressCapacity, &[]);
     assert_eq!((found.value, found.verdict), (Some(503.0), Verdict::TesterLimited));

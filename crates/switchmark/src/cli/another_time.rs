@@ -8,7 +8,7 @@ use std::path::Path;
 use journal::Store;
 use method::StudySpec;
 use method::run::RunMeta;
-use method::study::Bypass;
+use method::study::{Blocks, Bypass};
 use trial::Topology;
 use trial::topology::AnotherTime;
 
@@ -105,7 +105,7 @@ fn fits(
         }
     }
     for study in studies {
-        let blocks = study.clone().varied().blocks().map_or(1, |blocks| *blocks);
+        let blocks = study.clone().varied().blocks().map_or(1, |blocks| blocks.get());
         let needed = blocks.div_ceil(times.rounds());
         let Some(kept) = meta.studies.iter().map(|other| alike(study, other)).max().flatten()
         else {
@@ -123,14 +123,15 @@ fn fits(
 
 /// How often a run over a cable repeats what is asked here; none where it asks for another thing.
 fn alike(study: &StudySpec, other: &StudySpec) -> Option<u32> {
+    let once = Blocks::known(1);
     let (mut own, mut other) = (study.clone(), other.clone());
-    let kept = other.varied().blocks().map_or(1, |blocks| std::mem::replace(blocks, 1));
+    let kept = other.varied().blocks().map_or(once, |blocks| std::mem::replace(blocks, once));
     if let Some(blocks) = own.varied().blocks() {
-        *blocks = 1;
+        *blocks = once;
     }
     // The cable has no devices to name.
     for study in [&mut own, &mut other] {
         study.varied().set_subject(trial::Subject { device: String::new(), variant: None });
     }
-    (own == other).then_some(kept)
+    (own == other).then_some(kept.get())
 }

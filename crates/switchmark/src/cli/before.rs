@@ -187,10 +187,22 @@ mod tests {
         let lines = |count, quota, senders| {
             few_processors(&studies(senders), Processors { count, quota }).len()
         };
-        assert_eq!(lines(2, None, 2), 0);
-        assert_eq!(lines(1, None, 1), 1, "one processor");
-        assert_eq!(lines(16, Some(0.25), 1), 1, "a quarter of one");
-        assert_eq!(lines(16, Some(4.0), 16), 0);
-        assert_eq!(lines(2, None, 3), 1, "a sender too many");
+        assert_eq!(lines(2, None, method::study::forwarding::Senders::known(2)), 0);
+        assert_eq!(
+            lines(1, None, method::study::forwarding::Senders::known(1)),
+            1,
+            "one processor"
+        );
+        assert_eq!(
+            lines(16, Some(0.25), method::study::forwarding::Senders::known(1)),
+            1,
+            "a quarter of one"
+        );
+        assert_eq!(lines(16, Some(4.0), method::study::forwarding::Senders::known(16)), 0);
+        assert_eq!(
+            lines(2, None, method::study::forwarding::Senders::known(3)),
+            1,
+            "a sender too many"
+        );
     }
 }

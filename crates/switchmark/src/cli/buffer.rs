@@ -70,7 +70,7 @@ impl Args {
                 format!("{name},{RATE}={}", value.text)
             } else {
                 round_trip::with_round_trip(&name, Nanos(value.number as u64)).map_err(
-                    |(message, hint)| ConfigError::bare(format!("--rtt: {message}"), hint),
+                    |refused| ConfigError::bare(format!("--rtt: {refused}"), refused.hint),
                 )?
             };
         }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use journal::Store;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::run::Accounting;
+use method::study::{Blocks, Precision, Streams, Tries};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
 use page::{Block, Document, Figure};
 use render::figures_json;
@@ -50,17 +51,17 @@ const LIMIT: Rate = Rate(20_000_000);
 // Everything that decides how long the demo takes. All together must stay well under two minutes,
 // of which agents, phases and the second lab's searches take the most.
 const LATENCY_TRIAL: Nanos = Nanos::from_millis(100);
-const LATENCY_BLOCKS: u32 = 6;
-const LOADED_BLOCKS: u32 = 6;
+const LATENCY_BLOCKS: Blocks = Blocks::known(6);
+const LOADED_BLOCKS: Blocks = Blocks::known(6);
 const FLOOD_TRIAL: Nanos = Nanos::from_millis(150);
-const FLOOD_BLOCKS: u32 = 6;
+const FLOOD_BLOCKS: Blocks = Blocks::known(6);
 const SEARCH_TRIAL: Nanos = Nanos::from_millis(200);
 const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
-const SEARCH_PRECISION: f64 = 0.005;
+const SEARCH_PRECISION: Precision = Precision::known(0.005);
 const SELF_TEST: Nanos = Nanos::from_secs(30);
 /// Whoever else is on a newcomer's machine disturbs short trials (9 of 46 in one demo): three tries
 /// left a gap in its loss curve.
-const TRIES: u32 = 8;
+const TRIES: Tries = Tries::known(8);
 
 /// Shows.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
@@ -163,7 +164,10 @@ fn free_studies() -> Vec<StudySpec> {
     let loaded = LatencySpec {
         protocols: vec![Protocol::Udp],
         sizes: vec![FrameSize::MIN],
-        loads: vec![Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() }],
+        loads: vec![Load::Bulk {
+            streams: Streams::known(1),
+            congestion_control: "cubic".to_owned(),
+        }],
         blocks: LOADED_BLOCKS,
         ..idle.clone()
     };

@@ -132,10 +132,10 @@ pub fn place(hosts: Option<&str>, testbed: Option<&str>) -> Result<Testbed, Conf
 
 /// How long something may go on that has no end of its own; seconds where no unit is given.
 pub fn length(text: &str) -> Result<Nanos, String> {
-    HowLong::typed(text).map_err(|(message, _)| message)
+    HowLong::typed(text).map_err(|refused| refused.message)
 }
 
 /// Seconds where no unit is given, as iperf3 and ping take them.
 pub fn duration(text: &str) -> Result<Nanos, String> {
-    Duration::typed(text).map_err(|(message, _)| message)
+    Duration::typed(text).map_err(|refused| refused.message)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use journal::{Journal, Store};
-use measure::Nanos;
+use measure::{Nanos, Refused};
 use method::acceptance::SheetClaim;
 use method::run::{RunMeta, RunStatus, SweepPoint, TrialTotals};
 use method::{Estimate, StudySpec, numbered};
@@ -25,7 +25,7 @@ use super::privilege::{Prepared, prepare_shown};
 use super::run_request::{DATA_SHEET, Request};
 use super::{Failure, Outcome, another_time, before, left_deeds, lone, own, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
-use crate::config::{ConfigError, fit, testbed, way_back};
+use crate::config::{ConfigError, bounds, testbed, way_back};
 use crate::controller::deed_notes::Origin;
 use crate::controller::{CableRun, Opened, RecordedCable, Stop, killed_at};
 use crate::ownership::own_files_only;
@@ -112,20 +112,17 @@ pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
 
 /// What can be told from the request alone.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
+    let bounds = bounds::of(&request.testbed);
     for study in &request.studies {
-        fit::fits(study, &request.testbed)
-            .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
+        bounds.check(study).map_err(Refused::from)?;
     }
     let name = &request.testbed.name;
     if let Source::Hosts(hosts) = &request.testbed.source {
-        way_back::check(&request.studies, &hosts.topology(name))
-            .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
+        way_back::check(&request.studies, &hosts.topology(name))?;
     }
     if let Some(topology) = request.testbed.topology() {
         for study in &request.studies {
-            study
-                .check(&topology)
-                .map_err(|problem| ConfigError::bare(problem.to_string(), problem.hint()))?;
+            study.check(&topology).map_err(Refused::from)?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use method::study::xray::Bed;
 use trial::Topology;
 use trial::topology::DeviceKind;
 
-use super::fit;
+use super::bounds;
 use super::resolved::{Source, Testbed};
 
 /// What is known of the testbed before anything is built or sent.
@@ -29,7 +29,7 @@ pub fn of(place: &Testbed) -> Bed {
         }
     };
     let simulated = matches!(place.source, Source::Virtual(_));
-    Bed { simulated, link: fit::link_rate(place), hosts, switch, deeds }
+    Bed { simulated, link: bounds::link_rate(place), hosts, switch, deeds }
 }
 
 fn is_switch(device: &LabDevice) -> bool {

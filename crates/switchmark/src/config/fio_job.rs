@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use measure::ByteCount;
-use trial::{Pattern, Storage};
+use measure::{ByteCount, Ranged as _, Refused};
+use trial::{Jobs, Pattern, QueueDepth, ReadPercent, Storage};
 
-use super::fit::Misfit;
 use super::source::Fault;
 use crate::fio_options::{self, Admitted};
 
@@ -67,14 +66,8 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
     for line in lines {
         let Line { name, value, span } = line;
         let fault = |message: String, hint: &str| Fault::new(span.clone(), message, hint);
-        let misfit = |(message, hint): Misfit| Fault::new(span.clone(), message, hint);
-        let number = |range: std::ops::RangeInclusive<u64>| {
-            let read: Option<u64> = value.parse().ok().filter(|number| range.contains(number));
-            read.ok_or_else(|| {
-                let (low, high) = (range.start(), range.end());
-                fault(format!("`{value}` is no {name}"), &format!("give a number, {low}…{high}"))
-            })
-        };
+        let misfit = |refused: Refused| Fault::refused(span.clone(), refused);
+        let percent = || ReadPercent::from_text(value).map_err(misfit);
         let job = &mut file.job;
         match *name {
             "ioengine" => (*value).clone_into(&mut job.ioengine),
@@ -82,11 +75,14 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
             "rw" | "readwrite" => {
                 (job.pattern, job.rwmixread) = pattern(value, job.rwmixread).map_err(misfit)?;
             }
-            "rwmixread" => job.rwmixread = mixed(job.rwmixread, number(0..=100)? as u8),
-            "rwmixwrite" => job.rwmixread = mixed(job.rwmixread, 100 - number(0..=100)? as u8),
+            "rwmixread" => job.rwmixread = mixed(job.rwmixread, percent()?),
+            "rwmixwrite" => {
+                let reads = ReadPercent::known(100 - percent()?.get());
+                job.rwmixread = mixed(job.rwmixread, reads);
+            }
             "bs" | "blocksize" => job.bs = octets(value).map_err(misfit)?,
-            "numjobs" => job.numjobs = number(1..=1024)? as u16,
-            "iodepth" => job.iodepth = number(1..=4096)? as u16,
+            "numjobs" => job.numjobs = Jobs::from_text(value).map_err(misfit)?,
+            "iodepth" => job.iodepth = QueueDepth::from_text(value).map_err(misfit)?,
             "runtime" => file.runtime = Some((*value).to_owned()),
             "include" => {
                 return Err(fault("a job may not name another file".into(), "put its lines here"));
@@ -96,12 +92,17 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
                     job.options.insert((*name).to_owned(), value);
                 }
                 Ok(Admitted::Ours) => {}
-                Err(refused) => return Err(fault(refused.message, &refused.hint)),
+                Err(refused) => return Err(misfit(refused)),
             },
         }
     }
     Ok(file)
 }
+
+const WRITES: ReadPercent = ReadPercent::known(0);
+const READS: ReadPercent = ReadPercent::known(100);
+/// Share of reads in a mix of which nothing is said.
+pub const HALF: ReadPercent = ReadPercent::known(50);
 
 /// fio's own defaults.
 pub fn plain() -> Storage {
@@ -109,10 +110,10 @@ pub fn plain() -> Storage {
         ioengine: "psync".into(),
         filename: String::new(),
         pattern: Pattern::Sequential,
-        rwmixread: 100,
+        rwmixread: READS,
         bs: ByteCount(4096),
-        numjobs: 1,
-        iodepth: 1,
+        numjobs: Jobs::known(1),
+        iodepth: QueueDepth::known(1),
         replicas: Vec::new(),
         options: BTreeMap::new(),
         server: None,
@@ -122,31 +123,31 @@ pub fn plain() -> Storage {
 }
 
 /// A mix changes only what both reads and writes.
-const fn mixed(now: u8, asked: u8) -> u8 {
-    if now == 0 || now == 100 { now } else { asked }
+fn mixed(now: ReadPercent, asked: ReadPercent) -> ReadPercent {
+    if now == WRITES || now == READS { now } else { asked }
 }
 
 /// `randrw`: the order, and the share of reads.
-pub fn pattern(text: &str, mix: u8) -> Result<(Pattern, u8), Misfit> {
-    let half = if mix == 0 || mix == 100 { 50 } else { mix };
+pub fn pattern(text: &str, mix: ReadPercent) -> Result<(Pattern, ReadPercent), Refused> {
+    let half = if mix == WRITES || mix == READS { HALF } else { mix };
     match text {
-        "read" => Ok((Pattern::Sequential, 100)),
-        "write" => Ok((Pattern::Sequential, 0)),
+        "read" => Ok((Pattern::Sequential, READS)),
+        "write" => Ok((Pattern::Sequential, WRITES)),
         "rw" | "readwrite" => Ok((Pattern::Sequential, half)),
-        "randread" => Ok((Pattern::Random, 100)),
-        "randwrite" => Ok((Pattern::Random, 0)),
+        "randread" => Ok((Pattern::Random, READS)),
+        "randwrite" => Ok((Pattern::Random, WRITES)),
         "randrw" => Ok((Pattern::Random, half)),
-        other => Err((
+        other => Err(Refused::new(
             format!("`{other}` is not a pattern that can be measured"),
-            "known are read, write, rw, randread, randwrite and randrw".to_owned(),
+            "known are read, write, rw, randread, randwrite and randrw",
         )),
     }
 }
 
 /// The size of an operation, or of what a server holds.
-pub fn octets(text: &str) -> Result<ByteCount, Misfit> {
+pub fn octets(text: &str) -> Result<ByteCount, Refused> {
     fio_options::octets(text.trim())
-        .ok_or_else(|| (format!("`{text}` is no size"), "give one size, such as 4k".to_owned()))
+        .ok_or_else(|| Refused::new(format!("`{text}` is no size"), "give one size, such as 4k"))
 }
 
 #[cfg(test)]
@@ -159,8 +160,11 @@ mod tests {
                     time_based\nruntime=600\n[mine]\nfilename=/mnt/ceph/f\nbs=4k\nnumjobs=8\nsize=4GB\n";
         let FioJob { job, runtime } = parse(text).unwrap();
         assert_eq!((job.ioengine.as_str(), job.filename.as_str()), ("libaio", "/mnt/ceph/f"));
-        assert_eq!((job.pattern, job.rwmixread, job.bs), (Pattern::Random, 70, ByteCount(4096)));
-        assert_eq!((job.numjobs, job.iodepth), (8, 1));
+        assert_eq!(
+            (job.pattern, job.rwmixread.get(), job.bs),
+            (Pattern::Random, 70, ByteCount(4096))
+        );
+        assert_eq!((job.numjobs.get(), job.iodepth.get()), (8, 1));
         assert_eq!(runtime.as_deref(), Some("600"));
         let kept: Vec<_> = job.options.iter().map(|(n, v)| format!("{n}={v}")).collect();
         assert_eq!(kept, ["direct=1", "size=4294967296"]);
@@ -176,7 +180,7 @@ mod tests {
             ("[a]\ninclude other\n", "may not name another file"),
             ("[a]\nrw=trim\n", "not a pattern"),
             ("[a]\nbs=4k,8k\n", "no size"),
-            ("[a]\nnumjobs=0\n", "no numjobs"),
+            ("[a]\nnumjobs=0\n", "outside the range of numbers of jobs"),
             ("[a]\ndirectory=/mnt\n", "may not have `directory`"),
             ("[a]\nsize=200%\n", "not what `size` takes"),
             ("[a]\nunlink=1\n", "may not have `unlink`"),

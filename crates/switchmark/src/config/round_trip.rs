@@ -2,9 +2,8 @@
 //!
 //! Owns which testbeds can have one, and how often its delay is crossed. Never builds anything.
 
-use measure::Nanos;
+use measure::{Nanos, Refused};
 
-use super::fit::Misfit;
 use super::{lab_name, sim_name, testbed};
 
 /// A host's link is crossed so often by a request and its answer: twice by each.
@@ -15,7 +14,7 @@ const HOSTS_OF_A_ROUND_TRIP: u64 = 2;
 
 /// The testbed's name with as much delay as a round trip of `rtt` needs: a model's links have it,
 /// and hosts of a testbed file add it to what arrives. A lab's cables have none.
-pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Misfit> {
+pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Refused> {
     if name.starts_with(sim_name::PREFIX) || is_emulated(name) {
         return Ok(format!("{name},delay={}", rtt / LINKS_OF_A_ROUND_TRIP));
     }
@@ -23,7 +22,7 @@ pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Misfit> {
         return Ok(format!("{name}{}{}", testbed::DELAY, rtt / HOSTS_OF_A_ROUND_TRIP));
     }
     let needed = rtt / LINKS_OF_A_ROUND_TRIP;
-    Err((
+    Err(Refused::new(
         format!("add a round trip of {rtt}: this lab's cables have no delay that could be set"),
         format!(
             "use a model (sim:PROFILE.toml) or an emulated device (lab:emulated=PROFILE.toml), whose \
@@ -56,7 +55,7 @@ mod tests {
         );
         assert_eq!(with_round_trip("testbed.toml", rtt).unwrap(), "testbed.toml,delay=25ms");
         for place in ["lab:bridge,hosts=4", "lab:emulated=p.toml+bridge"] {
-            let (message, hint) = with_round_trip(place, rtt).unwrap_err();
+            let Refused { message, hint } = with_round_trip(place, rtt).unwrap_err();
             assert!(message.contains("50ms") && hint.contains("12500us"), "{message} {hint}");
         }
     }

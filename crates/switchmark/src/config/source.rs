@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use measure::Refused;
+
 use crate::files;
 
 /// Of a longer line only the part around the place is shown.
@@ -28,6 +30,11 @@ impl Fault {
     /// A fault in `span`.
     pub fn new(span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { span, message: message.into(), hint: hint.into(), elsewhere: None }
+    }
+
+    /// A value that is refused where it stands.
+    pub fn refused(span: Range<usize>, refused: Refused) -> Self {
+        Self::new(span, refused.message, refused.hint)
     }
 
     /// A fault in another text, whose place is found already.
@@ -67,6 +74,12 @@ pub struct ConfigError {
     pub excerpt: String,
     /// What to do about it.
     pub hint: String,
+}
+
+impl From<Refused> for ConfigError {
+    fn from(refused: Refused) -> Self {
+        Self::bare(refused.message, refused.hint)
+    }
 }
 
 impl ConfigError {

@@ -2,10 +2,10 @@
 //!
 //! Owns the word for a device that nothing was done to, and the check that a name is known. Pure.
 
+use measure::Refused;
 use trial::Subject;
 use trial::topology::Device;
 
-use super::fit::Misfit;
 use super::resolved::{Source, Testbed};
 use super::source::Fault;
 use super::suggest;
@@ -38,7 +38,7 @@ pub fn resolve(
     let named = if devices.is_empty() { first.as_slice() } else { devices };
     if let (Some(variant), []) = (variants.first(), named) {
         let message = format!("testbed `{}` has no device", testbed.name);
-        return Err(variant.fault((message, "only a device has variants".to_owned())));
+        return Err(variant.fault(Refused::new(message, "only a device has variants")));
     }
     for stated in named {
         let text = &stated.value;
@@ -53,14 +53,14 @@ pub fn resolve(
     Ok(all)
 }
 
-fn find<'a>(name: &str, known: &'a [Known]) -> Result<&'a Known, Misfit> {
+fn find<'a>(name: &str, known: &'a [Known]) -> Result<&'a Known, Refused> {
     known.iter().find(|device| device.name == name).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|device| device.name.as_str()).collect();
-        (format!("there is no device `{name}`"), suggest::hint(name, &names))
+        Refused::new(format!("there is no device `{name}`"), suggest::hint(name, &names))
     })
 }
 
-fn subject(device: &Known, variant: &str) -> Result<Subject, Misfit> {
+fn subject(device: &Known, variant: &str) -> Result<Subject, Refused> {
     let name = &device.name;
     if variant == AS_FOUND {
         return Ok(Subject { device: name.clone(), variant: None });
@@ -70,7 +70,8 @@ fn subject(device: &Known, variant: &str) -> Result<Subject, Misfit> {
     }
     let mut names: Vec<&str> = vec![AS_FOUND];
     names.extend(device.variants.iter().map(String::as_str));
-    Err((format!("device `{name}` has no variant `{variant}`"), suggest::hint(variant, &names)))
+    let message = format!("device `{name}` has no variant `{variant}`");
+    Err(Refused::new(message, suggest::hint(variant, &names)))
 }
 
 /// The testbed's devices, as far as they are known before anything is built.

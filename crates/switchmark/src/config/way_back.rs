@@ -6,14 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use measure::Refused;
 use method::StudySpec;
 use trial::Subject;
 use trial::Topology;
 
-use super::fit::Misfit;
-
 /// Whether no study asks for a device as it was found after, or in turn with, one of its variants.
-pub fn check(studies: &[StudySpec], topology: &Topology) -> Result<(), Misfit> {
+pub fn check(studies: &[StudySpec], topology: &Topology) -> Result<(), Refused> {
     let mut applied: BTreeMap<String, String> = BTreeMap::new();
     for study in studies {
         let subjects = subjects(study, topology);
@@ -41,15 +40,14 @@ fn subjects(study: &StudySpec, topology: &Topology) -> Vec<Subject> {
     named
 }
 
-fn no_way_back(device: &str, variant: &str) -> Misfit {
-    (
+fn no_way_back(device: &str, variant: &str) -> Refused {
+    Refused::new(
         format!(
             "device `{device}` is asked for as it was found after its variant `{variant}` was applied, \
              and no command leads back"
         ),
         "give the state in which it was found a variant of its own, with a command that leads there, \
-         or measure `as-found` in a study before all others"
-            .to_owned(),
+         or measure `as-found` in a study before all others",
     )
 }
 

@@ -3,34 +3,24 @@
 //! Owns its options and the reading of loads. What they leave open is the profile's or the
 //! testbed's.
 
-use measure::{FrameSize, Rate};
-use method::{Background, BufferPorts, BufferSpec, Profile, StudySpec};
+use measure::{FrameSize, Rate, Refused};
+use method::study::buffer::{FairShare, Mtu, Retransmits, Variation};
+use method::study::{Blocks, Streams};
+use method::{Background, BufferPorts, BufferSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Value, set, set_all, value, values};
-use super::values::{Blocks, CongestionControl, Duration, Omit, Streams, counts, numbers};
+use super::given::{Given, Place, Value, ranged_values, set, set_all, value, values};
+use super::values::{CongestionControl, Duration, Omit};
 use super::{StudyRequest, strict};
-use crate::config::fit::{self, Misfit};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::Fault;
 use crate::config::subjects;
 
-/// The largest IP packet where nothing tells another.
-const USUAL_MTU: u32 = 1500;
-
 /// MAC header and FCS.
 const AROUND_IP: u32 = 18;
 
-counts! {
-    Mtu(u32, 576..=9000, "MTUs", "ESnet recommends 9000 for long paths");
-}
-
-numbers! {
-    Retransmits(0.0..=1e9, "this limit", "ten are one 9,000-octet segment in 11,000");
-    Variation(0.001..=10.0, "this limit", "0.1 is a standard deviation of 10 %");
-    Share(0.01..=1.0, "this limit", "0.9 asks for nine tenths");
-}
+ranged_values! { Mtu Retransmits Variation FairShare }
 
 /// Flags of `buffer`, keys of `[study.buffer]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
@@ -93,14 +83,14 @@ pub struct Buffer {
     pub variation: Option<Given<Variation>>,
     /// Stable: at least this of the fair share [default: 0.9]
     #[arg(long = "least-share", value_name = "SHARE")]
-    pub share: Option<Given<Share>>,
+    pub share: Option<Given<FairShare>>,
     /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
 }
 
 impl StudyRequest for Buffer {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { BufferSpec::strict() } else { BufferSpec::quick() };
         spec.ports = BufferPorts {
@@ -115,13 +105,10 @@ impl StudyRequest for Buffer {
         if let Some(backgrounds) = &self.backgrounds {
             spec.backgrounds = values(backgrounds).into_iter().flatten().collect();
         }
-        spec.mtu = mtu(testbed).unwrap_or(USUAL_MTU);
+        spec.mtu = mtu(testbed).unwrap_or(spec.mtu);
         set(&mut spec.mtu, &self.mtu);
-        spec.background_size = FrameSize::new(spec.mtu + AROUND_IP).unwrap_or(FrameSize::MAX);
-        if let Some(size) = &self.background_size {
-            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
-            spec.background_size = size.value;
-        }
+        spec.background_size = FrameSize::new(spec.mtu.get() + AROUND_IP).unwrap_or(FrameSize::MAX);
+        set(&mut spec.background_size, &self.background_size);
         spec.link_rate = self.link_rate.as_ref().map(|rate| rate.value);
         set(&mut spec.limits.retransmits_per_gigabyte, &self.retransmits_per_gigabyte);
         set(&mut spec.limits.variation, &self.variation);
@@ -133,15 +120,21 @@ impl StudyRequest for Buffer {
         set(&mut spec.blocks, &self.blocks);
         Ok(StudySpec::Buffer(spec))
     }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let stated = self.background_size.as_ref().map(Given::place);
+        stated.filter(|_| matches!(problem, SpecProblem::TooLarge { .. }))
+    }
 }
 
 /// The largest IP packet of the testbed's links, where that is known before anything runs.
-fn mtu(testbed: &Testbed) -> Option<u32> {
-    match &testbed.source {
-        Source::Lab(lab) => Some(lab.mtu),
-        Source::Virtual(config) => Some(config.hosts.mtu),
-        Source::Hosts(_) => None,
-    }
+fn mtu(testbed: &Testbed) -> Option<Mtu> {
+    let mtu = match &testbed.source {
+        Source::Lab(lab) => lab.mtu,
+        Source::Virtual(config) => config.hosts.mtu,
+        Source::Hosts(_) => return None,
+    };
+    Mtu::new(mtu).ok()
 }
 
 /// What TCP shares the link with: `2Gbit` (bits of UDP payload a second, as iperf3's `-b`) or `20%`
@@ -152,11 +145,11 @@ pub struct Beside;
 impl Value for Beside {
     type Is = Option<Background>;
 
-    fn read(text: &str) -> Result<Option<Background>, Misfit> {
+    fn read(text: &str) -> Result<Option<Background>, Refused> {
         let text = text.trim();
         let wrong = |message: String| {
             let example = "write \"2Gbit\" or \"20%\"; an empty list is TCP alone";
-            (message, example.to_owned())
+            Refused::new(message, example)
         };
         let unknown = || {
             let known = "write a rate of UDP payload, `2Gbit`, or a share, `20%`";
@@ -178,8 +171,8 @@ impl Value for Beside {
         Err(wrong(format!("{text} leaves TCP nothing, or takes nothing; {between}")))
     }
 
-    fn typed(text: &str) -> Result<Option<Background>, Misfit> {
-        let hinted = |(message, _): Misfit| (message, "write 2Gbit, 20% or none".to_owned());
+    fn typed(text: &str) -> Result<Option<Background>, Refused> {
+        let hinted = |Refused { message, .. }| Refused::new(message, "write 2Gbit, 20% or none");
         if text == "none" { Ok(None) } else { Self::read(text).map_err(hinted) }
     }
 }

@@ -3,22 +3,21 @@
 //! Owns its options. What they leave open is the profile's or the testbed's.
 
 use measure::FrameSize;
-use method::{DepthSpec, Profile, StudySpec};
+use method::study::Blocks;
+use method::study::depth::{Congested, OutputSenders};
+use method::{DepthSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, set, values};
-use super::values::{Blocks, Duration, counts};
+use super::given::{Given, Place, ranged_values, set, values};
+use super::values::Duration;
 use super::{StudyRequest, strict};
-use crate::config::fit;
+use crate::config::bounds;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
-counts! {
-    Senders(u16, 1..=1024, "numbers of senders", "two overfill an output of their own rate");
-    Congested(u16, 0..=1024, "numbers of outputs", "0 or 1: sharing is not asked for");
-}
+ranged_values! { OutputSenders Congested }
 
 /// Flags of `buffer --estimate`, keys of `[study.depth]`. What the verb's two studies have in
 /// common is a flag of [`super::Buffer`].
@@ -37,7 +36,7 @@ pub struct Depth {
     pub outputs: Vec<Given<PortRef>>,
     /// How many hosts send into one output; more only where so many don't overfill it [default: 2]
     #[arg(long, value_name = "N", requires = "estimate")]
-    pub senders: Option<Given<Senders>>,
+    pub senders: Option<Given<OutputSenders>>,
     /// The estimators' frames [default: 1518, or what the links carry]
     #[arg(long = "size", value_name = "OCTETS", requires = "estimate")]
     pub frame_size: Option<Given<FrameSize>>,
@@ -52,15 +51,13 @@ pub struct Depth {
 }
 
 impl StudyRequest for Depth {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec = if strict(&self.profile) { DepthSpec::strict() } else { DepthSpec::quick() };
-        spec.sizes.retain(|size| fit::size_fits(*size, testbed).is_ok());
+        let bounds = bounds::of(testbed);
+        spec.sizes.retain(|size| bounds.check_size(*size).is_ok());
         // As large as the testbed's links allow, up to 1518.
         spec.size = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
-        if let Some(size) = &self.frame_size {
-            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
-            spec.size = size.value;
-        }
+        set(&mut spec.size, &self.frame_size);
         spec.outputs = values(&self.outputs);
         let subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.subject = subjects.into_iter().next();
@@ -69,5 +66,10 @@ impl StudyRequest for Depth {
         set(&mut spec.longest, &self.longest);
         set(&mut spec.blocks, &self.blocks);
         Ok(StudySpec::Depth(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let stated = self.frame_size.as_ref().map(Given::place);
+        stated.filter(|_| matches!(problem, SpecProblem::TooLarge { .. }))
     }
 }

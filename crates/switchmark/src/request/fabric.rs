@@ -6,16 +6,16 @@
 use std::convert::Infallible;
 
 use device::Edge;
-use measure::{ByteCount, Nanos, Rate};
+use measure::{ByteCount, Nanos, Ranged as _, Rate, Refused};
+use method::study::Blocks;
 use method::study::fabric::arrangement::NotAnArrangement;
 use method::{Arrangement, Between, FabricSpec, Nodes, Profile, StudySpec};
 use serde::Deserialize;
 use trial::{Carrier, PortRef};
 
 use super::given::{Given, Kind, Value, set, set_all, values};
-use super::values::{Blocks, Duration, count, unit};
+use super::values::{Duration, unit};
 use super::{StudyRequest, strict};
-use crate::config::fit::Misfit;
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::Fault;
 use crate::config::subjects;
@@ -93,7 +93,7 @@ pub struct Fabric {
 impl StudyRequest for Fabric {
     /// Virtual time is exact, and a second of it for 48 busy ports takes several real ones: where
     /// nothing is said, a tenth of the profile's trials is enough there.
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { FabricSpec::strict() } else { FabricSpec::quick() };
         set(&mut spec.message, &self.message);
@@ -122,7 +122,7 @@ impl StudyRequest for Fabric {
             if interval.value > spec.duration {
                 let message =
                     format!("{} is longer than a trial's {}", interval.value, spec.duration);
-                return Err(interval.fault((message, USUAL_INTERVAL.to_owned())));
+                return Err(interval.fault(Refused::new(message, USUAL_INTERVAL)));
             }
             spec.interval = interval.value;
         }
@@ -151,10 +151,10 @@ fn slowest(testbed: &Testbed) -> Option<Rate> {
 impl Value for Arrangement {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         let example =
             "write \"neighbours\", \"offset=12\", \"sweep\", \"bisections=50\" or \"tournament\"";
-        text.parse().map_err(|error: NotAnArrangement| (error.to_string(), example.to_owned()))
+        text.parse().map_err(|error: NotAnArrangement| Refused::new(error.to_string(), example))
     }
 }
 
@@ -166,13 +166,17 @@ impl Value for MovedCables {
     type Is = Infallible;
     const KIND: Kind = Kind::Whole;
 
-    fn read(_: &str) -> Result<Infallible, Misfit> {
-        Err((
-            "no cable is moved while a fabric is measured: every port needs a host of its own"
-                .to_owned(),
-            "leave it out, with as many hosts in the testbed as ports to measure".to_owned(),
+    fn read(_: &str) -> Result<Infallible, Refused> {
+        Err(Refused::new(
+            "no cable is moved while a fabric is measured: every port needs a host of its own",
+            "leave it out, with as many hosts in the testbed as ports to measure",
         ))
     }
+}
+
+measure::ranged! {
+    /// Ports that talk at once.
+    AtOnce(u32 as i64, 2..=4096, "ports that talk at once", "2, 4, 8… are usual");
 }
 
 /// Ports that talk at once, in pairs.
@@ -183,13 +187,13 @@ impl Value for Paired {
     type Is = u32;
     const KIND: Kind = Kind::Whole;
 
-    fn read(text: &str) -> Result<u32, Misfit> {
-        let hint = "2, 4, 8… are usual";
-        let count = count(text, 2..=4096, "ports that talk at once", hint)?;
-        if count % 2 == 0 {
-            return Ok(count as u32);
+    fn read(text: &str) -> Result<u32, Refused> {
+        let count = AtOnce::from_text(text)?.get();
+        if count.is_multiple_of(2) {
+            return Ok(count);
         }
-        Err((format!("{count} ports can't all be in pairs"), "give an even number".to_owned()))
+        let message = format!("{count} ports can't all be in pairs");
+        Err(Refused::new(message, "give an even number"))
     }
 }
 
@@ -200,13 +204,13 @@ pub struct Message;
 impl Value for Message {
     type Is = ByteCount;
 
-    fn read(text: &str) -> Result<ByteCount, Misfit> {
+    fn read(text: &str) -> Result<ByteCount, Refused> {
         let size: ByteCount = unit(text, "\"64KiB\"")?;
         if (1..=16 << 20).contains(&size.0) {
             return Ok(size);
         }
         let message = format!("{size} is outside the range of a message, 1B…16MiB");
-        Err((message, "1 to 128 KiB are usual".to_owned()))
+        Err(Refused::new(message, "1 to 128 KiB are usual"))
     }
 }
 
@@ -219,11 +223,9 @@ pub struct Interval;
 impl Value for Interval {
     type Is = Nanos;
 
-    fn read(text: &str) -> Result<Nanos, Misfit> {
+    fn read(text: &str) -> Result<Nanos, Refused> {
         match unit(text, "\"100ms\"")? {
-            Nanos::ZERO => {
-                Err(("an interval of 0 has no rate".to_owned(), USUAL_INTERVAL.to_owned()))
-            }
+            Nanos::ZERO => Err(Refused::new("an interval of 0 has no rate", USUAL_INTERVAL)),
             interval => Ok(interval),
         }
     }
@@ -233,10 +235,10 @@ impl Value for Interval {
 impl Value for Carrier {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         let unknown = || {
             let known = "known are `tcp` and `datagrams[:CREDITS]`";
-            (format!("`{text}` is not a carrier"), known.to_owned())
+            Refused::new(format!("`{text}` is not a carrier"), known)
         };
         match text.split_once(':') {
             None if text == "tcp" => Ok(Self::Tcp),
@@ -257,16 +259,16 @@ pub struct Margin;
 impl Value for Margin {
     type Is = f64;
 
-    fn read(text: &str) -> Result<f64, Misfit> {
+    fn read(text: &str) -> Result<f64, Refused> {
         let share = match text.strip_suffix('%') {
             Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
             None => text.parse(),
         };
         match share {
             Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
-            _ => Err((
+            _ => Err(Refused::new(
                 format!("`{text}` is not a margin"),
-                "write a share such as `5%` or `0.05`".to_owned(),
+                "write a share such as `5%` or `0.05`",
             )),
         }
     }
@@ -351,7 +353,7 @@ blocks = 4
             margin: 0.02,
             interval: Nanos::from_millis(50),
             duration: Nanos::from_millis(500),
-            blocks: 4,
+            blocks: Blocks::known(4),
             ..FabricSpec::quick()
         };
         assert_eq!(*spec, expected);

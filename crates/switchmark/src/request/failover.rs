@@ -4,21 +4,24 @@
 //! are.
 
 use measure::{FrameRate, FrameSize};
-use method::{Between, FailoverSpec, Profile, StudySpec};
+use method::study::Blocks;
+use method::{Between, FailoverSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
-use trial::{Headers, PortRef, Spread};
+use trial::{PortRef, Spread};
 
-use super::given::{Given, choice, set, value, values};
-use super::values::{Blocks, Duration, counts};
+use super::given::{Given, Place, choice, ranged_values, set, value, values};
+use super::values::{Duration, once, place_in};
 use super::{StudyRequest, strict};
-use crate::config::fit;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
-counts! {
-    Flows(u16, 1..=4096, "flows", "some dozens show which share of them takes a path, some hundreds how evenly");
+measure::ranged! {
+    /// Flows that are told apart.
+    Flows(u16 as i64, 1..=4096, "flows", "some dozens show which share of them takes a path, some hundreds how evenly");
 }
+
+ranged_values! { Flows }
 
 /// What tells flows apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +95,7 @@ pub struct Failover {
 }
 
 impl StudyRequest for Failover {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let strict = strict(&self.profile);
         let mut spec = if strict { FailoverSpec::strict() } else { FailoverSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
@@ -105,39 +108,32 @@ impl StudyRequest for Failover {
         set(&mut spec.after, &self.after);
         set(&mut spec.blocks, &self.blocks);
         set(&mut spec.bidirectional, &self.bidir);
-        if let Some(size) = &self.size {
-            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
-        }
-        spec.spreads = self.spreads(spec.spreads[0], testbed)?;
+        spec.spreads = self.spreads(spec.spreads[0]);
         Ok(StudySpec::Failover(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        match problem {
+            SpecProblem::TooLarge { .. } => self.size.as_ref().map(Given::place),
+            SpecProblem::FewAddresses { .. } => {
+                place_in(&self.flows_by, |by| *by == FlowsBy::Addresses)
+            }
+            _ => None,
+        }
     }
 }
 
 impl Failover {
-    fn spreads(&self, usual: Spread, testbed: &Testbed) -> Result<Vec<Spread>, Fault> {
-        let mut flows = usual.source_ports;
-        set(&mut flows, &self.flows);
+    fn spreads(&self, usual: Spread) -> Vec<Spread> {
+        let flows = value(&self.flows).map_or(usual.source_ports, Flows::get);
         let spread = |by: FlowsBy| match by {
             FlowsBy::SourcePorts => Spread { source_ports: flows, ..Spread::NONE },
             FlowsBy::DestinationPorts => Spread { destination_ports: flows, ..Spread::NONE },
             FlowsBy::Addresses => Spread { addresses: flows, ..Spread::NONE },
         };
         if self.flows_by.is_empty() {
-            return Ok(vec![spread(FlowsBy::SourcePorts)]);
+            return vec![spread(FlowsBy::SourcePorts)];
         }
-        let stated = self.flows_by.iter().map(|by| {
-            let headers = Headers { spread: spread(by.value), ..Headers::default() };
-            fit::addresses_fit(headers, testbed).map_err(|misfit| by.fault(misfit))?;
-            Ok(headers.spread)
-        });
-        let mut all: Vec<Spread> = stated.collect::<Result<_, Fault>>()?;
-        let mut seen = Vec::new();
-        all.retain(|spread| {
-            !seen.contains(spread) && {
-                seen.push(*spread);
-                true
-            }
-        });
-        Ok(all)
+        once(values(&self.flows_by).into_iter().map(spread))
     }
 }

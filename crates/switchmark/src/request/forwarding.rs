@@ -2,36 +2,32 @@
 //!
 //! Owns its options. What they leave open is the profile's.
 
-use measure::{FrameMix, FrameSize};
+use measure::{FrameMix, FrameSize, Refused};
 use method::search::GoalName;
+use method::study::forwarding::{LoadPercent, Repeats, Senders, Verifications};
+use method::study::{Blocks, Precision};
 use method::{
     Between, ForwardingSpec, ForwardingTest, Profile, SearchKind, SpecProblem, StudySpec,
 };
 use serde::Deserialize;
-use trial::{Backend, Headers, IpVersion, PortRef, Reception, Spread};
+use trial::{Backend, Headers, IpVersion, PortRef, Reception, Spread, VlanId};
 
-use super::given::{Given, Kind, Value, choice, no_such_word, set, set_all, value, values};
-use super::values::{Blocks, Duration, Length, counts, frames_of, numbers, once};
+use super::given::{
+    Given, Kind, Place, Value, choice, no_such_word, ranged_values, set, set_all, value, values,
+};
+use super::values::{Duration, Length, frames_of, once, place_in};
 use super::{StudyRequest, strict};
-use crate::config::fit::{self, Misfit};
+use crate::config::bounds;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
-counts! {
-    Senders(u16, 1..=64, "senders", "each is a thread, with a queue of its own where the port has several");
-    Vlan(u16, 1..=4094, "VLAN IDs", "give the tag's VLAN ID, which is also how the device's ports are set");
-    SourcePorts(u16, 1..=4096, "source ports", "one is a single conversation; some hundreds spread over all queues");
-    DestinationPorts(u16, 1..=4096, "destination ports", "one is a single conversation; some hundreds spread over all queues");
-    Addresses(u16, 1..=4096, "addresses", "one is a single conversation; some hundreds spread over all queues");
-    Percent(u32, 1..=100, "percent of the throughput", "100 is the throughput itself (RFC 2544), 50 the half of it");
-    Repeats(u32, 1..=1000, "repeats", "RFC 2544 repeats latency 20 times and bursts 50 times");
-    Verifications(u32, 0..=1000, "repeats", "RFC 2544 repeats latency 20 times and bursts 50 times");
+measure::ranged! {
+    /// Ports or addresses that the frames of a flow have in turn.
+    Distinct(u16 as i64, 1..=4096, "ports or addresses in turn", "one is a single conversation; some hundreds spread over all queues");
 }
 
-numbers! {
-    Precision(0.0001..=0.5, "a precision", "0.005 ends a search within half a percent");
-}
+ranged_values! { Senders VlanId Distinct LoadPercent Repeats Verifications }
 
 choice! { GoalName:
     Rfc2544 "rfc2544" "Not one frame lost in one full-length trial (RFC 2544 section 26.1)";
@@ -98,17 +94,17 @@ pub struct Forwarding {
     pub ipv6: Option<Given<bool>>,
     /// An 802.1Q tag on every frame, 1…4094 [default: no tag]
     #[arg(long, value_name = "ID")]
-    pub vlan: Option<Given<Vlan>>,
+    pub vlan: Option<Given<VlanId>>,
     /// So many source ports in turn, for devices that spread by flow, 1…4096 [default: 1]
     #[arg(long, visible_alias = "flows", value_name = "N")]
-    pub source_ports: Option<Given<SourcePorts>>,
+    pub source_ports: Option<Given<Distinct>>,
     /// So many destination ports in turn [default: 1]
     #[arg(long, value_name = "N")]
-    pub destination_ports: Option<Given<DestinationPorts>>,
+    pub destination_ports: Option<Given<Distinct>>,
     /// So many source and destination addresses in turn, out of the blocks behind the ports
     /// [default: 1]
     #[arg(long, value_name = "N")]
-    pub addresses: Option<Given<Addresses>>,
+    pub addresses: Option<Given<Distinct>>,
     /// As much the other way at the same time
     #[arg(long, visible_alias = "bidir")]
     pub bidirectional: bool,
@@ -152,7 +148,7 @@ pub struct Forwarding {
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
     #[arg(skip)]
-    pub latency_percents: Vec<Given<Percent>>,
+    pub latency_percents: Vec<Given<LoadPercent>>,
     #[arg(skip)]
     pub latency_repeats: Option<Given<Repeats>>,
     #[arg(skip)]
@@ -194,15 +190,15 @@ pub struct Named {
 }
 
 impl StudyRequest for Forwarding {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { ForwardingSpec::strict() } else { ForwardingSpec::quick() };
         let tests = self.tests();
         if !tests.is_empty() {
             spec.tests = tests;
         }
-        spec.headers = self.headers(testbed)?;
-        let frames = self.frames(spec.headers, testbed)?;
+        spec.headers = self.headers();
+        let frames = self.frames(spec.headers)?;
         if !frames.is_empty() {
             spec.frames = frames;
         }
@@ -213,7 +209,6 @@ impl StudyRequest for Forwarding {
         spec.bidirectional = self.bidirectional;
         set(&mut spec.backend, &self.backend);
         set(&mut spec.receiver, &self.receiver);
-        self.means_fit(&spec, testbed)?;
         set(&mut spec.senders, &self.senders);
         set(&mut spec.duration, &self.duration);
         set(&mut spec.final_duration, &self.final_duration);
@@ -229,8 +224,30 @@ impl StudyRequest for Forwarding {
         set(&mut spec.burst_repeats, &self.burst_repeats);
         set(&mut spec.loss_verification, &self.loss_verification);
         set(&mut spec.precision, &self.precision);
-        spec.link_rate = fit::link_rate(testbed);
+        spec.link_rate = bounds::link_rate(testbed);
         Ok(StudySpec::Forwarding(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let backend = self.backend.as_ref().map(Given::place);
+        let ipv6 = self.ipv6.as_ref().map(Given::place);
+        match *problem {
+            SpecProblem::TooLarge { size, .. } => {
+                let is_it = |frames: &FrameMix| frames.largest() == size;
+                let (octets, headers) = (size.octets(), self.headers());
+                place_in(&self.sizes, is_it)
+                    .or_else(|| place_in(&self.mixes, is_it))
+                    .or_else(|| place_in(&self.ip_lengths, |ip| ip + headers.above_ip() == octets))
+                    .or_else(|| {
+                        place_in(&self.payloads, |own| own + headers.above_payload() == octets)
+                    })
+            }
+            SpecProblem::NoIpv6 { .. } => ipv6,
+            SpecProblem::FewAddresses { .. } => self.addresses.as_ref().map(Given::place),
+            SpecProblem::NoChoice { of: "receiver" } => self.receiver.as_ref().map(Given::place),
+            SpecProblem::NoChoice { .. } | SpecProblem::Bursts { .. } => backend,
+            _ => None,
+        }
     }
 }
 
@@ -253,56 +270,28 @@ impl Forwarding {
         once(flags.chain(values(&self.tests).concat()))
     }
 
-    fn headers(&self, testbed: &Testbed) -> Result<Headers, Fault> {
+    fn headers(&self) -> Headers {
         let mut headers = Headers::default();
         let Spread { source_ports, destination_ports, addresses } = &mut headers.spread;
-        set(source_ports, &self.source_ports);
-        set(destination_ports, &self.destination_ports);
-        set(addresses, &self.addresses);
+        let stated = [
+            (source_ports, &self.source_ports),
+            (destination_ports, &self.destination_ports),
+            (addresses, &self.addresses),
+        ];
+        for (count, distinct) in stated {
+            *count = value(distinct).map_or(*count, Distinct::get);
+        }
         headers.vlan = self.vlan.as_ref().map(|vlan| vlan.value);
         if self.ipv6.as_ref().is_some_and(|six| six.value) {
             headers.version = IpVersion::V6;
         }
-        fit::addresses_fit(headers, testbed).map_err(|misfit| {
-            match (&self.addresses, &self.ipv6) {
-                (Some(addresses), _) => addresses.fault(misfit),
-                (None, Some(six)) => six.fault(misfit),
-                (None, None) => Fault::new(0..0, misfit.0, misfit.1),
-            }
-        })?;
-        Ok(headers)
+        headers
     }
 
-    fn frames(&self, headers: Headers, testbed: &Testbed) -> Result<Vec<FrameMix>, Fault> {
-        for size in &self.sizes {
-            let fits = fit::size_fits(size.value.largest(), testbed);
-            fits.map_err(|misfit| size.fault(misfit))?;
-        }
-        for mix in &self.mixes {
-            fit::size_fits(mix.value.largest(), testbed).map_err(|misfit| mix.fault(misfit))?;
-        }
-        let lengths = frames_of(&self.ip_lengths, &self.payloads, headers, testbed)?;
+    fn frames(&self, headers: Headers) -> Result<Vec<FrameMix>, Fault> {
+        let lengths = frames_of(&self.ip_lengths, &self.payloads, headers)?;
         let all = values(&self.sizes).into_iter().chain(lengths.into_iter().map(FrameMix::of));
         Ok(once(all.chain(values(&self.mixes))))
-    }
-
-    /// Whether the testbed can send and count that way, and the tests can use it.
-    fn means_fit(&self, spec: &ForwardingSpec, testbed: &Testbed) -> Result<(), Fault> {
-        if let Some(backend) = &self.backend {
-            fit::backend_fits(backend.value, Reception::Auto, testbed)
-                .map_err(|misfit| backend.fault(misfit))?;
-            let paced = spec.tests.iter().find(|test| **test != ForwardingTest::Flood);
-            if let (Backend::UdpGso, Some(test)) = (backend.value, paced) {
-                let backend_name = backend.value.as_str();
-                let problem = SpecProblem::Bursts { backend: backend_name, test: test.as_str() };
-                return Err(backend.fault((problem.to_string(), problem.hint())));
-            }
-        }
-        if let Some(receiver) = &self.receiver {
-            fit::backend_fits(Backend::Auto, receiver.value, testbed)
-                .map_err(|misfit| receiver.fault(misfit))?;
-        }
-        Ok(())
     }
 }
 
@@ -313,7 +302,7 @@ pub struct Tests;
 impl Value for Tests {
     type Is = Vec<ForwardingTest>;
 
-    fn read(text: &str) -> Result<Vec<ForwardingTest>, Misfit> {
+    fn read(text: &str) -> Result<Vec<ForwardingTest>, Refused> {
         let mut known = vec![("rfc2544", ForwardingTest::RFC2544.to_vec())];
         let one = |test: ForwardingTest| (test.as_str(), vec![test]);
         known.push(one(ForwardingTest::Flood));
@@ -332,7 +321,7 @@ impl Value for Size {
     type Is = FrameMix;
     const KIND: Kind = Kind::Octets;
 
-    fn read(text: &str) -> Result<FrameMix, Misfit> {
+    fn read(text: &str) -> Result<FrameMix, Refused> {
         if text.trim() == "imix" {
             return Ok(FrameMix::imix());
         }
@@ -343,8 +332,8 @@ impl Value for Size {
 impl Value for FrameMix {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         let like = "write \"imix\", or each size with its share: \"64*7,594*4,1518\"";
-        text.parse().map_err(|error: measure::UnitError| (error.to_string(), like.to_owned()))
+        text.parse().map_err(|error: measure::UnitError| Refused::new(error.to_string(), like))
     }
 }

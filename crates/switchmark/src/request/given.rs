@@ -11,10 +11,10 @@ use std::ops::Range;
 use clap::builder::{
     PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser, ValueParserFactory,
 };
+use measure::{Ranged, Refused};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use toml::Spanned;
 
-use crate::config::fit::Misfit;
 use crate::config::source::Fault;
 use crate::config::suggest;
 use crate::config::typed::HINT;
@@ -28,9 +28,9 @@ pub trait Value: Sized + fmt::Debug + Clone + 'static {
     /// The words it can be, each with what that means, where it can't be anything else.
     const WORDS: &'static [(&'static str, &'static str)] = &[];
     /// From a plan's text, or its number as text.
-    fn read(text: &str) -> Result<Self::Is, Misfit>;
+    fn read(text: &str) -> Result<Self::Is, Refused>;
     /// From a flag's text, which may leave something out.
-    fn typed(text: &str) -> Result<Self::Is, Misfit> {
+    fn typed(text: &str) -> Result<Self::Is, Refused> {
         Self::read(text)
     }
 }
@@ -58,14 +58,26 @@ pub struct Given<V: Value> {
     place: Place,
 }
 
+/// The place of a value that was stated.
 #[derive(Debug, Clone)]
-enum Place {
-    /// `--size`
+pub enum Place {
+    /// A flag: `--size`.
     Flag(String),
     /// Bytes of a plan's text.
     Key(Range<usize>),
     /// The program's own request.
     Nowhere,
+}
+
+impl Place {
+    /// A refusal of the value, at this place.
+    pub fn fault(&self, refused: Refused) -> Fault {
+        match self {
+            Self::Flag(flag) => Fault::new(0..0, format!("{flag}: {refused}"), refused.hint),
+            Self::Key(span) => Fault::refused(span.clone(), refused),
+            Self::Nowhere => Fault::refused(0..0, refused),
+        }
+    }
 }
 
 impl<V: Value> Given<V> {
@@ -79,13 +91,14 @@ impl<V: Value> Given<V> {
         matches!(self.place, Place::Flag(_))
     }
 
-    /// What is wrong with it, at its place.
-    pub fn fault(&self, (message, hint): Misfit) -> Fault {
-        match &self.place {
-            Place::Flag(flag) => Fault::new(0..0, format!("{flag}: {message}"), hint),
-            Place::Key(span) => Fault::new(span.clone(), message, hint),
-            Place::Nowhere => Fault::new(0..0, message, hint),
-        }
+    /// Its place.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// A refusal of it, at its place.
+    pub fn fault(&self, refused: Refused) -> Fault {
+        self.place.fault(refused)
     }
 }
 
@@ -115,15 +128,6 @@ pub fn values<V: Value>(given: &[Given<V>]) -> Vec<V::Is> {
     given.iter().map(|one| one.value.clone()).collect()
 }
 
-/// A text that is no such value; its message is what a flag's refusal says.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct Unreadable {
-    message: String,
-    /// What to write instead.
-    pub hint: String,
-}
-
 impl<V: Value> ValueParserFactory for Given<V> {
     type Parser = FlagParser<V>;
 
@@ -145,8 +149,7 @@ impl<V: Value> TypedValueParser for FlagParser<V> {
         flag: Option<&clap::Arg>,
         value: &OsStr,
     ) -> Result<Given<V>, clap::Error> {
-        let read =
-            |text: String| V::typed(&text).map_err(|(message, hint)| Unreadable { message, hint });
+        let read = |text: String| V::typed(&text);
         let value = match self.possible_values() {
             Some(words) => {
                 let known = PossibleValuesParser::new(words);
@@ -195,8 +198,8 @@ impl<V: Value> KeyVisitor<V> {
         if !kinds.contains(&V::KIND) {
             return Err(E::invalid_type(found, self));
         }
-        let unreadable = |(message, hint)| E::custom(format_args!("{message}{HINT}{hint}"));
-        V::read(text).map(Read).map_err(unreadable)
+        let refused = |Refused { message, hint }| E::custom(format_args!("{message}{HINT}{hint}"));
+        V::read(text).map(Read).map_err(refused)
     }
 }
 
@@ -230,6 +233,26 @@ impl<V: Value> Visitor<'_> for KeyVisitor<V> {
     }
 }
 
+/// Numbers with a range are read as they are.
+macro_rules! ranged_values {
+    ($($is:ty)+) => {$(
+        impl $crate::request::given::Value for $is {
+            type Is = Self;
+            const KIND: $crate::request::given::Kind = $crate::request::given::number_kind::<$is>();
+
+            fn read(text: &str) -> Result<Self, measure::Refused> {
+                measure::Ranged::from_text(text)
+            }
+        }
+    )+};
+}
+pub(crate) use ranged_values;
+
+/// The kind of value that a plan has for a number with a range.
+pub const fn number_kind<V: Ranged>() -> Kind {
+    if V::IS_WHOLE { Kind::Whole } else { Kind::Number }
+}
+
 /// A value that is one of a few words; what stands behind each is what `--help` says of it.
 macro_rules! choice {
     ($is:ident: $($value:ident $word:literal $help:literal;)+) => {
@@ -242,7 +265,7 @@ macro_rules! choice {
             type Is = Self;
             const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, $help)),+];
 
-            fn read(text: &str) -> Result<Self, $crate::config::fit::Misfit> {
+            fn read(text: &str) -> Result<Self, measure::Refused> {
                 match text {
                     $($word => Ok(Self::$value),)+
                     other => Err($crate::request::given::no_such_word(other, Self::WORDS)),
@@ -254,7 +277,7 @@ macro_rules! choice {
 pub(super) use choice;
 
 /// A word that is none of those.
-pub fn no_such_word(word: &str, known: &[(&str, &str)]) -> Misfit {
+pub fn no_such_word(word: &str, known: &[(&str, &str)]) -> Refused {
     let known: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-    (format!("unknown value `{word}`"), suggest::hint(word, &known))
+    Refused::new(format!("unknown value `{word}`"), suggest::hint(word, &known))
 }

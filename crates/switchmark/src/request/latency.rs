@@ -2,16 +2,15 @@
 //!
 //! Owns its options and the reading of loads. What they leave open is the profile's.
 
-use measure::{FrameRate, FrameSize};
-use method::study::PacedFrames;
-use method::{Between, LatencySpec, Load, Profile, StudySpec};
+use measure::{FrameRate, FrameSize, Ranged as _, Refused};
+use method::study::{Blocks, PacedFrames, Streams};
+use method::{Between, LatencySpec, Load, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::{PortRef, Protocol, Schedule};
 
-use super::given::{Given, Value, set, set_all, value, values};
-use super::values::{Blocks, Duration, Length, Streams, sizes};
+use super::given::{Given, Place, Value, set, set_all, value, values};
+use super::values::{Duration, Length, place_in, sizes};
 use super::{StudyRequest, strict};
-use crate::config::fit::{self, Misfit};
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::{frame_rate, subjects};
@@ -68,19 +67,13 @@ pub struct Latency {
 }
 
 impl StudyRequest for Latency {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { LatencySpec::strict() } else { LatencySpec::quick() };
         set_all(&mut spec.protocols, &self.protocols);
-        let sizes = sizes(&self.sizes, &self.ip_lengths, &self.payloads, testbed)?;
+        let sizes = sizes(&self.sizes, &self.ip_lengths, &self.payloads)?;
         if !sizes.is_empty() {
             spec.sizes = sizes;
-        }
-        for load in &self.loads {
-            let Some(frames) = load.value.frames() else { continue };
-            fit::size_fits(frames.size, testbed)
-                .and_then(|()| fit::load_fits(frames, testbed))
-                .map_err(|misfit| load.fault(misfit))?;
         }
         if !self.loads.is_empty() {
             let streams = self.parallel.as_ref().map(|streams| streams.value);
@@ -90,18 +83,32 @@ impl StudyRequest for Latency {
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between::one_pair(value(&self.from), value(&self.to));
         if let Some(rate) = &self.open_loop {
-            let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
-            let load = PacedFrames { size: largest, rate: rate.value };
-            fit::load_fits(load, testbed).map_err(|misfit| rate.fault(misfit))?;
             spec.schedule = Schedule::Paced(rate.value);
         }
         set(&mut spec.duration, &self.duration);
         set(&mut spec.blocks, &self.blocks);
         Ok(StudySpec::Latency(spec))
     }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let load = |is_it: &dyn Fn(PacedFrames) -> bool| {
+            place_in(&self.loads, |load| load.frames().is_some_and(is_it))
+        };
+        match *problem {
+            SpecProblem::TooLarge { size, .. } => place_in(&self.sizes, |stated| *stated == size)
+                .or_else(|| place_in(&self.ip_lengths, |length| *length == size.ip_length()))
+                .or_else(|| place_in(&self.payloads, |length| *length == size.udp_payload_v4()))
+                .or_else(|| load(&|frames| frames.size == size)),
+            SpecProblem::AboveLineRate { rate, size, .. } => {
+                let stated = load(&|frames| frames == PacedFrames { size, rate });
+                stated.or(self.open_loop.as_ref().map(Given::place))
+            }
+            _ => None,
+        }
+    }
 }
 
-fn with_streams(load: Load, parallel: Option<u16>) -> Load {
+fn with_streams(load: Load, parallel: Option<Streams>) -> Load {
     match (load, parallel) {
         (Load::Bulk { congestion_control, .. }, Some(streams)) => {
             Load::Bulk { streams, congestion_control }
@@ -114,9 +121,9 @@ fn with_streams(load: Load, parallel: Option<u16>) -> Load {
 impl Value for Load {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         let example = "write \"idle\", \"udp:50kpps\", \"udp:50kpps@512\" or \"tcp:4\"";
-        let wrong = |message: String| (message, example.to_owned());
+        let wrong = |message: String| Refused::new(message, example);
         let known = "known are `idle`, `udp:RATE[@SIZE]` and `tcp[:STREAMS]`";
         let unknown = || wrong(format!("`{text}` is not a load; {known}"));
         let (kind, rest) =
@@ -131,10 +138,8 @@ impl Value for Load {
                 Ok(Self::Datagrams { frame_size, rate })
             }
             ("tcp", streams) => {
-                let streams = streams.unwrap_or("1").parse().map_err(|_| unknown())?;
-                if !(1..=256).contains(&streams) {
-                    return Err(unknown());
-                }
+                let streams = Streams::from_text(streams.unwrap_or("1"));
+                let streams = streams.map_err(|refused| wrong(refused.message))?;
                 Ok(Self::Bulk { streams, congestion_control: "cubic".to_owned() })
             }
             _ => Err(unknown()),
@@ -156,7 +161,7 @@ mod tests {
                 rate: FrameRate(50_000.0)
             })
         );
-        assert!(matches!(Load::read("tcp:4"), Ok(Load::Bulk { streams: 4, .. })));
+        assert!(matches!(Load::read("tcp:4"), Ok(Load::Bulk { streams, .. }) if streams == 4));
         for wrong in ["", "udp", "udp:50", "udp:5kpps@63", "tcp:0", "tcp:x", "idle:1", "sctp"] {
             assert!(Load::read(wrong).is_err(), "{wrong}");
         }

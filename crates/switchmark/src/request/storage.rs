@@ -5,16 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use measure::{ByteCount, Nanos, UnitError};
+use measure::{ByteCount, Nanos, Refused, UnitError};
+use method::study::Blocks;
 use method::{Between, Profile, StorageSpec, StudySpec};
 use serde::Deserialize;
-use trial::{Pattern, PortRef, ServedMemory};
+use trial::{Jobs, Pattern, PortRef, QueueDepth, ReadPercent, ServedMemory};
 
-use super::given::{Given, Value, set, set_all, value, values};
-use super::values::{Blocks, Duration, counts, seconds};
+use super::given::{Given, Value, ranged_values, set, set_all, value, values};
+use super::values::{Duration, seconds};
 use super::{StudyRequest, strict};
 use crate::config::fio_job::{self, FioJob};
-use crate::config::fit::Misfit;
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::{Fault, SourceText};
 use crate::config::subjects;
@@ -24,11 +24,7 @@ const SERVED: ByteCount = ByteCount(64 << 20);
 /// What its disk takes where nothing is said.
 const DISK: (Nanos, Nanos) = (Nanos::from_millis(1), Nanos::from_millis(1));
 
-counts! {
-    Reads(u8, 0..=100, "shares of reads in percent", "100 only reads");
-    Depth(u16, 1..=4096, "operations under way", "1 does one after the other");
-    Jobs(u16, 1..=1024, "numbers of jobs", "1 is one client");
-}
+ranged_values! { ReadPercent QueueDepth Jobs }
 
 /// Flags of `storage`, keys of `[study.storage]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
@@ -48,13 +44,13 @@ pub struct Storage {
     pub rw: Option<Given<String>>,
     /// Of a mixed pattern, reads in percent [default: 50]
     #[arg(long, value_name = "PERCENT")]
-    pub rwmixread: Option<Given<Reads>>,
+    pub rwmixread: Option<Given<ReadPercent>>,
     /// Sizes of one read or write: 4k,64k [default: the job's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub bs: Vec<Given<OneSize>>,
     /// Operations under way of each job [default: the job's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub iodepth: Vec<Given<Depth>>,
+    pub iodepth: Vec<Given<QueueDepth>>,
     /// Jobs at once [default: the job's]
     #[arg(long, value_name = "N")]
     pub numjobs: Option<Given<Jobs>>,
@@ -92,11 +88,11 @@ pub struct Storage {
 }
 
 impl StudyRequest for Storage {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let brought = self.fio.as_ref().map(read_job).transpose()?;
-        let at_job = |misfit: Misfit| match &self.fio {
+        let at_job = |misfit: Refused| match &self.fio {
             Some(fio) => fio.fault(misfit),
-            None => Fault::new(0..0, misfit.0, misfit.1),
+            None => Fault::refused(0..0, misfit),
         };
         let (mut job, runtime) = self.job(brought, testbed).map_err(at_job)?;
         job.replicas = values(&self.replicas);
@@ -106,7 +102,7 @@ impl StudyRequest for Storage {
         job.disk.clone_from(&self.disk);
         job.allow_destroy = self.allow_destroy;
         if let Some(rw) = &self.rw {
-            let mix = self.rwmixread.as_ref().map_or(50, |mix| mix.value);
+            let mix = self.rwmixread.as_ref().map_or(fio_job::HALF, |mix| mix.value);
             let pattern = fio_job::pattern(&rw.value, mix);
             (job.pattern, job.rwmixread) = pattern.map_err(|misfit| rw.fault(misfit))?;
         }
@@ -137,7 +133,7 @@ impl Storage {
         let message = "the server made for the trial keeps no replicas";
         let hint = "leave out --replica, or name the storage that replicates by --fio FILE; a model's \
                     server (sim:) replicates";
-        Err(replica.fault((message.into(), hint.into())))
+        Err(replica.fault(Refused::new(message, hint)))
     }
 
     /// The job with its storage, and how long it asks to run.
@@ -145,7 +141,7 @@ impl Storage {
         &self,
         brought: Option<FioJob>,
         testbed: &Testbed,
-    ) -> Result<(trial::Storage, Option<Nanos>), Misfit> {
+    ) -> Result<(trial::Storage, Option<Nanos>), Refused> {
         let own = matches!(testbed.source, Source::Lab(_) | Source::Virtual(_));
         let (mut job, runtime) = match brought {
             Some(FioJob { job, runtime }) => (job, runtime),
@@ -153,7 +149,7 @@ impl Storage {
             None => {
                 let hint = "name one by --fio FILE (in a plan: fio = \"FILE\"), or have a server made by \
                             --ramdisk 1ms";
-                return Err(("there is no job, and the hosts are real".into(), hint.into()));
+                return Err(Refused::new("there is no job, and the hosts are real", hint));
             }
         };
         // A job without a place to read and write gets one, where nobody's data can be meant.
@@ -166,7 +162,7 @@ impl Storage {
             && !["rbd", "rados", "null"].contains(&job.ioengine.as_str())
         {
             let hint = "say by `filename` (for nbd: `uri`) what is read and written";
-            return Err(("the job has no storage".into(), hint.into()));
+            return Err(Refused::new("the job has no storage", hint));
         }
         Ok((job, runtime.as_deref().map(run_time).transpose()?))
     }
@@ -180,28 +176,34 @@ fn read_job(path: &Given<File>) -> Result<FioJob, Fault> {
 /// The job where nobody brought one: the write-ups' own, one operation at a time.
 fn standing_in() -> trial::Storage {
     let plain = fio_job::plain();
-    trial::Storage { ioengine: "nbd".into(), pattern: Pattern::Random, rwmixread: 50, ..plain }
+    trial::Storage {
+        ioengine: "nbd".into(),
+        pattern: Pattern::Random,
+        rwmixread: fio_job::HALF,
+        ..plain
+    }
 }
 
-fn served(job: &mut trial::Storage, read: Nanos, write: Nanos) -> Result<(), Misfit> {
+fn served(job: &mut trial::Storage, read: Nanos, write: Nanos) -> Result<(), Refused> {
     if job.ioengine != "nbd" || !job.filename.is_empty() {
         let hint = "a server made for the trial is reached by nbd: write ioengine=nbd, and no filename or uri";
-        return Err(("the job has a storage of its own".into(), hint.into()));
+        return Err(Refused::new("the job has a storage of its own", hint));
     }
     let said = job.options.remove("size").map(|text| fio_job::octets(&text));
     let size = said.transpose()?.unwrap_or(SERVED);
     if !(1 << 20..=1 << 30).contains(&size.0) {
         let message = format!("a server of {size}: it holds what it serves in memory");
-        return Err((message, "give `size` as 1m…1g".into()));
+        return Err(Refused::new(message, "give `size` as 1m…1g"));
     }
     job.server = Some(ServedMemory { size, read, write });
     Ok(())
 }
 
 /// `600`, `10s`, `5m` as fio has them.
-fn run_time(text: &str) -> Result<Nanos, Misfit> {
+fn run_time(text: &str) -> Result<Nanos, Refused> {
     if seconds(text).parse::<Nanos>().is_err() {
-        return Err((format!("`{text}` is no runtime"), "give seconds, or a unit: 10s".to_owned()));
+        let message = format!("`{text}` is no runtime");
+        return Err(Refused::new(message, "give seconds, or a unit: 10s"));
     }
     Duration::typed(text)
 }
@@ -213,7 +215,7 @@ pub struct File;
 impl Value for File {
     type Is = PathBuf;
 
-    fn read(text: &str) -> Result<PathBuf, Misfit> {
+    fn read(text: &str) -> Result<PathBuf, Refused> {
         Ok(text.into())
     }
 }
@@ -225,14 +227,14 @@ pub struct Ramdisk;
 impl Value for Ramdisk {
     type Is = (Nanos, Nanos);
 
-    fn read(text: &str) -> Result<(Nanos, Nanos), Misfit> {
+    fn read(text: &str) -> Result<(Nanos, Nanos), Refused> {
         let hint = "write \"1ms\", or \"1ms/2ms\"";
         let (read, write) = text.split_once('/').unwrap_or((text, text));
         let time = |text: &str| {
             let time = text.trim().parse::<Nanos>();
-            let time = time.map_err(|error: UnitError| (error.to_string(), hint.to_owned()))?;
+            let time = time.map_err(|error: UnitError| Refused::new(error.to_string(), hint))?;
             if time > Nanos::from_secs(10) {
-                return Err((format!("{time} is more than 10s"), hint.to_owned()));
+                return Err(Refused::new(format!("{time} is more than 10s"), hint));
             }
             Ok(time)
         };
@@ -247,7 +249,7 @@ pub struct OneSize;
 impl Value for OneSize {
     type Is = ByteCount;
 
-    fn read(text: &str) -> Result<ByteCount, Misfit> {
+    fn read(text: &str) -> Result<ByteCount, Refused> {
         fio_job::octets(text)
     }
 }

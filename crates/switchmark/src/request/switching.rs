@@ -3,25 +3,21 @@
 //! Owns its options, and which tests a suite's name stands for. What they leave open is the
 //! profile's.
 
-use measure::FrameSize;
-use method::study::switching::NoSuchTest;
-use method::{Between, Profile, StudySpec, SwitchTest, SwitchingSpec};
+use measure::{FrameSize, Refused};
+use method::study::switching::{LearnRate, NoSuchTest, PortCount, Stations};
+use method::{Between, Profile, SpecProblem, StudySpec, SwitchTest, SwitchingSpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Value, set, values};
-use super::values::{Duration, counts, sizes};
+use super::given::{Given, Place, Value, ranged_values, set, values};
+use super::values::{Duration, once, place_in};
 use super::{StudyRequest, strict};
-use crate::config::fit::{self, Misfit};
+use crate::config::bounds;
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
-counts! {
-    Ports(u32, 2..=255, "ports that take part", "8 are a look");
-    Stations(u32, 1..=1 << 20, "stations", "more than the table is said to hold");
-    LearnRate(u64, 1..=1_000_000_000, "frames a second", "1000 is any switch's");
-}
+ranged_values! { PortCount Stations LearnRate }
 
 /// Flags of `switching`, keys of `[study.switching]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
@@ -46,7 +42,7 @@ pub struct Switching {
     pub sizes: Vec<Given<FrameSize>>,
     /// At most so many of the device's ports, from the first on [default: 8; strict 255]
     #[arg(long, value_name = "N")]
-    pub ports: Option<Given<Ports>>,
+    pub ports: Option<Given<PortCount>>,
     /// The most addresses that the address tests try [default: 65536]
     #[arg(long, value_name = "N")]
     pub stations: Option<Given<Stations>>,
@@ -78,16 +74,15 @@ pub struct Switching {
 }
 
 impl StudyRequest for Switching {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec =
             if strict(&self.profile) { SwitchingSpec::strict() } else { SwitchingSpec::quick() };
         let tests = self.tests();
         if !tests.is_empty() {
             spec.tests = tests;
         }
-        let sizes = sizes(&self.sizes, &[], &[], testbed)?;
-        if !sizes.is_empty() {
-            spec.frames = sizes;
+        if !self.sizes.is_empty() {
+            spec.frames = once(values(&self.sizes));
         }
         set(&mut spec.ports, &self.ports);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
@@ -98,8 +93,13 @@ impl StudyRequest for Switching {
         spec.final_duration = spec.final_duration.max(spec.duration);
         set(&mut spec.stations, &self.stations);
         set(&mut spec.learn_rate, &self.learn_rate);
-        spec.link_rate = fit::link_rate(testbed);
+        spec.link_rate = bounds::link_rate(testbed);
         Ok(StudySpec::Switching(spec))
+    }
+
+    fn place_of(&self, problem: &SpecProblem) -> Option<&Place> {
+        let SpecProblem::TooLarge { size, .. } = problem else { return None };
+        place_in(&self.sizes, |stated| stated == size)
     }
 }
 
@@ -122,14 +122,14 @@ pub struct Tests;
 impl Value for Tests {
     type Is = Vec<SwitchTest>;
 
-    fn read(text: &str) -> Result<Vec<SwitchTest>, Misfit> {
+    fn read(text: &str) -> Result<Vec<SwitchTest>, Refused> {
         let hint = "write \"rfc2889\", \"rfc8239\", or a test such as \"mesh\"";
         match text {
             "rfc2889" => Ok(SwitchTest::RFC2889.to_vec()),
             "rfc8239" => Ok(SwitchTest::RFC8239.to_vec()),
             name => match name.parse() {
                 Ok(test) => Ok(vec![test]),
-                Err(error @ NoSuchTest(_)) => Err((error.to_string(), hint.to_owned())),
+                Err(error @ NoSuchTest(_)) => Err(Refused::new(error.to_string(), hint)),
             },
         }
     }
@@ -196,11 +196,11 @@ learn_rate = 500
         let expected = SwitchingSpec {
             tests: vec![SwitchTest::Mesh, SwitchTest::Incast],
             frames: vec![FrameSize::new(128).expect("legal")],
-            ports: 4,
+            ports: PortCount::known(4),
             duration: Nanos::from_millis(200),
             final_duration: Nanos::from_secs(1),
-            stations: 100,
-            learn_rate: 500,
+            stations: Stations::known(100),
+            learn_rate: LearnRate::known(500),
             ..SwitchingSpec::quick()
         };
         assert_eq!(plan.studies, [StudySpec::Switching(expected)]);

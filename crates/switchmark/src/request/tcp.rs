@@ -2,12 +2,14 @@
 //!
 //! Owns its options. What they leave open is the profile's.
 
+use measure::Refused;
+use method::study::{Blocks, Streams};
 use method::{Between, Profile, StudySpec, TcpDirection, TcpSpec};
 use serde::Deserialize;
 use trial::PortRef;
 
 use super::given::{Given, set, value};
-use super::values::{Blocks, CongestionControl, Duration, Omit, Streams};
+use super::values::{CongestionControl, Duration, Omit};
 use super::{StudyRequest, strict};
 use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
@@ -65,7 +67,7 @@ pub struct Tcp {
 }
 
 impl StudyRequest for Tcp {
-    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let mut spec = if strict(&self.profile) { TcpSpec::strict() } else { TcpSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between::one_pair(value(&self.from), value(&self.to));
@@ -89,9 +91,8 @@ impl Tcp {
         let said = |given: &Option<Given<bool>>| given.as_ref().is_some_and(|given| given.value);
         match (said(&self.reverse), said(&self.bidir), &self.bidir) {
             (true, true, Some(bidir)) => {
-                let message = "one way only and both ways at once".to_owned();
                 let hint = "leave `reverse` or `bidir` out; without both, each is measured";
-                Err(bidir.fault((message, hint.to_owned())))
+                Err(bidir.fault(Refused::new("one way only and both ways at once", hint)))
             }
             (true, ..) => Ok(Some(vec![TcpDirection::Reverse])),
             (_, true, _) => Ok(Some(vec![TcpDirection::Bidirectional])),

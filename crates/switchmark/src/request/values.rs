@@ -2,19 +2,17 @@
 //!
 //! Owns the ranges, and what is said where a value is outside. Never decides a default.
 
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use measure::{FrameRate, FrameSize, Nanos, Rate, UnitError};
+use measure::{FrameRate, FrameSize, Nanos, Rate, Refused, UnitError};
 use method::Profile;
+use method::study::{Blocks, Precision, Streams};
 use trial::topology::NotAPort;
 use trial::{Headers, PortRef, Protocol};
 
-use super::given::{Given, Kind, Value, choice, no_such_word};
-use crate::config::fit::{self, Misfit};
+use super::given::{Given, Kind, Place, Value, choice, no_such_word, ranged_values, values};
 use crate::config::frame_rate;
-use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 
 choice! { Profile:
@@ -28,89 +26,13 @@ choice! { Protocol:
     Tcp "tcp" "TCP with Nagle off, answered by the other host's agent";
 }
 
-/// Whole numbers: the name, what it holds, its range, what that is the range of, and a hint.
-macro_rules! counts {
-    ($($name:ident($is:ty, $range:expr, $what:literal, $hint:literal);)+) => {$(
-        #[doc = concat!("A number of ", $what, ".")]
-        #[derive(Debug, Clone)]
-        pub struct $name;
-
-        impl $crate::request::given::Value for $name {
-            type Is = $is;
-            const KIND: $crate::request::given::Kind = $crate::request::given::Kind::Whole;
-
-            fn read(text: &str) -> Result<$is, $crate::config::fit::Misfit> {
-                $crate::request::values::count(text, $range, $what, $hint).map(|count| count as $is)
-            }
-        }
-    )+};
-}
-pub(crate) use counts;
-
-/// Other numbers, in the same way.
-macro_rules! numbers {
-    ($($name:ident($range:expr, $what:literal, $hint:literal);)+) => {$(
-        #[doc = concat!("A number: ", $what, ".")]
-        #[derive(Debug, Clone)]
-        pub struct $name;
-
-        impl $crate::request::given::Value for $name {
-            type Is = f64;
-            const KIND: $crate::request::given::Kind = $crate::request::given::Kind::Number;
-
-            fn read(text: &str) -> Result<f64, $crate::config::fit::Misfit> {
-                $crate::request::values::number(text, $range, $what, $hint)
-            }
-        }
-    )+};
-}
-pub(super) use numbers;
-
-/// A whole number in its range; `what` is a plural.
-pub fn count(
-    text: &str,
-    range: RangeInclusive<i64>,
-    what: &str,
-    hint: &str,
-) -> Result<i64, Misfit> {
-    let count = text.trim().parse();
-    let count = count.map_err(|_| (format!("`{text}` is no whole number"), hint.to_owned()))?;
-    within(count, &range, what, hint)
-}
-
-/// Any number in its range.
-pub fn number(
-    text: &str,
-    range: RangeInclusive<f64>,
-    what: &str,
-    hint: &str,
-) -> Result<f64, Misfit> {
-    let number = text.trim().parse();
-    let number = number.map_err(|_| (format!("`{text}` is no number"), hint.to_owned()))?;
-    within(number, &range, what, hint)
-}
-
-fn within<T: PartialOrd + Display>(
-    number: T,
-    range: &RangeInclusive<T>,
-    what: &str,
-    hint: &str,
-) -> Result<T, Misfit> {
-    if range.contains(&number) {
-        return Ok(number);
-    }
-    let (low, high) = (range.start(), range.end());
-    Err((format!("{number} is outside the range of {what}, {low}…{high}"), hint.to_owned()))
-}
-
-counts! {
-    Blocks(u32, 1..=1000, "blocks", "six are the least for a 95 % interval, ten the usual");
-    Streams(u16, 1..=256, "streams", "ESnet takes two, as iperf3's -P 2");
-}
+ranged_values! { Blocks Streams Precision }
 
 /// A quantity with its unit, which is written like the example.
-pub fn unit<T: FromStr<Err = UnitError>>(text: &str, example: &str) -> Result<T, Misfit> {
-    text.parse().map_err(|error: UnitError| (error.to_string(), format!("write it as {example}")))
+pub fn unit<T: FromStr<Err = UnitError>>(text: &str, example: &str) -> Result<T, Refused> {
+    let refused =
+        |error: UnitError| Refused::new(error.to_string(), format!("write it as {example}"));
+    text.parse().map_err(refused)
 }
 
 /// With a unit; seconds where a flag has none, as iperf3 and ping take them.
@@ -125,11 +47,11 @@ fn time_within(
     range: &RangeInclusive<Nanos>,
     told: &str,
     hint: &str,
-) -> Result<Nanos, Misfit> {
+) -> Result<Nanos, Refused> {
     if range.contains(&time) {
         return Ok(time);
     }
-    Err((format!("{time} is outside the range of {told}"), hint.to_owned()))
+    Err(Refused::new(format!("{time} is outside the range of {told}"), hint))
 }
 
 /// A load phase between 10 ms and a day.
@@ -139,13 +61,13 @@ pub struct Duration;
 impl Value for Duration {
     type Is = Nanos;
 
-    fn read(text: &str) -> Result<Nanos, Misfit> {
+    fn read(text: &str) -> Result<Nanos, Refused> {
         let time = unit(text, "\"5s\" or \"300ms\"")?;
         let range = Nanos::from_millis(10)..=Nanos::from_secs(86_400);
         time_within(time, &range, "a duration, 10ms…24h", "300 ms are a look, 60 s are RFC 2544's")
     }
 
-    fn typed(text: &str) -> Result<Nanos, Misfit> {
+    fn typed(text: &str) -> Result<Nanos, Refused> {
         Self::read(&seconds(text))
     }
 }
@@ -157,13 +79,13 @@ pub struct HowLong;
 impl Value for HowLong {
     type Is = Nanos;
 
-    fn read(text: &str) -> Result<Nanos, Misfit> {
+    fn read(text: &str) -> Result<Nanos, Refused> {
         let time = unit(text, "\"8h\" or \"30d\"")?;
         let range = Nanos::from_secs(1)..=Nanos::from_secs(3650 * 86_400);
         time_within(time, &range, "a length, 1s…3650d", "leave it out for one that goes on")
     }
 
-    fn typed(text: &str) -> Result<Nanos, Misfit> {
+    fn typed(text: &str) -> Result<Nanos, Refused> {
         Self::read(&seconds(text))
     }
 }
@@ -175,14 +97,14 @@ pub struct Omit;
 impl Value for Omit {
     type Is = Nanos;
 
-    fn read(text: &str) -> Result<Nanos, Misfit> {
+    fn read(text: &str) -> Result<Nanos, Refused> {
         match unit(text, "\"5s\" or \"0s\"")? {
             Nanos::ZERO => Ok(Nanos::ZERO),
             _ => Duration::read(text),
         }
     }
 
-    fn typed(text: &str) -> Result<Nanos, Misfit> {
+    fn typed(text: &str) -> Result<Nanos, Refused> {
         Self::read(&seconds(text))
     }
 }
@@ -194,9 +116,9 @@ pub struct CongestionControl;
 impl Value for CongestionControl {
     type Is = String;
 
-    fn read(text: &str) -> Result<String, Misfit> {
+    fn read(text: &str) -> Result<String, Refused> {
         if text.is_empty() {
-            return Err(("a congestion control has a name".into(), "such as cubic".into()));
+            return Err(Refused::new("a congestion control has a name", "such as cubic"));
         }
         Ok(text.to_owned())
     }
@@ -205,7 +127,7 @@ impl Value for CongestionControl {
 impl Value for Rate {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         unit(text, "\"10Gbit\"")
     }
 }
@@ -213,17 +135,18 @@ impl Value for Rate {
 impl Value for FrameRate {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
-        frame_rate::parse(text).map_err(|error| (error.to_string(), "write it as \"1kpps\"".into()))
+    fn read(text: &str) -> Result<Self, Refused> {
+        frame_rate::parse(text)
+            .map_err(|error| Refused::new(error.to_string(), "write it as \"1kpps\""))
     }
 }
 
 impl Value for PortRef {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         let hint = "write it as \"h1/eth1\"";
-        text.parse().map_err(|error: NotAPort| (error.to_string(), hint.to_owned()))
+        text.parse().map_err(|error: NotAPort| Refused::new(error.to_string(), hint))
     }
 }
 
@@ -231,7 +154,7 @@ impl Value for PortRef {
 impl Value for String {
     type Is = Self;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         Ok(text.to_owned())
     }
 }
@@ -241,7 +164,7 @@ impl Value for bool {
     type Is = Self;
     const KIND: Kind = Kind::Truth;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         text.parse().map_err(|_| no_such_word(text, &[("true", ""), ("false", "")]))
     }
 }
@@ -250,15 +173,15 @@ impl Value for FrameSize {
     type Is = Self;
     const KIND: Kind = Kind::Octets;
 
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, Refused> {
         if text.trim() == "imix" {
-            let message = "`imix` is a mix of sizes, and each of these trials has one".to_owned();
+            let message = "`imix` is a mix of sizes, and each of these trials has one";
             let hint = "give sizes, such as 64,594,1518; `forwarding` takes imix";
-            return Err((message, hint.to_owned()));
+            return Err(Refused::new(message, hint));
         }
         let hint = "frame sizes count from the MAC address through the FCS";
         let size = octets(text)?;
-        Self::new(size).map_err(|error| (error.to_string(), hint.to_owned()))
+        Self::new(size).map_err(|error| Refused::new(error.to_string(), hint))
     }
 }
 
@@ -270,14 +193,14 @@ impl Value for Length {
     type Is = u32;
     const KIND: Kind = Kind::Octets;
 
-    fn read(text: &str) -> Result<u32, Misfit> {
+    fn read(text: &str) -> Result<u32, Refused> {
         octets(text)
     }
 }
 
 /// `1500`, `1500B`: beyond what can be held there is no size anyway. What `k` stands for nobody
 /// knows: 9k is 9000 octets to one, and 9216 or 9018 to others.
-pub(super) fn octets(text: &str) -> Result<u32, Misfit> {
+pub(super) fn octets(text: &str) -> Result<u32, Refused> {
     let text = text.trim();
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..end].trim_end(), &text[end..]);
@@ -286,34 +209,32 @@ pub(super) fn octets(text: &str) -> Result<u32, Misfit> {
         Ok(number) if known => Ok(u32::try_from(number.max(0)).unwrap_or(u32::MAX)),
         Ok(_) => {
             let message = format!("`{text}` may be several numbers of octets");
-            Err((message, "write all its digits: 9000, or 9018 with header and FCS".to_owned()))
+            Err(Refused::new(message, "write all its digits: 9000, or 9018 with header and FCS"))
         }
-        Err(_) => Err((
+        Err(_) => Err(Refused::new(
             format!("`{text}` is no number of octets"),
-            "give a whole number, such as 1518".to_owned(),
+            "give a whole number, such as 1518",
         )),
     }
 }
 
-/// The frames that carry IP packets and UDP payloads of these lengths, each of which has to fit.
+/// The frames that carry IP packets and UDP payloads of these lengths.
 pub(super) fn frames_of(
     ip_lengths: &[Given<Length>],
     payloads: &[Given<Length>],
     headers: Headers,
-    testbed: &Testbed,
 ) -> Result<Vec<FrameSize>, Fault> {
     let (ip, payload) = (headers.above_ip(), headers.above_payload());
     let ways = ip_lengths.iter().map(|length| (length, ip));
     let ways = ways.chain(payloads.iter().map(|length| (length, payload)));
     ways.map(|(length, above)| {
-        let size = FrameSize::new(length.value.saturating_add(above)).map_err(|error| {
+        FrameSize::new(length.value.saturating_add(above)).map_err(|error| {
             let message =
                 format!("{}, with {above} octets of headers and FCS: {error}", length.value);
             let least = FrameSize::MIN.octets().saturating_sub(above);
-            length.fault((message, format!("give {least} to {}", FrameSize::MAX.octets() - above)))
-        })?;
-        fit::size_fits(size, testbed).map_err(|misfit| length.fault(misfit))?;
-        Ok(size)
+            let hint = format!("give {least} to {}", FrameSize::MAX.octets() - above);
+            length.fault(Refused::new(message, hint))
+        })
     })
     .collect()
 }
@@ -323,15 +244,17 @@ pub(super) fn sizes(
     frames: &[Given<FrameSize>],
     ip_lengths: &[Given<Length>],
     payloads: &[Given<Length>],
-    testbed: &Testbed,
 ) -> Result<Vec<FrameSize>, Fault> {
-    let mut all = Vec::new();
-    for size in frames {
-        fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
-        all.push(size.value);
-    }
-    all.extend(frames_of(ip_lengths, payloads, Headers::default(), testbed)?);
-    Ok(once(all))
+    let lengths = frames_of(ip_lengths, payloads, Headers::default())?;
+    Ok(once(values(frames).into_iter().chain(lengths)))
+}
+
+/// The place of a value of a list.
+pub(super) fn place_in<'a, V: Value>(
+    list: &'a [Given<V>],
+    is_it: impl Fn(&V::Is) -> bool,
+) -> Option<&'a Place> {
+    list.iter().find(|one| is_it(&one.value)).map(Given::place)
 }
 
 /// Each once, in the order of their first.
@@ -361,10 +284,10 @@ mod tests {
             ("small", "no number"),
             ("15.5", "no number"),
         ] {
-            let (message, _) = octets(text).expect_err(text);
+            let Refused { message, .. } = octets(text).expect_err(text);
             assert!(message.contains(said), "{text}: {message}");
         }
-        let (message, hint) = FrameSize::read("imix").expect_err("one size");
+        let Refused { message, hint } = FrameSize::read("imix").expect_err("one size");
         assert!(message.contains("mix") && hint.contains("forwarding"), "{message}: {hint}");
     }
 }

@@ -19,7 +19,10 @@ fn read(table: &str) -> Result<BufferSpec, ConfigError> {
 
 #[test]
 fn what_is_absent_comes_from_profile_and_testbed() {
-    assert_eq!(read(""), Ok(BufferSpec { mtu: 1500, ..BufferSpec::quick() }));
+    assert_eq!(
+        read(""),
+        Ok(BufferSpec { mtu: method::study::buffer::Mtu::known(1500), ..BufferSpec::quick() })
+    );
     let spec = read(
         r#"
         profile = "strict"
@@ -42,7 +45,7 @@ fn what_is_absent_comes_from_profile_and_testbed() {
     assert_eq!(spec.background_size, FrameSize::new(512).expect("legal"));
     assert_eq!(spec.link_rate, Some(Rate(100_000_000)));
     assert_eq!((spec.omit, spec.duration), (Nanos::ZERO, Nanos::from_secs(30)));
-    assert!((spec.limits.variation - 0.1).abs() < 1e-12);
+    assert!((spec.limits.variation.get() - 0.1).abs() < 1e-12);
     let ports = [&spec.ports.from, &spec.ports.to, &spec.ports.background_from];
     let named = ports.map(|port| port.as_ref().map(ToString::to_string));
     assert_eq!(named, [Some("h1/eth1".to_owned()), None, Some("h4/eth1".to_owned())]);

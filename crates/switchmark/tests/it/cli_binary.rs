@@ -91,9 +91,9 @@ fn help_names_the_limits_of_stability_that_hold() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let limits = method::StabilityLimits::default();
     for (option, default) in [
-        ("--most-retransmits", limits.retransmits_per_gigabyte),
-        ("--most-variation", limits.variation),
-        ("--least-share", limits.share),
+        ("--most-retransmits", limits.retransmits_per_gigabyte.get()),
+        ("--most-variation", limits.variation.get()),
+        ("--least-share", limits.share.get()),
     ] {
         let (_, said) = text.split_once(option).expect("the option has help");
         let (_, said) = said.split_once("[default: ").expect("it has a default");

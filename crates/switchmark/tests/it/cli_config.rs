@@ -146,7 +146,7 @@ fn every_key_of_a_forwarding_study_arrives() {
     assert_eq!((spec.search, spec.profile), (SearchKind::Binary, Profile::Strict));
     assert_eq!((spec.backend, spec.receiver), (Backend::XdpLive, Reception::AfXdp));
     let spread = Spread { source_ports: 64, destination_ports: 2, addresses: 16 };
-    let headers = Headers { version: IpVersion::V6, vlan: Some(7), spread };
+    let headers = Headers { version: IpVersion::V6, vlan: Some(trial::VlanId::known(7)), spread };
     assert_eq!(spec.headers, headers);
     assert!(spec.bidirectional);
     let subjects = spec.subjects.iter().map(|s| (&*s.device, s.variant.as_deref()));
@@ -162,8 +162,11 @@ fn every_key_of_a_forwarding_study_arrives() {
     assert_eq!(durations, [1, 2, 3, 5, 6].map(Nanos::from_secs));
     assert_eq!(spec.burst_duration, Nanos::from_millis(400));
     assert_eq!(spec.latency_percents, [50, 100]);
-    assert_eq!((spec.latency_repeats, spec.burst_repeats, spec.blocks), (5, 7, 8));
-    assert_eq!((spec.loss_verification, spec.precision), (0, 0.01));
+    assert_eq!(
+        (spec.latency_repeats.get(), spec.burst_repeats.get(), spec.blocks.get()),
+        (5, 7, 8)
+    );
+    assert_eq!((spec.loss_verification.get(), spec.precision.get()), (0, 0.01));
 }
 
 const HOOKS: &str = r#"

@@ -71,7 +71,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     fields.prop_map(|(first, port, frame_size, limit, schedule)| {
         let frames = FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes");
         let mut asked = Datagrams::plain(frames, schedule, Backend::Auto, u32::from(port));
-        asked.headers.vlan = (port % 2 == 0).then_some(port);
+        asked.headers.vlan = VlanId::new(port).ok();
         asked.conversations = port.is_multiple_of(2);
         Traffic {
             sources: Some(AddressBlock { first, count: port }),

@@ -42,7 +42,12 @@ fn measure(limit: u64, rate: Rate, blocks: u32) -> Vec<Figure> {
     let place = Testbed { name, source: Source::Lab(spec) };
     let mut testbed =
         LiveTestbed::open_with(&place, Stop::new(), switchmark()).expect("the lab comes up");
-    let study = DepthSpec { sizes: Vec::new(), congested: 1, blocks, ..DepthSpec::quick() };
+    let study = DepthSpec {
+        sizes: Vec::new(),
+        congested: method::study::depth::Congested::known(1),
+        blocks: method::Blocks::known(blocks),
+        ..DepthSpec::quick()
+    };
     study.run(&mut testbed, 1).expect("every trial runs").rows()
 }
 

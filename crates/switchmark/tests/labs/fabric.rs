@@ -28,8 +28,8 @@ fn spec() -> FabricSpec {
         messages: Vec::new(),
         duration: Nanos::from_millis(100),
         interval: Nanos::from_millis(100),
-        blocks: 1,
-        tries: 1,
+        blocks: method::Blocks::known(1),
+        tries: method::Tries::known(1),
         infer: true,
         ..FabricSpec::quick()
     }

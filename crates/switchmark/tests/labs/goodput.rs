@@ -53,7 +53,7 @@ fn ours(testbed: &mut LiveTestbed, seed: u64) -> f64 {
         directions: vec![TcpDirection::Forward],
         omit: Nanos::from_secs(1),
         duration: Nanos::from_secs(2),
-        blocks: 1,
+        blocks: method::Blocks::known(1),
         ..TcpSpec::quick()
     };
     let figures = spec.run(testbed, seed).expect("the trials run").rows();

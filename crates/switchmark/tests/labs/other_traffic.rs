@@ -94,8 +94,8 @@ fn figures_say_that_others_were_there() {
     let study = StudySpec::Latency(LatencySpec {
         protocols: vec![Protocol::Icmp],
         sizes: vec![harness::size(64)],
-        blocks: 1,
-        tries: 1,
+        blocks: method::Blocks::known(1),
+        tries: method::Tries::known(1),
         ..LatencySpec::quick()
     });
     let told = |figure: &page::Figure| figure.caveats.contains(&Caveat::OtherTraffic);

@@ -174,7 +174,8 @@ impl Draw {
 
     /// As a controller might say it that checks nothing.
     fn unchecked(&self) -> Storage {
-        let (pattern, rwmixread) = fio_job::pattern(self.pattern, 50).expect("known");
+        let (pattern, rwmixread) =
+            fio_job::pattern(self.pattern, trial::ReadPercent::known(50)).expect("known");
         let mut options: BTreeMap<_, _> = self.options.iter().cloned().collect();
         if !self.size.is_empty() {
             options.insert("size".into(), self.size.into());

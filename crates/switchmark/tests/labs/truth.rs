@@ -315,10 +315,10 @@ fn storage_job(delay: Nanos) -> Storage {
         ioengine: "nbd".into(),
         filename: String::new(),
         pattern: Pattern::Random,
-        rwmixread: 50,
+        rwmixread: trial::ReadPercent::known(50),
         bs: ByteCount(4096),
-        numjobs: 2,
-        iodepth: 1,
+        numjobs: trial::Jobs::known(2),
+        iodepth: trial::QueueDepth::known(1),
         replicas: Vec::new(),
         options: BTreeMap::new(),
         server: Some(ServedMemory { size: ByteCount(16 << 20), read: delay, write: delay }),
@@ -424,7 +424,10 @@ fn predicted_and_observed_agree(delay: Nanos) {
     };
     for device in [LabDevice::Bridge, LabDevice::Router] {
         let mut testbed = open(&device, None);
-        let spec = StorageSpec { blocks: 10, ..StorageSpec::quick(storage_job(delay)) };
+        let spec = StorageSpec {
+            blocks: method::Blocks::known(10),
+            ..StorageSpec::quick(storage_job(delay))
+        };
         let figures = spec.run(&mut testbed, 7).expect("the testbed lives").rows();
         let of = |estimate: &str| {
             figures.iter().find(|f| {

@@ -106,6 +106,12 @@ impl Destination {
     }
 }
 
+measure::ranged! {
+    /// VLAN of an 802.1Q tag. IEEE 802.1Q §9.6: 0 is no VLAN, and 4095 is reserved.
+    #[derive(Eq, Ord, Hash)]
+    VlanId(u16 as i64, 1..=4094, "VLAN IDs", "give the tag's VLAN ID, which is also how the device's ports are set");
+}
+
 /// The headers of a datagram flow.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
@@ -113,8 +119,8 @@ impl Destination {
 pub struct Headers {
     /// Which IP.
     pub version: IpVersion,
-    /// The 802.1Q tag's VLAN, 1…4094; the tag is part of the frame's size.
-    pub vlan: Option<u16>,
+    /// The 802.1Q tag's VLAN; the tag is part of the frame's size.
+    pub vlan: Option<VlanId>,
     /// How many distinct values the frames go round through.
     pub spread: Spread,
 }
@@ -297,8 +303,8 @@ mod tests {
             assert_eq!((headers.above_ip(), headers.above_payload()), above);
         };
         check(IpVersion::V4, None, (18, 46));
-        check(IpVersion::V4, Some(1), (22, 50));
+        check(IpVersion::V4, Some(VlanId::known(1)), (22, 50));
         check(IpVersion::V6, None, (18, 66));
-        check(IpVersion::V6, Some(4094), (22, 70));
+        check(IpVersion::V6, Some(VlanId::known(4094)), (22, 70));
     }
 }

@@ -19,14 +19,14 @@ pub struct Storage {
     pub filename: String,
     /// In which order blocks are taken.
     pub pattern: Pattern,
-    /// The share of reads, in percent: 100 only reads, 0 only writes.
-    pub rwmixread: u8,
+    /// The share of reads.
+    pub rwmixread: ReadPercent,
     /// Octets of one read or write.
     pub bs: ByteCount,
     /// How many jobs at once, each with a connection of its own.
-    pub numjobs: u16,
+    pub numjobs: Jobs,
     /// Operations under way of each job.
-    pub iodepth: u16,
+    pub iodepth: QueueDepth,
     /// Where the server copies what is written before it says so, beside its own disk. Live servers
     /// do as they are set up; a simulated one does as is said here.
     #[serde(default)]
@@ -46,6 +46,15 @@ pub struct Storage {
     pub allow_destroy: bool,
 }
 
+measure::ranged! {
+    /// Jobs at once.
+    Jobs(u16 as i64, 1..=1024, "numbers of jobs", "1 is one client");
+    /// Operations under way of a job.
+    QueueDepth(u16 as i64, 1..=4096, "operations under way", "1 does one after the other");
+    /// Share of reads in percent: 100 only reads, 0 only writes.
+    ReadPercent(u8 as i64, 0..=100, "shares of reads in percent", "100 only reads");
+}
+
 /// A storage server made for a trial: memory behind a delay that stands for its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServedMemory {
@@ -60,6 +69,11 @@ pub struct ServedMemory {
 impl Storage {
     /// A request and the head of an answer, of the NBD protocol: others' are about as long.
     const HEADS: [u64; 2] = [28, 16];
+
+    /// Operations under way of all jobs.
+    pub fn under_way(&self) -> f64 {
+        f64::from(self.numjobs.get()) * f64::from(self.iodepth.get())
+    }
 
     /// What a read and its answer carry over the network.
     pub const fn read_messages(&self) -> Messages {

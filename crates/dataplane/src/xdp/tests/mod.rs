@@ -124,7 +124,7 @@ fn traffic(asked: &Asked) -> Traffic {
     let Asked { schedule, spread, .. } = *asked;
     let plain = Datagrams::plain(asked.frames.clone(), schedule, Backend::XdpLive, 32);
     let mut datagrams = Datagrams { receiver: Reception::Xdp, ..plain };
-    datagrams.headers.vlan = asked.vlan;
+    datagrams.headers.vlan = asked.vlan.map(trial::VlanId::known);
     datagrams.headers.spread.source_ports = spread.source_ports;
     datagrams.headers.spread.destination_ports = spread.destination_ports;
     Traffic {

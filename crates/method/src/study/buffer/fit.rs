@@ -20,9 +20,8 @@ pub(super) fn link_rate(spec: &BufferSpec, topology: &Topology, to: &PortRef) ->
 pub(super) fn check(spec: &BufferSpec, topology: &Topology) -> Result<(), SpecProblem> {
     problem::some("congestion control", &spec.congestion_controls)?;
     problem::some("number of streams", &spec.streams)?;
-    problem::counts(spec.blocks, spec.tries, spec.duration)?;
+    problem::lasts(spec.duration)?;
     check_numbers(spec)?;
-    check_limits(spec)?;
     let ways = spec.ways(topology)?;
     for way in ways.subjects() {
         let ends = Ends::of(ways.pair(way), spec, topology)?;
@@ -43,40 +42,15 @@ pub(super) fn check(spec: &BufferSpec, topology: &Topology) -> Result<(), SpecPr
 }
 
 fn check_numbers(spec: &BufferSpec) -> Result<(), SpecProblem> {
-    if spec.streams.contains(&0) {
-        return Err(out_of_range("the number of streams", "0", "1 or more"));
-    }
     if spec.interval == Nanos::ZERO || spec.interval > spec.duration {
         let range = "above 0 and at most the duration";
         return Err(out_of_range("the interval", &spec.interval, range));
     }
-    if !(576..=9000).contains(&spec.mtu) {
-        return Err(out_of_range("the MTU", &spec.mtu, "576 to 9000"));
-    }
-    if spec.background_size.octets() > spec.mtu + 18 {
+    if spec.background_size.octets() > spec.mtu.get() + 18 {
         let range = "at most the MTU and 18 octets";
         let given = spec.background_size.to_string();
         return Err(out_of_range("the background's frame size", &given, range));
     }
     problem::link(spec.link_rate)?;
-    Ok(())
-}
-
-fn check_limits(spec: &BufferSpec) -> Result<(), SpecProblem> {
-    let limits = spec.limits;
-    let above_zero = |value: f64| value.is_finite() && value > 0.0;
-    if !(limits.retransmits_per_gigabyte.is_finite() && limits.retransmits_per_gigabyte >= 0.0) {
-        let given = limits.retransmits_per_gigabyte.to_string();
-        return Err(out_of_range("the limit of retransmits per gigabyte", &given, "0 or more"));
-    }
-    if !above_zero(limits.variation) {
-        let given = limits.variation.to_string();
-        return Err(out_of_range("the limit of the goodput's variation", &given, "above 0"));
-    }
-    if !(above_zero(limits.share) && limits.share <= 1.0) {
-        let given = limits.share.to_string();
-        let range = "above 0 and at most 1";
-        return Err(out_of_range("the limit of the fair share", &given, range));
-    }
     Ok(())
 }

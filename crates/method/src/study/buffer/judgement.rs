@@ -96,7 +96,7 @@ pub(super) fn in_words(reasons: &BTreeSet<Reason>) -> String {
 /// Judges what comes after the warm-up and after the ramp-up, whichever ends later; a flow that
 /// never reaches the share is judged by all that comes after the warm-up.
 pub(super) fn judge(series: &Series, fair_share: f64, limits: StabilityLimits) -> Judgement {
-    let enough = limits.share * fair_share;
+    let enough = limits.share.get() * fair_share;
     let reached = series.steps.iter().position(|step| step.goodput >= enough);
     let ramp_up = reached.map(|at| series.step * at as u64);
     let counted = series.steps.len() - series.first;
@@ -110,9 +110,9 @@ pub(super) fn judge(series: &Series, fair_share: f64, limits: StabilityLimits) -
     let per_gigabyte = retransmits as f64 / gigabytes.max(f64::MIN_POSITIVE);
     let variation = variation(&goodputs);
 
-    let lossy = per_gigabyte > limits.retransmits_per_gigabyte;
+    let lossy = per_gigabyte > limits.retransmits_per_gigabyte.get();
     let short = mean(&goodputs) < enough;
-    let varies = variation > limits.variation;
+    let varies = variation > limits.variation.get();
     let reasons = if !lossy && !short && !varies {
         Vec::new()
     } else if !lossy && stalled(series) > STALLED {

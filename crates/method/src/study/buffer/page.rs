@@ -59,9 +59,9 @@ fn stable_in_words(limits: StabilityLimits) -> String {
         "Stable at the fair share after the ramp-up or not: at most {} retransmits per GB, a \
          coefficient of variation of the goodput, second by second, of at most {}, and at least {} \
          of the fair share.",
-        words::trimmed(limits.retransmits_per_gigabyte, 2),
-        words::percent(limits.variation),
-        words::percent(limits.share)
+        words::trimmed(limits.retransmits_per_gigabyte.get(), 2),
+        words::percent(limits.variation.get()),
+        words::percent(limits.share.get())
     )
 }
 

@@ -47,7 +47,7 @@ impl Measured<'_> {
     /// Payload bits a second that TCP could have on a way beside a cell's load.
     fn fair_share(&self, way: Way, cell: &Cell, link: Option<Rate>) -> f64 {
         let spec = self.spec;
-        let payload = spec.segment().0 as f64 / f64::from(spec.mtu + AROUND_IP);
+        let payload = spec.segment().0 as f64 / f64::from(spec.mtu.get() + AROUND_IP);
         let baseline = self.alone(way, cell).and_then(CellData::goodput).unwrap_or(0.0);
         // A lab's limiter counts fewer octets a frame than a wire does: what was seen is possible.
         let carried = |link: Rate| baseline.max(link.bits_per_second() * payload);
@@ -134,9 +134,9 @@ impl<'a> CaseRows<'a> {
         figure.set(Key::StableBlocks, stable as u64);
         figure.set(Key::FairShare, self.fair_share);
         let limits = self.spec.limits;
-        figure.set(Key::LimitRetransmits, limits.retransmits_per_gigabyte);
-        figure.set(Key::LimitVariation, limits.variation);
-        figure.set(Key::LimitShare, limits.share);
+        figure.set(Key::LimitRetransmits, limits.retransmits_per_gigabyte.get());
+        figure.set(Key::LimitVariation, limits.variation.get());
+        figure.set(Key::LimitShare, limits.share.get());
         figure
     }
 
@@ -158,7 +158,7 @@ impl<'a> CaseRows<'a> {
 
     /// Bits a second that frames have of the link, where its rate is known.
     pub(super) fn frames_rate(&self) -> Option<f64> {
-        let (mtu, link) = (self.spec.mtu, self.link?.bits_per_second());
+        let (mtu, link) = (self.spec.mtu.get(), self.link?.bits_per_second());
         Some(link * f64::from(mtu + 18) / f64::from(mtu + AROUND_IP))
     }
 

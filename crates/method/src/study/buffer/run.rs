@@ -28,13 +28,13 @@ impl BufferSpec {
     fn measure(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Measured<'_>> {
         let topology = testbed.topology().clone();
         let lost = |problem: SpecProblem| problem.lost("buffer");
-        let how = (self.profile, self.tries);
+        let how = (self.profile, self.tries.get());
         let mut session = Session::new(testbed, "buffer", |t| self.ways(t), seed, how)?;
         let cases = self.cases(&session.ways);
         let none = |case: &Case| (*case, CellData::default());
         let mut data: BTreeMap<Case, CellData> = cases.iter().map(none).collect();
         let cells = self.cells();
-        for block in 0..self.blocks {
+        for block in 0..self.blocks.get() {
             let mut order = cases.clone();
             session.shuffle_block(&mut order, |case| case.way);
             for case in order {
@@ -65,7 +65,8 @@ impl BufferSpec {
                 for &background in &self.backgrounds {
                     loads.extend([Beside::SameWay(background), Beside::OtherWay(background)]);
                 }
-                let cell = |beside| Cell { control: control.clone(), streams, beside };
+                let cell =
+                    |beside| Cell { control: control.clone(), streams: streams.get(), beside };
                 cells.extend(loads.into_iter().map(cell));
             }
         }

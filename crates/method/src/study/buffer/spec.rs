@@ -7,9 +7,22 @@ use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::{ends, fit};
-use crate::study::{Estimate, Needs, Profile, SpecProblem, Ways};
+use crate::study::{
+    BLOCKS, Blocks, Estimate, Needs, Profile, SpecProblem, Streams, TRIES, Tries, Ways,
+};
 use trial::topology::PortRef;
 use trial::{Subject, Topology};
+
+measure::ranged! {
+    /// Largest IP packet in octets.
+    Mtu(u32 as i64, 576..=9000, "MTUs", "ESnet recommends 9000 for long paths");
+    /// Segments sent again for each gigabyte of payload.
+    Retransmits(f64 as f64, 0.0..=1e9, "this limit", "ten are one 9,000-octet segment in 11,000");
+    /// Coefficient of variation of the goodput.
+    Variation(f64 as f64, 0.001..=10.0, "this limit", "0.1 is a standard deviation of 10 %");
+    /// Share of what is fair.
+    FairShare(f64 as f64, 0.01..=1.0, "this limit", "0.9 asks for nine tenths");
+}
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,13 +34,13 @@ pub struct BufferSpec {
     /// Congestion controls of the TCP under test, each a case of its own.
     pub congestion_controls: Vec<String>,
     /// Numbers of its connections, each a case of its own.
-    pub streams: Vec<u16>,
+    pub streams: Vec<Streams>,
     /// Loads beside it, each a case of its own, with its control. Empty: TCP alone.
     pub backgrounds: Vec<Background>,
     /// The frames of the load beside it.
     pub background_size: FrameSize,
     /// The largest IP packet that the path carries: what a TCP segment's size follows from.
-    pub mtu: u32,
+    pub mtu: Mtu,
     /// The speed of the link that is oversubscribed, where it is known and not the receiver's.
     pub link_rate: Option<Rate>,
     /// What counts as stable.
@@ -39,11 +52,11 @@ pub struct BufferSpec {
     /// How often the senders are read.
     pub interval: Nanos,
     /// Repeats of everything, in random order; the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// The phases around.
     pub profile: Profile,
     /// How often one trial is tried before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
 }
 
 /// The ports of the study; those left out follow from the topology.
@@ -90,17 +103,21 @@ impl Background {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StabilityLimits {
     /// Segments sent again for each gigabyte of payload, at most.
-    pub retransmits_per_gigabyte: f64,
+    pub retransmits_per_gigabyte: Retransmits,
     /// Coefficient of variation of the goodput from second to second, at most.
-    pub variation: f64,
+    pub variation: Variation,
     /// Of the fair share, at least; also what ends the ramp-up.
-    pub share: f64,
+    pub share: FairShare,
 }
 
 impl Default for StabilityLimits {
     /// Ten segments a gigabyte (one 9,000-octet segment in 11,000), 5 %, nine tenths.
     fn default() -> Self {
-        Self { retransmits_per_gigabyte: 10.0, variation: 0.05, share: 0.9 }
+        Self {
+            retransmits_per_gigabyte: Retransmits::known(10.0),
+            variation: Variation::known(0.05),
+            share: FairShare::known(0.9),
+        }
     }
 }
 
@@ -111,18 +128,18 @@ impl BufferSpec {
             ports: BufferPorts::default(),
             subjects: Vec::new(),
             congestion_controls: vec!["cubic".to_owned()],
-            streams: vec![2],
+            streams: vec![Streams::known(2)],
             backgrounds: vec![Background::Share(0.2)],
             background_size: FrameSize::STANDARD_MAX,
-            mtu: 1500,
+            mtu: Mtu::known(1500),
             link_rate: None,
             limits: StabilityLimits::default(),
             omit: Nanos::from_secs(2),
             duration: Nanos::from_secs(10),
             interval: Nanos::from_millis(100),
-            blocks: 3,
+            blocks: Blocks::known(3),
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
         }
     }
 
@@ -131,7 +148,7 @@ impl BufferSpec {
         Self {
             omit: Nanos::from_secs(5),
             duration: Nanos::from_secs(30),
-            blocks: 10,
+            blocks: BLOCKS,
             profile: Profile::Strict,
             ..Self::quick()
         }
@@ -140,7 +157,7 @@ impl BufferSpec {
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = self.ways(topology).map_or_else(|_| Vec::new(), |ways| self.cases(&ways));
-        let trials = u64::from(self.blocks) * ways.len() as u64;
+        let trials = u64::from(self.blocks.get()) * ways.len() as u64;
         self.profile.trial(self.omit + self.duration) * trials
     }
 
@@ -163,7 +180,7 @@ impl BufferSpec {
 
     /// Payload octets of a full TCP segment: the MTU less IPv4's header, TCP's and its timestamps.
     pub fn segment(&self) -> ByteCount {
-        ByteCount(u64::from(self.mtu.saturating_sub(20 + 20 + 12)))
+        ByteCount(u64::from(self.mtu.get() - (20 + 20 + 12)))
     }
 }
 

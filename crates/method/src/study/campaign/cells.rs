@@ -120,12 +120,12 @@ impl<'a> Order<'a> {
     /// The next block's turns: every cell as often as asked for, and the control.
     pub(super) fn next_block(&mut self) -> Vec<Turn> {
         let mut turns = Vec::new();
-        for repetition in 0..self.spec.repetitions {
+        for repetition in 0..self.spec.repetitions.get() {
             let seed = self.seed_of(repetition);
             let turn = |cell| Turn { cell, control: false, seed, repetition };
             turns.extend((0..self.spec.cells.len()).map(turn));
         }
-        let seed = self.seed_of(self.spec.repetitions);
+        let seed = self.seed_of(self.spec.repetitions.get());
         turns.push(Turn { cell: 0, control: true, seed, repetition: 0 });
         self.block += 1;
         turns.shuffle(&mut self.chance);

@@ -3,7 +3,7 @@
 //! Owns what a level means to a study. Never runs one.
 
 use super::{CampaignSpec, Factor, Level, Means};
-use crate::study::{SpecProblem, StudySpec};
+use crate::study::{Blocks, SpecProblem, StudySpec};
 use trial::Subject;
 use trial::topology::{PortRef, Topology};
 
@@ -61,7 +61,7 @@ fn is_left(factor: &Factor, level: &Level, port: &PortRef) -> bool {
 pub(super) fn study(spec: &CampaignSpec, cell: &[usize], study: &StudySpec) -> StudySpec {
     let mut own = study.clone();
     if let Some(blocks) = own.varied().blocks() {
-        *blocks = 1;
+        *blocks = Blocks::known(1);
     }
     let (mut device, mut variant) = (None, None);
     for (_, level) in spec.levels(cell) {

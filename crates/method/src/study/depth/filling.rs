@@ -98,7 +98,7 @@ pub(super) fn of(
     let reach = grow(rig, &outlet, size, drain)?;
     let mut found = Filling::only(outlet, size, Some(drain), reach);
     let Reach::Filled(mut burst) = reach else { return Ok(found) };
-    for block in 0..rig.spec.blocks {
+    for block in 0..rig.spec.blocks.get() {
         let mut shot = alone(rig, &found, (burst, drain), block)?;
         // A sender that was held up while the burst's length was sought made it too short.
         for _ in 0..MOST_DOUBLINGS {

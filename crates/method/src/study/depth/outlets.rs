@@ -108,7 +108,7 @@ fn fed(
         outlets.push(outlet(vec![port.clone()], Feeding::Conversion));
     }
     if others.len() >= 2 {
-        let count = usize::from(spec.senders).clamp(2, others.len());
+        let count = usize::from(spec.senders.get()).clamp(2, others.len());
         outlets.push(outlet(others[..count].to_vec(), Feeding::FanIn));
     }
     outlets
@@ -133,7 +133,7 @@ pub(super) fn together(spec: &DepthSpec, topology: &Topology, first: &Outlet) ->
     if let Some(at) = ports.iter().position(|port| *port == first.to) {
         ports.swap(0, at);
     }
-    let most = usize::from(spec.congested).min(ports.len() / 2);
+    let most = usize::from(spec.congested.get()).min(ports.len() / 2);
     (1..=most).map(|count| at_once(spec, &ports, count, first.link)).collect()
 }
 
@@ -182,7 +182,7 @@ fn at_once(spec: &DepthSpec, ports: &[PortRef], count: usize, link: Option<Rate>
     for (at, port) in ports.iter().enumerate() {
         let goal = if at < count { (at + 1) % count } else { at % count };
         let outlet = &mut outlets[goal];
-        let room = outlet.senders.len() < usize::from(spec.senders).max(2);
+        let room = outlet.senders.len() < usize::from(spec.senders.get()).max(2);
         if outlet.to != *port && room {
             outlet.senders.push(port.clone());
         }

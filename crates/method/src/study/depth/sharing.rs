@@ -102,7 +102,7 @@ pub(super) fn of(
         let burst = Burst::well_beyond(octets / frames.taken, drain.rate, share);
         points.extend(point(rig, outlets, frames, burst)?);
     }
-    let blocks = rig.spec.blocks.min(MOST_BLOCKS);
+    let blocks = rig.spec.blocks.get().min(MOST_BLOCKS);
     Ok(Some(judge(size, frames.taken, points, (blocks, queues))))
 }
 
@@ -115,7 +115,7 @@ fn point(
 ) -> Result<Option<Point>> {
     let all: Vec<&Outlet> = outlets.iter().collect();
     let (mut spans, mut repeats) = (Vec::<Span>::new(), Vec::new());
-    for block in 0..rig.spec.blocks.min(MOST_BLOCKS) {
+    for block in 0..rig.spec.blocks.get().min(MOST_BLOCKS) {
         let Some(shots) = rig.shoot_evenly(&all, size, (burst, drain), block)? else { continue };
         let full = shots.iter().filter(|shot| shot.lost() > 0);
         let own: Vec<Span> = full.map(|shot| shot.occupied(drain).times(taken)).collect();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outlets;
 use crate::study::problem::{self, SpecProblem};
-use crate::study::{Estimate, Needs, Profile, Varied};
+use crate::study::{Blocks, Estimate, Needs, Profile, TRIES, Tries, Varied};
 use trial::topology::PortRef;
 use trial::{Subject, Topology};
 
@@ -17,6 +17,13 @@ const USUAL: (u64, u64, u64) = (6, 10, 8);
 
 /// What fills a buffer of a few hundred kilobytes, and empties it.
 const USUAL_BURST: Nanos = Nanos::from_millis(20);
+
+measure::ranged! {
+    /// Hosts that send into one output at once.
+    OutputSenders(u16 as i64, 1..=1024, "numbers of senders", "two overfill an output of their own rate");
+    /// Outputs overfilled at once, at most; below two, sharing is not asked for.
+    Congested(u16 as i64, 0..=1024, "numbers of outputs", "0 or 1: sharing is not asked for");
+}
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +35,7 @@ pub struct DepthSpec {
     pub subject: Option<Subject>,
     /// How many hosts send into one output at once, at most; more only where so many don't overfill
     /// it.
-    pub senders: u16,
+    pub senders: OutputSenders,
     /// The frames of the estimators.
     pub size: FrameSize,
     /// Frames by which a limit of bytes, of cells and of descriptors are told apart. Empty: they
@@ -36,15 +43,15 @@ pub struct DepthSpec {
     pub sizes: Vec<FrameSize>,
     /// The most outputs that are overfilled at once, to tell a shared buffer; below two it is not
     /// told.
-    pub congested: u16,
+    pub congested: Congested,
     /// The longest that one burst may take to send.
     pub longest: Nanos,
     /// Repeats, the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// The phases around each trial.
     pub profile: Profile,
     /// How often one trial is tried before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
 }
 
 impl DepthSpec {
@@ -54,14 +61,14 @@ impl DepthSpec {
         Self {
             outputs: Vec::new(),
             subject: None,
-            senders: 2,
+            senders: OutputSenders::known(2),
             size: FrameSize::STANDARD_MAX,
             sizes: sizes.map(|octets| FrameSize::new(octets).expect("legal sizes")).to_vec(),
-            congested: 6,
+            congested: Congested::known(6),
             longest: Nanos::from_secs(2),
-            blocks: 6,
+            blocks: Blocks::known(6),
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
         }
     }
 
@@ -69,7 +76,7 @@ impl DepthSpec {
     pub fn strict() -> Self {
         Self {
             longest: Nanos::from_secs(10),
-            blocks: 12,
+            blocks: Blocks::known(12),
             profile: Profile::Strict,
             ..Self::quick()
         }
@@ -78,9 +85,9 @@ impl DepthSpec {
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let (first, search, bisections) = USUAL;
-        let blocks = u64::from(self.blocks);
+        let blocks = u64::from(self.blocks.get());
         let outlets = outlets::choose(self, topology).map_or(1, |all| all.len() as u64);
-        let sharing = u64::from(self.congested.saturating_sub(1)) * blocks;
+        let sharing = u64::from(self.congested.get().saturating_sub(1)) * blocks;
         let cells = if self.sizes.is_empty() { 0 } else { self.sizes.len() as u64 + bisections };
         let trials = outlets * (first + blocks) + blocks * search + sharing + cells;
         (self.profile.trial(USUAL_BURST) * trials).searching()
@@ -88,10 +95,7 @@ impl DepthSpec {
 
     /// See [`crate::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        problem::counts(self.blocks, self.tries, self.longest)?;
-        if self.senders == 0 {
-            return Err(problem::out_of_range("the number of senders", "0", "1 or more"));
-        }
+        problem::lasts(self.longest)?;
         outlets::choose(self, topology).map(drop)
     }
 
@@ -103,7 +107,7 @@ impl DepthSpec {
     /// Whether anything is asked for beside one output's estimates: then it matters whether the
     /// device runs out of frames a second before the line does.
     pub(super) const fn tells_more(&self) -> bool {
-        !self.sizes.is_empty() || self.congested > 1
+        !self.sizes.is_empty() || self.congested.get() > 1
     }
 }
 

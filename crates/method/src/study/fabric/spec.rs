@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::Arrangement;
 use super::scene::Scene;
 use crate::study::problem::{self, out_of_range};
-use crate::study::{BLOCKS, Between, Estimate, Needs, Profile, SpecProblem, Varied, Ways};
+use crate::study::{
+    BLOCKS, Between, Blocks, Estimate, Needs, Profile, SpecProblem, TRIES, Tries, Varied, Ways,
+};
 use trial::{Carrier, Subject, Topology};
 
 /// The largest message: what a receiver has to hold until it is whole.
@@ -49,11 +51,11 @@ pub struct FabricSpec {
     /// The load phase of each trial.
     pub duration: Nanos,
     /// Repeats of everything, in random order; the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// The phases around.
     pub profile: Profile,
     /// Attempts at one trial before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
 }
 
 /// Numbers of ports that talk at once.
@@ -104,7 +106,7 @@ impl FabricSpec {
             duration: Nanos::from_secs(1),
             blocks: BLOCKS,
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
         }
     }
 
@@ -123,7 +125,7 @@ impl FabricSpec {
         let Ok(ways) = self.ways(topology) else { return Estimate::NONE };
         let scenes = Scene::all(self, topology, &ways, 0);
         let of = |scene: &Scene| {
-            let trials = u64::from(self.blocks) * scene.trials() as u64;
+            let trials = u64::from(self.blocks.get()) * scene.trials() as u64;
             let each = self.profile.trial(self.duration).with_flows(scene.most_pairs() as u64);
             each * trials + self.estimate_floods(scene)
         };
@@ -134,7 +136,7 @@ impl FabricSpec {
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
         let ways = self.ways(topology)?;
         problem::some("arrangement", &self.arrangements)?;
-        problem::counts(self.blocks, self.tries, self.duration)?;
+        problem::lasts(self.duration)?;
         for size in self.messages.iter().chain([&self.message]) {
             if !(1..=LARGEST_MESSAGE.0).contains(&size.0) {
                 return Err(out_of_range("a message's size", size, "from 1B to 16MiB"));
@@ -238,7 +240,7 @@ impl Varied for FabricSpec {
         self.subjects = vec![subject];
     }
 
-    fn blocks(&mut self) -> Option<&mut u32> {
+    fn blocks(&mut self) -> Option<&mut Blocks> {
         Some(&mut self.blocks)
     }
 

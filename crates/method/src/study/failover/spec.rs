@@ -8,7 +8,9 @@ use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::study::ways::{Way, Ways};
-use crate::study::{BLOCKS, Between, Estimate, Needs, Profile, SpecProblem, problem, varied};
+use crate::study::{
+    BLOCKS, Between, Blocks, Estimate, Needs, Profile, SpecProblem, TRIES, Tries, problem, varied,
+};
 use trial::topology::KnownDeed;
 use trial::{Headers, Spread, Subject, Topology};
 
@@ -42,11 +44,11 @@ pub struct FailoverSpec {
     /// From then to the load's end.
     pub after: Nanos,
     /// Repeats of everything, in random order; the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// The phases around.
     pub profile: Profile,
     /// Tries of one trial before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
 }
 
 impl FailoverSpec {
@@ -69,7 +71,7 @@ impl FailoverSpec {
             after: Nanos::from_secs(2),
             blocks: BLOCKS,
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
         }
     }
 
@@ -94,12 +96,11 @@ impl FailoverSpec {
                 deeds.map(|deed| Estimate { time: trial.time + deed.settle, ..trial }).sum();
             trial * self.spreads.len() as u64 + deeds
         };
-        ways.subjects().into_iter().map(of).sum::<Estimate>() * u64::from(self.blocks)
+        ways.subjects().into_iter().map(of).sum::<Estimate>() * u64::from(self.blocks.get())
     }
 
     /// See [`crate::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        problem::counts(self.blocks, self.tries, self.load())?;
         let zero = [
             ("the time before the deed", self.before),
             ("the time until the deed is undone", self.away),

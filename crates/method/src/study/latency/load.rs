@@ -5,7 +5,7 @@
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::study::{PacedFrames, SpecProblem, burst, problem};
+use crate::study::{PacedFrames, SpecProblem, Streams, burst, problem};
 use page::{Condition, Conditions, Key, Unit, numbers, phrase, words};
 use trial::{Bulk, FlowKind, Schedule};
 
@@ -25,7 +25,7 @@ pub enum Load {
     /// TCP streams as fast as they go, in the requests' direction.
     Bulk {
         /// Number of connections.
-        streams: u16,
+        streams: Streams,
         /// Their congestion control: `cubic`.
         congestion_control: String,
     },
@@ -47,10 +47,6 @@ impl Load {
         match self {
             Self::Datagrams { frame_size, rate } => {
                 problem::rate("the load's rate", *rate, *frame_size, link)
-            }
-            Self::Bulk { streams: 0, .. } => {
-                let what = "the load's number of streams";
-                Err(problem::out_of_range(what, "0", "1 or more"))
             }
             Self::Idle | Self::Bulk { .. } => Ok(()),
         }
@@ -74,7 +70,7 @@ impl Load {
                 Some(burst::plain(*frame_size, Schedule::Paced(*rate)))
             }
             Self::Bulk { streams, congestion_control } => Some(FlowKind::Bulk(Bulk {
-                streams: *streams,
+                streams: streams.get(),
                 congestion_control: congestion_control.clone(),
                 interval: (duration / 10).clamp(Nanos::from_millis(10), Nanos::from_millis(100)),
             })),
@@ -92,7 +88,7 @@ impl Load {
             ]),
             Self::Bulk { streams, congestion_control } => Conditions::from([
                 (Key::Load, "tcp".into()),
-                (Key::Streams, u64::from(*streams).into()),
+                (Key::Streams, u64::from(streams.get()).into()),
                 (Key::CongestionControl, congestion_control.clone().into()),
             ]),
         }
@@ -131,7 +127,7 @@ impl Load {
                 words::value(Unit::FramesPerSecond, rate.0)
             ),
             Self::Bulk { streams, congestion_control } => {
-                let streams = words::streams(usize::from(*streams));
+                let streams = words::streams(usize::from(streams.get()));
                 format!("under load of {streams} ({congestion_control})")
             }
         }
@@ -168,13 +164,13 @@ mod tests {
             "under load of 12,500\u{a0}frames/s of 512 octets",
         );
         check(
-            bulk(1, "cubic"),
+            bulk(Streams::known(1), "cubic"),
             "tcp 1 stream cubic",
             "tcp x1",
             "under load of 1 TCP stream (cubic)",
         );
         check(
-            bulk(4, "reno"),
+            bulk(Streams::known(4), "reno"),
             "tcp 4 streams reno",
             "tcp x4 reno",
             "under load of 4 TCP streams (reno)",

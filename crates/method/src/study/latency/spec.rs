@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::load::Load;
 use crate::study::{
-    Agents, BLOCKS, Between, Bypass, Estimate, Needs, PacedFrames, Profile, SpecProblem, Varied,
-    Ways, problem, rate,
+    Agents, BLOCKS, Between, Blocks, Bypass, Estimate, Needs, PacedFrames, Profile, SpecProblem,
+    TRIES, Tries, Varied, Ways, problem, rate,
 };
 use trial::{Protocol, Schedule, Subject, Topology};
 
@@ -31,11 +31,11 @@ pub struct LatencySpec {
     /// The load phase of each trial.
     pub duration: Nanos,
     /// Repeats of everything, in random order; the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// The phases around.
     pub profile: Profile,
     /// Tries of one trial before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
 }
 
 impl LatencySpec {
@@ -51,7 +51,7 @@ impl LatencySpec {
             duration: Nanos::from_millis(300),
             blocks: BLOCKS,
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
         }
     }
 
@@ -68,7 +68,7 @@ impl LatencySpec {
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = self.ways(topology).map_or(0, |ways| ways.all().len());
-        let trials = u64::from(self.blocks) * (ways * self.combinations()) as u64;
+        let trials = u64::from(self.blocks.get()) * (ways * self.combinations()) as u64;
         self.profile.trial(self.duration) * trials
     }
 
@@ -77,7 +77,7 @@ impl LatencySpec {
         problem::some("protocol", &self.protocols)?;
         problem::some("frame size", &self.sizes)?;
         problem::some("load", &self.loads)?;
-        problem::counts(self.blocks, self.tries, self.duration)?;
+        problem::lasts(self.duration)?;
         let link = self.ways(topology)?.link(topology);
         if let Schedule::Paced(rate) = self.schedule {
             for &size in &self.sizes {
@@ -135,7 +135,7 @@ impl Varied for LatencySpec {
         true
     }
 
-    fn blocks(&mut self) -> Option<&mut u32> {
+    fn blocks(&mut self) -> Option<&mut Blocks> {
         Some(&mut self.blocks)
     }
 

@@ -23,4 +23,4 @@ mod throughput;
 pub use super::rules::SearchRules;
 pub use super::suite::ForwardingTest;
 pub use super::throughput::SearchKind;
-pub use spec::ForwardingSpec;
+pub use spec::{ForwardingSpec, LoadPercent, Repeats, Senders, Verifications};

@@ -24,4 +24,4 @@ pub use super::rules::SearchRules;
 pub use super::suite::{NoSuchTest, SwitchTest};
 pub use crate::study::pattern::Pattern;
 pub use finding::SwitchingFinding;
-pub use spec::SwitchingSpec;
+pub use spec::{LearnRate, PortCount, Stations, SwitchingSpec};

@@ -40,7 +40,7 @@ impl<'a> Crossing<'a> {
 
     /// The share of reads that the job asks for.
     pub(super) fn reads(&self) -> f64 {
-        f64::from(self.spec.job.rwmixread) / 100.0
+        f64::from(self.spec.job.rwmixread.get()) / 100.0
     }
 
     fn copies(&self) -> f64 {
@@ -260,10 +260,10 @@ mod tests {
             ioengine: "nbd".into(),
             filename: String::new(),
             pattern: Pattern::Random,
-            rwmixread: 50,
+            rwmixread: trial::ReadPercent::known(50),
             bs: ByteCount(4096),
-            numjobs: 1,
-            iodepth: 1,
+            numjobs: trial::Jobs::known(1),
+            iodepth: trial::QueueDepth::known(1),
             replicas: vec!["h3/eth1".parse().expect("a port's name"); replicas],
             options: BTreeMap::new(),
             server,

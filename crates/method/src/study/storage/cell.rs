@@ -14,7 +14,7 @@ use trial::record::{
     EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageLocation, StorageRecord,
 };
 use trial::topology::Pair;
-use trial::{Echo, Flow, FlowKind, Messages, Protocol, Schedule, Storage};
+use trial::{Echo, Flow, FlowKind, Messages, Protocol, QueueDepth, Schedule, Storage};
 
 /// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom
 /// leave at one moment and wait for each other.
@@ -43,12 +43,12 @@ impl Cell {
 
     /// Operations under way of all jobs.
     pub(super) fn under_way(self, spec: &StorageSpec) -> f64 {
-        f64::from(self.depth) * f64::from(spec.job.numjobs)
+        f64::from(self.depth) * f64::from(spec.job.numjobs.get())
     }
 
     /// The job of this cell.
     pub(super) fn job(self, spec: &StorageSpec) -> Storage {
-        Storage { bs: self.size, iodepth: self.depth, ..spec.job.clone() }
+        Storage { bs: self.size, iodepth: QueueDepth::known(self.depth), ..spec.job.clone() }
     }
 
     /// The job, and round trips of its operations' sizes beside it.

@@ -250,9 +250,9 @@ impl Blocks<'_> {
         row.conditions.extend([
             (Key::Engine, job.ioengine.clone().into()),
             (Key::Pattern, pattern.into()),
-            (Key::ReadPercent, u64::from(job.rwmixread).into()),
+            (Key::ReadPercent, u64::from(job.rwmixread.get()).into()),
             (Key::BlockSize, cell.size.0.into()),
-            (Key::Jobs, u64::from(job.numjobs).into()),
+            (Key::Jobs, u64::from(job.numjobs.get()).into()),
             (Key::IoDepth, u64::from(cell.depth).into()),
             (Key::Replicas, (job.replicas.len() as u64).into()),
             (Key::Operation, word(which).into()),

@@ -119,7 +119,7 @@ fn what_if_table(found: &StorageFinding) -> Option<Table> {
         .column("path", |(case, _)| case.place.cell())
         .column("size", |(case, _)| Cell::number(case.job.bs.0.to_string()))
         .column("jobs x QD", |(case, line)| {
-            let bound = match line.depth.cmp(&case.job.iodepth) {
+            let bound = match line.depth.cmp(&case.job.iodepth.get()) {
                 Ordering::Greater => "≤ ",
                 Ordering::Less => "≥ ",
                 Ordering::Equal => "",

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::cell::Cell;
 use super::fill;
 use crate::study::problem::{self, SpecProblem, out_of_range};
-use crate::study::{BLOCKS, Between, Bypass, Estimate, Needs, Profile, Way, Ways, varied};
-use trial::{Result, Storage, Subject, Topology};
+use crate::study::{
+    BLOCKS, Between, Blocks, Bypass, Estimate, Needs, Profile, TRIES, Tries, Way, Ways, varied,
+};
+use trial::{QueueDepth, Result, Storage, Subject, Topology};
 
 /// fio starts, connects and ends within this beside the load, and what serves it has to wait for
 /// that.
@@ -26,7 +28,7 @@ pub struct StorageSpec {
     /// Octets of one read or write.
     pub sizes: Vec<ByteCount>,
     /// Operations under way of each job.
-    pub depths: Vec<u16>,
+    pub depths: Vec<QueueDepth>,
     /// Round trips a second beside the job, of a read's sizes and of a write's.
     pub probes: FrameRate,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
@@ -37,11 +39,11 @@ pub struct StorageSpec {
     /// The load phase of each trial.
     pub duration: Nanos,
     /// Repeats of everything, in random order; the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// The phases around.
     pub profile: Profile,
     /// How often one trial is tried before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
     /// Whether small round trips are measured before each job; runs of earlier versions have none.
     #[serde(default)]
     pub small_messages: bool,
@@ -60,7 +62,7 @@ impl StorageSpec {
             duration: Nanos::from_secs(2),
             blocks: BLOCKS,
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
             small_messages: true,
         }
     }
@@ -73,7 +75,7 @@ impl StorageSpec {
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = self.ways(topology).map_or(0, |w| self.measured(&w).len());
-        let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
+        let trials = u64::from(self.blocks.get()) * (ways * self.cells().len()) as u64;
         let trial = |load| self.profile.trial(load);
         let around = Estimate { time: AROUND_FIO, ..Estimate::NONE };
         (trial(self.duration) + around + trial(self.duration.min(LONGEST_REST))) * trials
@@ -83,18 +85,11 @@ impl StorageSpec {
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
         problem::some("size of operations", &self.sizes)?;
         problem::some("number of operations under way", &self.depths)?;
-        problem::counts(self.blocks, self.tries, self.duration)?;
+        problem::lasts(self.duration)?;
         if self.sizes.iter().any(|size| !(512..=64 << 20).contains(&size.0)) {
             let sizes: Vec<String> = self.sizes.iter().map(|size| size.0.to_string()).collect();
             let range = "512 octets to 64 MiB";
             return Err(out_of_range("the size of operations", &sizes.join(", "), range));
-        }
-        if self.depths.contains(&0) || self.job.numjobs == 0 {
-            return Err(out_of_range("the number of operations under way", "0", "1 or more"));
-        }
-        if self.job.rwmixread > 100 {
-            let value = &self.job.rwmixread;
-            return Err(out_of_range("the share of reads in percent", value, "at most 100"));
         }
         if !(self.probes.0 > 0.0 && self.probes.0 <= 10_000.0) {
             let what = "round trips a second beside the job";
@@ -135,7 +130,7 @@ impl StorageSpec {
     pub(super) fn cells(&self) -> Vec<Cell> {
         let of = |size: &ByteCount| {
             let size = *size;
-            self.depths.iter().map(move |depth| Cell { size, depth: *depth })
+            self.depths.iter().map(move |depth| Cell { size, depth: depth.get() })
         };
         self.sizes.iter().flat_map(of).collect()
     }

@@ -45,7 +45,7 @@ impl Blocks<'_> {
     }
 
     fn rate_if(&self, rtt_ns: f64, copied: bool, depth: u16, bound: Option<&str>) -> Figure {
-        let under_way = f64::from(self.spec.job.numjobs) * f64::from(depth);
+        let under_way = f64::from(self.spec.job.numjobs.get()) * f64::from(depth);
         let values = self.own.values(|sample| {
             let latency = self.crossing.with_round_trip(sample, rtt_ns, copied);
             let most = sample.per_second * self.crossing.room_for(sample, copied);

@@ -36,7 +36,7 @@ pub(super) fn label(spec: &TcpSpec, direction: TcpDirection) -> String {
 /// One flow, or one each way.
 pub(super) fn flows(spec: &TcpSpec, direction: TcpDirection, pair: &Pair) -> Vec<Flow> {
     let kind = FlowKind::Bulk(Bulk {
-        streams: spec.streams,
+        streams: spec.streams.get(),
         congestion_control: spec.congestion_control.clone(),
         interval: spec.interval,
     });

@@ -38,7 +38,11 @@ impl TcpFinding {
                 TcpCase::new(&rows, cable.map(|place| before + place))
             }));
         }
-        Self { streams: spec.streams, congestion_control: spec.congestion_control.clone(), cases }
+        Self {
+            streams: spec.streams.get(),
+            congestion_control: spec.congestion_control.clone(),
+            cases,
+        }
     }
 }
 
@@ -96,7 +100,7 @@ impl<'a> CaseRows<'a> {
         }
         row.set(Key::Test, self.test.as_str());
         row.set(Key::Protocol, "tcp");
-        row.set(Key::Streams, u64::from(self.spec.streams));
+        row.set(Key::Streams, u64::from(self.spec.streams.get()));
         row.set(Key::CongestionControl, self.spec.congestion_control.clone());
         if let Some(segment) = self.own.segment() {
             row.set(Key::Segment, u64::from(segment.mss));

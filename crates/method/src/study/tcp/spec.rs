@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::study::ways::Ways;
 use crate::study::{
-    Agents, BLOCKS, Between, Estimate, Needs, Profile, SpecProblem, problem, varied,
+    Agents, BLOCKS, Between, Blocks, Estimate, Needs, Profile, SpecProblem, Streams, TRIES, Tries,
+    problem, varied,
 };
 use trial::{Offloads, Result, Subject, Topology};
 
@@ -22,7 +23,7 @@ pub struct TcpSpec {
     /// Directions of TCP, each a case of its own.
     pub directions: Vec<TcpDirection>,
     /// Connections each way.
-    pub streams: u16,
+    pub streams: Streams,
     /// Their congestion control.
     pub congestion_control: String,
     /// Warm-up before values count, as iperf3's `-O`.
@@ -32,11 +33,11 @@ pub struct TcpSpec {
     /// Time between two readings of the senders.
     pub interval: Nanos,
     /// Repeats of everything, in random order; the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// Phases around the load.
     pub profile: Profile,
     /// Tries of one trial before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
 }
 
 /// Direction of TCP in a trial.
@@ -77,14 +78,14 @@ impl TcpSpec {
             subjects: Vec::new(),
             between: Between::default(),
             directions: TcpDirection::ALL.to_vec(),
-            streams: 1,
+            streams: Streams::known(1),
             congestion_control: "cubic".to_owned(),
             omit: Nanos::from_secs(1),
             duration: Nanos::from_secs(3),
             interval: Nanos::from_millis(100),
             blocks: BLOCKS,
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
         }
     }
 
@@ -101,17 +102,14 @@ impl TcpSpec {
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let ways = self.ways(topology).map_or(0, |ways| ways.all().len());
-        let trials = u64::from(self.blocks) * (ways * self.directions.len()) as u64;
+        let trials = u64::from(self.blocks.get()) * (ways * self.directions.len()) as u64;
         self.profile.trial(self.omit + self.duration) * trials
     }
 
     /// See [`crate::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
         problem::some("direction", &self.directions)?;
-        problem::counts(self.blocks, self.tries, self.duration)?;
-        if self.streams == 0 {
-            return Err(problem::out_of_range("the number of streams", "0", "1 or more"));
-        }
+        problem::lasts(self.duration)?;
         if self.interval == Nanos::ZERO || self.interval > self.duration {
             let range = "above 0 and at most the duration";
             return Err(problem::out_of_range("the interval", &self.interval, range));

@@ -109,7 +109,8 @@ mod tests {
             )
         };
         let spread = Spread { source_ports: 16, ..Spread::NONE };
-        let tagged = Headers { version: IpVersion::V6, vlan: Some(7), spread };
+        let tagged =
+            Headers { version: IpVersion::V6, vlan: Some(trial::VlanId::known(7)), spread };
         let mut all = [
             flow("1518", Headers::default()),
             flow("imix", Headers::default()),

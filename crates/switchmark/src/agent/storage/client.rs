@@ -150,10 +150,7 @@ fn admitted(job: &Storage) -> Result<Storage, FlowError> {
             }
             Ok(Admitted::Ours) => {}
             Err(refused) => {
-                return Err(FlowError::Unsuitable(format!(
-                    "{}: {}",
-                    refused.message, refused.hint
-                )));
+                return Err(FlowError::Unsuitable(format!("{refused}: {}", refused.hint)));
             }
         }
     }
@@ -178,7 +175,7 @@ fn text(spec: &End<Storage>, named: Option<&str>) -> String {
         let _ = writeln!(out, "{name}={value}");
     }
     let random = if job.pattern == Pattern::Random { "rand" } else { "" };
-    let rw = match job.rwmixread {
+    let rw = match job.rwmixread.get() {
         100 => format!("{random}read"),
         0 => format!("{random}write"),
         _ => format!("{random}rw"),
@@ -189,7 +186,7 @@ fn text(spec: &End<Storage>, named: Option<&str>) -> String {
          group_reporting=1\nthread=1\nlat_percentiles=1\n",
         job.ioengine, job.bs.0, job.numjobs, job.iodepth
     );
-    if (1..100).contains(&job.rwmixread) {
+    if (1..100).contains(&job.rwmixread.get()) {
         let _ = writeln!(out, "rwmixread={}", job.rwmixread);
     }
     if let Some(server) = job.server {
@@ -216,8 +213,8 @@ fn record(job: &Storage, printed: String) -> Result<StorageRecord, FlowError> {
         return Err(FlowError::Unsuitable("fio completed no read or write".into()));
     }
     Ok(StorageRecord {
-        numjobs: job.numjobs,
-        iodepth: job.iodepth,
+        numjobs: job.numjobs.get(),
+        iodepth: job.iodepth.get(),
         bs: job.bs,
         reads: of("read").map(operations).unwrap_or_default(),
         writes: of("write").map(operations).unwrap_or_default(),

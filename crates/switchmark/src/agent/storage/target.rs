@@ -36,7 +36,7 @@ const TOUCHING: [&str; 3] = ["rados", "gfapi", "gfapi_async"];
 pub(super) fn octets(job: &Storage) -> u64 {
     let [size, offset, apart] =
         ["size", "offset", "offset_increment"].map(|name| option(job, name).unwrap_or(0));
-    let apart = apart.saturating_mul(u64::from(job.numjobs));
+    let apart = apart.saturating_mul(u64::from(job.numjobs.get()));
     size.saturating_add(offset).saturating_add(apart)
 }
 
@@ -48,7 +48,7 @@ pub(super) fn is_path(job: &Storage) -> bool {
 /// Whether fio is to be held to reading: whatever the job's options come to, it opens nothing for
 /// writing and makes nothing longer.
 pub(super) const fn only_reads(job: &Storage) -> bool {
-    job.rwmixread == 100 && !job.allow_destroy
+    job.rwmixread.get() == 100 && !job.allow_destroy
 }
 
 /// One of the job's options that is a number of octets.
@@ -182,10 +182,10 @@ mod tests {
             ioengine: engine.into(),
             filename: filename.display().to_string(),
             pattern: Pattern::Random,
-            rwmixread,
+            rwmixread: trial::ReadPercent::known(rwmixread),
             bs: ByteCount(4096),
-            numjobs: 1,
-            iodepth: 1,
+            numjobs: trial::Jobs::known(1),
+            iodepth: trial::QueueDepth::known(1),
             replicas: Vec::new(),
             options: BTreeMap::from([("size".to_owned(), "64k".to_owned())]),
             server: None,

@@ -3,6 +3,7 @@
 //! Owns the two devices and what is asked of them. Runs nothing: virtual time costs a few seconds.
 
 use measure::{ByteCount, Nanos};
+use method::study::{Blocks, Streams};
 use method::{Background, StudySpec};
 use sim::HostModel;
 
@@ -29,11 +30,11 @@ pub fn runs() -> Vec<(Testbed, Vec<StudySpec>)> {
         let path = place(name, size, "12500us");
         let asked = Buffer {
             congestion_controls: vec![Given::new("htcp".to_owned())],
-            streams: vec![Given::new(1)],
+            streams: vec![Given::new(Streams::known(1))],
             backgrounds: Some(vec![Given::new(Some(Background::Share(0.2)))]),
             omit: Some(Given::new(Nanos::from_secs(5))),
             duration: Some(Given::new(Nanos::from_secs(15))),
-            blocks: Some(Given::new(1)),
+            blocks: Some(Given::new(Blocks::known(1))),
             ..Buffer::default()
         };
         let esnet = asked.resolve(&path).expect("no device is named, and no size");

@@ -5,6 +5,7 @@
 
 use device::profile::Group;
 use measure::{Nanos, Rate};
+use method::study::Blocks;
 use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use trial::Carrier;
 
@@ -29,7 +30,7 @@ fn study() -> FabricSpec {
         carrier: Carrier::Datagrams { credits: 64 },
         infer: true,
         duration: Nanos::from_millis(100),
-        blocks: 2,
+        blocks: Blocks::known(2),
         ..FabricSpec::quick()
     }
 }

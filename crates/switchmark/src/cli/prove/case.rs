@@ -9,10 +9,11 @@ use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::{ByteCount, FrameMix, FrameRate, FrameSize, Nanos};
 use method::prove::Truth;
 use method::search::GoalName;
+use method::study::{BLOCKS, Blocks};
 use method::{ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
 use serde::{Deserialize, Serialize};
 use sim::HostModel;
-use trial::{PortRef, Protocol};
+use trial::{Jobs, PortRef, Protocol, QueueDepth, VlanId};
 
 use crate::cli::Failure;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
@@ -215,7 +216,7 @@ pub enum Question {
         ipv6: bool,
         /// The VLAN of their tag, where they have one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        vlan: Option<u16>,
+        vlan: Option<VlanId>,
     },
     /// See [`Switching`].
     Switching {
@@ -252,9 +253,9 @@ pub enum Question {
         /// Octets of an operation.
         bs: ByteCount,
         /// Operations under way of each job.
-        iodepth: u16,
+        iodepth: QueueDepth,
         /// Jobs.
-        numjobs: u16,
+        numjobs: Jobs,
         /// Hosts that writes are copied to, from the third on.
         replicas: u16,
         /// Of each trial.
@@ -381,7 +382,7 @@ impl Case {
                 self.latency((sizes, *open_loop), None, testbed)
             }
             // What a comparison is advised to have.
-            Question::Compare { sizes, .. } => self.latency((sizes, None), Some(10), testbed),
+            Question::Compare { sizes, .. } => self.latency((sizes, None), Some(BLOCKS), testbed),
             Question::Storage { disk, rw, bs, iodepth, numjobs, replicas, duration } => {
                 let port =
                     |host: u16| PortRef { host: format!("h{}", host + 3), port: "eth1".into() };
@@ -394,7 +395,7 @@ impl Case {
                     numjobs: Some(Given::new(*numjobs)),
                     replicas: (0..*replicas).map(|host| Given::new(port(host))).collect(),
                     duration: Some(Given::new(*duration)),
-                    blocks: Some(Given::new(6)),
+                    blocks: Some(Given::new(Blocks::known(6))),
                     ..Default::default()
                 };
                 asked(&request, testbed)
@@ -405,7 +406,7 @@ impl Case {
     fn latency(
         &self,
         (sizes, open_loop): (&[u32], Option<f64>),
-        blocks: Option<u32>,
+        blocks: Option<Blocks>,
         testbed: &Testbed,
     ) -> Result<StudySpec, Failure> {
         // A minute of virtual time tells nothing that a second does not.

@@ -5,11 +5,10 @@
 
 use std::ops::Range;
 
-use measure::{ByteCount, FrameSize, Nanos, Rate};
+use measure::{ByteCount, FrameSize, Nanos, Rate, Refused};
 use method::acceptance::{About, Keeps, Reading, SheetClaim};
 use page::{Key, Metric};
 
-use crate::config::fit::Misfit;
 use crate::config::frame_rate;
 use crate::config::source::{Fault, Word};
 use crate::config::suggest;
@@ -150,7 +149,7 @@ fn outage() -> About {
 }
 
 /// What stands in the place of a value, and how it is read.
-type Read = fn(&str) -> Result<f64, Misfit>;
+type Read = fn(&str) -> Result<f64, Refused>;
 const VALUES: [(&str, Read); 7] = [
     ("SIZE", |text| FrameSize::read(text).map(|size| f64::from(size.octets()))),
     ("COUNT", count),
@@ -170,7 +169,7 @@ pub(super) fn rate(text: &str) -> Result<Rate, measure::UnitError> {
 }
 
 /// In octets, or in bits, which data sheets write.
-fn bytes(text: &str) -> Result<f64, Misfit> {
+fn bytes(text: &str) -> Result<f64, Refused> {
     let is_bits = ["bit", "Bit", "bits", "Bits"].iter().any(|unit| text.ends_with(unit));
     if is_bits {
         let bits = text.trim_end_matches('s').replace("Bit", "bit");
@@ -180,18 +179,18 @@ fn bytes(text: &str) -> Result<f64, Misfit> {
 }
 
 /// `32,768`; `32K` is as much, as sheets count tables.
-fn count(text: &str) -> Result<f64, Misfit> {
+fn count(text: &str) -> Result<f64, Refused> {
     let plain = text.replace(',', "");
     let (digits, times) = plain.strip_suffix(['K', 'k']).map_or((&*plain, 1), |k| (k, 1024));
     let number = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(times));
     let number = number.filter(|number| *number > 0);
-    let wrong = || (format!("`{text}` is no count"), "write it as 8192".to_owned());
+    let wrong = || Refused::new(format!("`{text}` is no count"), "write it as 8192");
     number.map(f64::from).ok_or_else(wrong)
 }
 
-fn share(text: &str) -> Result<f64, Misfit> {
+fn share(text: &str) -> Result<f64, Refused> {
     let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    let wrong = || (format!("`{text}` is no share"), "write it as 95%".to_owned());
+    let wrong = || Refused::new(format!("`{text}` is no share"), "write it as 95%");
     number.filter(|n| *n > 0.0 && *n <= 100.0).map(|percent| percent / 100.0).ok_or_else(wrong)
 }
 
@@ -199,8 +198,8 @@ fn quantity<T>(
     text: &str,
     read: impl Fn(&str) -> Result<T, measure::UnitError>,
     like: &str,
-) -> Result<T, Misfit> {
-    read(text).map_err(|error| (error.to_string(), format!("write it as {like}")))
+) -> Result<T, Refused> {
+    read(text).map_err(|error| Refused::new(error.to_string(), format!("write it as {like}")))
 }
 
 /// Reads a claim; a fault stands under the words that it is about.
@@ -227,7 +226,7 @@ struct Tried {
     fitted: usize,
     /// What the form wants next, and what was wrong with a value there.
     wants: Option<&'static str>,
-    wrong: Option<(Range<usize>, Misfit)>,
+    wrong: Option<(Range<usize>, Refused)>,
     values: Vec<f64>,
 }
 
@@ -240,10 +239,10 @@ fn parse(text: &str) -> Result<(About, Keeps), Fault> {
     let furthest = tried.iter().map(|one| one.fitted).max().unwrap_or(0);
     let best: Vec<&Tried> = tried.iter().filter(|one| one.fitted == furthest).collect();
     // A value that was written beside words that were known is what is wrong.
-    if let Some((span, (message, hint))) =
+    if let Some((span, refused)) =
         best.iter().filter(|_| furthest > 0).find_map(|one| one.wrong.clone())
     {
-        return Err(Fault::new(span, message, hint));
+        return Err(Fault::refused(span, refused));
     }
     let known: Vec<&str> = best.iter().filter_map(|one| one.wants).collect();
     let Some(word) = words.get(furthest) else {

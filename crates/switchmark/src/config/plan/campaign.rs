@@ -5,21 +5,22 @@
 
 use std::collections::BTreeMap;
 
-use measure::{FrameSize, Nanos};
+use measure::{FrameSize, Nanos, Refused};
 use method::StudySpec;
+use method::study::Blocks;
 use method::study::campaign::{
-    AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed,
+    AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, Repetitions, StopRule, allowed,
 };
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use crate::config::fit::{self, Misfit};
+use crate::config::bounds;
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 use crate::config::{subjects, suggest};
-use crate::request::given::{self, Given, Kind};
-use crate::request::values::{Blocks, counts, unit};
+use crate::request::given::{self, Given, Kind, ranged_values};
+use crate::request::values::unit;
 
 /// So many cells at most, and so many repetitions of each in a block.
 const MOST_CELLS: usize = 1000;
@@ -96,12 +97,15 @@ impl CampaignFile {
             }
         }
         check_subjects(&factors, &cells, testbed)
-            .map_err(|(message, hint)| Fault::new(span, message, hint))?;
+            .map_err(|refused| Fault::refused(span, refused))?;
         Ok(StudySpec::Campaign(Box::new(CampaignSpec {
             factors,
             cells,
             blocks: own.blocks.as_ref().map_or(method::study::BLOCKS, |blocks| blocks.value),
-            repetitions: own.repetitions.as_ref().map_or(1, |repetitions| repetitions.value),
+            repetitions: own
+                .repetitions
+                .as_ref()
+                .map_or(Repetitions::known(1), |repetitions| repetitions.value),
             stop: StopRule {
                 ci_width: own.stop.ci_width.as_ref().map(|width| width.value),
                 budget: own.stop.budget.as_ref().map(|budget| budget.value),
@@ -111,9 +115,7 @@ impl CampaignFile {
     }
 }
 
-counts! {
-    Repetitions(u32, 1..=100, "repetitions", "usually 1");
-}
+ranged_values! { Repetitions }
 
 /// Of an interval, relative.
 #[derive(Debug, Clone)]
@@ -123,10 +125,10 @@ impl given::Value for Width {
     type Is = f64;
     const KIND: Kind = Kind::Number;
 
-    fn read(text: &str) -> Result<f64, Misfit> {
+    fn read(text: &str) -> Result<f64, Refused> {
         let width = text.parse().ok().filter(|width: &f64| *width > 0.0 && *width < 1.0);
         let message = || format!("{text} is no width of an interval");
-        width.ok_or_else(|| (message(), "a share: 0.02 for two per cent".to_owned()))
+        width.ok_or_else(|| Refused::new(message(), "a share: 0.02 for two per cent"))
     }
 }
 
@@ -137,9 +139,9 @@ struct Budget;
 impl given::Value for Budget {
     type Is = Nanos;
 
-    fn read(text: &str) -> Result<Nanos, Misfit> {
+    fn read(text: &str) -> Result<Nanos, Refused> {
         match unit(text, "\"4h\"")? {
-            Nanos::ZERO => Err(("a budget of no time".to_owned(), "write it as \"4h\"".to_owned())),
+            Nanos::ZERO => Err(Refused::new("a budget of no time", "write it as \"4h\"")),
             budget => Ok(budget),
         }
     }
@@ -214,8 +216,9 @@ fn meaning(
             };
             let octets = name.parse().map_err(|_| wrong(format!("`{name}` is no frame size")))?;
             let size = FrameSize::new(octets).map_err(|error| wrong(error.to_string()))?;
-            fit::size_fits(size, testbed)
-                .map_err(|(message, hint)| Fault::new(span, message, hint))?;
+            bounds::of(testbed)
+                .check_size(size)
+                .map_err(|problem| Fault::refused(span, problem.into()))?;
             Ok(Means::Size(size))
         }
         _ if matches!(testbed.source, Source::Virtual(_)) => Err(Fault::new(
@@ -255,7 +258,7 @@ fn check_subjects(
     factors: &[Factor],
     cells: &[Vec<usize>],
     testbed: &Testbed,
-) -> Result<(), Misfit> {
+) -> Result<(), Refused> {
     for cell in cells {
         let (mut device, mut variant) = (Vec::new(), Vec::new());
         let put = |list: &mut Vec<_>, name: &String| list.push(Given::new(name.clone()));
@@ -267,13 +270,11 @@ fn check_subjects(
             }
         }
         if !variant.is_empty() && device.is_empty() {
-            return Err((
-                "variants of which device?".to_owned(),
-                "add the factor: device = [\"sw1\"]".to_owned(),
-            ));
+            let hint = "add the factor: device = [\"sw1\"]";
+            return Err(Refused::new("variants of which device?", hint));
         }
         subjects::resolve(&device, &variant, testbed)
-            .map_err(|fault| (fault.message, fault.hint))?;
+            .map_err(|fault| Refused::new(fault.message, fault.hint))?;
     }
     Ok(())
 }

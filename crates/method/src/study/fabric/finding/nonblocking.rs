@@ -95,7 +95,7 @@ fn shares(measured: Measured<'_>, at: usize) -> Shares {
         let rounds = rounds_of(*index);
         let one = rounds_of(few_index);
         let alone = one.shares();
-        let needed = CERTAIN_BLOCKS.min(spec.blocks as usize);
+        let needed = CERTAIN_BLOCKS.min(spec.blocks.get() as usize);
         let valid = |round: usize| both(&rounds.shares_of(round), &alone).len();
         let lacking = (0..cell.rounds.len()).filter(|round| valid(*round) < needed);
         shares.missing.extend(lacking.map(|round| cell.rounds[round].name.clone()));

@@ -115,11 +115,11 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<BurstCase> {
         return Ok(nothing(rig, cell, Caveat::NoValidTrial));
     };
     // RFC 9004 §6: only the frame sizes whose throughput is below the media's.
-    if !found.driven || found.rate >= media.rate.0 * (1.0 - rig.spec.precision) {
+    if !found.driven || found.rate >= media.rate.0 * (1.0 - rig.spec.precision.get()) {
         return Ok(nothing(rig, cell, Caveat::DeviceNotDriven));
     }
     let most = media.most_frames(rig.spec.burst_duration);
-    let device = search(rig, cell, most, rig.spec.burst_repeats)?;
+    let device = search(rig, cell, most, rig.spec.burst_repeats.get())?;
     let mut bypass = None;
     if let Some(cable) = rig.bypass_of(cell) {
         let longest = device.lengths().into_iter().fold(0.0, f64::max);
@@ -145,7 +145,7 @@ fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> BurstCase {
 
 fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<Searched> {
     let mut searched = Searched::default();
-    let (width, verifications) = (rig.spec.precision, rig.spec.loss_verification);
+    let (width, verifications) = (rig.spec.precision.get(), rig.spec.loss_verification.get());
     for repeat in 0..repeats {
         let within = Within { width, verifications, ..Within::down_from(most) };
         let found = largest(within, |frames| {
@@ -195,8 +195,8 @@ fn of_searches(
     let driven = !ceiling && own.longest.iter().all(|longest| !longest.by_tester);
     let evidence = RateEvidence::of(
         Rates::Brackets {
-            device: own.bracket(rig.spec.precision),
-            bypass: bypass.map(|searched| searched.bracket(rig.spec.precision)),
+            device: own.bracket(rig.spec.precision.get()),
+            bypass: bypass.map(|searched| searched.bracket(rig.spec.precision.get())),
         },
         Driven::if_lost(driven),
     );

@@ -8,30 +8,19 @@ use super::{ForwardingSpec, ForwardingTest};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
 use trial::topology::{HostPort, Runs, Topology};
-use trial::{Backend, IpVersion, Reception};
-
-/// More threads than this gain nothing on any host that has so many processors for one port.
-const MOST_SENDERS: u16 = 64;
+use trial::{IpVersion, Reception};
 
 impl ForwardingSpec {
     /// See [`crate::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
         problem::some("frame size", &self.frames)?;
         problem::some("test", &self.tests)?;
-        problem::counts(self.blocks, self.tries, self.duration)?;
+        problem::lasts(self.duration)?;
         self.check_search()?;
         self.check_repeats()?;
         self.check_headers()?;
-        if !(1..=MOST_SENDERS).contains(&self.senders) {
-            return Err(out_of_range("the number of senders", &self.senders, "1 to 64"));
-        }
         problem::link(self.link_rate)?;
-        // Super-frames leave at line rate, which is no constant load.
-        let paced = self.tests.iter().find(|test| **test != ForwardingTest::Flood);
-        if let (Backend::UdpGso, Some(test)) = (self.backend, paced) {
-            let (backend, test) = (self.backend.as_str(), test.as_str());
-            return Err(SpecProblem::Bursts { backend, test });
-        }
+        self.needs().check_bursts()?;
         let ways = self.ways(topology)?;
         self.check_receivers(&ways)?;
         if self.headers.version == IpVersion::V6 {
@@ -76,7 +65,7 @@ impl ForwardingSpec {
         if self.wants(ForwardingTest::Throughput) {
             problem::some("goal", &self.goals)?;
         }
-        problem::search(self.duration, self.final_duration, self.precision)
+        problem::search(self.duration, self.final_duration)
     }
 
     /// The rate of the slowest link that takes part, where it is known.
@@ -99,33 +88,17 @@ impl ForwardingSpec {
             (Recovery, "the overload's duration", self.overload_duration),
             (Reset, "the reset trial's duration", self.reset_duration),
         ];
-        let repeats = [
-            (Latency, "the number of latency repeats", self.latency_repeats),
-            (BackToBack, "the number of back-to-back repeats", self.burst_repeats),
-        ];
         let zero = durations.into_iter().filter(|(test, ..)| self.wants(*test));
         if let Some((_, what, _)) = zero.into_iter().find(|(.., value)| *value == Nanos::ZERO) {
             return Err(out_of_range(what, "0", "more than 0"));
         }
-        let zero = repeats.into_iter().filter(|(test, ..)| self.wants(*test));
-        if let Some((_, what, _)) = zero.into_iter().find(|(.., value)| *value == 0) {
-            return Err(out_of_range(what, "0", "1 or more"));
-        }
         if self.wants(Latency) {
             problem::some("latency load", &self.latency_percents)?;
-            let wrong = self.latency_percents.iter().find(|percent| !(1..=100).contains(*percent));
-            if let Some(percent) = wrong {
-                let range = "1 to 100 percent of the throughput";
-                return Err(out_of_range("the latency test's load", percent, range));
-            }
         }
         Ok(())
     }
 
     fn check_headers(&self) -> Result<(), SpecProblem> {
-        if let Some(vlan) = self.headers.vlan.filter(|vlan| !(1..=4094).contains(vlan)) {
-            return Err(out_of_range("the VLAN", &vlan, "1 to 4094"));
-        }
         let spread = self.headers.spread;
         if [spread.source_ports, spread.destination_ports, spread.addresses].contains(&0) {
             return Err(out_of_range("a number of ports or addresses", "0", "1 or more"));

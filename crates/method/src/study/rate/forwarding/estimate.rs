@@ -113,7 +113,7 @@ impl ForwardingSpec {
         let passes = if ways.lab && ways.limit.is_none() { ways.subjects } else { 0 };
         let outlasting = self.profile.trial(lasting(self.duration)) * passes;
         if self.wants(ForwardingTest::Flood) {
-            each += self.profile.trial(self.duration) * (u64::from(self.blocks) * ways.all);
+            each += self.profile.trial(self.duration) * (u64::from(self.blocks.get()) * ways.all);
             // Looking for a bucket.
             each += self.profile.trial(longer(self.duration)) * ways.subjects;
             if longer(self.duration) < lasting(self.duration) {
@@ -177,7 +177,7 @@ impl ForwardingSpec {
     }
 
     fn latency_trials(&self, ways: Counts) -> Estimate {
-        let trials = u64::from(self.latency_repeats) * self.latency_percents.len() as u64;
+        let trials = u64::from(self.latency_repeats.get()) * self.latency_percents.len() as u64;
         self.profile.trial(self.latency_duration) * (trials * (ways.subjects + ways.paired))
     }
 
@@ -190,18 +190,18 @@ impl ForwardingSpec {
 
     /// Half of a bisection's bursts fail, and are verified.
     fn bursts(&self, ways: Counts) -> Estimate {
-        let usual = back_to_back::USUAL_TRIALS * (2 + u64::from(self.loss_verification)) / 2;
-        let trials = usual * u64::from(self.burst_repeats) * ways.subjects + ways.paired;
+        let usual = back_to_back::USUAL_TRIALS * (2 + u64::from(self.loss_verification.get())) / 2;
+        let trials = usual * u64::from(self.burst_repeats.get()) * ways.subjects + ways.paired;
         (self.profile.trial(self.burst_duration * 5 / 4) * trials).searching()
     }
 
     fn recoveries(&self, ways: Counts) -> Estimate {
-        let trials = u64::from(self.blocks) * ways.subjects + ways.paired;
+        let trials = u64::from(self.blocks.get()) * ways.subjects + ways.paired;
         self.profile.trial(self.overload_duration + self.duration) * trials
     }
 
     fn resets(&self, ways: Counts) -> Estimate {
-        let resets = self.blocks.min(reset::REPEATS);
+        let resets = self.blocks.get().min(reset::REPEATS);
         let repeats = u64::from(resets + reset::controls(resets));
         self.profile.trial(self.reset_duration) * (repeats * ways.resettable)
     }

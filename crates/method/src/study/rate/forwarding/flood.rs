@@ -81,7 +81,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
     let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
     let mut lengths: BTreeMap<Cell, Length> = BTreeMap::new();
     let mut late: Vec<(Cell, u32)> = Vec::new();
-    for block in 0..rig.spec.blocks {
+    for block in 0..rig.spec.blocks.get() {
         let mut order = rig.cells();
         rig.session.shuffle_block(&mut order, |cell| cell.way);
         for cell in order {
@@ -106,7 +106,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
                 length = look_for_bucket(rig, cell, (&mut tried, length.usual), side)?;
             }
             if !length.bucket {
-                side.take(&tried, rig.spec.precision);
+                side.take(&tried, rig.spec.precision.get());
                 length.bucket =
                     device && found_late(rig, (cell, block), (&tried, length.usual), side)?;
                 late.extend(length.bucket.then_some((cell, block)));
@@ -172,12 +172,12 @@ fn look_for_bucket(
             *first = second;
             continue;
         }
-        side.longer = each_way(&long, rig.spec.precision);
-        let mut given = side.given(&short, &long, rig.spec.precision);
+        side.longer = each_way(&long, rig.spec.precision.get());
+        let mut given = side.given(&short, &long, rig.spec.precision.get());
         if given > NOTED_BUCKET {
             let again = flood(rig, "again", (cell, turn), usual)?;
             let short = seen(&again);
-            given = short.map_or(0.0, |short| side.given(&short, &long, rig.spec.precision));
+            given = short.map_or(0.0, |short| side.given(&short, &long, rig.spec.precision.get()));
         }
         return Ok(Length { usual, bucket: given > NOTED_BUCKET || held_whole });
     }
@@ -193,13 +193,13 @@ fn found_late(
     (tried, usual): (&Tried, Nanos),
     side: &mut Side,
 ) -> Result<bool> {
-    if !side.suspects(tried, rig.spec.precision) {
+    if !side.suspects(tried, rig.spec.precision.get()) {
         return Ok(false);
     }
     let again = flood(rig, "again", (cell, block), usual)?;
     let second = flood(rig, SATURATION, (cell, block), longer(usual))?;
     let Some((short, long)) = seen(&again).zip(seen(&second)) else { return Ok(false) };
-    let found = side.given(&short, &long, rig.spec.precision) > NOTED_BUCKET;
+    let found = side.given(&short, &long, rig.spec.precision.get()) > NOTED_BUCKET;
     if found {
         let (notes, is_counted) = (std::mem::take(&mut side.notes), side.is_counted);
         *side = Side { is_counted, notes, ..Side::default() };
@@ -218,7 +218,7 @@ fn both_lengths(
     flood(rig, "emptying", (cell, block), length)?;
     let shorter = flood(rig, TEST.as_str(), (cell, block), length)?;
     let longer = flood(rig, SATURATION, (cell, block), longer(length))?;
-    side.take_both(&shorter, &longer, rig.spec.precision);
+    side.take_both(&shorter, &longer, rig.spec.precision.get());
     Ok(())
 }
 

@@ -94,7 +94,7 @@ impl Frames {
             add(Key::IpVersion, self.headers.version.to_string().into());
         }
         if let Some(vlan) = self.headers.vlan {
-            add(Key::Vlan, u64::from(vlan).into());
+            add(Key::Vlan, u64::from(vlan.get()).into());
         }
         let spread = self.headers.spread;
         let counts = [
@@ -153,7 +153,8 @@ mod tests {
             (IpVersion::V6, Some(7), 88),
         ];
         for (version, vlan, octets) in table {
-            let headers = Headers { version, vlan, ..Headers::default() };
+            let headers =
+                Headers { version, vlan: vlan.map(trial::VlanId::known), ..Headers::default() };
             assert_eq!(least(headers).octets(), octets, "{version} {vlan:?}");
         }
     }

@@ -56,11 +56,11 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<LatencyCase>> {
     let mut jobs: Vec<Job> = Vec::new();
     let cells = rig.subject_cells();
     for cell in cells.iter().copied().filter(|cell| rig.found(*cell).is_some()) {
-        jobs.extend(rig.spec.latency_percents.iter().map(|percent| (cell, *percent)));
+        jobs.extend(rig.spec.latency_percents.iter().map(|percent| (cell, percent.get())));
     }
     let trials = |job: &Job| [Some(job.0), rig.bypass_of(job.0)].map(|cell| Some((*job, cell?)));
     let trials: Vec<(Job, Cell)> = jobs.iter().flat_map(trials).flatten().collect();
-    for repeat in 0..rig.spec.latency_repeats {
+    for repeat in 0..rig.spec.latency_repeats.get() {
         let mut order = trials.clone();
         rig.session.shuffle_block(&mut order, |(job, _)| job.0.way);
         for (job, cell) in order {

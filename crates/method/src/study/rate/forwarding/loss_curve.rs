@@ -161,7 +161,7 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
     let mut point = Point { beyond_tester: tried.beyond_tester(), ..Point::default() };
     let Some(flows) = point.notes.flows(&tried) else { return Ok(point) };
     let delivered = |flows: &[&DatagramsRecord]| {
-        Delivery::of(flows, (slowest_flow(flows), duration), rig.spec.precision)
+        Delivery::of(flows, (slowest_flow(flows), duration), rig.spec.precision.get())
     };
     let all = delivered(&flows);
     point.frames = all.sent;

@@ -98,7 +98,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<RecoveryCase> {
         let from = FrameRate(found.rate * overload);
         let to = FrameRate(found.rate * AFTER);
         let fall = Fall { from, to, after: rig.spec.overload_duration };
-        let Some(device) = measure(rig, cell, fall, rig.spec.blocks)? else { continue };
+        let Some(device) = measure(rig, cell, fall, rig.spec.blocks.get())? else { continue };
         let mut bypass = None;
         if let Some(cable) = rig.bypass_of(cell) {
             bypass = measure(rig, cable, fall, 1)?;

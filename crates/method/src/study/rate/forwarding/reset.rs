@@ -87,7 +87,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<ResetCase> {
     let rate = FrameRate(found.rate);
     let (mut resets, mut controls) = (Interruptions::new(), Interruptions::new());
     let mut notes = Notes::default();
-    let times = rig.spec.blocks.min(REPEATS);
+    let times = rig.spec.blocks.get().min(REPEATS);
     for block in 0..self::controls(times) {
         let offer = trial(rig, cell, rate, block);
         let control = Offer { test: CONTROL, events: Vec::new(), ..offer.clone() };

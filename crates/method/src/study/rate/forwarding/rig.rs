@@ -197,7 +197,7 @@ impl<'s, 't> Rig<'s, 't> {
         let (schedule, limit) = (offer.schedule, burst::limit(offer.schedule));
         let kind = FlowKind::Datagrams(Datagrams {
             receiver: self.spec.receiver,
-            senders: self.spec.senders,
+            senders: self.spec.senders.get(),
             headers: self.spec.headers,
             ..Datagrams::plain(frames.sent.clone(), schedule, self.spec.backend, limit)
         });
@@ -218,7 +218,7 @@ impl<'s, 't> Rig<'s, 't> {
         })?;
         if offer.schedule == Schedule::Greedy {
             let floods = self.floods.entry(offer.cell).or_default();
-            floods.take(&tried, self.spec.precision);
+            floods.take(&tried, self.spec.precision.get());
         }
         Ok(tried)
     }
@@ -280,7 +280,7 @@ impl<'s, 't> Rig<'s, 't> {
         conditions.extend(frames.conditions(self.link(cell.way)));
         conditions.insert(Key::Test, test.as_str().into());
         if self.spec.senders > 1 {
-            conditions.insert(Key::SendersAPort, u64::from(self.spec.senders).into());
+            conditions.insert(Key::SendersAPort, u64::from(self.spec.senders.get()).into());
         }
         if let Some(backend) = &notes.backend {
             conditions.insert(Key::Backend, backend.clone().into());

@@ -7,11 +7,29 @@ use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::search::GoalName;
-use crate::study::{Agents, BLOCKS, Between, Bypass, Needs, Profile, Varied};
+use crate::study::{
+    Agents, BLOCKS, Between, Blocks, Bypass, Needs, Precision, Profile, TRIES, Tries, Varied,
+};
 use trial::{Backend, Headers, Reception, Subject};
 
 use super::super::suite;
 use super::{ForwardingTest, SearchKind, SearchRules};
+
+measure::ranged! {
+    /// Threads that share a load each way.
+    Senders(u16 as i64, 1..=64, "senders", "each is a thread, with a queue of its own where the port has several");
+    /// Load of the latency test, relative to the throughput.
+    LoadPercent(u32 as i64, 1..=100, "percent of the throughput", "100 is the throughput itself (RFC 2544), 50 the half of it");
+    /// Repeats of a latency trial or of a back-to-back search; the sampling unit.
+    Repeats(u32 as i64, 1..=1000, "repeats", "RFC 2544 repeats latency 20 times and bursts 50 times");
+    /// Repeats of a burst that lost frames, before it counts as lost.
+    Verifications(u32 as i64, 0..=1000, "repeats", "1 is usual");
+}
+
+/// One thread: where nothing is said, and in journals older than the choice.
+const fn one_sender() -> Senders {
+    Senders::known(1)
+}
 
 /// The request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,8 +57,8 @@ pub struct ForwardingSpec {
     /// The receiver.
     pub receiver: Reception,
     /// Threads that share the load each way, each with a queue of its own where there is one.
-    #[serde(default = "trial::one_sender")]
-    pub senders: u16,
+    #[serde(default = "one_sender")]
+    pub senders: Senders,
     /// Headers before the payload, and their fields that vary.
     pub headers: Headers,
     /// The links' speed where it is known: for the theoretical column and the highest load. Where
@@ -51,21 +69,21 @@ pub struct ForwardingSpec {
     /// A throughput with a goal of long trials counts only after a trial this long.
     pub final_duration: Nanos,
     /// A search ends when its bracket is this narrow, relative to its upper end.
-    pub precision: f64,
+    pub precision: Precision,
     /// Repeats of the flood, in random order; the sampling unit.
-    pub blocks: u32,
+    pub blocks: Blocks,
     /// Loads of the latency test, in percent of the throughput; RFC 2544 asks for 100.
-    pub latency_percents: Vec<u32>,
+    pub latency_percents: Vec<LoadPercent>,
     /// The load phase of a latency trial.
     pub latency_duration: Nanos,
     /// Repeats of the latency trial; the sampling unit.
-    pub latency_repeats: u32,
+    pub latency_repeats: Repeats,
     /// No burst of the back-to-back test takes longer than this on the wire.
     pub burst_duration: Nanos,
     /// Repeats of the back-to-back search; the sampling unit.
-    pub burst_repeats: u32,
+    pub burst_repeats: Repeats,
     /// Number of times that a burst that lost frames is sent again before it counts as lost.
-    pub loss_verification: u32,
+    pub loss_verification: Verifications,
     /// The overload of the recovery test; the load after it lasts for `duration`.
     pub overload_duration: Nanos,
     /// The load phase of the reset test, in which the device has to come back.
@@ -73,7 +91,7 @@ pub struct ForwardingSpec {
     /// The phases around each load.
     pub profile: Profile,
     /// Number of tries before a trial is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
 }
 
 impl ForwardingSpec {
@@ -94,23 +112,23 @@ impl ForwardingSpec {
             bidirectional: false,
             backend: Backend::Auto,
             receiver: Reception::Auto,
-            senders: 1,
+            senders: one_sender(),
             headers: Headers::default(),
             link_rate: None,
             duration: Nanos::from_millis(300),
             final_duration: Nanos::from_secs(2),
-            precision: 0.005,
+            precision: Precision::known(0.005),
             blocks: BLOCKS,
-            latency_percents: vec![100],
+            latency_percents: vec![LoadPercent::known(100)],
             latency_duration: Nanos::from_secs(1),
-            latency_repeats: 6,
+            latency_repeats: Repeats::known(6),
             burst_duration: Nanos::from_millis(300),
-            burst_repeats: 6,
-            loss_verification: 1,
+            burst_repeats: Repeats::known(6),
+            loss_verification: Verifications::known(1),
             overload_duration: Nanos::from_secs(1),
             reset_duration: Nanos::from_secs(10),
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
         }
     }
 
@@ -122,9 +140,9 @@ impl ForwardingSpec {
             duration: Nanos::from_secs(10),
             final_duration: Nanos::from_secs(suite.usual_seconds),
             latency_duration: Nanos::from_secs(120),
-            latency_repeats: 20,
+            latency_repeats: Repeats::known(20),
             burst_duration: Nanos::from_secs(2),
-            burst_repeats: 50,
+            burst_repeats: Repeats::known(50),
             overload_duration: Nanos::from_secs(60),
             reset_duration: Nanos::from_secs(300),
             profile: Profile::Strict,
@@ -134,12 +152,14 @@ impl ForwardingSpec {
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
+        let paced = self.tests.iter().find(|test| **test != ForwardingTest::Flood);
         Needs {
             sizes: self.frames.iter().map(FrameMix::largest).collect(),
             headers: vec![self.headers],
             backend: self.backend,
+            even_gaps: paced.map(|test| test.as_str()),
             receiver: self.receiver,
-            senders: self.senders,
+            senders: self.senders.get(),
             agents: Agents::NotWhereCounted,
             bypass: Bypass::Recorded,
             ..Needs::default()
@@ -167,7 +187,7 @@ impl Varied for ForwardingSpec {
         true
     }
 
-    fn blocks(&mut self) -> Option<&mut u32> {
+    fn blocks(&mut self) -> Option<&mut Blocks> {
         Some(&mut self.blocks)
     }
 

@@ -33,8 +33,8 @@ impl From<&ForwardingSpec> for Terms {
             profile: spec.profile,
             duration: spec.duration,
             final_duration: spec.final_duration,
-            precision: spec.precision,
-            threads: spec.senders,
+            precision: spec.precision.get(),
+            threads: spec.senders.get(),
         }
     }
 }

@@ -32,7 +32,7 @@ const NOT_FORGOTTEN: &str = "not-forgotten";
 /// The most addresses that were all reached without flooding.
 pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     let (test, size) = (SwitchTest::AddressCaching, FrameSize::MIN);
-    let most = u64::from(rig.spec.stations);
+    let most = u64::from(rig.spec.stations.get());
     let mut trials = Trials::new(rig, test);
     let found = capacity::find(&mut trials, most)?;
     let asked = trials.made;

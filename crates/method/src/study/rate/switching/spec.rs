@@ -10,7 +10,9 @@ use super::addresses::estimate as addresses;
 use super::{Pattern, SearchRules, SwitchTest, suite};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
-use crate::study::{Between, Estimate, Link, Needs, Profile, Varied, pattern};
+use crate::study::{
+    Between, Estimate, Link, Needs, Precision, Profile, TRIES, Tries, Varied, pattern,
+};
 use trial::topology::{PortRef, Topology};
 use trial::{Backend, Subject};
 
@@ -18,6 +20,15 @@ use trial::{Backend, Subject};
 const SEARCH_TRIALS: u64 = 12;
 /// Those of a search over cables that pass all that it looks for.
 const CABLE_TRIALS: u64 = 4;
+
+measure::ranged! {
+    /// Ports of a device that take part, at most.
+    PortCount(u32 as i64, 2..=255, "ports that take part", "8 are a look");
+    /// Addresses that the address tests try, at most.
+    Stations(u32 as i64, 1..=1_048_576, "stations", "more than the table is said to hold");
+    /// Frames a second at which stations speak.
+    LearnRate(u64 as i64, 1..=1_000_000_000, "frames a second", "1000 is any switch's");
+}
 
 /// The request of the study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +38,7 @@ pub struct SwitchingSpec {
     /// Frame sizes, with FCS.
     pub frames: Vec<FrameSize>,
     /// At most so many of a device's ports take part, from the first on.
-    pub ports: u32,
+    pub ports: PortCount,
     /// Devices under test, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// Between which of the devices' ports; open: all of them, in their order.
@@ -43,18 +54,18 @@ pub struct SwitchingSpec {
     /// A throughput counts only after a trial this long.
     pub final_duration: Nanos,
     /// A search ends when its bracket is this narrow, relative to its upper end.
-    pub precision: f64,
+    pub precision: Precision,
     /// No burst takes longer than this on a sender's wire.
     pub burst_duration: Nanos,
     /// The most stations that the address tests try.
-    pub stations: u32,
+    pub stations: Stations,
     /// At how many frames a second stations speak while their number is searched: at first, and
     /// more slowly where that may be what floods are about.
-    pub learn_rate: u64,
+    pub learn_rate: LearnRate,
     /// The phases around each load.
     pub profile: Profile,
     /// Tries of one trial before it is given up; at least 1.
-    pub tries: u32,
+    pub tries: Tries,
     /// Rules of a pattern's search. Runs recorded without it kept to rules of their own.
     #[serde(default)]
     pub rules: SearchRules,
@@ -66,19 +77,19 @@ impl SwitchingSpec {
         Self {
             tests: SwitchTest::RFC2889.to_vec(),
             frames: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
-            ports: 8,
+            ports: PortCount::known(8),
             subjects: Vec::new(),
             between: Between::default(),
             backend: Backend::Auto,
             link_rate: None,
             duration: Nanos::from_millis(100),
             final_duration: Nanos::from_millis(500),
-            precision: 0.005,
+            precision: Precision::known(0.005),
             burst_duration: Nanos::from_millis(100),
-            stations: 65_536,
-            learn_rate: 4_000,
+            stations: Stations::known(65_536),
+            learn_rate: LearnRate::known(4_000),
             profile: Profile::Quick,
-            tries: 3,
+            tries: TRIES,
             rules: SearchRules::Buckets,
         }
     }
@@ -88,7 +99,7 @@ impl SwitchingSpec {
         let suite = &suite::RFC2889;
         Self {
             frames: suite.frames(),
-            ports: pattern::MOST_PORTS as u32,
+            ports: PortCount::known(pattern::MOST_PORTS as u32),
             duration: Nanos::from_secs(10),
             final_duration: Nanos::from_secs(suite.usual_seconds),
             burst_duration: Nanos::from_secs(2),
@@ -103,20 +114,11 @@ impl SwitchingSpec {
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
         problem::some("frame size", &self.frames)?;
         problem::some("test", &self.tests)?;
-        problem::counts(1, self.tries, self.duration)?;
+        problem::lasts(self.duration)?;
         problem::link(self.link_rate)?;
-        problem::search(self.duration, self.final_duration, self.precision)?;
+        problem::search(self.duration, self.final_duration)?;
         if self.burst_duration == Nanos::ZERO {
             return Err(out_of_range("the longest burst's duration", "0", "more than 0"));
-        }
-        if self.ports < 2 {
-            return Err(out_of_range("the number of ports", &self.ports, "2 or more"));
-        }
-        if !(1..=1 << 20).contains(&self.stations) {
-            return Err(out_of_range("the most stations", &self.stations, "1 to 1048576"));
-        }
-        if self.learn_rate == 0 {
-            return Err(out_of_range("the stations' rate", &0, "1 or more a second"));
         }
         let ways = self.ways(topology)?;
         for way in ways.subjects() {
@@ -172,7 +174,7 @@ impl SwitchingSpec {
     /// Ports of a device that take part, in their order.
     pub(crate) fn ports_of(&self, device: Option<&str>, topology: &Topology) -> Vec<PortRef> {
         let mut ports = self.between.among(&topology.ports_of(device));
-        ports.truncate((self.ports as usize).min(pattern::MOST_PORTS));
+        ports.truncate((self.ports.get() as usize).min(pattern::MOST_PORTS));
         ports
     }
 

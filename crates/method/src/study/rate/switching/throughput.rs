@@ -32,7 +32,7 @@ impl From<&SwitchingSpec> for Terms {
             profile: spec.profile,
             duration: spec.duration,
             final_duration: spec.final_duration,
-            precision: spec.precision,
+            precision: spec.precision.get(),
             threads: 1,
         }
     }

@@ -42,7 +42,7 @@ fn of_time(text: String, rate: &Figure) -> Answer {
 
 /// `8,123 IOPS through the bridge (1 job, QD 1)`.
 fn done(case: &StorageCase, through: &str) -> Option<String> {
-    let jobs = match case.job.numjobs {
+    let jobs = match case.job.numjobs.get() {
         1 => "1 job".to_owned(),
         more => format!("{more} jobs"),
     };

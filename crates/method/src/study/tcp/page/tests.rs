@@ -71,7 +71,7 @@ impl Scenario {
         });
         let subject = |name: &&str| Subject { device: (*name).to_owned(), variant: None };
         let subjects = devices.iter().map(subject).collect();
-        let spec = TcpSpec { subjects, blocks: 6, ..TcpSpec::quick() };
+        let spec = TcpSpec { subjects, blocks: crate::study::Blocks::known(6), ..TcpSpec::quick() };
         let mut finding = spec.run(&mut bed, 1).expect("every trial runs");
         CaseId::number(finding.values());
         finding.page()

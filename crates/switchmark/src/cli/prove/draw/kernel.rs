@@ -9,6 +9,7 @@ use lab::{Policer, RandomLoss, Shaper};
 use measure::{ByteCount, FrameRate, Rate};
 use method::search::GoalName;
 use method::{ForwardingTest, Profile, SearchKind};
+use trial::VlanId;
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
@@ -38,7 +39,8 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     let goal = chance.one(&GoalName::ALL);
     let mtu = size.saturating_sub(18).max(1500);
     let ipv6 = size >= WITH_ROOM && chance.yes(0.25);
-    let vlan = (size >= WITH_ROOM && chance.yes(0.25)).then(|| chance.whole(1, 4094) as u16);
+    let vlan = (size >= WITH_ROOM && chance.yes(0.25))
+        .then(|| VlanId::known(chance.whole(1, 4094) as u16));
     let counted = size - FCS - if vlan.is_some() { TAG } else { 0 };
     let mut lab = format!("lab:bridge,mtu={mtu}");
     let limit = if kind == Kind::Policed {

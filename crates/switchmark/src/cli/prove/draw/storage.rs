@@ -9,7 +9,7 @@ use method::{Profile, StudySpec};
 use page::{Key, Metric, Unit};
 use sim::{HostModel, VirtualTestbed};
 use trial::record::{FlowRecord, StorageRecord};
-use trial::{Flow, FlowKind, Gate, Role, Testbed as _, Trial};
+use trial::{Flow, FlowKind, Gate, Jobs, QueueDepth, Role, Testbed as _, Trial};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
@@ -133,8 +133,8 @@ fn question(
         disk: [disk; 2],
         rw: chance.one(patterns).to_owned(),
         bs: ByteCount(chance.one(sizes)),
-        iodepth,
-        numjobs,
+        iodepth: QueueDepth::known(iodepth),
+        numjobs: Jobs::known(numjobs),
         replicas,
         duration: Nanos::from_millis(if fast { 100 } else { 500 }),
     }
@@ -155,7 +155,7 @@ impl Models<'_> {
         let hosts = HostModel { mtu: self.case.mtu, ..HostModel::ideal(profile.edges()) };
         let mut testbed = VirtualTestbed::new("truth", profile, hosts, self.case.seed + seed);
         let end = |host: &str| format!("{host}/{port}").parse().ok();
-        let iodepth = self.job.iodepth * deeper;
+        let iodepth = QueueDepth::new(self.job.iodepth.get() * deeper).ok()?;
         let kind = FlowKind::Storage(trial::Storage { iodepth, ..self.job.clone() });
         let flow = Flow { id: 1, from: end("h1")?, to: end("h2")?, role: Role::Measured, kind };
         let trial = Trial::quick("truth", vec![flow], self.duration, Gate::Uneven);
@@ -178,7 +178,7 @@ impl Models<'_> {
     /// How often a model is run: chance draws what a device loses and when it stands still, and the
     /// order of reads and writes where there are both.
     fn seeds(&self, sheet: &Sheet, port: &str) -> u64 {
-        let mixed = !matches!(self.job.rwmixread, 0 | 100);
+        let mixed = !matches!(self.job.rwmixread.get(), 0 | 100);
         let peculiar = matches!(self.case.kind, Kind::Stalls | Kind::RandomLoss);
         if mixed || (peculiar && port != CABLE && !sheet.more.is_empty()) { SEEDS } else { 1 }
     }
@@ -211,7 +211,7 @@ fn truths_of(case: &Case, sheet: &Sheet) -> Option<Vec<Truth>> {
 /// fewest of its runs to the most.
 fn bounds(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
     // A count of so many as are under way is known within these.
-    let under_way = f64::from(models.job.iodepth) * f64::from(models.job.numjobs);
+    let under_way = models.job.under_way();
     let ends = under_way / models.duration.as_secs_f64();
     let without = sheet.without_latency();
     let faster = sheet.with_faster_link();
@@ -263,7 +263,7 @@ fn predicted(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
 fn fills_link(models: &Models<'_>, sheet: &Sheet) -> Option<bool> {
     const DEEPER: u16 = 4;
     let now = models.iops(sheet, DEVICE, 1, 0)?;
-    let under_way = f64::from(models.job.iodepth) * f64::from(models.job.numjobs);
+    let under_way = models.job.under_way();
     let counted = now * models.duration.as_secs_f64();
     if f64::from(DEEPER) * under_way > OTHER * counted {
         return None;

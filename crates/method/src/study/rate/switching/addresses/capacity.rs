@@ -58,7 +58,7 @@ enum Cause {
 
 /// The most of `most` stations that were known.
 pub(super) fn find(trials: &mut Trials<'_, '_, '_>, most: u64) -> Result<Capacity> {
-    let mut learn_rate = trials.rig.spec.learn_rate.min(trials.link_rate());
+    let mut learn_rate = trials.rig.spec.learn_rate.get().min(trials.link_rate());
     let mut known = None;
     let done = |known, limit, learn_rate| Ok(Capacity { known, limit, learn_rate });
     if !trials.floods_are_seen()? {

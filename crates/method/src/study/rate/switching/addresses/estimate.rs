@@ -23,18 +23,18 @@ const USUAL_LEARNING: u64 = 100_000;
 
 /// The search for the capacity, and what is asked before floods may be called a full table.
 pub(in super::super) fn of_caching(spec: &SwitchingSpec, topology: &Topology) -> Estimate {
-    let most = u64::from(spec.stations);
+    let most = u64::from(spec.stations.get());
     let table = if topology.is_lab() { most } else { USUAL_TABLE - OWN };
     let mut all = one(spec, topology, u64::from(SILENT), silent());
     let mut ask = |stations: u64| {
-        all += one(spec, topology, stations, capacity::at(spec.learn_rate, stations));
+        all += one(spec, topology, stations, capacity::at(spec.learn_rate.get(), stations));
         Ok::<_, Infallible>(Answer::from(stations <= table))
     };
     let Ok(found) = largest(Within::exactly(capacity::FEW.min(most), most), &mut ask);
     if let Some(fails) = found.fails {
-        let slower = spec.learn_rate / capacity::SLOWER;
+        let slower = spec.learn_rate.get() / capacity::SLOWER;
         let twice = (2 * fails).min(most);
-        let asked = [(fails, slower), (twice, spec.learn_rate), (twice, slower)];
+        let asked = [(fails, slower), (twice, spec.learn_rate.get()), (twice, slower)];
         for (stations, rate) in asked {
             all += one(spec, topology, stations, capacity::at(rate, stations));
         }
@@ -47,7 +47,7 @@ pub(in super::super) fn of_learning(spec: &SwitchingSpec, topology: &Topology) -
     if !topology.is_simulated() {
         return Estimate::NONE;
     }
-    let stations = learning::STATIONS[0].min(u64::from(spec.stations));
+    let stations = learning::STATIONS[0].min(u64::from(spec.stations.get()));
     let mut all = one(spec, topology, u64::from(SILENT), silent())
         + one(spec, topology, stations, Speech::slowest(stations, learning::ROUNDS))
         + one(spec, topology, stations, Speech::slowest(stations, 1))
@@ -58,7 +58,7 @@ pub(in super::super) fn of_learning(spec: &SwitchingSpec, topology: &Topology) -
     };
     let most = line_rate(spec, topology).unwrap_or(f64::INFINITY) as u64;
     let within = Within {
-        width: spec.precision,
+        width: spec.precision.get(),
         verifications: 1,
         ..Within::exactly(learning::FIRST_RATE.min(most), most)
     };

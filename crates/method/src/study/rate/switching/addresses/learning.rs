@@ -62,7 +62,7 @@ pub(super) fn find(
     let allowed = missed + FAR * missed.sqrt();
     let within = Within {
         known: Some(slowest),
-        width: trials.rig.spec.precision,
+        width: trials.rig.spec.precision.get(),
         // A frame that was lost by chance is not lost twice.
         verifications: 1,
         ..Within::exactly(FIRST_RATE.clamp(slowest + 1, most.max(slowest + 1)), most)
@@ -110,7 +110,7 @@ pub(super) fn find(
 
 /// The most stations that the table holds, where they speak as slowly as there is time for.
 fn fitting(trials: &mut Trials<'_, '_, '_>) -> Result<Option<u64>> {
-    let asked = u64::from(trials.rig.spec.stations);
+    let asked = u64::from(trials.rig.spec.stations.get());
     for stations in STATIONS.into_iter().filter(|stations| *stations <= asked) {
         let speech = Speech::slowest(stations, ROUNDS);
         if trials.ask(stations as u32, speech)? == Shown::Known {

@@ -1,0 +1,14 @@
+//! Ranges of the options that several studies have.
+//!
+//! Owns those types. Ranges of one study's options stand in its `spec.rs`.
+
+measure::ranged! {
+    /// Repeats of everything, in random order; the sampling unit.
+    Blocks(u32 as i64, 1..=1000, "blocks", "six are the least for a 95 % interval, ten the usual");
+    /// Attempts at one trial before it is given up.
+    Tries(u32 as i64, 1..=1000, "tries", "three are usual");
+    /// TCP connections.
+    Streams(u16 as i64, 1..=256, "streams", "ESnet takes two, as iperf3's -P 2");
+    /// Width of a search's last bracket, relative to its upper end.
+    Precision(f64 as f64, 0.0001..=0.5, "a precision", "0.005 ends a search within half a percent");
+}
