@@ -2,9 +2,9 @@
 //! `/metrics`.
 //!
 //! Owns the one port that switchmark ever listens at, when asked: who may reach it, what is taken
-//! from whoever does, and the async runtime behind it, which no other room has. Reads through a
-//! [`Source`], and passes on what a page may have done to a run ([`Deeds`]) where the server was
-//! started so; never measures, and opens no file for a request.
+//! from whoever does, and the async runtime behind it. Reads through a [`Source`], and passes on
+//! what a page may have done to a run ([`Deeds`]) where the server was started so; never measures,
+//! and opens no file for a request.
 
 mod deeds;
 mod guard;

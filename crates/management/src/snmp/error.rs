@@ -21,7 +21,7 @@ pub enum SnmpError {
     /// The kernel refused to send or receive.
     #[error("{deed} {address}")]
     Socket {
-        /// `send to`, `receive from` and the like.
+        /// `open a socket to`, or `exchange messages with`.
         deed: &'static str,
         /// The device.
         address: String,
@@ -81,8 +81,7 @@ pub enum SnmpError {
         /// Why not.
         why: String,
     },
-    /// What is to be asked can't be written: an identifier that is none, or a user's name that is
-    /// too long.
+    /// What is to be asked can't be written: an identifier that is none.
     #[error("write a question to {address}: {source}")]
     Unwritten {
         /// The device.
@@ -240,18 +239,10 @@ pub enum Defect {
     /// Other objects than were asked for, or another number of them.
     #[error("other objects than were asked for")]
     Objects,
-    /// Signed with another key, or changed on its way.
-    #[error("a digest that is not this user's")]
-    Digest,
-    /// An answer of another engine, user or level of security.
-    #[error("another {0} than asked")]
-    Other(&'static str),
-    /// Encrypted with another key.
-    #[error("not to be decrypted with this key")]
-    Encryption,
-    /// RFC 3414 §3.2.7: a message that is too old, or played again.
-    #[error("a message from outside the time window")]
-    Window,
+    /// Not verified: signed or encrypted with another key, changed on its way, too old, or of
+    /// another engine, user or level of security (RFC 3414 §3.2).
+    #[error("not to be verified: of another key, engine or level of security, or too old")]
+    Unverified,
 }
 
 fn listed(names: &[String], others: usize) -> String {

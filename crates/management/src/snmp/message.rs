@@ -1,23 +1,13 @@
-//! SNMP messages as octets: what is asked (RFC 3416 §4.2), and what an answer holds.
+//! Octets as what a device said, beside the client: to tell apart what the client passes over, and
+//! to fuzz what it reads with.
 //!
 //! Owns how much is tolerated of an answer. Never sends, never waits, and knows no key.
 
-use async_snmp::message::{CommunityMessage, MsgFlags, MsgGlobalData, ScopedPdu, SecurityLevel};
-use async_snmp::message_size::{MAX_UDP_PAYLOAD, MessageSize};
-use async_snmp::pdu::StandardPduType;
-use async_snmp::{DecodeConfig, Oid, Pdu, PduBody, PduType, VarBind, ber::Decoder};
+use async_snmp::message::{CommunityMessage, RawMsgData, RawV3Message, ScopedPdu};
+use async_snmp::{DecodeConfig, Pdu, PduType, VarBind, ber::Decoder};
 use bytes::Bytes;
 
 use super::error::Defect;
-
-/// What is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ask {
-    /// These objects.
-    Get(Vec<Oid>),
-    /// So many rows behind each of these.
-    Bulk(Oid, u32),
-}
 
 /// An answer that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,38 +20,6 @@ pub struct Answer {
     pub index: i32,
     /// The objects and what they hold.
     pub bindings: Vec<VarBind>,
-}
-
-impl Ask {
-    /// The question as a protocol data unit.
-    pub fn unit(&self, id: i32) -> Pdu {
-        let (body, objects) = match self {
-            Self::Get(objects) => {
-                let pdu_type = StandardPduType::GetRequest;
-                (PduBody::Standard { pdu_type, error_status: 0, error_index: 0 }, &objects[..])
-            }
-            Self::Bulk(column, rows) => {
-                let max_repetitions = *rows;
-                (
-                    PduBody::GetBulk { non_repeaters: 0, max_repetitions },
-                    std::slice::from_ref(column),
-                )
-            }
-        };
-        Pdu::from_raw_parts(id, body, objects.iter().cloned().map(VarBind::null).collect())
-    }
-
-    /// The object that an error is about, by its number in the question.
-    pub fn object(&self, index: i32) -> String {
-        match self {
-            Self::Get(objects) => {
-                let at = usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
-                let named = at.and_then(|at| objects.get(at)).or(objects.first());
-                named.map(ToString::to_string).unwrap_or_default()
-            }
-            Self::Bulk(column, _) => column.to_string(),
-        }
-    }
 }
 
 /// Any octets as an answer in SNMPv2c (RFC 1901 §3).
@@ -78,28 +36,40 @@ pub fn read_scoped(octets: &[u8]) -> Result<Answer, Defect> {
     answer(scoped(octets)?)
 }
 
-pub(super) fn scoped(octets: &[u8]) -> Result<Pdu, Defect> {
+/// Any octets as an answer in SNMPv3 to a user without keys.
+pub fn read_unsigned(octets: &[u8]) -> Result<Answer, Defect> {
+    answer(unsigned_unit(octets)?)
+}
+
+/// The content of a message in SNMPv3 that is neither signed nor encrypted.
+pub(super) fn unsigned_unit(octets: &[u8]) -> Result<Pdu, Defect> {
+    let message = read_envelope(octets)?;
+    match message.msg_data() {
+        RawMsgData::Plaintext { data, .. } if !message.security_level().requires_auth() => {
+            scoped(data)
+        }
+        _ => Err(Defect::Unverified),
+    }
+}
+
+/// A message in SNMPv3 whose content is not looked at (RFC 3412 §7.2).
+pub(super) fn read_envelope(octets: &[u8]) -> Result<RawV3Message, Defect> {
+    let message = RawV3Message::decode(Bytes::copy_from_slice(octets), tolerance());
+    Ok(message.map_err(syntax)?.value)
+}
+
+fn scoped(octets: &[u8]) -> Result<Pdu, Defect> {
     let octets = Bytes::copy_from_slice(octets);
     let mut decoder = Decoder::new(octets).with_decode_config(tolerance());
     Ok(ScopedPdu::decode(&mut decoder).map_err(syntax)?.pdu)
 }
 
-pub(super) fn answer(unit: Pdu) -> Result<Answer, Defect> {
+fn answer(unit: Pdu) -> Result<Answer, Defect> {
     if unit.pdu_type() != PduType::Response {
         return Err(Defect::Kind(unit.pdu_type().to_string()));
     }
     let (status, index) = unit.error_fields().unwrap_or_default();
     Ok(Answer { id: unit.request_id(), status, index, bindings: unit.into_varbinds() })
-}
-
-/// The header of a message in SNMPv3 (RFC 3412 §6).
-pub(super) fn header(id: i32, level: SecurityLevel) -> Result<MsgGlobalData, Defect> {
-    MsgGlobalData::new(id, largest()?, MsgFlags::new(level, true)).map_err(syntax)
-}
-
-/// The largest answer that fits the receiver's buffer.
-pub(super) fn largest() -> Result<MessageSize, Defect> {
-    MessageSize::new(MAX_UDP_PAYLOAD).map_err(syntax)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "given to map_err by name")]

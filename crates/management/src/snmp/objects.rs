@@ -7,11 +7,8 @@ use std::collections::VecDeque;
 use async_snmp::{Oid, Value};
 
 use super::error::{Defect, SnmpError};
-use super::message::Ask;
-use super::session::{Reply, Session};
+use super::session::{Ask, MOST_OBJECTS, Session};
 
-/// Answers to so many counters fit an Ethernet frame.
-const MOST_OBJECTS: usize = 40;
 const ROWS_AT_ONCE: u32 = 24;
 /// A table of ports has fewer.
 const MOST_ROWS: usize = 4096;
@@ -29,7 +26,7 @@ pub(super) fn get(
 ) -> Result<Vec<Vec<Option<Value>>>, SnmpError> {
     let mut values = VecDeque::new();
     for objects in packed(groups) {
-        values.extend(get_at_once(session, objects)?);
+        values.extend(get_at_once(session, &objects)?);
     }
     Ok(groups.iter().map(|group| values.drain(..group.len()).collect()).collect())
 }
@@ -49,30 +46,13 @@ fn packed(groups: &[Vec<Oid>]) -> Vec<Vec<Oid>> {
     questions
 }
 
-fn get_at_once(session: &mut Session, objects: Vec<Oid>) -> Result<Vec<Option<Value>>, SnmpError> {
-    let ask = Ask::Get(objects);
-    let reply = session.ask(&ask)?;
-    let Ask::Get(mut objects) = ask else { return Ok(Vec::new()) };
-    match reply {
-        Reply::TooBig if objects.len() > 1 => {
-            let rest = objects.split_off(objects.len() / 2);
-            let mut values = get_at_once(session, objects)?;
-            values.extend(get_at_once(session, rest)?);
-            Ok(values)
-        }
-        Reply::TooBig => {
-            let object = objects.first().map(ToString::to_string).unwrap_or_default();
-            Err(SnmpError::TooLarge { address: session.address().to_owned(), object })
-        }
-        Reply::Bindings(bindings) => {
-            let asked = objects.iter();
-            if !bindings.iter().map(|binding| &binding.oid).eq(asked) {
-                let address = session.address().to_owned();
-                return Err(SnmpError::Malformed { address, source: Defect::Objects });
-            }
-            Ok(bindings.into_iter().map(|binding| present(binding.value)).collect())
-        }
+fn get_at_once(session: &mut Session, objects: &[Oid]) -> Result<Vec<Option<Value>>, SnmpError> {
+    let bindings = session.ask(Ask::Get(objects))?;
+    if !bindings.iter().map(|binding| &binding.oid).eq(objects) {
+        let address = session.address().to_owned();
+        return Err(SnmpError::Malformed { address, source: Defect::Objects });
     }
+    Ok(bindings.into_iter().map(|binding| present(binding.value)).collect())
 }
 
 /// RFC 3416 §4.2.1: an object that is not there has an exception in the place of its value.
@@ -92,16 +72,12 @@ pub(super) fn walk(
     let (mut last, mut at_once) = (column.clone(), ROWS_AT_ONCE);
     let mut rows = Vec::new();
     loop {
-        let bindings = match session.ask(&Ask::Bulk(last.clone(), at_once))? {
-            Reply::Bindings(bindings) => bindings,
-            Reply::TooBig if at_once > 1 => {
+        let bindings = match session.ask(Ask::Bulk(&last, at_once)) {
+            Err(SnmpError::TooLarge { .. }) if at_once > 1 => {
                 at_once /= 2;
                 continue;
             }
-            Reply::TooBig => {
-                let (address, object) = (session.address().to_owned(), last.to_string());
-                return Err(SnmpError::TooLarge { address, object });
-            }
+            bindings => bindings?,
         };
         if bindings.is_empty() {
             return Err(not_advancing(session, &column, &last));

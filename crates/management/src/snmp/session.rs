@@ -1,81 +1,84 @@
-//! One question and its answer, over UDP (RFC 3417 §3).
+//! Questions to a device and their answers, by async-snmp's client.
 //!
-//! Owns the socket, the numbers of requests, and every wait: an answer has its time, a question its
-//! tries, and all that is asked at once a deadline. A wait ends within [`GLANCE`] of the user's
-//! wish to stop. Never takes an answer for another question's.
+//! Owns the client with the runtime that turns it, both on the thread that asks, and every wait: an
+//! answer has its time, a question its tries, and all that is asked at once a deadline. A wait ends
+//! within [`GLANCE`] of the user's wish to stop.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
-use std::sync::Arc;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use async_snmp::{CommunityVersion, ErrorStatus, VarBind, message::CommunityMessage};
-use bytes::Bytes;
+use async_snmp::v3::ReportStatus;
+use async_snmp::{
+    Auth, Client, ClientBuilder, CommunityResponsePolicy, DesSaltState, Error, ErrorStatus,
+    MAX_RETRIES, Oid, Retry, UsmConfig, VarBind,
+};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 use super::error::{Defect, Refusal, SnmpError, Suspect};
-use super::message::{Answer, Ask, read_community, syntax};
+use super::line::{Line, Notes, lock};
+use super::message::{read_community, read_envelope, syntax, tolerance};
 use super::target::{Access, Target};
-use super::usm::{Heard, Usm};
 
 /// All that is asked at once takes this many time-outs at most, however fast single answers come: a
 /// minute at the usual 2 s.
 const MOST_TIMEOUTS: u32 = 30;
 /// How often a wait looks at the user's wish to stop.
 const GLANCE: Duration = Duration::from_millis(100);
-/// The kernel takes no time-out of zero.
-const LEAST_WAIT: Duration = Duration::from_millis(1);
-/// No datagram is longer.
-const DATAGRAM: usize = 65_535;
+/// Answers to so many counters fit an Ethernet frame.
+pub(super) const MOST_OBJECTS: usize = 40;
 
 /// A conversation with a device.
 #[derive(Debug)]
 pub(super) struct Session {
     target: Target,
     address: String,
-    line: Option<Line>,
-    /// The addresses of its name that were not tried.
-    others: Vec<SocketAddr>,
-    next_id: i32,
+    /// The addresses of its name but for those tried in vain; the first one is asked.
+    addresses: VecDeque<SocketAddr>,
+    open: Option<Open>,
     until: Option<Instant>,
     stop: Arc<AtomicBool>,
 }
 
-#[derive(Debug)]
-struct Line {
-    socket: UdpSocket,
-    /// Where the community is not enough.
-    usm: Option<Usm>,
-    /// Whether anything was heard over it.
-    heard: bool,
+/// A client with its runtime, and what its line noted.
+struct Open {
+    client: Client<Line>,
+    notes: Arc<Mutex<Notes>>,
+    runtime: Runtime,
 }
 
-/// What the device said to a question.
-#[derive(Debug)]
-pub(super) enum Reply {
-    /// The objects.
-    Bindings(Vec<VarBind>),
-    /// They are too many for one answer.
-    TooBig,
+impl fmt::Debug for Open {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("Open(..)")
+    }
 }
 
-/// What to send.
+/// A question.
 #[derive(Debug, Clone, Copy)]
-enum Question<'a> {
-    /// Who the engine is.
-    Engine,
-    /// What the objects hold.
-    Objects(&'a Ask),
+pub(super) enum Ask<'a> {
+    /// These objects, in as many parts as the device needs.
+    Get(&'a [Oid]),
+    /// So many rows behind this object.
+    Bulk(&'a Oid, u32),
+}
+
+/// Why a question has no answer, and which of its objects were asked for then.
+struct Fault<'a> {
+    objects: &'a [Oid],
+    cause: Box<Error>,
 }
 
 impl Session {
     pub fn new(target: Target) -> Self {
         let address = target.socket_address();
-        // Nobody who does not see the questions can guess their numbers.
-        let next_id = RandomState::new().hash_one(0) as i32 & i32::MAX;
-        let (line, others, stop) = Default::default();
-        Self { target, address, line, others, next_id, until: None, stop }
+        let (addresses, open, stop) = Default::default();
+        Self { target, address, addresses, open, until: None, stop }
     }
 
     /// Ends every wait once the flag is set.
@@ -88,7 +91,7 @@ impl Session {
         &self.address
     }
 
-    /// From now on there is so much time for what is asked.
+    /// Starts the time that all that is asked from now on may take.
     pub fn begin(&mut self) {
         self.until = now().checked_add(self.longest());
     }
@@ -97,251 +100,245 @@ impl Session {
         self.target.timeout.saturating_mul(MOST_TIMEOUTS)
     }
 
-    fn tries(&self) -> u32 {
-        self.target.retries.saturating_add(1)
+    fn retries(&self) -> u32 {
+        self.target.retries.min(MAX_RETRIES)
     }
 
-    /// Asks and waits.
-    pub fn ask(&mut self, ask: &Ask) -> Result<Reply, SnmpError> {
-        self.connect()?;
-        // RFC 3414 §4: an unknown engine is asked who it is, an unknown clock is told by a refusal.
-        let mut objections = Vec::new();
-        let answer = loop {
-            let lost =
-                self.line.as_ref().and_then(|line| line.usm.as_ref()).is_some_and(Usm::is_lost);
-            let question = if lost { Question::Engine } else { Question::Objects(ask) };
-            let heard = match self.exchange(question) {
-                Err(SnmpError::Closed { .. } | SnmpError::Silence { .. }) if self.turn()? => {
-                    continue;
-                }
-                heard => heard?,
+    /// Asks and waits. What is too large for an answer is [`SnmpError::TooLarge`].
+    pub fn ask(&mut self, ask: Ask<'_>) -> Result<Vec<VarBind>, SnmpError> {
+        let mut engine_lost = false;
+        loop {
+            let error = match self.exchange(ask) {
+                Ok(bindings) => return Ok(bindings),
+                Err(error) => error,
             };
-            match heard {
-                Heard::Answer(answer) => break answer,
-                Heard::Again(_) if lost => {}
-                Heard::Again(why) if !objections.contains(&why) => {
-                    objections.push(why);
-                    let usm = self.line.as_mut().and_then(|line| line.usm.as_mut());
-                    if let (Refusal::Engine, Some(usm)) = (why, usm) {
-                        usm.forget_engine();
-                    }
+            match error {
+                SnmpError::Closed { .. } | SnmpError::Silence { .. } if self.turn() => {}
+                // Another engine than before: a new client asks it who it is (RFC 3414 §4).
+                SnmpError::Refused { why: Refusal::Engine, .. } if !engine_lost => {
+                    engine_lost = true;
+                    self.open = None;
                 }
-                Heard::Again(why) | Heard::Refused(why) => return Err(self.refused(why)),
-            }
-        };
-        match ErrorStatus::from_i32(answer.status) {
-            ErrorStatus::NoError => Ok(Reply::Bindings(answer.bindings)),
-            ErrorStatus::TooBig => Ok(Reply::TooBig),
-            status => {
-                let (address, object) = (self.address.clone(), ask.object(answer.index));
-                Err(SnmpError::Status { address, object, status: named(status) })
+                error => return Err(error),
             }
         }
     }
 
-    fn connect(&mut self) -> Result<(), SnmpError> {
-        if self.line.is_some() {
-            return Ok(());
+    /// Turns to the next address, if nothing was heard from this one: the agent of a device with
+    /// two may listen at one.
+    fn turn(&mut self) -> bool {
+        let heard = self.open.as_ref().is_some_and(|open| lock(&open.notes).heard);
+        let turns = !heard && self.addresses.len() > 1;
+        if turns {
+            self.addresses.pop_front();
+            self.open = None;
         }
-        let nowhere = |source| SnmpError::Address { address: self.address.clone(), source };
-        let mut addresses = self.address.to_socket_addrs().map_err(nowhere)?;
-        let none = || io::Error::new(ErrorKind::NotFound, "the name has no address");
-        let first = addresses.next().ok_or_else(none).map_err(nowhere)?;
-        self.others = addresses.collect();
-        self.line = Some(self.line_to(first)?);
-        Ok(())
+        turns
     }
 
-    /// Whether there is another address to ask, where nothing was heard from this one: the agent of
-    /// a device with two may listen at one.
-    fn turn(&mut self) -> Result<bool, SnmpError> {
-        if self.others.is_empty() || self.line.as_ref().is_some_and(|line| line.heard) {
-            return Ok(false);
+    fn exchange(&mut self, ask: Ask<'_>) -> Result<Vec<VarBind>, SnmpError> {
+        let open = self.open.take().map_or_else(|| self.connect(), Ok)?;
+        {
+            let mut notes = lock(&open.notes);
+            (notes.foreign, notes.defect) = (0, None);
         }
-        let next = self.others.remove(0);
-        self.line = Some(self.line_to(next)?);
-        Ok(true)
+        let answered = self.wait(&open.runtime, put(&open.client, ask));
+        let answered =
+            answered.and_then(|answer| answer.map_err(|fault| self.error(&open, &fault)));
+        // A device whose clock went back is believed the next time that it is asked.
+        let unverified = lock(&open.notes).defect == Some(Defect::Unverified);
+        self.open = (!unverified || answered.is_ok()).then_some(open);
+        answered
     }
 
-    fn line_to(&self, peer: SocketAddr) -> Result<Line, SnmpError> {
-        let usm = match &self.target.access {
-            Access::V2c { .. } => None,
-            Access::V3 { user, auth, privacy } => {
-                let usm = Usm::new(user, auth.as_ref(), privacy.as_ref());
-                let user = user.clone();
-                Some(usm.map_err(|why| SnmpError::Credentials { user, why })?)
-            }
+    fn connect(&mut self) -> Result<Open, SnmpError> {
+        if self.addresses.is_empty() {
+            let nowhere = |source| SnmpError::Address { address: self.address.clone(), source };
+            self.addresses = self.address.to_socket_addrs().map_err(nowhere)?.collect();
+        }
+        let peer = *self.addresses.front().ok_or_else(|| SnmpError::Address {
+            address: self.address.clone(),
+            source: io::Error::new(ErrorKind::NotFound, "the name has no address"),
+        })?;
+        let defect = match self.target.access {
+            Access::V2c { .. } => |octets: &[u8]| read_community(octets).err(),
+            Access::V3 { .. } => |octets: &[u8]| read_envelope(octets).err(),
         };
-        let any = match peer {
-            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-        };
-        // The kernel drops what others send.
-        let socket = UdpSocket::bind(any).and_then(|s| s.connect(peer).map(|()| s));
-        let socket = socket.map_err(|source| self.socket("open a socket to", source))?;
-        Ok(Line { socket, usm, heard: false })
+        let socket = |source| self.socket("open a socket to", source);
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(socket)?;
+        let line = runtime.block_on(Line::open(peer, defect)).map_err(socket)?;
+        let notes = line.notes();
+        let client = self.client(line);
+        let client = client.map_err(|why| SnmpError::Credentials { user: self.user(), why })?;
+        Ok(Open { client, notes, runtime })
     }
 
-    /// Sends until an answer to this question comes. Every time is of the same number: an answer
-    /// to the first that comes after the second is still one.
-    fn exchange(&mut self, question: Question<'_>) -> Result<Heard, SnmpError> {
-        let id = self.next_id;
-        self.next_id = id.checked_add(1).unwrap_or(0);
-        let (mut foreign, mut defect) = (0, None);
-        let mut buffer = vec![0; DATAGRAM];
-        for _ in 0..self.tries() {
-            let sent = now();
-            self.check_time(sent)?;
-            self.send(question, id)?;
-            while let Some(octets) = self.receive(&mut buffer, sent)? {
-                match self.heard(octets, id) {
-                    Ok(Some(heard)) => return Ok(heard),
-                    Ok(None) => foreign += 1,
-                    Err(why) => defect = Some(why),
+    /// A client; an error says what is wrong with the credentials.
+    fn client(&self, line: Line) -> Result<Client<Line>, String> {
+        let retry = Retry::fixed(self.retries(), Duration::ZERO).map_err(|why| why.to_string())?;
+        let mut builder = ClientBuilder::new(authorisation(&self.target.access)?)
+            .request_timeout(self.target.timeout)
+            .retry(retry)
+            .max_oids_per_request(MOST_OBJECTS)
+            .decode_config(tolerance())
+            // Some agents answer with a community of their own; the socket takes the device's alone.
+            .community_response_policy(CommunityResponsePolicy::AllowMismatchFromTarget);
+        if let Access::V3 { privacy: Some((cipher, _)), .. } = &self.target.access
+            && cipher.is_des_family()
+        {
+            // A salt that is not repeated while this process lives is what can be had.
+            let salt = DesSaltState::install(|_| Ok::<(), io::Error>(()));
+            builder = builder.des_salt_state(salt.map_err(|why| why.to_string())?);
+        }
+        builder.build_with_transport(line).map_err(|why| why.to_string())
+    }
+
+    /// Turns the runtime until the answer is there, the time is over, or the user wants an end.
+    fn wait<T>(
+        &self,
+        runtime: &Runtime,
+        question: impl Future<Output = T>,
+    ) -> Result<T, SnmpError> {
+        runtime.block_on(async {
+            let mut question = pin!(question);
+            loop {
+                let glance = self.time_left()?.min(GLANCE);
+                if let Ok(answer) = timeout(glance, question.as_mut()).await {
+                    return Ok(answer);
                 }
-            }
-        }
-        let usm = self.line.as_mut().and_then(|line| line.usm.as_mut());
-        if let (Some(Defect::Window), Some(usm)) = (&defect, usm) {
-            // A device whose clock went back is believed the next time that it is asked.
-            usm.forget_engine();
-        }
-        let address = self.address.clone();
-        Err(match defect {
-            Some(source) => SnmpError::Malformed { address, source },
-            None if foreign > 0 => SnmpError::Foreign { address, answers: foreign },
-            None => {
-                let (timeout, tries, suspect) = (self.target.timeout, self.tries(), self.suspect());
-                SnmpError::Silence { address, timeout, tries, suspect }
             }
         })
     }
 
-    /// Fails past the deadline, and once the user wants an end.
-    fn check_time(&self, at: Instant) -> Result<(), SnmpError> {
+    fn time_left(&self) -> Result<Duration, SnmpError> {
         let address = || self.address.clone();
         if self.stop.load(Ordering::Relaxed) {
             return Err(SnmpError::Stopped { address: address() });
         }
-        if self.until.is_some_and(|until| at >= until) {
+        let Some(until) = self.until else { return Ok(GLANCE) };
+        let left = until.saturating_duration_since(now());
+        if left.is_zero() {
             return Err(SnmpError::TooSlow { address: address(), after: self.longest() });
         }
-        Ok(())
+        Ok(left)
     }
 
-    fn suspect(&self) -> Option<Suspect> {
-        let told =
-            self.line.as_ref().and_then(|line| line.usm.as_ref()).is_some_and(|u| !u.is_lost());
-        match self.target.access {
+    fn error(&self, open: &Open, fault: &Fault<'_>) -> SnmpError {
+        let address = self.address.clone();
+        match fault.cause.exchange_source() {
+            Error::Timeout { .. } => self.silence(open),
+            Error::Network { source, .. } if source.kind() == ErrorKind::ConnectionRefused => {
+                SnmpError::Closed { address }
+            }
+            Error::Network { source, .. } => {
+                let code = source.raw_os_error();
+                let source = code.map_or(source.kind().into(), io::Error::from_raw_os_error);
+                self.socket("exchange messages with", source)
+            }
+            Error::Snmp { status: ErrorStatus::TooBig, .. } => {
+                SnmpError::TooLarge { address, object: fault.object(1) }
+            }
+            Error::Snmp { status, index, .. } => {
+                let status = status.as_str().unwrap_or("an error that is none of a question");
+                SnmpError::Status { address, object: fault.object(*index), status }
+            }
+            Error::Report { status, .. } => {
+                SnmpError::Refused { address, user: self.user(), why: refusal(status) }
+            }
+            Error::Auth { .. } | Error::MalformedResponse { .. } => {
+                SnmpError::Malformed { address, source: Defect::Unverified }
+            }
+            cause => SnmpError::Unwritten { address, source: syntax(cause) },
+        }
+    }
+
+    fn silence(&self, open: &Open) -> SnmpError {
+        let (address, notes) = (self.address.clone(), lock(&open.notes));
+        if let Some(source) = notes.defect.clone() {
+            return SnmpError::Malformed { address, source };
+        }
+        if notes.foreign > 0 {
+            return SnmpError::Foreign { address, answers: notes.foreign };
+        }
+        let suspect = match &self.target.access {
             Access::V2c { .. } => Some(Suspect::Community),
-            Access::V3 { ref privacy, .. } => {
-                (told && privacy.is_some()).then_some(Suspect::Privacy)
+            Access::V3 { privacy, .. } => {
+                (notes.answered && privacy.is_some()).then_some(Suspect::Privacy)
             }
-        }
-    }
-
-    fn send(&self, question: Question<'_>, id: i32) -> Result<(), SnmpError> {
-        let Some(line) = &self.line else { return Ok(()) };
-        let octets = match (question, &line.usm, &self.target.access) {
-            (Question::Engine, Some(_), _) => Usm::discovery(id),
-            (Question::Objects(ask), Some(usm), _) => usm.sealed(ask.unit(id), id, now()),
-            (Question::Objects(ask), None, Access::V2c { community }) => {
-                let community = Bytes::copy_from_slice(community.octets());
-                CommunityMessage::new(CommunityVersion::V2c, community, ask.unit(id))
-                    .and_then(|message| message.encode())
-                    .map_err(syntax)
-            }
-            _ => Err(Defect::Other("version")),
         };
-        let unwritten = |source| SnmpError::Unwritten { address: self.address.clone(), source };
-        match line.socket.send(&octets.map_err(unwritten)?) {
-            // An answer to the time before: the host said that nothing listens.
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(self.closed()),
-            sent => sent.map(drop).map_err(|source| self.socket("send to", source)),
-        }
-    }
-
-    /// The next datagram, or `None` once the time for an answer is over.
-    fn receive<'b>(
-        &self,
-        buffer: &'b mut [u8],
-        sent: Instant,
-    ) -> Result<Option<&'b [u8]>, SnmpError> {
-        let Some(line) = &self.line else { return Ok(None) };
-        loop {
-            let left = self.target.timeout.saturating_sub(sent.elapsed());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            let at = now();
-            self.check_time(at)?;
-            let in_all = self.until.map_or(left, |until| until.saturating_duration_since(at));
-            let wait = left.min(in_all).min(GLANCE).max(LEAST_WAIT);
-            let waits = line.socket.set_read_timeout(Some(wait));
-            waits.map_err(|source| self.socket("wait for", source))?;
-            match line.socket.recv(buffer) {
-                Ok(length) => return Ok(buffer.get(..length)),
-                Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                    ErrorKind::ConnectionRefused => return Err(self.closed()),
-                    _ => return Err(self.socket("receive from", error)),
-                },
-            }
-        }
-    }
-
-    fn heard(&mut self, octets: &[u8], id: i32) -> Result<Option<Heard>, Defect> {
-        if let Some(line) = &mut self.line {
-            line.heard = true;
-            if let Some(usm) = &mut line.usm {
-                return usm.heard(octets, id, now());
-            }
-        }
-        let answer: Answer = read_community(octets)?;
-        Ok((answer.id == id).then_some(Heard::Answer(answer)))
+        let (timeout, tries) = (self.target.timeout, self.retries() + 1);
+        SnmpError::Silence { address, timeout, tries, suspect }
     }
 
     fn socket(&self, deed: &'static str, source: io::Error) -> SnmpError {
         SnmpError::Socket { deed, address: self.address.clone(), source }
     }
 
-    fn closed(&self) -> SnmpError {
-        SnmpError::Closed { address: self.address.clone() }
-    }
-
-    fn refused(&self, why: Refusal) -> SnmpError {
-        let user = match &self.target.access {
+    fn user(&self) -> String {
+        match &self.target.access {
             Access::V2c { .. } => String::new(),
             Access::V3 { user, .. } => user.clone(),
-        };
-        SnmpError::Refused { address: self.address.clone(), user, why }
-    }
-}
-
-/// Any octets as an answer in SNMPv3 to a user without keys, of whichever engine.
-pub fn read_unsigned(octets: &[u8]) -> Result<Answer, Defect> {
-    let id = Usm::number(octets)?;
-    let mut usm = Usm::new("", None, None).map_err(syntax)?;
-    // The first message tells the engine.
-    usm.heard(octets, id, now())?;
-    match usm.heard(octets, id, now())? {
-        Some(Heard::Answer(answer)) => Ok(answer),
-        Some(Heard::Again(why) | Heard::Refused(why)) => {
-            Err(Defect::Kind(format!("a report ({why})")))
         }
-        None => Err(Defect::Other("request")),
     }
 }
 
-/// RFC 3416 §3, of what a device may say to a question.
-fn named(status: ErrorStatus) -> &'static str {
+impl Fault<'_> {
+    /// The object that an error is about, by its number in the question.
+    fn object(&self, index: u32) -> String {
+        let named = (index as usize).checked_sub(1).and_then(|at| self.objects.get(at));
+        named.or(self.objects.first()).map(ToString::to_string).unwrap_or_default()
+    }
+}
+
+async fn put<'a>(client: &Client<Line>, ask: Ask<'a>) -> Result<Vec<VarBind>, Fault<'a>> {
+    match ask {
+        Ask::Bulk(column, rows) => {
+            let objects = std::slice::from_ref(column);
+            let answer = client.get_bulk(objects, 0, rows).await;
+            answer.map_err(|cause| Fault { objects, cause })
+        }
+        Ask::Get(objects) => {
+            let parts = client.get_many_chunks(objects);
+            let mut parts = parts.map_err(|cause| Fault { objects, cause })?;
+            let mut bindings = Vec::with_capacity(objects.len());
+            while let Some(part) = parts.next().await {
+                let part = part.map_err(|failed| {
+                    let objects = objects.get(failed.failed_request_range).unwrap_or(objects);
+                    Fault { objects, cause: failed.source }
+                })?;
+                bindings.extend(part.response.varbinds);
+            }
+            Ok(bindings)
+        }
+    }
+}
+
+fn authorisation(access: &Access) -> Result<Auth, String> {
+    let (user, auth, privacy) = match access {
+        Access::V2c { community } => return Ok(Auth::v2c(community.octets())),
+        Access::V3 { user, auth, privacy } => (user.clone(), auth, privacy),
+    };
+    let user = UsmConfig::new(user);
+    let user = match (auth, privacy) {
+        (None, None) => Ok(user),
+        (Some((protocol, password)), None) => user.auth(*protocol, password.octets()),
+        (Some((protocol, password)), Some((cipher, other))) => {
+            user.auth_priv(*protocol, password.octets(), *cipher, other.octets())
+        }
+        (None, Some(_)) => return Err("privacy without authentication".to_owned()),
+    };
+    user.map(Auth::from).map_err(|why| why.to_string())
+}
+
+fn refusal(status: &ReportStatus) -> Refusal {
     match status {
-        ErrorStatus::NoSuchName => "noSuchName",
-        ErrorStatus::GenErr => "genErr",
-        ErrorStatus::NoAccess => "noAccess",
-        ErrorStatus::ResourceUnavailable => "resourceUnavailable",
-        ErrorStatus::AuthorizationError => "authorizationError",
-        _ => "an error that is none of a question",
+        ReportStatus::NotInTimeWindow { .. } => Refusal::Clock,
+        ReportStatus::UnknownEngineId { .. } => Refusal::Engine,
+        ReportStatus::UnknownUserName { .. } => Refusal::UnknownUser,
+        ReportStatus::WrongDigest { .. } => Refusal::WrongDigest,
+        ReportStatus::DecryptionError { .. } => Refusal::Decryption,
+        ReportStatus::UnsupportedSecurityLevel { .. } => Refusal::Level,
+        _ => Refusal::Other,
     }
 }
 
@@ -352,8 +349,12 @@ fn now() -> Instant {
 
 #[cfg(test)]
 mod tests {
+    use std::net::UdpSocket;
+
+    use async_snmp::message::CommunityMessage;
     use async_snmp::pdu::StandardPduType;
-    use async_snmp::{DecodeConfig, Oid, Pdu, PduBody};
+    use async_snmp::{DecodeConfig, Pdu, PduBody};
+    use bytes::Bytes;
 
     use super::super::target::Secret;
     use super::*;
@@ -379,13 +380,12 @@ mod tests {
         let access = Access::V2c { community: Secret::new("x".to_owned()) };
         let (address, timeout) = (closed.to_string(), Duration::from_secs(5));
         let mut session = Session::new(Target { address, access, timeout, retries: 0 });
-        session.connect().expect("a socket");
-        session.others = vec![open];
-        let reply = session.ask(&Ask::Get(vec![Oid::from_slice(&[1, 3, 6])])).expect("an answer");
-        assert!(matches!(reply, Reply::Bindings(bindings) if bindings.len() == 1));
+        session.addresses = [closed, open].into();
+        let question = [Oid::from_slice(&[1, 3, 6])];
+        assert_eq!(session.ask(Ask::Get(&question)).expect("an answer").len(), 1);
         answers.join().expect("a device that does not panic");
         // From now on this is the device.
-        assert!(session.ask(&Ask::Get(vec![Oid::from_slice(&[1, 3, 6])])).is_err());
-        assert!(session.others.is_empty());
+        assert!(session.ask(Ask::Get(&question)).is_err());
+        assert_eq!(session.addresses, [open]);
     }
 }

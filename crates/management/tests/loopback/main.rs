@@ -6,4 +6,5 @@
 mod any_answer;
 mod responder;
 mod scripted;
+mod signed;
 mod snmpd;

@@ -1,6 +1,6 @@
 //! A device that answers as a test wants it, in whole messages or in octets.
 //!
-//! Owns its socket and its thread, which end with it. Speaks SNMPv2c alone.
+//! Owns its socket and its thread, which end with it. Speaks SNMPv2c; `signed.rs` speaks version 3.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -41,6 +41,11 @@ pub struct Responder {
 impl Responder {
     /// One that does this for every question.
     pub fn start(mut answers: impl FnMut(&Asked) -> Vec<Sent> + Send + 'static) -> Self {
+        Self::of_octets(move |octets, before| answers(&Asked::read(octets, before)))
+    }
+
+    /// One that does this for every datagram, and is told how many there were before.
+    pub fn of_octets(mut answers: impl FnMut(&[u8], usize) -> Vec<Sent> + Send + 'static) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = socket.local_addr().expect("an address");
         socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket that waits");
@@ -50,7 +55,7 @@ impl Responder {
             let (mut buffer, mut asked) = ([0; 2048], 0);
             while !ends.load(Ordering::Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
-                for sent in answers(&Asked::read(&buffer[..length], asked)) {
+                for sent in answers(&buffer[..length], asked) {
                     sleep(sent.after);
                     socket.send_to(&sent.octets, from).expect("an answer is sent");
                 }
@@ -96,7 +101,11 @@ impl Asked {
     fn read(octets: &[u8], before: usize) -> Self {
         let octets = Bytes::copy_from_slice(octets);
         let message = CommunityMessage::decode(octets, DecodeConfig::STRICT).expect("a question");
-        let unit = message.value.into_pdu().expect("a question");
+        Self::of(message.value.into_pdu().expect("a question"), before)
+    }
+
+    /// What a question in any version asks.
+    pub fn of(unit: Pdu, before: usize) -> Self {
         let rows = unit.get_bulk_fields().map(|(_, rows)| rows);
         let (id, _, bindings) = unit.into_raw_parts();
         let objects = bindings.into_iter().map(|binding| binding.oid).collect();
@@ -111,14 +120,18 @@ pub fn now(octets: Vec<u8>) -> Vec<Sent> {
 
 /// An answer as octets.
 pub fn answer(id: i32, status: i32, bindings: Vec<VarBind>) -> Vec<u8> {
-    let pdu_type = StandardPduType::Response;
-    let body =
-        PduBody::Standard { pdu_type, error_status: status, error_index: i32::from(status > 1) };
-    let unit = Pdu::from_raw_parts(id, body, bindings);
+    let unit = unit(StandardPduType::Response, id, status, bindings);
     CommunityMessage::v2c(Bytes::from_static(b"open-sesame"), unit)
         .and_then(|message| message.encode())
         .expect("an answer")
         .to_vec()
+}
+
+/// What a device says, in whichever version.
+pub fn unit(pdu_type: StandardPduType, id: i32, status: i32, bindings: Vec<VarBind>) -> Pdu {
+    let body =
+        PduBody::Standard { pdu_type, error_status: status, error_index: i32::from(status > 1) };
+    Pdu::from_raw_parts(id, body, bindings)
 }
 
 /// What a device has, by identifier.
