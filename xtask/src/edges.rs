@@ -27,6 +27,21 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("serve", &["journal", "page", "render"]),
     ("management", &[]),
     (
+        "agents",
+        &[
+            "wire",
+            "measure",
+            "device",
+            "trial",
+            "sim",
+            "netlink",
+            "dataplane",
+            "lab",
+            "import",
+            "management",
+        ],
+    ),
+    (
         "switchmark",
         &[
             "wire",
@@ -44,6 +59,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "import",
             "serve",
             "management",
+            "agents",
         ],
     ),
     ("xtask", &[]),

@@ -3,14 +3,11 @@
 //! Owns the testbed and plan files, `lab:bridge,…` names, and errors that show the line they speak
 //! of. Never opens a socket or starts anything.
 
-pub mod accounts;
 pub mod bed;
 pub mod bounds;
 pub mod claims;
-pub mod container;
 pub mod fio_job;
 pub mod frame_rate;
-pub mod hooks;
 pub mod hosts_name;
 pub mod lab_name;
 pub mod lab_ports;
@@ -29,6 +26,7 @@ pub(crate) mod typed;
 pub mod way_back;
 pub mod written;
 
+pub use agents::hosts::{accounts, container, hooks};
 pub use plan::Plan;
 pub use resolved::Testbed;
 pub use source::{ConfigError, Fault, SourceText};

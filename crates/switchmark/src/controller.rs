@@ -1,58 +1,16 @@
-//! The side that asks: brings agents up, hands out a trial's flows, and gathers what came of them.
+//! The testbed of a run: agents on hosts or a model in virtual time, with a person's hands and
+//! recorded cables around it, and copies of journals on other machines.
 //!
-//! Owns the agents' processes, the common start and [`LiveTestbed`], and the choice between that
-//! and a model ([`Opened`]). Never sends or receives a probe itself, and never judges a figure:
-//! what makes a trial valid is `method`'s.
+//! Owns the choice between agents and a model ([`Opened`]). Never carries a trial out itself: the
+//! crates `agents` and `sim` do.
 
-mod accounts;
-mod assemble;
-mod clocks;
-mod command;
-mod conduct;
-mod deadline_writer;
-pub mod deed_notes;
-mod deeds;
-mod delays;
-mod discovery;
-mod facts;
-mod far_counter;
 pub mod far_journal;
-mod far_shell;
-mod handle;
-mod heartbeat;
-mod launcher;
-mod launching;
-mod lost_hosts;
 mod manual_steps;
-mod models;
-mod numbers;
 mod opened;
-mod orders;
-mod own_addresses;
-mod pool;
-mod program;
-mod readiness;
 mod recorded_cable;
-mod sender_split;
 mod simulated;
-mod site;
-mod stop;
-mod subjects;
-mod testbed;
-mod trial_error;
 
-pub use command::run_to_end;
-pub use deeds::undo_noted;
-pub use discovery::{Known, Surroundings};
-pub use facts::Facts;
-pub use handle::{Agent, AgentError};
-pub use launcher::Launcher;
-pub use lost_hosts::killed_at;
-pub use models::Ports;
+pub use agents::controller::*;
 pub use opened::Opened;
-pub use program::Program;
-pub use readiness::Proof;
 pub use recorded_cable::{CableRun, RecordedCable};
 pub use simulated::Simulated;
-pub use stop::Stop;
-pub use testbed::LiveTestbed;

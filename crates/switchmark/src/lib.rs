@@ -8,18 +8,15 @@
 // not.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod controller;
 mod doctor;
-mod failed;
 mod files;
-mod fio_options;
-pub mod guest;
 mod ownership;
-pub mod protocol;
 mod request;
 mod speak;
 pub mod terminal;
-mod unfinished;
+
+pub use agents::{agent, guest, protocol};
+use agents::{failed, fio_options, unfinished};

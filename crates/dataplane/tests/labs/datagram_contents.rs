@@ -202,7 +202,6 @@ fn flows(lab: &Lab) -> Vec<Flow> {
         destination_ports: 2,
         sources: block("h1", ipv6),
         destinations: block("h2", ipv6),
-        ..Spread::NONE
     };
     let plain = Flow {
         schedule: Schedule::Burst(FRAMES),

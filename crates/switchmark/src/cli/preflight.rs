@@ -10,8 +10,8 @@ use method::StudySpec;
 
 use super::Failure;
 use crate::config::ConfigError;
-use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
-use crate::config::written::Part;
+use crate::config::resolved::{Source, Testbed as Place};
+use crate::config::written::{Part, Written};
 use crate::controller::Opened;
 use crate::doctor::{self, Finding, Spoils, State};
 
@@ -22,7 +22,7 @@ pub fn check(
     place: &Place,
     studies: &[StudySpec],
 ) -> Result<Vec<String>, Failure> {
-    let Source::Hosts(hosts) = &place.source else { return Ok(Vec::new()) };
+    let Source::Hosts(_) = &place.source else { return Ok(Vec::new()) };
     let changing = studies.iter().any(is_changing);
     let Some(live) = opened.live() else { return Ok(Vec::new()) };
     // Devices that are yet to be set up lead nowhere, nor do cables yet to be plugged.
@@ -30,7 +30,7 @@ pub fn check(
         if changing { doctor::look_at_hosts(live)? } else { doctor::look(live, Nanos::ZERO)? };
     let bad = || findings.iter().filter(|finding| finding.state == State::Bad);
     let refused: Vec<ConfigError> =
-        bad().filter_map(|finding| refusal(finding, hosts, changing)).collect();
+        bad().filter_map(|finding| refusal(finding, &place.written, changing)).collect();
     let Some(first) = one_error(&refused, &place.name) else {
         return Ok(bad().map(in_words).collect());
     };
@@ -43,14 +43,14 @@ fn is_changing(study: &StudySpec) -> bool {
     varied || study.campaign().is_some()
 }
 
-fn refusal(finding: &Finding, hosts: &HostsConfig, changing: bool) -> Option<ConfigError> {
+fn refusal(finding: &Finding, written: &Written, changing: bool) -> Option<ConfigError> {
     let Spoils::Everything { of, part } = &finding.spoils else { return None };
     if changing && *part == Part::Cable {
         return None;
     }
     let hint = finding.fix.as_deref().unwrap_or_default();
     let message = format!("{}: {}: {}", finding.place, finding.check, finding.found);
-    Some(hosts.written.error(of, *part, &message, hint))
+    Some(written.error(of, *part, &message, hint))
 }
 
 /// All of them, the first as the error.

@@ -49,13 +49,6 @@ pub fn host_name(reach: &str, taken: &[String]) -> String {
     unique
 }
 
-/// Whether it is one node's or container's name, which no launcher would take for an option or a
-/// list.
-pub fn is_plain(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-}
-
 /// The testbed file that the text behind [`PREFIX`] stands for.
 pub fn written(flag: &str, text: &str) -> Result<SourceText, ConfigError> {
     let written = file(text).map_err(|fault| SourceText::argument(flag, text).locate(fault))?;

@@ -64,7 +64,7 @@ pub fn resolve(text: &str, base: &Path) -> Result<Testbed, Fault> {
         .collect();
     let comma = if options.is_empty() { "" } else { "," };
     let name = format!("{PREFIX}{}{comma}{options}", renamed.join("+"));
-    Ok(Testbed { name, source: Source::Lab(spec) })
+    Ok(Testbed::new(name, Source::Lab(spec)))
 }
 
 fn parse(text: &str, base: &Path) -> Result<LabSpec, Fault> {

@@ -4,7 +4,7 @@
 
 use measure::{Nanos, Refused};
 
-use super::{lab_name, sim_name, testbed};
+use super::{lab_name, sim_name};
 
 /// A host's link is crossed so often by a request and its answer: twice by each.
 const LINKS_OF_A_ROUND_TRIP: u64 = 4;
@@ -19,7 +19,7 @@ pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Refused> {
         return Ok(format!("{name},delay={}", rtt / LINKS_OF_A_ROUND_TRIP));
     }
     if !name.starts_with(lab_name::PREFIX) {
-        return Ok(format!("{name}{}{}", testbed::DELAY, rtt / HOSTS_OF_A_ROUND_TRIP));
+        return Ok(format!("{name}{}{}", agents::hosts::DELAY, rtt / HOSTS_OF_A_ROUND_TRIP));
     }
     let needed = rtt / LINKS_OF_A_ROUND_TRIP;
     Err(Refused::new(

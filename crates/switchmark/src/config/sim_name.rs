@@ -43,7 +43,7 @@ pub fn parse(text: &str, base: &Path) -> Result<Testbed, Fault> {
     let config = making.finish(&(begin..begin + file.len()))?;
     let name =
         format!("{PREFIX}{}{}", profile::from_here(file, base).display(), &body[file.len()..]);
-    Ok(Testbed { name, source: Source::Virtual(Box::new(config)) })
+    Ok(Testbed::new(name, Source::Virtual(Box::new(config))))
 }
 
 /// Every option's name.

@@ -14,7 +14,7 @@ mod sims;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use measure::{Nanos, name};
 use serde::Deserialize;
@@ -30,6 +30,8 @@ use super::source::{ConfigError, Fault, SourceText, Word};
 use super::typed::{self, Text};
 use super::written::{Part, Written};
 use addresses::Own;
+use agents::hosts::DELAY;
+pub use agents::hosts::file_of;
 use devices::DeviceFile;
 use labs::LabFile;
 use limits::LimitsFile;
@@ -72,9 +74,6 @@ struct PortFile {
     rate: Option<Text>,
 }
 
-/// Behind a testbed file's path: how long what arrives at each host waits there.
-pub const DELAY: &str = ",delay=";
-
 /// Resolves a `lab:…` name or a testbed file's path from the command line.
 pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
     from_folder(flag, text, Path::new(""))
@@ -105,11 +104,6 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
         return Err(source.locate(fault));
     }
     from_source(text, &SourceText::read(&path)?)
-}
-
-/// The file that a testbed's name means, said in this folder.
-pub fn file_of(text: &str, folder: &Path) -> PathBuf {
-    folder.join(text.rsplit_once(DELAY).map_or(text, |(file, _)| file))
 }
 
 /// Hosts that are to add delay.
@@ -152,8 +146,11 @@ pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigErr
             .map(|config| Source::Virtual(Box::new(config))),
         (None, None) => hosts_of(&file, source, base).map(Box::new).map(Source::Hosts),
     };
-    made.map(|source| Testbed { name: name.to_owned(), source })
-        .map_err(|fault| source.locate(fault))
+    let mut testbed = Testbed::new(name, made.map_err(|fault| source.locate(fault))?);
+    if let Source::Hosts(_) = &testbed.source {
+        testbed.written = written(&file, source);
+    }
+    Ok(testbed)
 }
 
 /// A lab, and a simulation, has hosts and devices of its own.
@@ -211,7 +208,6 @@ fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<Host
     let becomes = file.host.iter().filter_map(|host| Some((host, host.becomes.as_ref()?)));
     let becomes = becomes.map(reach::become_of).collect::<Result<_, Fault>>()?;
     let own_addresses = own.into_iter().map(|(at, own)| (at, own.prefix)).collect();
-    let written = written(file, source);
     let delay = Nanos::ZERO;
     Ok(HostsConfig {
         hosts,
@@ -219,7 +215,6 @@ fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<Host
         own_addresses,
         macs,
         becomes,
-        written,
         devices,
         hooks,
         accounts,

@@ -103,7 +103,7 @@ impl Limits {
         NAME.clone_into(&mut profile.name);
         let spec = EmulatedSpec { profile: Arc::new(profile), seed: 1 };
         let source = Source::Lab(LabSpec::new(LabDevice::Emulated(spec)));
-        ResolvedTestbed { name: format!("lab:emulated={NAME}"), source }
+        ResolvedTestbed::new(format!("lab:emulated={NAME}"), source)
     }
 
     /// All of it, in that lab, which is gone afterwards.

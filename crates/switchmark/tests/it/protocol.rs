@@ -216,7 +216,7 @@ fn answer() -> impl Strategy<Value = Answer> {
         vec(any::<u16>(), 0..5).prop_map(|ports| Answer::Prepared { ports }),
         facts.prop_map(|(kernel, cpus)| {
             let machine = MachineFacts { kernel, cpus, ..MachineFacts::default() };
-            Answer::Facts(HostFacts { machine, ports: BTreeMap::new() })
+            Answer::Facts(Box::new(HostFacts { machine, ports: BTreeMap::new() }))
         }),
         btree_map("[a-z]{1,4}", btree_map("[a-z]{1,4}", any::<bool>(), 0..3), 0..3)
             .prop_map(|changed| Answer::Offloads { changed }),

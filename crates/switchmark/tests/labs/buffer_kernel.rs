@@ -39,7 +39,7 @@ fn measure(limit: u64, rate: Rate, blocks: u32) -> Vec<Figure> {
         mtu: 1500,
         ..LabSpec::new(device)
     };
-    let place = Testbed { name, source: Source::Lab(spec) };
+    let place = Testbed::new(name, Source::Lab(spec));
     let mut testbed =
         LiveTestbed::open_with(&place, Stop::new(), switchmark()).expect("the lab comes up");
     let study = DepthSpec {

@@ -289,7 +289,6 @@ fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
         own_addresses: std::collections::BTreeMap::new(),
         macs: std::collections::BTreeMap::new(),
         becomes: std::collections::BTreeMap::new(),
-        written: switchmark::config::written::Written::default(),
         reaches: hosts.clone().map(|host| (host.name.clone(), reach(host))).collect(),
         hosts: hosts.map(|host| Host { reach: reach(host).to_string(), ..host.clone() }).collect(),
         devices: Vec::new(),
@@ -298,7 +297,7 @@ fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
         delay,
         limits: resolved::Limits::default(),
     };
-    resolved::Testbed { name: "by pid".into(), source: Source::Hosts(Box::new(config)) }
+    resolved::Testbed::new("by pid", Source::Hosts(Box::new(config)))
 }
 
 #[test]

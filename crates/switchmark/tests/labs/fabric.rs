@@ -36,7 +36,7 @@ fn spec() -> FabricSpec {
 }
 
 fn open(name: &str, spec: LabSpec) -> LiveTestbed {
-    let resolved = Resolved { name: name.to_owned(), source: Source::Lab(spec) };
+    let resolved = Resolved::new(name, Source::Lab(spec));
     LiveTestbed::open_with(&resolved, Stop::new(), harness::switchmark()).expect("the lab comes up")
 }
 

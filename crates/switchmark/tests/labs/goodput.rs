@@ -30,7 +30,7 @@ fn open() -> LiveTestbed {
         ..LabSpec::new(LabDevice::Bridge)
     };
     let name = "lab:bridge,rate=50Mbit,queue=250kB".to_owned();
-    let place = Testbed { name, source: Source::Lab(lab) };
+    let place = Testbed::new(name, Source::Lab(lab));
     LiveTestbed::open_with(&place, Stop::new(), switchmark()).expect("the lab comes up")
 }
 

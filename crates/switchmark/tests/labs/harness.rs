@@ -68,7 +68,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 pub fn lab_of(device: &LabDevice, rate: Option<Rate>) -> ResolvedTestbed {
     let config = LabSpec { rate, ..LabSpec::new(device.clone()) };
-    ResolvedTestbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
+    ResolvedTestbed::new(format!("lab:{}", device.as_str()), Source::Lab(config))
 }
 
 pub fn open(device: &LabDevice, rate: Option<Rate>) -> LiveTestbed {

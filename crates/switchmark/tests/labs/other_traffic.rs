@@ -22,7 +22,7 @@ use trial::{Outcome, Testbed as _, TrialRecord, other_traffic};
 fn three_hosts() -> LiveTestbed {
     let spec =
         LabSpec { rate: Some(Rate(20_000_000)), hosts: 3, ..LabSpec::new(LabDevice::Bridge) };
-    let testbed = Testbed { name: "lab:bridge".to_owned(), source: Source::Lab(spec) };
+    let testbed = Testbed::new("lab:bridge", Source::Lab(spec));
     LiveTestbed::open_with(&testbed, Stop::new(), switchmark()).expect("the lab comes up")
 }
 

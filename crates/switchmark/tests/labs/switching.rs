@@ -14,7 +14,7 @@ use switchmark::controller::{LiveTestbed, Stop};
 
 fn bridge(hosts: u16) -> LiveTestbed {
     let config = LabSpec { hosts, ..LabSpec::new(LabDevice::Bridge) };
-    let resolved = Resolved { name: "lab:bridge".to_owned(), source: Source::Lab(config) };
+    let resolved = Resolved::new("lab:bridge", Source::Lab(config));
     LiveTestbed::open_with(&resolved, Stop::new(), harness::switchmark()).expect("the lab comes up")
 }
 

@@ -34,7 +34,8 @@ fn paced_frames_are_exactly_as_many_as_due() {
     let Some(cable) = cable() else { return };
     for pps in [1_000_u64, 100_000, 1_000_000] {
         let schedule = every(1e9 / pps as f64);
-        let ran = run(&cable, &Asked { load: Nanos::from_millis(500), schedule, ..Asked::default() });
+        let ran =
+            run(&cable, &Asked { load: Nanos::from_millis(500), schedule, ..Asked::default() });
         check_conserved(&ran);
         assert_eq!(ran.sent.offered, pps / 2);
     }
@@ -53,7 +54,6 @@ fn headers_sizes_and_spreads_of_every_kind_are_counted() {
             destination_ports: 3,
             sources: Some(range("h1", 5)),
             destinations: Some(range("h2", 4)),
-            ..Spread::NONE
         }
     };
     let plain = Asked { load: Nanos::from_millis(50), ..Asked::default() };

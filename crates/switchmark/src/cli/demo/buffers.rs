@@ -57,7 +57,7 @@ fn place(name: &str, size: &str, delay: &str) -> Testbed {
     let hosts = HostModel { mtu: 9000, receive_window: WINDOW, ..HostModel::ideal(4) };
     let source =
         Source::Virtual(Box::new(VirtualConfig { profile, hosts, cabling: sim::Cabling::Both }));
-    Testbed { name: format!("sim:demo-{name}"), source }
+    Testbed::new(format!("sim:demo-{name}"), source)
 }
 
 #[cfg(test)]

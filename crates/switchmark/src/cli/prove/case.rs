@@ -346,7 +346,7 @@ impl Case {
             let device = LabDevice::Emulated(EmulatedSpec::new(profile));
             Source::Lab(LabSpec { hosts, ..LabSpec::new(device) })
         };
-        Ok(Testbed { name, source })
+        Ok(Testbed::new(name, source))
     }
 
     /// The study's whole request on a testbed, as its verb would make it.

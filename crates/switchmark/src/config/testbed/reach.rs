@@ -7,8 +7,7 @@ use dataplane::iperf3;
 use trial::topology::NOTHING;
 
 use super::HostFile;
-use crate::config::container::Container;
-use crate::config::hosts_name;
+use crate::config::container::{Container, is_plain};
 use crate::config::resolved::Reach;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
@@ -29,8 +28,8 @@ pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
             Ok(pid) if pid > 0 => Ok(Reach::Pid(pid)),
             _ => Err(fault(format!("`{number}` is not a process id"))),
         },
-        ("srun", node) if hosts_name::is_plain(node) => Ok(Reach::Srun(node.to_owned())),
-        ("mpirun", node) if hosts_name::is_plain(node) => Ok(Reach::Mpirun(node.to_owned())),
+        ("srun", node) if is_plain(node) => Ok(Reach::Srun(node.to_owned())),
+        ("mpirun", node) if is_plain(node) => Ok(Reach::Mpirun(node.to_owned())),
         ("ssh", address) => match address.strip_prefix("//").filter(|it| is_destination(it)) {
             Some(destination) => Ok(Reach::Ssh(destination.to_owned())),
             None => Err(fault(format!("`{}` names no host for ssh", text.get_ref()))),

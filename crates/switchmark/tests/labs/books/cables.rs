@@ -36,7 +36,7 @@ fn open(text: &str) -> LiveTestbed {
     let hosts = profile.edges();
     let device = LabDevice::Emulated(EmulatedSpec::new(profile));
     let spec = LabSpec { hosts, mtu: 1500, ..LabSpec::new(device) };
-    let resolved = Resolved { name: "lab:emulated".to_owned(), source: Source::Lab(spec) };
+    let resolved = Resolved::new("lab:emulated", Source::Lab(spec));
     LiveTestbed::open_with(&resolved, Stop::new(), switchmark()).expect("the lab comes up")
 }
 

@@ -64,7 +64,7 @@ impl World {
                 LabSpec { rate, queue, ..plain(LabDevice::Bridge) }
             }
         };
-        let resolved = ResolvedTestbed { name: name.to_owned(), source: Source::Lab(lab) };
+        let resolved = ResolvedTestbed::new(name, Source::Lab(lab));
         let testbed = LiveTestbed::open_with(&resolved, Stop::new(), harness::switchmark());
         Some(Box::new(testbed.expect("the lab comes up")))
     }

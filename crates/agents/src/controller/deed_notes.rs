@@ -16,7 +16,7 @@ use std::time::Duration;
 use dataplane::clock;
 use serde::{Deserialize, Serialize};
 
-use crate::config::testbed;
+use crate::hosts;
 
 /// Below the user's folder for what programs keep.
 const FOLDER: &str = "switchmark/deeds";
@@ -62,7 +62,7 @@ pub struct BegunDeed {
 impl Origin {
     /// The testbed's file.
     pub fn file(&self) -> PathBuf {
-        testbed::file_of(&self.testbed, &self.folder)
+        hosts::file_of(&self.testbed, &self.folder)
     }
 
     /// True if this is that file.

@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-use super::hosts_name::is_plain;
-
 /// What looks after a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeper {
@@ -81,6 +79,13 @@ impl fmt::Display for Container {
         }
         f.write_str(&self.name)
     }
+}
+
+/// Whether it is one node's or container's name, which no launcher would take for an option or a
+/// list.
+pub fn is_plain(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use measure::Nanos;
 use super::Stop;
 use super::command::{CommandError, run_to_end};
 use super::program::Program;
-use crate::config::container::Container;
 use crate::failed::Failed;
+use crate::hosts::container::Container;
 
 /// No questions; a network that is gone is noticed within a quarter of a minute.
 const OPTIONS: [&str; 9] = [

@@ -11,9 +11,9 @@ use management::json::Map;
 use management::snmp::{Access, Extra, Neighbour, Reader, Secret, Target};
 use measure::Nanos;
 
-use crate::config::accounts::{AccountSource, Credentials, SnmpAccess, SnmpSource};
 use crate::controller::{Stop, command};
 use crate::failed::Failed;
+use crate::hosts::accounts::{AccountSource, Credentials, SnmpAccess, SnmpSource};
 use crate::unfinished::{self, Kind, UnderWay};
 
 /// A request is sent again so often.

@@ -30,9 +30,9 @@ use std::sync::mpsc;
 use std::thread;
 
 use cancel::Cancel;
-pub(crate) use facts::gather as gather_facts;
-pub(crate) use found::{left, mend};
-pub(crate) use offloads::describe as describe_ports;
+pub use facts::gather as gather_facts;
+pub use found::{left, mend};
+pub use offloads::describe as describe_ports;
 use state::AgentState;
 use watchdog::Heard;
 

@@ -75,7 +75,7 @@ impl AgentState {
     pub fn handle(&mut self, ask: Ask) -> Handled {
         match ask {
             Ask::Clock => Ok(Answer::Clock { monotonic: clock::monotonic() }),
-            Ask::Facts { interfaces } => Ok(Answer::Facts(facts::gather(&interfaces))),
+            Ask::Facts { interfaces } => Ok(Answer::Facts(Box::new(facts::gather(&interfaces)))),
             Ask::Offloads { interfaces, change } => self.offloads(&interfaces, change),
             Ask::Delay { ports, delay } => self.delay(&ports, delay),
             Ask::Terms { terms } => {

@@ -13,7 +13,7 @@ use measure::Nanos;
 use trial::{Event, Gate, Subject};
 
 use super::*;
-use crate::config::hooks::{DeviceHooks, Hooks};
+use crate::hosts::hooks::{DeviceHooks, Hooks};
 
 const NEVER: Nanos = Nanos::from_secs(3600);
 

@@ -16,9 +16,9 @@ use super::Stop;
 use super::command::run_to_end;
 use super::far_shell::Shell;
 use super::program::Program;
-use crate::config::container::{Container, Keeper};
-use crate::config::resolved::Reach;
 use crate::failed::Failed;
+use crate::hosts::Reach;
+use crate::hosts::container::{Container, Keeper};
 
 /// One task on the node named next. It shares the node with the step that switchmark itself may run
 /// in (`--overlap`, Slurm 20.11), for else it waits for that to end; is held to none of its

@@ -19,9 +19,8 @@ use super::pool::AgentPool;
 use super::program::own_file;
 use super::readiness::Proof;
 use super::testbed::LiveTestbed;
-use crate::config::resolved::{HostsConfig, Reach};
-use crate::config::written::Written;
 use crate::failed::Failed;
+use crate::hosts::{HostsConfig, Reach};
 use crate::protocol::{Answer, Ask, NicFacts};
 
 /// A list of links.
@@ -117,12 +116,11 @@ fn portless(hosts: &[Known]) -> HostsConfig {
         own_addresses: BTreeMap::new(),
         macs: BTreeMap::new(),
         becomes: hosts.iter().filter_map(becomes).collect(),
-        written: Written::default(),
         devices: Vec::new(),
         hooks: BTreeMap::new(),
         accounts: BTreeMap::new(),
         delay: Nanos::ZERO,
-        limits: crate::config::resolved::Limits::default(),
+        limits: crate::hosts::Limits::default(),
     }
 }
 

@@ -176,7 +176,9 @@ mod tests {
         let mut sides = Sides::default();
         for (flow, began, waited) in reports {
             sides.put_beginning(flow, began);
-            waited.into_iter().for_each(|report| sides.put_waiting(flow, report));
+            if let Some(report) = waited {
+                sides.put_waiting(flow, report);
+            }
         }
         sides
     }

@@ -23,8 +23,8 @@ use super::heartbeat::Heartbeat;
 use super::launcher::Launcher;
 use super::pool::AgentPool;
 use super::program::Program;
-use crate::config::resolved::{HostsConfig, Limits, Reach};
 use crate::failed::Failed;
+use crate::hosts::{HostsConfig, Limits, Reach};
 use crate::protocol::{Answer, Ask, Mended, Terms};
 use crate::speak::speak;
 

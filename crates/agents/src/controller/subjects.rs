@@ -17,8 +17,8 @@ use trial::Subject;
 use super::Stop;
 use super::command::{self, CommandError};
 use super::deed_notes::Origin;
-use crate::config::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
 use crate::failed::Failed;
+use crate::hosts::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
 use crate::speak::speak;
 
 /// So often a variant may hang, its command or the wait for it to come up: a third time would too.
@@ -292,7 +292,7 @@ fn answers(address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::hooks::DeviceHooks;
+    use crate::hosts::hooks::DeviceHooks;
 
     fn subjects(apply: &str, ready: Option<Ready>) -> Subjects {
         let timeout = Nanos::from_millis(60);

@@ -15,8 +15,8 @@ use super::command::{self, CommandError};
 use super::deed_notes::{BegunDeed, DeedNote};
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
-use crate::config::hooks::{DeedHook, Hooks};
 use crate::failed::Failed;
+use crate::hosts::hooks::{DeedHook, Hooks};
 use crate::protocol::in_words;
 use crate::speak::speak;
 

@@ -257,7 +257,7 @@ pub enum Answer {
         monotonic: Nanos,
     },
     /// To `facts`.
-    Facts(HostFacts),
+    Facts(Box<HostFacts>),
     /// To `examine`.
     Examined(Box<Examination>),
     /// To `change`.

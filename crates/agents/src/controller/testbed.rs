@@ -31,8 +31,8 @@ use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
 use super::{Stop, deeds, site};
-use crate::config::resolved::{self, Source};
 use crate::failed::Failed;
+use crate::hosts::{Hosts, Place};
 use crate::protocol::{Answer, Ask, Mended, in_words};
 use crate::speak::speak;
 
@@ -72,21 +72,25 @@ pub struct LiveTestbed {
 impl LiveTestbed {
     /// Builds the lab where one is asked for, and starts an agent on every host. Call it from a
     /// thread that lives as long as the testbed: agents die with the thread that started them.
-    pub fn open(testbed: &resolved::Testbed, stop: Stop) -> Result<Self, Failed> {
-        Self::open_with(testbed, stop, &own_file()?)
+    pub fn open<'a>(
+        place: impl TryInto<Place<'a>, Error = Failed>,
+        stop: Stop,
+    ) -> Result<Self, Failed> {
+        Self::open_with(place, stop, &own_file()?)
     }
 
     /// As [`Self::open`], with the agents' program stated.
-    pub fn open_with(
-        testbed: &resolved::Testbed,
+    pub fn open_with<'a>(
+        place: impl TryInto<Place<'a>, Error = Failed>,
         stop: Stop,
         program: &Path,
     ) -> Result<Self, Failed> {
-        let mut this = match &testbed.source {
-            Source::Lab(config) => Self::in_lab(&testbed.name, config, stop, program)?,
-            Source::Hosts(config) => {
+        let Place { name, hosts } = place.try_into()?;
+        let mut this = match hosts {
+            Hosts::Lab(config) => Self::in_lab(name, config, stop, program)?,
+            Hosts::Reached(config) => {
                 let launching = Launching::of_hosts(program, config);
-                let topology = config.topology(&testbed.name);
+                let topology = config.topology(name);
                 let mut this = Self::new(
                     AgentPool::new(stop, topology.one_machine()),
                     None,
@@ -99,22 +103,17 @@ impl LiveTestbed {
                 this.delays = Delays::of(&this.topology, config.delay);
                 this
             }
-            Source::Virtual(_) => {
-                let name = &testbed.name;
-                let why = "it is simulated, and its hosts are models";
-                return Err(Failed::new(format!("start agents on testbed `{name}`: {why}")));
-            }
         };
         this.launching.all(&this.topology, this.lab.as_ref(), &mut this.pool)?;
         this.addresses
             .put(&mut this.pool)
             .map_err(Failed::to("give the test ports their addresses"))?;
-        if let Source::Hosts(config) = &testbed.source {
+        if let Hosts::Reached(config) = hosts {
             let what = format!("have every frame that arrives at a host wait for {}", config.delay);
             this.delays.put(&mut this.pool).map_err(Failed::to(what))?;
         }
         this.gather_facts()?;
-        if let Source::Hosts(config) = &testbed.source {
+        if let Hosts::Reached(config) = hosts {
             let (topology, facts) = (&this.topology, &mut this.facts);
             this.accounts = Accounts::open(&config.accounts, topology, facts, this.pool.stop())?;
         }
@@ -162,7 +161,7 @@ impl LiveTestbed {
             let Answer::Facts(facts) = answer else {
                 return Err(failed(self.pool.unexpected(&host.name, "facts")));
             };
-            self.facts.hosts.insert(host.name.clone(), facts);
+            self.facts.hosts.insert(host.name.clone(), *facts);
         }
         let one = self.facts.take_machines();
         self.facts.shared_machine = one || self.lab.is_some();

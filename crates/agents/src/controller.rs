@@ -1,0 +1,49 @@
+//! The side that asks: brings agents up, hands out a trial's flows, and gathers what came of them.
+//!
+//! Owns the agents' processes, the common start and [`LiveTestbed`]. Never sends or receives a
+//! probe itself, and never judges a figure: what makes a trial valid is `trial`'s.
+
+mod accounts;
+mod assemble;
+mod clocks;
+mod command;
+mod conduct;
+mod deadline_writer;
+pub mod deed_notes;
+mod deeds;
+mod delays;
+mod discovery;
+mod facts;
+mod far_counter;
+pub mod far_shell;
+mod handle;
+mod heartbeat;
+mod launcher;
+mod launching;
+mod lost_hosts;
+mod models;
+mod numbers;
+mod orders;
+mod own_addresses;
+mod pool;
+mod program;
+mod readiness;
+mod sender_split;
+mod site;
+mod stop;
+mod subjects;
+mod testbed;
+mod trial_error;
+
+pub use command::run_to_end;
+pub use deeds::undo_noted;
+pub use discovery::{Known, Surroundings};
+pub use facts::Facts;
+pub use handle::{Agent, AgentError};
+pub use launcher::Launcher;
+pub use lost_hosts::killed_at;
+pub use models::Ports;
+pub use program::Program;
+pub use readiness::Proof;
+pub use stop::Stop;
+pub use testbed::LiveTestbed;
