@@ -10,8 +10,8 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use super::exit::{self, Status};
 
-/// Three paragraphs, each a list of terms with a line about each: commands to begin with, commands of
-/// every verb, files.
+/// Three paragraphs, each a list of terms with a line about each: commands to begin with, commands
+/// of every verb, files.
 const WORDS: &str = include_str!("examples.txt");
 const FIRST: usize = 0;
 const OF_VERBS: usize = 1;
