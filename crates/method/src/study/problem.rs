@@ -281,16 +281,7 @@ impl SpecProblem {
                 format!("give it a `{key}` in the testbed file, and the device a route to it")
             }
             Self::NoChoice { of } => format!("leave the {of} out, or say auto"),
-            Self::NoAgent { is_server, .. } => {
-                let instead = if *is_server {
-                    "`tcp` works with an iperf3 server, both ways, and `latency --protocol icmp` \
-                     with its host"
-                } else {
-                    "`forwarding` measures towards it by its device's counter: --flood, --search, \
-                     --loss-curve"
-                };
-                format!("{instead}; else give the host an agent: reach = \"ssh://…\"")
-            }
+            Self::NoAgent { is_server, .. } => without_agent(*is_server),
             Self::MovesCables => {
                 "switchmark 0.2 reports it; for a new run give every port a host of its own, or name a \
                  run over the direct cable by --bypass"
@@ -321,6 +312,16 @@ impl SpecProblem {
             }
         }
     }
+}
+
+/// Advice for a host without an agent: what it allows, or to give it one.
+fn without_agent(is_server: bool) -> String {
+    let instead = if is_server {
+        "`tcp` works with an iperf3 server, both ways, and `latency --protocol icmp` with its host"
+    } else {
+        "`forwarding` measures towards it by its device's counter: --flood, --search, --loss-curve"
+    };
+    format!("{instead}; else give the host an agent: reach = \"ssh://…\"")
 }
 
 /// A list that must name something.

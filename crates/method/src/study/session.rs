@@ -22,7 +22,7 @@ use trial::{
 };
 
 use super::ways::{Way, Ways};
-use super::{Profile, SpecProblem};
+use super::{Blocks, Profile, SpecProblem, Tries};
 use waits::{fills, for_learning, mean_gap};
 
 /// A tester that falls short by more than this, twice in a row and by about the same, or once with
@@ -285,7 +285,7 @@ impl<'a> Session<'a> {
         study: &str,
         ways: impl FnOnce(&Topology) -> Result<Ways, SpecProblem>,
         seed: u64,
-        (profile, tries): (Profile, u32),
+        (profile, tries): (Profile, Tries),
     ) -> Result<Self> {
         let ways = ways(testbed.topology()).map_err(|problem| problem.lost(study))?;
         Ok(Self::over(testbed, ways, seed, (profile, tries)))
@@ -296,7 +296,7 @@ impl<'a> Session<'a> {
         testbed: &'a mut dyn Testbed,
         ways: Ways,
         seed: u64,
-        (profile, tries): (Profile, u32),
+        (profile, tries): (Profile, Tries),
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
         let (emptying, found) = (BTreeMap::new(), BTreeMap::new());
@@ -306,7 +306,7 @@ impl<'a> Session<'a> {
             testbed,
             order,
             profile,
-            tries,
+            tries: tries.get(),
             given_up: false,
             tells_quiet: false,
             residual,
@@ -370,11 +370,11 @@ impl<'a> Session<'a> {
     /// In each block every cell, by its number, on each of these ways, in random order.
     pub(super) fn in_blocks(
         &mut self,
-        blocks: u32,
+        blocks: Blocks,
         (cells, ways): (usize, &[Way]),
         mut measure: impl FnMut(&mut Self, u32, (usize, Way)) -> Result<()>,
     ) -> Result<()> {
-        for block in 0..blocks {
+        for block in 0..blocks.get() {
             let of = |cell| ways.iter().map(move |way| (cell, *way));
             let mut order: Vec<(usize, Way)> = (0..cells).flat_map(of).collect();
             self.shuffle_block(&mut order, |(_, way)| *way);

@@ -6,10 +6,9 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::Args;
-use measure::Nanos;
+use measure::{Nanos, Refused};
 use serve::Listen;
 
-use crate::config::fit::Misfit;
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, hosts_name, testbed};
 use crate::request::given::{Given, Value};
@@ -66,18 +65,17 @@ pub struct Measuring {
     pub beside: Beside,
 }
 
-/// Turns of the direct cable and the device in one run, as 0.2 could ask for.
+/// Turns of the direct cable and the device in one run, which builds after 0.2 could ask for.
 #[derive(Debug, Clone)]
 pub struct Sittings;
 
 impl Value for Sittings {
     type Is = Infallible;
 
-    fn read(_: &str) -> Result<Infallible, Misfit> {
-        Err((
-            "no cable is moved during a run".to_owned(),
-            "measure the direct cable in a run before, and in one after, and name both by --bypass"
-                .to_owned(),
+    fn read(_: &str) -> Result<Infallible, Refused> {
+        Err(Refused::new(
+            "no cable is moved during a run",
+            "measure the direct cable in a run before, and in one after, and name both by --bypass",
         ))
     }
 }

@@ -61,12 +61,12 @@ fn with_text(model: &Model) -> Result<serde_json::Value, ConfigError> {
 }
 
 fn list() -> Result<String, ConfigError> {
-    let row = |model: &Model| {
+    let row = |model: &Model| -> Result<Vec<Cell>, ConfigError> {
         let ports = profile::read(&model.source())?.edges();
         let what = Cell::text(model.what()).with_style(Style::Long);
         Ok(vec![Cell::text(model.name), Cell::number(ports.to_string()), what])
     };
-    let rows: Vec<Vec<Cell>> = ALL.iter().map(row).collect::<Result<_, _>>()?;
+    let rows = ALL.iter().map(row).collect::<Result<Vec<_>, _>>()?;
     let table = Table::new("", ["model", "ports", "what it is"]).with_rows(rows);
     Ok(render::text::table(&table, screen()))
 }

@@ -28,7 +28,7 @@ impl BufferSpec {
     fn measure(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Measured<'_>> {
         let topology = testbed.topology().clone();
         let lost = |problem: SpecProblem| problem.lost("buffer");
-        let how = (self.profile, self.tries.get());
+        let how = (self.profile, self.tries);
         let mut session = Session::new(testbed, "buffer", |t| self.ways(t), seed, how)?;
         let cases = self.cases(&session.ways);
         let none = |case: &Case| (*case, CellData::default());

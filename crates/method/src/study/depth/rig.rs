@@ -140,7 +140,7 @@ impl<'s, 't> Rig<'s, 't> {
         seed: u64,
     ) -> Self {
         let way = ways.all()[0];
-        let session = Session::over(testbed, ways, seed, (spec.profile, spec.tries.get()));
+        let session = Session::over(testbed, ways, seed, (spec.profile, spec.tries));
         Self {
             spec,
             topology,

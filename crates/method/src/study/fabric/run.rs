@@ -31,7 +31,7 @@ impl FabricSpec {
         let topology = testbed.topology().clone();
         let mut streams = Firsts::default();
         let mut observed = Observed::new(testbed, |trial, record| streams.take(trial, record));
-        let phases = (self.profile, self.tries.get());
+        let phases = (self.profile, self.tries);
         let mut session = Session::new(&mut observed, "fabric", |t| self.ways(t), seed, phases)?;
         let scenes = Scene::all(self, &topology, &session.ways, seed);
         let mut data = Data::new();

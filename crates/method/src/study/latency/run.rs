@@ -17,35 +17,26 @@ impl LatencySpec {
         testbed: &mut dyn Testbed,
         seed: u64,
     ) -> Result<LatencyFinding, TestbedError> {
-        let mut session = Session::new(
-            testbed,
-            "latency",
-            |t| self.ways(t),
-            seed,
-            (self.profile, self.tries.get()),
-        )?;
+        let mut session =
+            Session::new(testbed, "latency", |t| self.ways(t), seed, (self.profile, self.tries))?;
         let ways = session.ways.all();
         let mut cells = self.cells(&ways);
         let mut streams = Firsts::default();
-        session.in_blocks(
-            self.blocks.get(),
-            (cells.len(), &ways),
-            |session, block, (at, way)| {
-                let cell = &mut cells[at];
-                let tried = session.run(Ask {
-                    label: cell.label() + &session.ways.label(way),
-                    way,
-                    block,
-                    duration: self.duration,
-                    gate: Gate::Strict,
-                    flows: cell.flows(session.ways.pair(way), self),
-                    events: Vec::new(),
-                })?;
-                streams.take(&tried.trial, &tried.record);
-                cell.data.entry(way).or_default().take(block, &tried);
-                Ok(())
-            },
-        )?;
+        session.in_blocks(self.blocks, (cells.len(), &ways), |session, block, (at, way)| {
+            let cell = &mut cells[at];
+            let tried = session.run(Ask {
+                label: cell.label() + &session.ways.label(way),
+                way,
+                block,
+                duration: self.duration,
+                gate: Gate::Strict,
+                flows: cell.flows(session.ways.pair(way), self),
+                events: Vec::new(),
+            })?;
+            streams.take(&tried.trial, &tried.record);
+            cell.data.entry(way).or_default().take(block, &tried);
+            Ok(())
+        })?;
         Ok(LatencyFinding::new(self, &cells, &session.ways, seed, streams))
     }
 

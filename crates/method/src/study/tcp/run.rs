@@ -16,14 +16,14 @@ impl TcpSpec {
     /// See [`crate::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<TcpFinding> {
         let topology = testbed.topology().clone();
-        let how = (self.profile, self.tries.get());
+        let how = (self.profile, self.tries);
         let mut session = Session::new(testbed, "tcp", |t| self.ways(t), seed, how)?;
         session.offloads = Self::OFFLOADS;
         let mut data = Data::new();
         let mut shown = 0;
         let ways = session.ways.all();
         let cells = (self.directions.len(), &ways[..]);
-        session.in_blocks(self.blocks.get(), cells, |session, block, (at, way)| {
+        session.in_blocks(self.blocks, cells, |session, block, (at, way)| {
             let direction = self.directions[at];
             let tried = session.run(Ask {
                 label: cell::label(self, direction) + &session.ways.label(way),
