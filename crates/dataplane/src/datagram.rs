@@ -36,8 +36,8 @@ pub(crate) use way::Way;
 
 use measure::{FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
-use trial::{Datagrams, VlanId};
 use trial::topology::AddressBlock;
+use trial::{Datagrams, VlanId};
 
 /// A datagram flow as one of its ends is told of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -59,14 +59,14 @@ impl Frames {
             };
             let octets = spec.flow.asked.frames.at(number).octets_without_fcs() as usize;
             let (token, flow) = (spec.identity.token, spec.identity.flow);
-            UdpFrame::new(&ends, spec.flow.vlan(), token, flow, octets)
-                .map(Ready::Whole)
-                .map_err(|e| {
+            UdpFrame::new(&ends, spec.flow.vlan(), token, flow, octets).map(Ready::Whole).map_err(
+                |e| {
                     FlowError::Unsuitable(format!(
                         "build frames of {} octets: {e}",
                         spec.flow.asked.frames
                     ))
-                })
+                },
+            )
         };
         Ok(Self((0..count).map(frame).collect::<Result<_, _>>()?))
     }

@@ -21,7 +21,7 @@ use switchmark::protocol::{
 use trial::Protocol;
 use trial::record::{EchoRecord, FlowRecord, ReceiptRecord, Usage};
 use trial::topology::AddressBlock;
-use trial::{Backend, Datagrams, Echo, Schedule};
+use trial::{Backend, Datagrams, Echo, Schedule, VlanId};
 
 fn nanos() -> impl Strategy<Value = Nanos> {
     any::<u64>().prop_map(Nanos)

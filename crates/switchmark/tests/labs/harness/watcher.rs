@@ -108,7 +108,7 @@ fn own(seen: &mut BTreeSet<String>) {
     seen.extend(running().filter(is_mine).map(|pid| format!("process {pid}")));
 }
 
-fn names_in(folder: &str) -> impl Iterator<Item = String> {
+fn names_in(folder: &str) -> impl Iterator<Item = String> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().display().to_string())
 }
