@@ -143,6 +143,7 @@ macro_rules! ranged {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_lossless, reason = "the macro makes types of any number")]
 mod tests {
     use super::Ranged as _;
 

@@ -20,13 +20,12 @@ pub fn of(place: &Testbed) -> Bed {
         (topology.ports_of(device.map(|device| device.name.as_str())).len(), switch, deeds)
     };
     let (hosts, switch, deeds) = match &place.source {
-        Source::Virtual(config) => attached(config.topology(&place.name)),
-        Source::Hosts(config) => attached(config.topology(&place.name)),
         Source::Lab(lab) => {
             let device = lab.devices.first();
             let deeds = device.is_some_and(|device| !device.deeds().is_empty());
             (lab.hosts as usize, device.is_some_and(is_switch), deeds)
         }
+        _ => place.topology().map_or((0, false, false), attached),
     };
     let simulated = matches!(place.source, Source::Virtual(_));
     Bed { simulated, link: bounds::link_rate(place), hosts, switch, deeds }

@@ -76,30 +76,18 @@ fn subject(device: &Known, variant: &str) -> Result<Subject, Refused> {
 
 /// The testbed's devices, as far as they are known before anything is built.
 fn known(testbed: &Testbed) -> Vec<Known> {
-    match &testbed.source {
-        Source::Hosts(hosts) => {
-            let known = |device: &Device| Known {
-                name: device.name.clone(),
-                variants: device.variants.clone(),
-            };
-            hosts.devices.iter().map(known).collect()
-        }
-        Source::Virtual(config) => {
-            let known = |device: Device| Known { name: device.name, variants: device.variants };
-            config.topology(&testbed.name).devices.into_iter().map(known).collect()
-        }
-        // A lab that can't be planned is refused elsewhere, and then for its own reason.
-        Source::Lab(lab) => lab.plan().map_or_else(
-            |_| Vec::new(),
-            |plan| {
-                let known = |subject: lab::SubjectPlan| Known {
-                    variants: variants(&subject.device),
-                    name: subject.name,
-                };
-                plan.subjects.into_iter().map(known).collect()
-            },
-        ),
-    }
+    let Source::Lab(lab) = &testbed.source else {
+        let devices = testbed.topology().map_or_else(Vec::new, |topology| topology.devices);
+        let known = |device: Device| Known { name: device.name, variants: device.variants };
+        return devices.into_iter().map(known).collect();
+    };
+    // A lab that can't be planned is refused elsewhere, and then for its own reason.
+    let subjects = lab.plan().map_or_else(|_| Vec::new(), |plan| plan.subjects);
+    let known = |subject: lab::SubjectPlan| Known {
+        variants: variants(&subject.device),
+        name: subject.name,
+    };
+    subjects.into_iter().map(known).collect()
 }
 
 fn variants(device: &lab::LabDevice) -> Vec<String> {

@@ -3,7 +3,7 @@
 //! Owns its options and the reading of loads. What they leave open is the profile's or the
 //! testbed's.
 
-use measure::{FrameSize, Rate, Refused};
+use measure::{FrameSize, Ranged as _, Rate, Refused};
 use method::study::buffer::{FairShare, Mtu, Retransmits, Variation};
 use method::study::{Blocks, Streams};
 use method::{Background, BufferPorts, BufferSpec, Profile, SpecProblem, StudySpec};
@@ -13,7 +13,8 @@ use trial::PortRef;
 use super::given::{Given, Place, Value, ranged_values, set, set_all, value, values};
 use super::values::{CongestionControl, Duration, Omit};
 use super::{StudyRequest, strict};
-use crate::config::resolved::{Source, Testbed};
+use crate::config::bounds;
+use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
@@ -105,7 +106,10 @@ impl StudyRequest for Buffer {
         if let Some(backgrounds) = &self.backgrounds {
             spec.backgrounds = values(backgrounds).into_iter().flatten().collect();
         }
-        spec.mtu = mtu(testbed).unwrap_or(spec.mtu);
+        if let Some(links) = bounds::of(testbed).mtu {
+            let [least, most] = Mtu::RANGE.map(|octets| octets as u32);
+            spec.mtu = Mtu::known(links.octets.clamp(least, most));
+        }
         set(&mut spec.mtu, &self.mtu);
         spec.background_size = FrameSize::new(spec.mtu.get() + AROUND_IP).unwrap_or(FrameSize::MAX);
         set(&mut spec.background_size, &self.background_size);
@@ -125,16 +129,6 @@ impl StudyRequest for Buffer {
         let stated = self.background_size.as_ref().map(Given::place);
         stated.filter(|_| matches!(problem, SpecProblem::TooLarge { .. }))
     }
-}
-
-/// The largest IP packet of the testbed's links, where that is known before anything runs.
-fn mtu(testbed: &Testbed) -> Option<Mtu> {
-    let mtu = match &testbed.source {
-        Source::Lab(lab) => lab.mtu,
-        Source::Virtual(config) => config.hosts.mtu,
-        Source::Hosts(_) => return None,
-    };
-    Mtu::new(mtu).ok()
 }
 
 /// What TCP shares the link with: `2Gbit` (bits of UDP payload a second, as iperf3's `-b`) or `20%`

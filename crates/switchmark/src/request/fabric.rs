@@ -5,7 +5,6 @@
 
 use std::convert::Infallible;
 
-use device::Edge;
 use measure::{ByteCount, Nanos, Ranged as _, Rate, Refused};
 use method::study::Blocks;
 use method::study::fabric::arrangement::NotAnArrangement;
@@ -16,7 +15,8 @@ use trial::{Carrier, PortRef};
 use super::given::{Given, Kind, Value, set, set_all, values};
 use super::values::{Duration, unit};
 use super::{StudyRequest, strict};
-use crate::config::resolved::{Source, Testbed};
+use crate::config::bounds;
+use crate::config::resolved::Testbed;
 use crate::config::source::Fault;
 use crate::config::subjects;
 
@@ -98,11 +98,13 @@ impl StudyRequest for Fabric {
             if strict(&self.profile) { FabricSpec::strict() } else { FabricSpec::quick() };
         set(&mut spec.message, &self.message);
         if self.duration.is_none() {
-            if matches!(testbed.source, Source::Virtual(_)) {
+            let bounds = bounds::of(testbed);
+            if bounds.is_simulated {
                 spec.duration = Nanos(spec.duration.0 / 10);
                 spec.interval = Nanos(spec.interval.0 / 10);
             }
-            let enough = slowest(testbed).map(|rate| long_enough(spec.message, rate));
+            let slowest = bounds.links.into_iter().min().or(bounds.bucket);
+            let enough = slowest.map(|rate| long_enough(spec.message, rate));
             spec.duration = enough.map_or(spec.duration, |enough| enough.max(spec.duration));
         }
         spec.infer = self.infer.as_ref().map_or(self.arrangements.is_empty(), |infer| infer.value);
@@ -135,17 +137,6 @@ impl StudyRequest for Fabric {
 fn long_enough(message: ByteCount, rate: Rate) -> Nanos {
     let seconds = MESSAGES * 8.0 * message.0 as f64 / rate.bits_per_second();
     Nanos::from_secs_f64(seconds).min(LONGEST)
-}
-
-/// The slowest port's rate, where it is known before anything is built.
-fn slowest(testbed: &Testbed) -> Option<Rate> {
-    match &testbed.source {
-        Source::Virtual(of) => (0..of.profile.edges()).map(|e| of.profile.edge_rate(Edge(e))).min(),
-        Source::Hosts(hosts) => {
-            hosts.hosts.iter().flat_map(|host| &host.ports).filter_map(|port| port.rate).min()
-        }
-        Source::Lab(lab) => lab.rate,
-    }
 }
 
 impl Value for Arrangement {

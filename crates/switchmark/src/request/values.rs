@@ -250,10 +250,10 @@ pub(super) fn sizes(
 }
 
 /// The place of a value of a list.
-pub(super) fn place_in<'a, V: Value>(
-    list: &'a [Given<V>],
+pub(super) fn place_in<V: Value>(
+    list: &[Given<V>],
     is_it: impl Fn(&V::Is) -> bool,
-) -> Option<&'a Place> {
+) -> Option<&Place> {
     list.iter().find(|one| is_it(&one.value)).map(Given::place)
 }
 
