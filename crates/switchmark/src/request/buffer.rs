@@ -107,8 +107,9 @@ impl StudyRequest for Buffer {
             spec.backgrounds = values(backgrounds).into_iter().flatten().collect();
         }
         if let Some(links) = bounds::of(testbed).mtu {
-            let [least, most] = Mtu::RANGE.map(|octets| octets as u32);
-            spec.mtu = Mtu::known(links.octets.clamp(least, most));
+            let [_, most] = Mtu::RANGE;
+            spec.mtu = Mtu::new(links.octets.min(most as u32))
+                .map_err(|refused| Fault::new(0..0, refused.message, refused.hint))?;
         }
         set(&mut spec.mtu, &self.mtu);
         spec.background_size = FrameSize::new(spec.mtu.get() + AROUND_IP).unwrap_or(FrameSize::MAX);
