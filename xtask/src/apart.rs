@@ -2,8 +2,8 @@
 //! once.
 //!
 //! Owns what a test has of its own, what must run with no other test beside it, and what needs the
-//! machine itself. One that fails beside others is tried again alone, and only that counts: what two
-//! tests do to each other is nobody's fault. Never runs where namespaces can't be had.
+//! machine itself. One that fails beside others is tried again alone, and only that counts: what
+//! two tests do to each other is nobody's fault. Never runs where namespaces can't be had.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,9 +22,15 @@ const PER_PROCESSOR: usize = 2;
 /// Tests that measure what the machine can do: no other test may take processors from them.
 const ALONE: [&str; 2] = ["controller::every_kind_of_flow", "demo::"];
 
-/// Tests that need the machine's own namespaces: containers want its control groups, and some
-/// settings exist in the first network namespace only.
-const ON_THE_MACHINE: [&str; 2] = ["containers::", "endings::a_setting_of_the_machine"];
+/// Tests that need the machine's own namespaces: containers want its control groups, some settings
+/// exist in the first network namespace only, and an agent's notes are of the machine.
+const ON_THE_MACHINE: [&str; 5] = [
+    "containers::",
+    "endings::a_setting_of_the_machine",
+    "endings::the_doctor_puts_back",
+    "endings::what_a_user_changed_after",
+    "endings::whatever_ends_an_agent",
+];
 
 const NAMESPACES: [&str; 7] =
     ["--net", "--mount", "--pid", "--ipc", "--fork", "--mount-proc", "--kill-child"];

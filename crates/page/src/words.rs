@@ -71,15 +71,19 @@ pub fn probability(share: f64) -> String {
     if share > 0.9995 { "over 99.9\u{a0}%".to_owned() } else { percent(share) }
 }
 
-/// A share of line rate as percent, to a tenth, and never 100.0 % of what is less than `whole`, the
-/// least share that is line rate.
+/// A share of line rate as percent, to a tenth; to more digits where a tenth would make `whole`,
+/// the least share that is line rate, of what is less.
 pub fn share_of_line(share: f64, whole: f64) -> String {
+    const MOST_DECIMALS: usize = 6;
     if share < 0.1 {
         return percent(share);
     }
-    let tenths = share * 1000.0;
-    let whole = if share < whole { tenths.floor() } else { tenths.round() };
-    join(&number(whole / 10.0, 1), "%")
+    let is_told_apart = |decimals: &usize| {
+        let scale = 10f64.powi(*decimals as i32 + 2);
+        share >= whole || (share * scale).round() < (whole * scale).round()
+    };
+    let decimals = (1..MOST_DECIMALS).find(is_told_apart).unwrap_or(MOST_DECIMALS);
+    join(&number(share * 100.0, decimals), "%")
 }
 
 /// The magnitude that fits the middle of a column's values; `None` where they are too far apart

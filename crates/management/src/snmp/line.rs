@@ -1,4 +1,5 @@
-//! Datagrams to one address of a device and back (RFC 3417 §3): the transport of async-snmp's client.
+//! Datagrams to one address of a device and back (RFC 3417 §3): the transport of async-snmp's
+//! client.
 //!
 //! Owns the socket, and notes on what arrived and is no answer, which the client passes over in
 //! silence. The crate's own transport keeps neither: a closed port would look like a slow device.
@@ -62,8 +63,8 @@ impl Line {
         Arc::clone(&self.notes)
     }
 
-    fn fail(&self, source: io::Error) -> Box<Error> {
-        Error::Network { target: self.peer, source }.boxed()
+    fn fail(&self, source: io::Error) -> Error {
+        Error::Network { target: self.peer, source }
     }
 
     /// Notes an answer with the right number that the client refused. An unsigned report ends the
@@ -98,7 +99,7 @@ fn unsigned_report(octets: &[u8]) -> Option<ReportStatus> {
 
 impl Transport for Line {
     async fn send(&self, data: &[u8]) -> async_snmp::Result<()> {
-        self.socket.send(data).await.map(drop).map_err(|source| self.fail(source))
+        self.socket.send(data).await.map(drop).map_err(|source| self.fail(source).boxed())
     }
 
     async fn request_with<T, F>(
@@ -119,7 +120,7 @@ impl Transport for Line {
                 let (target, elapsed) = (self.peer, Duration::ZERO);
                 return Err(Error::Timeout { target, elapsed, retries: 0 }.boxed());
             };
-            let length = length.map_err(|source| self.fail(source))?;
+            let length = length.map_err(|source| self.fail(source).boxed())?;
             let octets = Bytes::copy_from_slice(&buffer[..length]);
             lock(&self.notes).heard = true;
             if registration.evaluate_response_identity(&octets, true) == ResponseIdentity::Reject {

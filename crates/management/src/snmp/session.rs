@@ -181,7 +181,7 @@ impl Session {
             .retry(retry)
             .max_oids_per_request(MOST_OBJECTS)
             .decode_config(tolerance())
-            // Some agents answer with a community of their own; the socket takes the device's alone.
+            // Some agents answer with a community of their own; the socket hears the device alone.
             .community_response_policy(CommunityResponsePolicy::AllowMismatchFromTarget);
         if let Access::V3 { privacy: Some((cipher, _)), .. } = &self.target.access
             && cipher.is_des_family()

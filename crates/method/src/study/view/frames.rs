@@ -21,7 +21,7 @@ pub struct Frames {
 impl Frames {
     /// As asked for, and as sent where that differs.
     pub fn new(asked: &FrameMix, sent: Option<&FrameMix>, headers: Headers) -> Self {
-        let more = sent.map(|sent| format!("sent as {sent}"));
+        let more = sent.map(|sent| format!("sent as {}", in_turn(sent)));
         let parts = more.into_iter().chain(in_words(headers));
         Self {
             hundredths: (asked.mean_octets() * 100.0) as u64,
@@ -71,6 +71,15 @@ impl Frames {
     pub fn plain_size(&self) -> Option<measure::FrameSize> {
         self.mix.single().filter(|_| self.headers.is_empty())
     }
+}
+
+/// `84`; `7 of 84, 4 of 594, 1 of 1518`
+fn in_turn(mix: &FrameMix) -> String {
+    if let Some(size) = mix.single() {
+        return size.to_string();
+    }
+    let part = |(size, count)| format!("{count} of {size}");
+    mix.shares().into_iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// `VLAN 7`, each that is not plain.

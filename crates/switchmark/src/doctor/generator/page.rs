@@ -211,7 +211,7 @@ mod tests {
         for words in ["14,880,952", "100,000", "99.5", "10.0", "1,235", "af-xdp   the kernel"] {
             assert!(text.contains(words), "{words} in:\n{text}");
         }
-        assert_eq!(text.matches("xdp-live").count(), 4, "each table names it once:\n{text}");
+        assert_eq!(text.matches("xdp-live").count(), 3, "each table names it once:\n{text}");
         assert!(text.contains("both ends on one machine, over a virtual cable"), "{text}");
         let row = render::markdown_row(&line_rates.machine_row());
         assert_eq!((row.lines().count(), row.matches(" | ").count()), (1, 5), "{row}");

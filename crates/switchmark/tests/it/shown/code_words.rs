@@ -10,7 +10,7 @@ use super::Rows;
 
 /// Conditions whose values are names: of ports, devices, files and hosts, of what plans call by
 /// several words at once, of standards' clauses and of layers.
-const NAMES: [Key; 20] = [
+const NAMES: [Key; 21] = [
     Key::From,
     Key::To,
     Key::WorstFrom,
@@ -24,6 +24,7 @@ const NAMES: [Key; 20] = [
     Key::Cell,
     Key::Of,
     Key::FrameSize,
+    Key::FrameSizeSent,
     Key::Arrangement,
     Key::Clause,
     Key::RateConvention,

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use measure::FrameMix;
 use page::{Conditions, phrase};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -81,6 +82,11 @@ impl<'a> Known<'a> {
             let conditions = Conditions::deserialize(&row["where"]).expect("conditions");
             let said = conditions.keys().filter_map(|key| phrase::condition(&conditions, key));
             numbers.extend(said.flat_map(|text| words(&text)));
+            // A mix is written without blanks and shown in words.
+            let sent = row["where"]["frame_size_sent"].as_str();
+            let mix: Option<FrameMix> = sent.and_then(|text| text.parse().ok());
+            let shares = mix.as_ref().map(FrameMix::shares).into_iter().flatten();
+            numbers.extend(shares.flat_map(|(size, n)| [f64::from(size.octets()), n as f64]));
             let case = ["study", "index"].map(|key| row["case"][key].as_u64());
             known.cases.entry(case).or_default().insert(id);
             known.case_of.insert(id, case);

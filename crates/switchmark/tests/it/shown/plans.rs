@@ -92,7 +92,7 @@ fn forwarding(chance: &mut Chance, hosts: u64) -> String {
         "method = \"binary\"",
     ];
     for option in more {
-        if chance.percent(20) {
+        if chance.percent(30) {
             let _ = writeln!(own, "{option}");
         }
     }

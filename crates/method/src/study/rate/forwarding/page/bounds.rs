@@ -54,7 +54,8 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     let table = listing(title, bounds, |one| one.way)
         .column("what", |one| Cell::text(name(one.kind)))
         .column("why", Candidate::reason)
+        .column("limited by", |one| Cell::limit(&[one.way.found]))
         .table()
-        .page_only(&["octets", "device", "what", "why"]);
+        .page_only(&["octets", "device", "what", "why", "limited by"]);
     table.unless_empty().map(Block::Table).into_iter().collect()
 }
