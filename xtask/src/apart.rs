@@ -2,8 +2,9 @@
 //! once.
 //!
 //! Owns what a test has of its own, what must run with no other test beside it, and what needs the
-//! machine itself. One that fails beside others is tried again alone, and only that counts: what
-//! two tests do to each other is nobody's fault. Never runs where namespaces can't be had.
+//! machine itself. One that fails beside others is tried again alone on the machine itself, and
+//! only that counts: what two tests do to each other is nobody's fault. Never runs where namespaces
+//! can't be had.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,12 +25,13 @@ const ALONE: [&str; 2] = ["controller::every_kind_of_flow", "demo::"];
 
 /// Tests that need the machine's own namespaces: containers want its control groups, some settings
 /// exist in the first network namespace only, and an agent's notes are of the machine.
-const ON_THE_MACHINE: [&str; 5] = [
+const ON_THE_MACHINE: [&str; 6] = [
     "containers::",
     "endings::a_setting_of_the_machine",
     "endings::the_doctor_puts_back",
     "endings::what_a_user_changed_after",
     "endings::whatever_ends_an_agent",
+    "killed::",
 ];
 
 const NAMESPACES: [&str; 7] =
@@ -81,7 +83,7 @@ pub fn run(program: &str) -> Result<()> {
     let mut failed = Vec::new();
     let scratch = Scratch::new(0)?;
     for name in alone {
-        let ended = if needs_machine(name) {
+        let ended = if needs_machine(name) || disturbed.contains(&name) {
             ended(Command::new(program).args(test(name)))?
         } else {
             ended(inside(program, &test(name)).env("TMPDIR", &scratch.0))?
