@@ -1,10 +1,9 @@
 //! Tests that build networks and wait: each in a process and in namespaces of its own, several at
 //! once.
 //!
-//! Owns what a test has of its own, what must run with no other test beside it, and what needs the
-//! machine itself. One that fails beside others is tried again alone on the machine itself, and
-//! only that counts: what two tests do to each other is nobody's fault. Never runs where namespaces
-//! can't be had.
+//! Owns what a test has of its own, and what needs the machine itself. One that fails beside
+//! others is tried again alone on the machine itself, and only that counts: what two tests do to
+//! each other is nobody's fault. Never runs where namespaces can't be had.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,13 +19,13 @@ use anyhow::{Context, Result, bail};
 /// Tests mostly wait: four on two processors keep three quarters of them busy.
 const PER_PROCESSOR: usize = 2;
 
-/// Tests that measure what the machine can do: no other test may take processors from them.
-const ALONE: [&str; 2] = ["controller::every_kind_of_flow", "demo::"];
-
-/// Tests that need the machine's own namespaces: containers want its control groups, some settings
-/// exist in the first network namespace only, and an agent's notes are of the machine.
-const ON_THE_MACHINE: [&str; 6] = [
+/// Tests that need all of the machine or its own namespaces: containers want its control groups,
+/// some settings exist in the first network namespace only, an agent's notes are of the machine,
+/// and what the machine can do is measured with no other test beside.
+const ON_THE_MACHINE: [&str; 8] = [
     "containers::",
+    "controller::every_kind_of_flow",
+    "demo::",
     "endings::a_setting_of_the_machine",
     "endings::the_doctor_puts_back",
     "endings::what_a_user_changed_after",
@@ -53,12 +52,8 @@ struct Ended {
     seconds: f64,
 }
 
-fn is_one_of(prefixes: &[&str], name: &str) -> bool {
-    prefixes.iter().any(|prefix| name.starts_with(prefix))
-}
-
 fn needs_machine(name: &str) -> bool {
-    is_one_of(&ON_THE_MACHINE, name)
+    ON_THE_MACHINE.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Whether tests can be had apart on this machine.
@@ -76,18 +71,13 @@ pub fn run(program: &str) -> Result<()> {
     let ignored = listed(program, &["--ignored"])?;
     let wanted: Vec<&String> = all.iter().filter(|name| !ignored.contains(name)).collect();
     println!("\nrunning {} tests", wanted.len());
-    let needs_no_other = |name: &&&String| is_one_of(&ALONE, name) || needs_machine(name);
-    let (mut alone, beside): (Vec<&String>, Vec<&String>) = wanted.iter().partition(needs_no_other);
+    let (mut alone, beside): (Vec<&String>, Vec<&String>) =
+        wanted.iter().partition(|name| needs_machine(name));
     let disturbed = disturbed(program, &beside)?;
     alone.extend(&disturbed);
     let mut failed = Vec::new();
-    let scratch = Scratch::new(0)?;
     for name in alone {
-        let ended = if needs_machine(name) || disturbed.contains(&name) {
-            ended(Command::new(program).args(test(name)))?
-        } else {
-            ended(inside(program, &test(name)).env("TMPDIR", &scratch.0))?
-        };
+        let ended = ended(Command::new(program).args(test(name)))?;
         let word = if ended.passed { "ok" } else { "FAILED" };
         println!("test {name} ... {word}, {:.0} s", ended.seconds);
         if !ended.passed {
