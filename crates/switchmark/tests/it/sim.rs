@@ -266,7 +266,7 @@ fn what_can_not_be_is_refused_where_it_stands() {
         &["--> backend.toml:", "choice of backend"],
     );
     let load = ["latency", "--testbed", "sim:profiles/sw.toml", "--load", "udp:2Mpps"];
-    check(&load, &["1000000000 bit/s / (8 * (64 + 20)) = 1488095 frames/s"]);
+    check(&load, &["1Gbit / (8 * (64 + 20)) = 1488095 frames/s"]);
     let sweep = |values| ["sim", "profiles/sw.toml", "plan.toml", "--sweep", values];
     check(&sweep("buffer=1MiB..8MiB"), &["--> --sweep", "no step"]);
     check(&sweep("buffer=1MiB,1KiB"), &["1KiB can't hold", "sim:profiles/sw.toml,buffer=1KiB"]);
