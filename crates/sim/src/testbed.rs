@@ -10,7 +10,6 @@ use std::sync::atomic::AtomicBool;
 
 use device::Profile;
 use measure::Nanos;
-use trial::Path;
 use trial::record::DeviceRecord;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
@@ -29,8 +28,6 @@ const EPOCH: u64 = 1_767_225_600_000_000_000;
 #[derive(Debug)]
 pub struct VirtualTestbed {
     topology: Topology,
-    /// The same hosts with their only ports joined; none where each has two.
-    joined: Option<Topology>,
     profile: Profile,
     hosts: HostModel,
     seed: u64,
@@ -44,25 +41,15 @@ impl VirtualTestbed {
     /// that a lab has. `seed` is of whatever in the profile is left to chance.
     pub fn new(name: &str, profile: Profile, hosts: HostModel, seed: u64) -> Self {
         let topology = topology::of(name, &profile, &hosts);
-        Self { topology, joined: None, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
+        Self { topology, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
     }
 
     /// The same hosts, otherwise cabled.
     #[must_use]
     pub fn with_cabling(mut self, cabling: Cabling) -> Self {
         let both = topology::of(&self.topology.name, &self.profile, &self.hosts);
-        let joined = || topology::cabled(both.clone(), Cabling::Direct);
-        self.joined = (cabling == Cabling::Device).then(joined);
         self.topology = topology::cabled(both, cabling);
         self
-    }
-
-    /// What the trial finds cabled.
-    fn present(&self, trial: &Trial) -> &Topology {
-        match &self.joined {
-            Some(joined) if trial.path == Path::Bypass => joined,
-            _ => &self.topology,
-        }
     }
 
     /// A trial ends with [`TestbedError::Interrupted`] soon after `stop` is set.
@@ -72,7 +59,7 @@ impl VirtualTestbed {
     }
 
     fn conduct(&self, trial: &Trial) -> Result<TrialRecord, Mishap> {
-        let topology = self.present(trial);
+        let topology = &self.topology;
         let scene = Scene { topology, profile: &self.profile, hosts: &self.hosts, trial };
         let start = learning::time(trial, &self.profile) + trial.phases.learned.into();
         let stop = start + trial.phases.load.into();

@@ -81,9 +81,10 @@ impl Way {
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
-        for number in 1..spec.flow.spread().conversations().min(MOST_CONVERSATIONS.into()) {
-            let from = spec.flow.spread().source(way.source, number);
-            let to = spec.flow.spread().destination(spec.remote, number);
+        let spread = spec.flow.spread();
+        for number in 1..spread.conversations().min(MOST_CONVERSATIONS.into()) {
+            let from = spread.source(way.source, number);
+            let to = spread.destination(spec.remote, number);
             let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
             // The kernel does not tell of addresses that are not this host's own.
             let Ok(route) = asked else { return Ok(way) };
@@ -101,11 +102,11 @@ impl Way {
         if hops.iter().all(|hop| *hop == first) {
             return Ok(way);
         }
-        if spec.flow.spread().conversations() > MOST_CONVERSATIONS.into() {
+        if spread.conversations() > MOST_CONVERSATIONS.into() {
             return Err(Unfit::NotHere(format!(
                 "the kernel spreads the flow's conversations over several ways, and {} are more than \
                  the {MOST_CONVERSATIONS} that it is asked about",
-                spec.flow.spread().conversations()
+                spread.conversations()
             )));
         }
         way.hops = hops;

@@ -169,12 +169,16 @@ fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
             if known.frames == more.frames && known.precision == more.precision =>
         {
             unite(&mut known.tests, &more.tests);
-            known.stations = Stations::known(known.stations.get().max(more.stations.get()));
+            if known.stations < more.stations {
+                known.stations = more.stations;
+            }
             true
         }
         (StudySpec::Depth(known), StudySpec::Depth(more)) if known.blocks == more.blocks => {
             unite(&mut known.sizes, &more.sizes);
-            known.congested = Congested::known(known.congested.get().max(more.congested.get()));
+            if known.congested < more.congested {
+                known.congested = more.congested;
+            }
             true
         }
         (StudySpec::Fabric(known), StudySpec::Fabric(more)) if known.infer == more.infer => {

@@ -46,7 +46,7 @@ struct Noisy {
 
 impl Noisy {
     fn new(times: &AnotherTime, noise: Noise, all_cable: bool, seed: u64) -> Self {
-        let mut topology = bed(TURNAROUND, seed).topology().clone();
+        let mut topology = bed(Path::Device, TURNAROUND, seed).topology().clone();
         topology.another_time = Some(times.clone());
         let chance = Pcg64::seed_from_u64(seed);
         Self { topology, noise, all_cable, seed, chance }
@@ -58,9 +58,14 @@ fn normal(chance: &mut Pcg64) -> f64 {
     (0..12).map(|_| chance.random::<f64>()).sum::<f64>() - 6.0
 }
 
-fn bed(turnaround: f64, seed: u64) -> VirtualTestbed {
+/// Hosts of one port each, which leads to the device or, for the cable's trials, to the other.
+fn bed(path: Path, turnaround: f64, seed: u64) -> VirtualTestbed {
+    let cabling = match path {
+        Path::Device => Cabling::Device,
+        Path::Bypass => Cabling::Direct,
+    };
     let hosts = HostModel { turnaround: Nanos(turnaround.round() as u64), ..HostModel::ideal(2) };
-    VirtualTestbed::new("sim:bridge", profile(BRIDGE), hosts, seed).with_cabling(Cabling::Device)
+    VirtualTestbed::new("sim:bridge", profile(BRIDGE), hosts, seed).with_cabling(cabling)
 }
 
 impl Testbed for Noisy {
@@ -82,7 +87,7 @@ impl Testbed for Noisy {
         if self.all_cable {
             trial.path = Path::Bypass;
         }
-        bed(turnaround, self.seed).run(&trial)
+        bed(trial.path, turnaround, self.seed).run(&trial)
     }
 }
 

@@ -50,7 +50,10 @@ impl Watcher {
         } else {
             own(&mut seen);
         }
-        files(Path::new(env!("CARGO_MANIFEST_DIR")), &mut seen);
+        // In the folder where the tests' programs run, by name: what is in them may be under
+        // somebody's hands, and so may hidden ones, which editors make.
+        let files = names_in(env!("CARGO_MANIFEST_DIR")).filter(|name| !name.starts_with('.'));
+        seen.extend(files.map(|name| format!("file {name}")));
         Self(seen)
     }
 
@@ -159,11 +162,4 @@ fn settings(folder: &Path, depth: usize, seen: &mut BTreeSet<String>) {
             seen.insert(format!("{} {}", path.display(), text.trim()));
         }
     }
-}
-
-/// In the folder where the tests' programs run, by name: what is in them may be under somebody's
-/// hands, and so may hidden ones, which editors make.
-fn files(folder: &Path, seen: &mut BTreeSet<String>) {
-    let names = names_in(&folder.display().to_string()).filter(|name| !name.starts_with('.'));
-    seen.extend(names.map(|name| format!("file {name}")));
 }
