@@ -114,7 +114,7 @@ fn build(reference: &str) -> Result<PathBuf> {
     steps::run(&mut git)?;
     let mut cargo = steps::cargo(&["build", "--release", "--package", "switchmark"]);
     steps::run(cargo.current_dir(&source).env("CARGO_TARGET_DIR", &made))?;
-    steps::built_in(&made)
+    steps::program_in(&made, "release")
 }
 
 /// How much better this is than the other, whichever begins.

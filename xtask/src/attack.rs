@@ -99,7 +99,7 @@ pub fn attack(args: &[&str]) -> Result<()> {
     let doors = doors(word_after(args, "--door"))?;
     let threads = number("--threads", thread::available_parallelism()?.get() as u64)?;
     step("build", || {
-        run(&mut cargo(&["build", "--release", "--package", "switchmark"]))?;
+        run(&mut cargo(&["build", "--package", "switchmark"]))?;
         run(&mut cargo(&corpora::CRAFTER))
     })?;
     let budget = Duration::from_secs(seconds);

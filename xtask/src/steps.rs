@@ -17,8 +17,8 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }
 
-/// Format, lints and house rules. The release profile is shared with `test` and `cargo run
-/// --release`, so that the bundled C code is compiled once.
+/// Format, lints and house rules, in the profile that `test` builds with: the bundled C code is
+/// compiled once for both.
 pub fn check() -> Result<()> {
     step("format", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
     step("tidy", || tidy::check(&root()))?;
@@ -30,7 +30,7 @@ pub fn check() -> Result<()> {
     step("pages and links", || pages::check(&root()))?;
     step("licences and sources", || deny::check(&root()))?;
     step("clippy", || {
-        let args = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        let args = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         run(&mut cargo(&args))
     })
 }
@@ -39,7 +39,7 @@ pub fn check() -> Result<()> {
 /// no code in comments to be tested, so rustdoc is not asked to look for it.
 pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
-    let tests = ["test", "--release", "--workspace", "--tests"];
+    let tests = ["test", "--workspace", "--tests"];
     step("build", || run(cargo(&tests).arg("--no-run")))?;
     if full {
         // A test looks at it where there is what makes it.
@@ -116,19 +116,28 @@ pub fn cargo(args: &[&str]) -> Command {
 
 /// The program as `cargo build --release` left it.
 pub fn built() -> Result<PathBuf> {
-    let told = cargo(&["metadata", "--format-version=1", "--no-deps"]).output()?;
-    let metadata: serde_json::Value = serde_json::from_slice(&told.stdout)?;
-    let target = metadata["target_directory"].as_str().context("a target directory")?;
-    built_in(Path::new(target))
+    program_in(&target()?, "release")
 }
 
-/// The same in a target folder: below the host's name, for the configuration names the target.
-pub fn built_in(target: &Path) -> Result<PathBuf> {
+/// The program as `cargo build` and the tests left it.
+pub fn tested() -> Result<PathBuf> {
+    program_in(&target()?, "debug")
+}
+
+/// The program of a profile in a target folder: below the host's name, for the configuration names
+/// the target.
+pub fn program_in(target: &Path, profile: &str) -> Result<PathBuf> {
     let host = if cfg!(target_arch = "aarch64") { "aarch64" } else { "x86_64" };
     let folders = [target.join(format!("{host}-unknown-linux-gnu")), target.to_owned()];
-    let programs = folders.map(|folder| folder.join("release/switchmark"));
+    let programs = folders.map(|folder| folder.join(profile).join("switchmark"));
     let found = programs.into_iter().find(|path| path.is_file());
-    found.with_context(|| format!("find release/switchmark below {}", target.display()))
+    found.with_context(|| format!("find {profile}/switchmark below {}", target.display()))
+}
+
+fn target() -> Result<PathBuf> {
+    let told = cargo(&["metadata", "--format-version=1", "--no-deps"]).output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&told.stdout)?;
+    Ok(PathBuf::from(metadata["target_directory"].as_str().context("a target directory")?))
 }
 
 /// Runs it to its end; an error where it did not succeed.

@@ -12,8 +12,7 @@ use anyhow::{Context, Result};
 use crate::steps::root;
 
 /// The example that writes journals no version of this program would.
-pub const CRAFTER: [&str; 6] =
-    ["build", "--release", "--package", "journal", "--example", "craft_journals"];
+pub const CRAFTER: [&str; 5] = ["build", "--package", "journal", "--example", "craft_journals"];
 
 /// A kind of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

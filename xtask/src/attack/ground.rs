@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 
 use super::corpora::{self, Corpus, files};
 use super::journals::Crafted;
-use crate::steps::{built, root, run};
+use crate::steps::{root, run, tested};
 
 /// The ground of one thread.
 pub struct Ground {
@@ -29,7 +29,7 @@ pub struct Ground {
 
 impl Ground {
     pub fn new(number: u64) -> Result<Self> {
-        let built = built()?;
+        let built = tested()?;
         let folder =
             std::env::temp_dir().join(format!("switchmark-attack-{}-{number}", std::process::id()));
         fs::create_dir_all(folder.join("theirs"))?;

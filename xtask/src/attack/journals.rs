@@ -17,7 +17,7 @@ use super::child::{End, PATIENCE, Watched};
 use super::corpora::files;
 use super::ground::Ground;
 use super::mutate::Dice;
-use crate::steps::{built, run};
+use crate::steps::{run, tested};
 
 /// A reader of any journal is done by then.
 const A_READ: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ impl Crafted {
                 fs::remove_dir_all(&made)?;
             }
             fs::create_dir_all(&made)?;
-            let crafter = built()?.with_file_name("examples").join("craft_journals");
+            let crafter = tested()?.with_file_name("examples").join("craft_journals");
             let mut command = Command::new(crafter);
             command.arg(ground.good_journal()).arg(&made).arg(ground.canary());
             command.args([dice.below(usize::MAX).to_string(), BATCH.to_string()]);
