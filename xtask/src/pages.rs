@@ -46,7 +46,8 @@ pub fn all(root: &Path) -> Result<BTreeMap<PathBuf, Page>> {
     read.collect()
 }
 
-/// Fails with each link that leads nowhere, and each page that the site would not have.
+/// Fails with each link that leads nowhere, each page that the site would not have, and each that
+/// holds an unresolved merge.
 pub fn check(root: &Path) -> Result<()> {
     let pages = all(root)?;
     let summary = Page::read(root, Path::new(SUMMARY))?;
@@ -57,11 +58,19 @@ pub fn check(root: &Path) -> Result<()> {
             wrong.push(format!("{SUMMARY} does not name {}", path.display()));
         }
         wrong.extend(dead(root, &path.display().to_string(), page, &pages));
+        if page.prose.lines().any(is_conflict) {
+            wrong.push(format!("{}: a merge left its marks", path.display()));
+        }
     }
     if !wrong.is_empty() {
         bail!("{}", wrong.join("\n"));
     }
     Ok(())
+}
+
+/// True for a line that separates the two sides of an unresolved merge.
+fn is_conflict(line: &str) -> bool {
+    ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark))
 }
 
 fn dead(root: &Path, own: &str, page: &Page, pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
