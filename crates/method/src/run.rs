@@ -29,7 +29,7 @@ use crate::study::{StudyPage, StudySpec};
 use crate::watch::WatchSpec;
 
 pub use accounting::{Accounting, LeftOut, TrialAccount, all_exactly, exactly};
-pub use page::{document, loss_sentences};
+pub use page::{document, heading, loss_sentences};
 pub use picture::picture;
 pub use totals::TrialTotals;
 

@@ -4,22 +4,167 @@
 //! An answer is not a verdict: it may be good or bad, while a verdict says whose limit the figure
 //! in it shows, and is neither. Never decides one: studies and comparisons do.
 
-use crate::{Figure, RowId, Verdict};
+use crate::{Figure, Quantity, RowId, Unit, Verdict, words};
 
-/// One sentence of the first screen: what was asked, the answer with its figure, and whose limit
-/// that figure shows.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// One question of the first screen: the answer or the number that people take away, who limits
+/// it, and one sentence of why.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// What was asked, in few words, `non-blocking?`; empty where no reader asks it.
+    /// The question in few words, `Non-blocking?`; empty where there is none. Answers to the same
+    /// question stand together.
     pub question: String,
+    /// The case among those of its question, `UDP, 64 octets, idle`; empty where there is one.
+    pub case: String,
+    /// The number that people compare.
+    pub headline: Option<Headline>,
+    /// The device's value beside the direct cable's.
+    pub gauge: Option<Gauge>,
     /// The sentence.
     pub text: String,
     /// The answer in a word, where the question has one.
     pub reply: Option<Reply>,
-    /// Whose limit the sentence's figure shows, where it states one.
+    /// The limit that the figure shows, where it shows one.
     pub verdict: Option<Verdict>,
     /// The rows whose values it states.
     pub rows: Vec<RowId>,
+}
+
+/// A number that stands alone, with its unit, and its interval at the same precision.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Headline {
+    /// `+7.16 µs`, `≥ 623,050 frames/s`
+    pub value: String,
+    /// `[7.15, 7.16]`; empty where there is none.
+    pub interval: String,
+    /// `93.8 % CI`: what the interval is; empty where nothing says.
+    pub confidence: String,
+}
+
+/// A value that bounds the true one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// The true value is at least that.
+    Least,
+    /// The true value is at most that.
+    Most,
+}
+
+/// Values on one axis: the device's beside the direct cable's, or beside a limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gauge {
+    /// The quantity: `Median RTT`. Gauges of one quantity share an axis.
+    pub axis: String,
+    /// Base unit of all marks.
+    pub unit: Unit,
+    /// At most one of each kind.
+    pub marks: Vec<Mark>,
+}
+
+/// One value of a gauge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// The kind of its place.
+    pub kind: MarkKind,
+    /// The name of its place: `x450a-48t`.
+    pub name: String,
+    /// The value, or the bound that is known.
+    pub value: f64,
+    /// The interval's ends.
+    pub interval: Option<[f64; 2]>,
+    /// The row that it is.
+    pub row: Option<RowId>,
+}
+
+/// What a mark of a gauge shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkKind {
+    /// The direct cable.
+    Cable,
+    /// What could be reached at most: line rate, a claim.
+    Limit,
+    /// The device under test.
+    Device,
+}
+
+impl Headline {
+    /// A figure's value, or the bound that is known of it; none of a figure without either.
+    pub fn of(figure: &Figure) -> Option<Self> {
+        Self::of_quantity(&Quantity::of(figure))
+    }
+
+    /// As [`Headline::of`], of a cell's quantity.
+    pub fn of_quantity(quantity: &Quantity) -> Option<Self> {
+        let write = |value| words::value(quantity.unit, value);
+        let value = match (quantity.value, quantity.low, quantity.high) {
+            (Some(value), ..) if quantity.at_least => format!("≥ {}", write(value)),
+            (Some(value), ..) => write(value),
+            (None, Some(low), _) => format!("≥ {}", write(low)),
+            (None, None, Some(high)) => format!("< {}", write(high)),
+            (None, None, None) => return None,
+        };
+        let interval = quantity.value.and_then(|_| words::brackets(quantity)).unwrap_or_default();
+        let confidence = words::ends(&quantity.ends);
+        Some(Self { value, interval, confidence })
+    }
+
+    /// A value that is written already.
+    pub fn written(value: impl Into<String>) -> Self {
+        Self { value: value.into(), ..Self::default() }
+    }
+
+    /// As a bound, where it is one.
+    #[must_use]
+    pub fn bounded(mut self, bound: Option<Bound>) -> Self {
+        let sign = match bound {
+            Some(Bound::Least) => "≥ ",
+            Some(Bound::Most) => "≤ ",
+            None => return self,
+        };
+        if self.value.starts_with(|first: char| first.is_ascii_digit()) {
+            self.value.insert_str(0, sign);
+        }
+        self
+    }
+
+    /// With the sign of a difference.
+    #[must_use]
+    pub fn signed(mut self) -> Self {
+        if self.value.starts_with(|first: char| first.is_ascii_digit()) {
+            self.value.insert(0, '+');
+        }
+        self
+    }
+}
+
+impl Gauge {
+    /// Of a quantity, without a mark.
+    pub fn new(axis: impl Into<String>, unit: Unit) -> Self {
+        Self { axis: axis.into(), unit, marks: Vec::new() }
+    }
+
+    /// With a figure's value as a mark, where it has one.
+    #[must_use]
+    pub fn with(mut self, kind: MarkKind, name: impl Into<String>, figure: &Figure) -> Self {
+        if let Some(value) = figure.value.or(figure.low) {
+            let interval = figure.low.zip(figure.high).map(|(low, high)| [low, high]);
+            let row = figure.id();
+            self.marks.push(Mark { kind, name: name.into(), value, interval, row });
+        }
+        self
+    }
+
+    /// With a limit that is no figure.
+    #[must_use]
+    pub fn with_limit(mut self, name: impl Into<String>, value: f64) -> Self {
+        let (kind, name) = (MarkKind::Limit, name.into());
+        self.marks.push(Mark { kind, name, value, interval: None, row: None });
+        self
+    }
+
+    /// Itself where there is something to compare.
+    pub fn comparing(self) -> Option<Self> {
+        (self.marks.len() > 1).then_some(self)
+    }
 }
 
 impl Answer {
@@ -35,6 +180,44 @@ impl Answer {
         self
     }
 
+    /// Led by a figure's value, and stating it.
+    #[must_use]
+    pub fn led_by(mut self, figure: &Figure) -> Self {
+        self.headline = Headline::of(figure);
+        self.stating([figure])
+    }
+
+    /// Led by a value that is only a bound, where it is one.
+    #[must_use]
+    pub fn bounded(mut self, bound: Option<Bound>) -> Self {
+        self.headline = self.headline.map(|headline| headline.bounded(bound));
+        self
+    }
+
+    /// Led by a number.
+    #[must_use]
+    pub fn with_headline(mut self, headline: impl Into<Option<Headline>>) -> Self {
+        self.headline = headline.into();
+        self
+    }
+
+    /// With the device's value beside the cable's, where there are both.
+    #[must_use]
+    pub fn with_gauge(mut self, gauge: Gauge) -> Self {
+        for id in gauge.marks.iter().filter_map(|mark| mark.row) {
+            self.state(id);
+        }
+        self.gauge = gauge.comparing();
+        self
+    }
+
+    /// One case of several to its question.
+    #[must_use]
+    pub fn of_case(mut self, case: impl Into<String>) -> Self {
+        self.case = case.into();
+        self
+    }
+
     /// Stating these values.
     #[must_use]
     pub fn stating<'a>(mut self, figures: impl IntoIterator<Item = &'a Figure>) -> Self {
@@ -45,10 +228,12 @@ impl Answer {
     /// Adds words, and the values that they state.
     pub fn add<'a>(&mut self, words: &str, figures: impl IntoIterator<Item = &'a Figure>) {
         self.text.push_str(words);
-        for id in figures.into_iter().filter_map(Figure::id) {
-            if !self.rows.contains(&id) {
-                self.rows.push(id);
-            }
+        figures.into_iter().filter_map(Figure::id).for_each(|id| self.state(id));
+    }
+
+    fn state(&mut self, id: RowId) {
+        if !self.rows.contains(&id) {
+            self.rows.push(id);
         }
     }
 
@@ -65,6 +250,41 @@ impl Answer {
     pub fn asked(mut self, question: impl Into<String>) -> Self {
         self.question = question.into();
         self
+    }
+
+    /// Answers by their questions, each question where it is asked first.
+    pub fn by_question(answers: &[Self]) -> Vec<(&str, Vec<&Self>)> {
+        let mut groups: Vec<(&str, Vec<&Self>)> = Vec::new();
+        for answer in answers {
+            let question = answer.question.as_str();
+            match groups.iter_mut().find(|(asked, _)| *asked == question && !asked.is_empty()) {
+                Some((_, group)) => group.push(answer),
+                None => groups.push((question, vec![answer])),
+            }
+        }
+        groups
+    }
+
+    /// The label of an answer that stands alone: its question, with its case.
+    pub fn in_place_of_case(&self) -> String {
+        match (self.question.as_str(), self.case.as_str()) {
+            (question, "") => question.to_owned(),
+            ("", case) => case.to_owned(),
+            (question, case) => format!("{question} {case}"),
+        }
+    }
+
+    /// The answer in few words: `Added latency +7.16 µs`, `Non-blocking? no`; none of a sentence
+    /// alone.
+    pub fn in_short(&self) -> Option<String> {
+        let said = match (self.reply, &self.headline) {
+            (Some(reply), _) => reply.word(),
+            (None, Some(headline)) => headline.value.as_str(),
+            (None, None) => return None,
+        };
+        let question = self.question.trim_end_matches('?');
+        let question = if self.reply.is_some() { &self.question } else { question };
+        Some(format!("{question} {said}").trim_start().to_owned())
     }
 }
 

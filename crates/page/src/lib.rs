@@ -8,6 +8,7 @@
 mod answer;
 mod caveat;
 mod document;
+mod gauges;
 mod key;
 mod listing;
 mod metric;
@@ -24,9 +25,10 @@ mod unit;
 mod verdict;
 pub mod words;
 
-pub use answer::{Answer, Reply, Tone};
+pub use answer::{Answer, Bound, Gauge, Headline, Mark, MarkKind, Reply, Tone};
 pub use caveat::Caveat;
 pub use document::{Document, Page, Shared};
+pub use gauges::{GaugeLine, Gauges};
 pub use key::{Key, Numbered, Role};
 pub use listing::Listing;
 pub use metric::Metric;

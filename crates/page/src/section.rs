@@ -3,7 +3,7 @@
 //! Data alone: renderers draw any of it and know no study. Never holds markup.
 
 use crate::{
-    Forest, LevelMap, LossPlaces, Plot, PortGroups, Reply, Shares, Table, TestbedPicture, Tone,
+    Forest, Gauges, LevelMap, LossPlaces, Plot, PortGroups, Reply, Shares, Table, TestbedPicture, Tone,
     Verdict,
 };
 
@@ -77,6 +77,8 @@ pub enum Image {
     Map(LevelMap),
     /// Ratios with their intervals.
     Forest(Forest),
+    /// Values through the device beside the direct cable's.
+    Gauges(Gauges),
     /// Places where frames were lost.
     Losses(LossPlaces),
     /// Hosts, devices and cables.

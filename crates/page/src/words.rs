@@ -117,7 +117,20 @@ pub fn interval(quantity: &Quantity) -> Option<String> {
 }
 
 /// The same in a magnitude that is given.
-pub fn interval_in(quantity: &Quantity, (divisor, suffix): Scaled) -> Option<String> {
+pub fn interval_in(quantity: &Quantity, scale: Scaled) -> Option<String> {
+    let [low, high] = ends_in(quantity, scale)?;
+    Some(format!("{} {}", ends(&quantity.ends), join(&format!("{low}…{high}"), scale.1)))
+}
+
+/// `[3.80, 4.40]`, in the unit of the value before it.
+pub fn brackets(quantity: &Quantity) -> Option<String> {
+    let scale = scale_for(quantity.unit, quantity.value.or(quantity.high)?);
+    let [low, high] = ends_in(quantity, scale)?;
+    Some(format!("[{low}, {high}]"))
+}
+
+/// An interval's ends, as precise as its width asks.
+fn ends_in(quantity: &Quantity, (divisor, _): Scaled) -> Option<[String; 2]> {
     let (unit, low, high) = (quantity.unit, quantity.low?, quantity.high?);
     let of = quantity.value.unwrap_or(high);
     let (low, high) = (low / divisor, high / divisor);
@@ -127,8 +140,7 @@ pub fn interval_in(quantity: &Quantity, (divisor, suffix): Scaled) -> Option<Str
     if !matches!(unit, Unit::FramesPerSecond | Unit::Count) {
         decimals = decimals.max(for_width.clamp(0, decimals as i32 + 1) as usize);
     }
-    let between = format!("{}…{}", number(low, decimals), number(high, decimals));
-    Some(format!("{} {}", ends(&quantity.ends), join(&between, suffix)))
+    Some([number(low, decimals), number(high, decimals)])
 }
 
 /// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use page::{
-    Answer, Block, Caveat, Cell, Column, Document, Limit, Page, Picture, Quantity, Reply, RowId,
+    Answer, Block, Caveat, Cell, Column, Document, Gauges, Image, Limit, Page, Picture, Quantity, Reply, RowId,
     Samples, Section, Style, Table, Unit, Verdict,
 };
 
@@ -36,7 +36,7 @@ struct DocumentView {
 struct Summary {
     id: String,
     heading: String,
-    answers: Vec<AnswerView>,
+    cards: Vec<CardView>,
     /// How many more there are.
     more: usize,
 }
@@ -50,9 +50,11 @@ struct PageView {
     heading: String,
     line: String,
     notes: Vec<String>,
-    answers: Vec<AnswerView>,
+    cards: Vec<CardView>,
+    gauges: Vec<Image>,
     /// None where there is no testbed to be seen.
     picture: Option<Picture>,
+    /// What was found, then how: each behind its heading.
     sections: Vec<SectionView>,
 }
 
@@ -80,19 +82,27 @@ fn summed_up(page: &Page) -> Summary {
         id: page.id.clone(),
         heading: page.heading.clone(),
         more: answers.len().saturating_sub(MOST_SUMMED_UP),
-        answers: answers.into_iter().take(MOST_SUMMED_UP).cloned().map(answer).collect(),
+        cards: cards(&answers.into_iter().take(MOST_SUMMED_UP).cloned().collect::<Vec<_>>()),
     }
 }
 
 fn page(page: Page) -> PageView {
+    let gauges: Vec<Image> = Gauges::of(&page.answers).into_iter().map(Image::Gauges).collect();
+    let all = page.sections.into_iter().chain(page.background);
+    let mut sections: Vec<SectionView> = all.map(section).collect();
+    // The first picture is seen at once.
+    if let Some(first) = sections.first_mut().filter(|_| gauges.is_empty()) {
+        first.open = first.pictures > 0;
+    }
     PageView {
         id: page.id,
         heading: page.heading,
         line: page.line,
         notes: page.notes,
-        answers: page.answers.into_iter().map(answer).collect(),
+        cards: cards(&page.answers),
+        gauges,
         picture: page.picture,
-        sections: page.sections.into_iter().chain(page.background).map(section).collect(),
+        sections,
     }
 }
 
@@ -101,6 +111,11 @@ struct SectionView {
     id: String,
     heading: String,
     blocks: Vec<BlockView>,
+    pictures: usize,
+    /// `3 plots, 2 tables`
+    contents: String,
+    /// True if it is unfolded as the page opens.
+    open: bool,
 }
 
 /// A block for the template.
@@ -116,6 +131,10 @@ enum BlockView {
 
 /// A table for the template.
 struct TableView {
+    /// What it shows, on the line that opens it.
+    title: String,
+    /// `48 rows`
+    size: String,
     caption: String,
     head: Vec<CellView>,
     rows: Vec<Vec<CellView>>,
@@ -133,13 +152,33 @@ struct CellView {
     of: String,
 }
 
-/// One sentence of the first screen.
-struct AnswerView {
+/// One question of the first screen: its answers, those behind the first few folded.
+struct CardView {
     question: String,
+    first: Vec<AnswerView>,
+    rest: Vec<AnswerView>,
+}
+
+/// So many answers are seen at once of a question that shares the page with others.
+const MOST_SEEN: usize = 4;
+/// And of one that does not.
+const MOST_CARDS: usize = 6;
+/// With fewer questions each answer has a card.
+const FEW_QUESTIONS: usize = 3;
+
+/// One answer of a card.
+struct AnswerView {
+    case: String,
+    /// The headline's number without its unit.
+    value: String,
+    unit: String,
+    interval: String,
+    /// Exact confidence, for a pointer.
+    confidence: String,
     text: String,
     /// The answer in a word, and the class of its tone.
     reply: Option<Chip>,
-    /// Whose limit the figure shows, which is neither good nor bad.
+    /// Who limits the figure, which is neither good nor bad.
     verdict: Option<Chip>,
     /// The rows whose values it states.
     rows: String,
@@ -151,13 +190,40 @@ struct Chip {
     class: &'static str,
 }
 
-fn answer(answer: Answer) -> AnswerView {
+/// A card for each question; where there are few questions, for each answer.
+fn cards(answers: &[Answer]) -> Vec<CardView> {
+    let groups = Answer::by_question(answers);
+    let singly = groups.len() < FEW_QUESTIONS;
+    let most = if singly { 1 } else { MOST_SEEN };
+    let mut cards = Vec::new();
+    for (question, group) in groups {
+        let card = |some: &[&Answer]| CardView {
+            question: question.to_owned(),
+            first: some.iter().map(|one| answer(one)).collect(),
+            rest: Vec::new(),
+        };
+        let (seen, rest) = group.split_at(group.len().min(if singly { MOST_CARDS } else { most }));
+        cards.extend(seen.chunks(most).map(card));
+        if let Some(last) = cards.last_mut() {
+            last.rest.extend(rest.iter().map(|one| answer(one)));
+        }
+    }
+    cards
+}
+
+fn answer(answer: &Answer) -> AnswerView {
     let reply = |reply: Reply| Chip { word: reply.word(), class: class(reply.into()) };
     let verdict = |of: Verdict| Chip { word: of.as_str(), class: class(of.into()) };
+    let headline = answer.headline.clone().unwrap_or_default();
+    let (value, unit) = headline.value.rsplit_once('\u{a0}').unwrap_or((&headline.value, ""));
     AnswerView {
+        case: answer.case.clone(),
+        value: value.to_owned(),
+        unit: unit.to_owned(),
+        interval: headline.interval.clone(),
+        confidence: headline.confidence.clone(),
         reply: answer.reply.map(reply),
         verdict: answer.verdict.map(verdict),
-        question: answer.question,
         rows: listed(&answer.rows),
         // A sign on a line of its own says nothing.
         text: answer.text.replace(" %", "\u{a0}%"),
@@ -170,8 +236,26 @@ fn listed(rows: &[RowId]) -> String {
 }
 
 fn section(section: Section) -> SectionView {
-    let blocks = section.blocks.into_iter().map(block).collect();
-    SectionView { id: section.id, heading: section.heading, blocks }
+    let count = |of: &dyn Fn(&Block) -> usize| section.blocks.iter().map(of).sum::<usize>();
+    let pictures = count(&|block| match block {
+        Block::Pictures(all) => all.len(),
+        _ => 0,
+    });
+    let is_table = |block: &Block| matches!(block, Block::Table(_) | Block::Folded { .. });
+    let tables = count(&|block| usize::from(is_table(block)));
+    let counts = [(pictures, "picture"), (tables, "table")].into_iter();
+    let told = counts.filter(|(n, _)| *n > 0).map(|(n, what)| match n {
+        1 => format!("1 {what}"),
+        more => format!("{more} {what}s"),
+    });
+    SectionView {
+        contents: told.collect::<Vec<_>>().join(", "),
+        id: section.id,
+        heading: section.heading,
+        blocks: section.blocks.into_iter().map(block).collect(),
+        pictures,
+        open: false,
+    }
 }
 
 fn block(block: Block) -> BlockView {
@@ -238,7 +322,11 @@ fn table(table: &Table) -> TableView {
         }
         cells
     });
-    TableView { caption, rows: rows.collect(), head }
+    let size = match table.rows.len() {
+        1 => "1 row".to_owned(),
+        more => format!("{more} rows"),
+    };
+    TableView { title: table.title.clone(), size, caption, rows: rows.collect(), head }
 }
 
 /// The one magnitude of a column's times, octets or bit rates, which its head names unless all the

@@ -5,6 +5,7 @@
 //! tells series apart is never colour alone: shape and dash do too. Knows no figure and no trial.
 
 mod forest;
+mod gauges;
 mod groups;
 mod losses;
 mod map;
@@ -22,6 +23,7 @@ pub fn svg(image: &Image) -> String {
         Image::Shares(picture) => shares::draw(picture),
         Image::Map(picture) => map::draw(picture),
         Image::Forest(picture) => forest::draw(picture),
+        Image::Gauges(picture) => gauges::draw(picture),
         Image::Losses(picture) => losses::draw(picture),
         Image::Testbed(picture) => testbed::draw(picture),
     }

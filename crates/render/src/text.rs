@@ -3,6 +3,7 @@
 //!
 //! Draws any page and knows no study. Pictures, notes and glossaries are a page's alone.
 
+mod glance;
 mod grid;
 mod notes;
 mod paint;
@@ -23,25 +24,31 @@ use paint::{painted, unpainted};
 pub struct Screen {
     /// No line is wider.
     pub columns: usize,
-    /// Whether the verdicts and answers have colours.
+    /// True if answers have colours.
     pub coloured: bool,
+    /// True if all tables and caveats are shown, not the answers alone.
+    pub full: bool,
 }
 
 impl Screen {
     /// A file, or a pipe.
-    pub const PLAIN: Self = Self { columns: 100, coloured: false };
+    pub const PLAIN: Self = Self { columns: 100, coloured: false, full: true };
     /// Sentences are not set wider: eyes lose the line.
     const PROSE: usize = 120;
 }
 
-/// A page's answers, each behind its reply and its verdict; the open tables of what was found,
-/// each under its title; the caveats.
+/// A page at a glance, or in full: its answers, each behind its reply and its verdict; the open
+/// tables of what was found, each under its title; the caveats. A page without an answer has only
+/// its tables to show.
 pub fn text(page: &Page, screen: Screen) -> String {
+    if !screen.full && !page.answers.is_empty() {
+        return glance::glance(page, screen);
+    }
     let mut notes = Footnotes::new(&page.shared);
     let mut out = String::new();
     let leads = Leads::of(&page.answers);
     for answer in &page.answers {
-        let text = [answer.question.as_str(), &answer.text].join(" ").replace('→', "->");
+        let text = in_full(answer).replace('→', "->");
         put_wrapped(&mut out, screen, &leads.lead(answer, screen), unpainted(&text).trim_start());
     }
     if !out.is_empty() {
@@ -54,6 +61,17 @@ pub fn text(page: &Page, screen: Screen) -> String {
     }
     out.push_str(&notes.render(screen));
     out
+}
+
+/// The question with its case, the number with its interval, and the sentence.
+fn in_full(answer: &Answer) -> String {
+    let mut parts = vec![answer.in_place_of_case()];
+    if let Some(headline) = &answer.headline {
+        parts.extend([headline.value.clone(), headline.interval.clone()]);
+    }
+    parts.push(answer.text.clone());
+    parts.retain(|part| !part.is_empty());
+    parts.join(" ")
 }
 
 /// The columns before sentences, where any has something to say there.

@@ -34,3 +34,14 @@
     });
   }
 })();
+// A link to a folded section opens it.
+(() => {
+  const open = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let at = target?.querySelector("details") ?? target; at; at = at.parentElement) {
+      if (at.tagName === "DETAILS") at.open = true;
+    }
+  };
+  addEventListener("hashchange", open);
+  open();
+})();

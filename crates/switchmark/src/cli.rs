@@ -73,6 +73,9 @@ pub struct Cli {
         hide_possible_values = true
     )]
     color: Colour,
+    /// Print all tables and caveats, not the answers alone
+    #[arg(long, global = true)]
+    full: bool,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -206,6 +209,9 @@ where
         Err(help) => help.exit(),
     };
     screen::colour(cli.color);
+    if cli.full {
+        screen::show_all();
+    }
     let outcome = match cli.verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Run(args) => run::run(args),

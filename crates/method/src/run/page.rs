@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Document, Page, Shared, words};
+use page::{Answer, Document, Page, Shared, words};
 
 use super::{
     ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
@@ -36,8 +36,8 @@ pub fn document(runs: &[ReportInput<'_>]) -> Document {
     Document { title, pages, ..Document::default() }
 }
 
-/// `latency on lab:bridge`
-fn heading(meta: &RunMeta) -> String {
+/// What was measured, and where: `latency on lab:bridge`.
+pub fn heading(meta: &RunMeta) -> String {
     if meta.is_import() {
         // The testbed is called by what was imported.
         return words::capital(&meta.topology.name);
@@ -64,9 +64,10 @@ impl ReportInput<'_> {
         let mut page = Page {
             heading: heading(meta),
             line: format!(
-                "Run {}, {}, switchmark {}",
-                meta.id,
+                "{} · {} · run {} · switchmark {}",
+                heading(meta),
                 words::moment(meta.created_unix_ns),
+                meta.id,
                 meta.version
             ),
             notes: meta.notes.iter().cloned().chain(left_out(&account)).collect(),
@@ -84,6 +85,9 @@ impl ReportInput<'_> {
             page.notes.push(NO_FIGURE.to_owned());
         }
         self.add_sections(&mut page, &anchor);
+        if let Some(found) = page.answers.iter().find_map(Answer::in_short) {
+            page.heading = found;
+        }
         page.background.extend(devices::section(&anchor, &trials.devices));
         page.background.extend(caveats::section(&anchor, figures));
         page.background.extend(trials::section(&anchor, &trials.sums, &account));

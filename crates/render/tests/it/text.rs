@@ -39,7 +39,7 @@ fn render(figures: &[Figure], columns: usize) -> String {
         trials: &trials,
         comparable: None,
     };
-    render::text(&input.page(1), Screen { columns, coloured: false })
+    render::text(&input.page(1), Screen { columns, coloured: false, full: true })
 }
 
 fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64, path: &str) -> Figure {

@@ -23,7 +23,7 @@ use crate::config::source::plain;
 use crate::controller::far_journal;
 use crate::files;
 use crate::speak;
-use crate::terminal::screen::{screen, wrapped};
+use crate::terminal::screen::{is_full, screen, wrapped};
 
 /// A run that has ended, with everything it showed.
 #[derive(Debug)]
@@ -172,8 +172,20 @@ pub fn open_in_words(figures: &[Figure]) -> Option<String> {
     })
 }
 
-/// The run as text: what it was, what its sizes mean, its tables.
+/// The run as text: at a glance, or what it was, what its sizes mean, its tables.
 pub fn text(run: &Finished) -> String {
+    if is_full() { full_text(run) } else { glance(run) }
+}
+
+/// What was measured and where in a line, and the answers.
+fn glance(run: &Finished) -> String {
+    let account = run.trials.account();
+    let trials = account.valid + account.invalid + account.failed;
+    let head = format!("{} · {trials} trials", run::heading(&run.meta));
+    wrapped("", &head) + "\n" + &render::text(&run.input().page(1), screen())
+}
+
+fn full_text(run: &Finished) -> String {
     let meta = &run.meta;
     let mut out = format!("run {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
     for note in &meta.notes {

@@ -96,10 +96,7 @@ fn host_facts(hosts: &HostModel) -> Vec<(&'static str, String)> {
 
 fn notes(config: &VirtualConfig) -> Vec<String> {
     let profile = &config.profile;
-    let mut notes = vec![format!(
-        "Simulated: no packet was sent. The device `{}` and the hosts are models, times are virtual.",
-        profile.name
-    )];
+    let mut notes = vec!["Simulated: no packet was sent, times are virtual.".to_owned()];
     if (profile.scale - 1.0).abs() > f64::EPSILON {
         notes.push(format!("All rates are scaled by {}.", profile.scale));
     }

@@ -32,9 +32,21 @@ pub fn colour(when: Colour) {
     let _ = COLOUR.set(when);
 }
 
+static FULL: OnceLock<()> = OnceLock::new();
+
+/// Has all tables and caveats shown for as long as the program runs.
+pub fn show_all() {
+    let _ = FULL.set(());
+}
+
 /// What a text on stdout is drawn for.
 pub fn screen() -> Screen {
-    Screen { columns: columns(), coloured: is_coloured() }
+    Screen { columns: columns(), coloured: is_coloured(), full: is_full() }
+}
+
+/// True if all tables and caveats are shown.
+pub fn is_full() -> bool {
+    FULL.get().is_some()
 }
 
 /// Words in lines of the screen's width, those after the first indented as far as `lead` reaches.

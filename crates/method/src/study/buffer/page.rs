@@ -5,7 +5,9 @@
 
 mod over_time;
 
-use page::{Answer, Block, Cell, Figure, Listing, Reply, Table, Unit, Verdict, words};
+use page::{
+    Answer, Block, Cell, Figure, Gauge, Listing, MarkKind, Reply, Table, Unit, Verdict, words,
+};
 
 use super::StabilityLimits;
 use super::cell::Beside;
@@ -113,46 +115,34 @@ fn at_least(value: Option<&Figure>) -> Cell {
 const ENOUGH: &str = "Enough buffer?";
 
 fn answer(case: &BufferCase) -> Answer {
-    let who = case.place.who.in_words();
-    let rtt = case.rtt.map(|rtt| format!(" at an RTT of {}", words::time(rtt.0 as f64)));
-    let tcp = format!(
-        "{} beside {}{}",
-        case.cell.tcp(),
-        case.cell.beside.in_words(),
-        rtt.unwrap_or_default()
-    );
-    if case.goodput.value.is_none() {
-        return Answer::new(format!("No figure for {tcp}: no trial was valid."))
-            .limited_by(Verdict::Undetermined)
-            .to(ENOUGH, Reply::NotShown)
-            .stating([&case.stable, &case.goodput]);
-    }
-    // One block has no interval.
-    let goodput = match case.goodput.value {
-        Some(value) if case.goodput.blocks < 2 => words::value(case.goodput.unit, value),
-        _ => words::with_interval(&case.goodput),
-    };
-    let share = format!("{goodput} of a fair share of {}", words::bit_rate(case.fair_share));
-    let reasons = judgement::in_words(&case.reasons);
+    let rtt = case.rtt.map(|rtt| format!(", RTT {}", words::time(rtt.0 as f64)));
+    let beside = format!("{} beside {}", case.cell.tcp(), case.cell.beside.in_words());
+    let label = beside + &rtt.unwrap_or_default();
     let is_stable = case.stable.value.map(|value| value > 0.5);
-    let text = match is_stable {
-        Some(true) => {
+    let reasons = judgement::in_words(&case.reasons);
+    let text = match (case.goodput.value, is_stable) {
+        (None, _) => "No trial was valid.".to_owned(),
+        (_, Some(true)) => {
             let bdp = case.bdp.value.map(|octets| words::value(Unit::Bytes, octets));
-            let bdp = bdp.map(|bdp| format!(", a bandwidth-delay product of {bdp}"));
-            let bdp = bdp.unwrap_or_default();
-            format!("{who} has enough buffer for {tcp}{bdp}: TCP is stable, {share}.")
+            let bdp = bdp.map(|bdp| format!(" beside a bandwidth-delay product of {bdp}"));
+            format!("TCP is stable{}.", bdp.unwrap_or_default())
         }
-        Some(false) => format!(
-            "{who} does not have enough buffer for {tcp}: TCP is not stable ({reasons}), {share}."
-        ),
-        None => {
-            format!("Whether {who} has enough buffer for {tcp} is not shown ({reasons}): {share}.")
-        }
+        (_, Some(false)) => format!("TCP is not stable: {reasons}."),
+        (_, None) => format!("Not shown: {reasons}."),
     };
-    let verdict = is_stable.map_or(Verdict::Undetermined, |_| case.stable.verdict);
+    let verdict = match is_stable {
+        Some(_) if case.goodput.value.is_some() => case.stable.verdict,
+        _ => Verdict::Undetermined,
+    };
     let bdp = (is_stable == Some(true)).then_some(&case.bdp);
-    Answer::new(words::capitalised(text))
+    let gauge = Gauge::new("TCP goodput beside the load", case.goodput.unit)
+        .with_limit("fair share", case.fair_share)
+        .with(MarkKind::Device, case.place.who.name(), &case.goodput);
+    Answer::new(text)
+        .led_by(&case.goodput)
+        .with_gauge(gauge)
         .limited_by(verdict)
-        .to(ENOUGH, Reply::from(is_stable))
+        .to(ENOUGH, Reply::from(is_stable.filter(|_| case.goodput.value.is_some())))
+        .of_case(label)
         .stating([&case.stable, &case.goodput].into_iter().chain(bdp))
 }

@@ -7,7 +7,9 @@ mod intervals;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Caveat, Cell, Figure, Listing, Style, Table, Unit, words};
+use page::{
+    Answer, Block, Bound, Caveat, Cell, Figure, Headline, Listing, Style, Table, Unit, words,
+};
 
 use super::cells::Counting;
 use super::finding::{
@@ -34,8 +36,8 @@ impl Finding for DepthFinding {
         // One output stands for all.
         let paths = self.outputs.iter().find_map(|output| output.paths.as_ref());
         blocks.extend(paths.map(|paths| Block::Table(enough(paths))));
-        let sizes = self.outputs.iter().filter_map(|output| size_answer(output, &self.place));
-        let shared = self.shared.as_ref().and_then(|shared| sharing_answer(shared, &self.place));
+        let sizes = self.outputs.iter().filter_map(size_answer);
+        let shared = self.shared.as_ref().and_then(sharing_answer);
         StudyPage::new("depth", "Buffer size", blocks)
             .with_answers(Topic::Depth, sizes.chain(shared))
     }
@@ -171,58 +173,50 @@ fn enough(paths: &LongPaths) -> Table {
         .with_note(note)
 }
 
-/// One sentence for an output.
-fn size_answer(output: &OutputDepth, place: &Place) -> Option<Answer> {
-    let (figure, who) = (output.one_shot.as_ref()?, place.who.in_words());
+/// The size at an egress port, and the longest path that it is enough for.
+fn size_answer(output: &OutputDepth) -> Option<Answer> {
+    let figure = output.one_shot.as_ref()?;
     let mut fed = format!("{}:1 oversubscription", output.outlet.senders.len());
     if let Some(queue) = output.waits {
         fed = format!("{fed}, frames of {} octets that wait {}", output.size, queue.in_words());
     }
-    let egress = format!("egress port {} ({fed})", output.outlet.to);
-    let Some(value) = figure.value else {
-        let why: Vec<&str> = figure.caveats.iter().map(|caveat| caveat.as_str()).collect();
-        let why = why.join(", ");
-        let text = format!("How much {who} buffers at {egress} is not shown: {why}.");
-        return Some(stated(text, figure).asked("Buffer size?"));
-    };
-    let (holds, beyond) = if output.is_bound {
-        (format!("at least {}", words::value(Unit::Bytes, value)), " at least")
-    } else {
-        (words::with_interval(figure), ", not beyond")
-    };
+    let label = format!("egress port {}, {fed}", output.outlet.to);
     let paths = output.paths.as_ref().filter(|_| output.waits.is_none());
     let longest = paths.map(|paths| &paths.by_flows[0].longest);
     let path = paths.zip(longest.and_then(|longest| longest.low.or(longest.value)));
-    let path = path.map_or_else(String::new, |(paths, rtt)| {
-        let rate = words::bit_rate(paths.rate);
-        let rtt = words::time(rtt);
-        format!(": enough for one flow of {rate} at an RTT of up to {rtt}{beyond}")
-    });
-    let text = format!("{who} buffers {holds} at {egress}{path}.");
-    Some(stated(text, figure).asked("Buffer size?").stating(longest))
+    let text = match (figure.value, path) {
+        (None, _) => {
+            let why: Vec<&str> = figure.caveats.iter().map(|caveat| caveat.as_str()).collect();
+            format!("Not shown: {}.", why.join(", ").replace('-', " "))
+        }
+        (Some(_), Some((paths, rtt))) => {
+            let beyond = if output.is_bound { " at least" } else { "" };
+            let (rate, rtt) = (words::bit_rate(paths.rate), words::time(rtt));
+            format!("Enough for one flow of {rate} at an RTT of up to {rtt}{beyond}.")
+        }
+        (Some(_), None) => String::new(),
+    };
+    let answer = stated(text, figure).led_by(figure).asked("Buffer size").of_case(label);
+    Some(answer.bounded(output.is_bound.then_some(Bound::Least)).stating(longest))
 }
 
 /// The answer to whether outputs share a buffer, where that is known.
-fn sharing_answer(buffer: &SharedBuffer, place: &Place) -> Option<Answer> {
-    let who = place.who.in_words();
+fn sharing_answer(buffer: &SharedBuffer) -> Option<Answer> {
     let is_shared = buffer.shared.value? > 0.5;
-    let answer = if let Some(threshold) = &buffer.threshold {
-        threshold_answer(threshold, &who)
-    } else {
-        let what = if is_shared {
-            "shares a buffer among its egress ports; its size is not shown"
-        } else {
-            "has a buffer of its own for each egress port"
-        };
-        stated(format!("{who} {what}."), &buffer.shared)
+    let answer = match &buffer.threshold {
+        Some(threshold) => threshold_answer(threshold),
+        None if is_shared => stated("Its size is not shown.".to_owned(), &buffer.shared)
+            .with_headline(Headline::written("shared by egress ports")),
+        None => stated(String::new(), &buffer.shared)
+            .with_headline(Headline::written("one for each egress port")),
     };
-    Some(answer.asked("Shared buffer?").stating([&buffer.shared]))
+    Some(answer.asked("Shared buffer").stating([&buffer.shared]))
 }
 
-fn threshold_answer(found: &Threshold, who: &str) -> Answer {
+fn threshold_answer(found: &Threshold) -> Answer {
     let reserve = Some(&found.reserve).filter(|reserve| reserve.value.is_some());
     let beyond = reserve.map_or_else(String::new, |reserve| {
-        format!(" beyond a reserve of {}", words::with_interval(reserve))
+        format!(", beyond a reserve of {}", words::with_interval(reserve))
     });
     // No more than the interval should be read of it.
     let doubt = if found.total.caveats.contains(&Caveat::LackOfFit) {
@@ -232,10 +226,9 @@ fn threshold_answer(found: &Threshold, who: &str) -> Answer {
     } else {
         ""
     };
-    let total = words::with_interval(&found.total);
     let alpha = words::trimmed(found.alpha.value.unwrap_or(0.0), 2);
-    let text = format!(
-        "{who} shares {total} among its egress ports, dynamic threshold alpha {alpha}{beyond}{doubt}."
-    );
-    stated(text, &found.total).stating([&found.alpha].into_iter().chain(reserve))
+    let text = format!("Dynamic threshold alpha {alpha}{beyond}{doubt}.");
+    stated(text, &found.total)
+        .led_by(&found.total)
+        .stating([&found.alpha].into_iter().chain(reserve))
 }

@@ -169,7 +169,7 @@ fn silence(case: &FailoverCase) -> Option<Answer> {
         words::trimmed(silent.value.filter(|flows| *flows > 0.0)?, 1),
         words::count(case.flows)
     );
-    Some(stated(text, silent).to("All flows arrive?", Reply::No))
+    Some(stated(text, silent).led_by(silent).to("All flows arrive?", Reply::No))
 }
 
 fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer {
@@ -177,8 +177,8 @@ fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer
     let subject = format!("`{}`{on}{}", case.deed, case.place.direction_in_words());
     let longest = &one.longest;
     let mut text = match (longest.value, longest.high, one.unseen_end) {
-        (Some(_), ..) => interrupted(case, one, &subject),
-        (None, Some(most), _) => format!("{subject} {}.", bound(one, most)),
+        (Some(_), ..) => interrupted(case, one),
+        (None, Some(most), _) => format!("{}.", words::capitalised(bound(one, most))),
         (None, None, Some(end)) => {
             let until = match end {
                 UnseenEnd::Undone => "come back only as it is undone",
@@ -186,12 +186,12 @@ fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer
             };
             let trials = || format!("in {} of {} trials; they {until}", one.trials, longest.n);
             let least = |least| format!("that {until}: for at least {}", words::time(least));
-            format!("{subject} interrupts flows {}.", longest.low.map_or_else(trials, least))
+            format!("Interrupts flows {}.", longest.low.map_or_else(trials, least))
         }
         (None, None, None) if longest.n > 0 => {
-            format!("No figure for {subject}: no trial in which nothing is done was valid.")
+            "No trial in which nothing is done was valid.".to_owned()
         }
-        (None, None, None) => format!("No figure for {subject}: no trial was valid."),
+        (None, None, None) => "No trial was valid.".to_owned(),
     };
     if one.unseen_end == Some(UnseenEnd::Undone) && longest.low.is_some() {
         text.push_str(" There is no way around.");
@@ -202,7 +202,8 @@ fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer
         figures.push(&back.longest);
         figures.extend(details(back, &[&back.affected]));
     }
-    stated(text, longest).stating(figures).asked("Failover?")
+    let answer = stated(text, longest).led_by(longest).stating(figures);
+    answer.asked("Longest interruption").of_case(subject)
 }
 
 /// Figures that a sentence states besides the longest outage, where that has a value.
@@ -220,7 +221,7 @@ fn flows_interrupted(case: &FailoverCase, one: &Interruption) -> Option<String> 
     Some(format!("{least}{affected} of {} flow{plural}", words::count(case.flows)))
 }
 
-fn interrupted(case: &FailoverCase, one: &Interruption, subject: &str) -> String {
+fn interrupted(case: &FailoverCase, one: &Interruption) -> String {
     let flows = flows_interrupted(case, one).unwrap_or_else(|| "flows".to_owned());
     let median = one.median.as_ref().and_then(|figure| figure.value);
     let half = median.map_or_else(String::new, |median| {
@@ -230,8 +231,7 @@ fn interrupted(case: &FailoverCase, one: &Interruption, subject: &str) -> String
     let first = first.map_or_else(String::new, |at| {
         format!("; the first frame is lost {} after it was begun", words::time(at.max(0.0)))
     });
-    let longest = words::with_interval(&one.longest);
-    format!("{subject} interrupts {flows}, for {longest} at the longest{half}{first}.")
+    format!("Interrupts {flows}{half}{first}.")
 }
 
 /// `interrupts no flow, or none for longer than 1.00 ms`; where some trials had more than others,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Cell, Listing, words};
+use page::{Answer, Block, Cell, Headline, Listing, words};
 
 use super::finding::{Entry, ImportedFinding};
 use crate::study::view::{Finding, StudyPage, Topic};
@@ -41,8 +41,8 @@ fn answer(found: &ImportedFinding) -> Answer {
     };
     let count = found.entries.len();
     let figures = if count == 1 { "figure" } else { "figures" };
-    Answer::new(format!(
-        "{} {figures} {by}, each with what its source leaves open. `compare` holds them against another run's.",
-        words::count(count as u64)
-    ))
+    let headline = Headline::written(format!("{} {figures}", words::count(count as u64)));
+    Answer::new("`compare` holds them against another run's.")
+        .with_headline(headline)
+        .asked(format!("Imported {by}"))
 }

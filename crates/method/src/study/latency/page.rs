@@ -5,10 +5,12 @@
 mod plots;
 mod tables;
 
-use page::{Answer, Block, Caveat, words};
+use std::collections::BTreeSet;
+
+use page::{Answer, Block, Caveat, Figure, Gauge, Headline, MarkKind};
 
 use super::finding::{Added, LatencyCase, LatencyFinding, PathTrips, SizeTrips};
-use crate::study::view::{Finding, StudyPage, Topic, stated, streams};
+use crate::study::view::{Finding, Place, StudyPage, Topic, stated, streams};
 
 impl Finding for LatencyFinding {
     fn page(&self) -> StudyPage {
@@ -41,61 +43,47 @@ impl<'a> Trips<'a> {
         self.case.protocol.as_str().to_uppercase()
     }
 
-    /// `the idle UDP RTT of 64-octet frames, h1 → h2`
-    fn describe(self) -> String {
-        let load = &self.case.load;
-        let (idle, load) = if load.is_idle() {
-            ("idle ", String::new())
-        } else {
-            ("", format!(" under load ({})", load.describe()))
-        };
-        let PathTrips { frames, place, .. } = self.path;
-        let (protocol, size, hosts) = (self.protocol(), frames.label(), place.hosts());
-        format!("the {idle}{protocol} RTT of {size}-octet frames{load}, {hosts}")
+    /// `UDP, 64 octets, idle`
+    fn label(self) -> String {
+        let (size, load) = (self.path.frames.label(), self.case.load.abbreviate());
+        format!("{} {size}, {load}", self.protocol())
     }
 
     /// Time added by the device, where a direct cable tells it; otherwise the round trip itself.
     fn answer(self) -> Answer {
         match &self.path.added {
-            Some(added) => self.added_answer(added).asked("Added latency?"),
-            None => self.rtt_answer().asked("RTT?"),
+            Some(added) => self.added_answer(added).asked("Added latency"),
+            None => {
+                let median = self.path.median();
+                self.led(median, "").asked("RTT")
+            }
         }
     }
 
-    fn rtt_answer(self) -> Answer {
-        let median = self.path.median();
-        if median.value.is_none() {
-            return stated(self.without_value(), median);
-        }
-        let interval = words::with_interval(median);
-        stated(format!("The median of {}, is {interval}.", self.describe()), median)
+    /// Led by a value; where there is none, it says why.
+    fn led(self, value: &Figure, text: &str) -> Answer {
+        let text = if value.value.is_none() { NO_VALID_TRIAL } else { text };
+        stated(text.to_owned(), value).led_by(value)
     }
 
     fn added_answer(self, added: &Added) -> Answer {
         let value = added.median();
-        if value.value.is_none() {
-            return stated(self.without_value(), value);
-        }
-        let (device, trip) = (self.path.place.who.in_words(), self.describe());
-        let interval = words::with_interval(value);
-        if value.caveats.contains(&Caveat::NotResolved) {
-            let text = format!("What {device} adds to {trip}, is not significant: {interval}.");
-            return stated(text, value);
-        }
-        let text = format!("{device} adds {interval} to {trip}");
         let (through, direct) = (self.path.median(), self.size.over_cable(added).median());
-        let (Some(long), Some(short)) = (through.value, direct.value) else {
-            return stated(text + ".", value);
-        };
-        let (long, short) = (words::time(long), words::time(short));
-        let sides = format!("the median RTT is {long} through it, {short} over the direct cable");
-        stated(format!("{text}: {sides}."), value).stating([through, direct])
-    }
-
-    fn without_value(self) -> String {
-        format!("No figure for {}: no trial was valid.", self.describe())
+        let device = self.path.place.who.name();
+        let gauge = Gauge::new("Median RTT", value.unit)
+            .with(MarkKind::Cable, "direct cable", direct)
+            .with(MarkKind::Device, device, through);
+        let not_significant = value.caveats.contains(&Caveat::NotResolved);
+        let text = if not_significant { NOT_SIGNIFICANT } else { "" };
+        let answer = self.led(value, text);
+        let headline = answer.headline.clone().map(Headline::signed);
+        answer.with_headline(headline).with_gauge(gauge)
     }
 }
+
+const NO_VALID_TRIAL: &str = "No trial was valid.";
+const NOT_SIGNIFICANT: &str =
+    "Not significant: smaller than the repetitions resolve. More or longer ones would tell.";
 
 /// One for each device, protocol and load, at the smallest frame.
 fn answers(found: &LatencyFinding) -> Vec<Answer> {
@@ -107,5 +95,10 @@ fn answers(found: &LatencyFinding) -> Vec<Answer> {
         smallest.extend(trips);
     }
     smallest.sort_by_key(|trips| (&trips.path.frames, &trips.path.place.who));
-    smallest.into_iter().map(Trips::answer).collect()
+    let places: BTreeSet<&Place> = smallest.iter().map(|trips| &trips.path.place).collect();
+    let label = |trips: Trips<'_>| match places.len() {
+        0 | 1 => trips.label(),
+        _ => format!("{}, {}", trips.label(), trips.path.place.in_short()),
+    };
+    smallest.into_iter().map(|trips| trips.answer().of_case(label(trips))).collect()
 }

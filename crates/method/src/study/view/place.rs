@@ -103,6 +103,12 @@ impl Place {
         self.pair.as_ref().map_or_else(String::new, hosts)
     }
 
+    /// The device, or the cable, and the hosts: `router, h1 → h2`.
+    pub fn in_short(&self) -> String {
+        let parts = [self.who.name(), self.hosts()].into_iter();
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
     /// Behind a name, `, there` of two opposite flows; empty where there was one.
     pub const fn direction_in_words(&self) -> &'static str {
         match self.direction {

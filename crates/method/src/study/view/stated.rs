@@ -28,8 +28,8 @@ pub fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
         _ => None,
     };
     let rule = line_rate_rule(known, "");
-    Answer { text: format!("{} {rule}", answer.text), ..answer }
-        .to("Line rate?", Reply::from(known))
+    let text = format!("{} {rule}", answer.text).trim_start().to_owned();
+    Answer { text, ..answer }.to("Line rate?", Reply::from(known))
 }
 
 /// From where on a rate is line rate, `of` what the link carries, and what a rate that is neither

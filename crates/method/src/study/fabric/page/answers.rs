@@ -2,7 +2,7 @@
 //!
 //! Never says yes of more than was tried, and never tells a group without its confidence.
 
-use page::{Answer, Reply, words};
+use page::{Answer, Headline, Reply, words};
 
 use super::super::finding::{FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange};
 use super::super::infer::{Finding, Group, Inferred, SURELY, Uplink};
@@ -13,7 +13,9 @@ pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
     let answer = |scene: &SceneFinding| {
         let found = scene.nonblocking.as_ref()?;
         let reply = Reply::from(found.value.value.map(|value| value > 0.5));
-        Some(stated(blocking(scene, found), &found.value).to("Non-blocking?", reply))
+        let answer = stated(blocking(found), &found.value).to("Non-blocking?", reply);
+        let headline = found.worst.as_ref().map(|worst| range(worst.range()));
+        Some(answer.with_headline(headline).of_case(scene.active(found.nodes)))
     };
     found.scenes.iter().filter_map(answer).collect()
 }
@@ -23,40 +25,43 @@ pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
 pub(super) fn groups(found: &FabricFinding) -> Vec<Answer> {
     let answer = |scene: &SceneFinding| {
         let groups = scene.groups.as_ref()?;
-        let answer = stated(structure(scene, groups), &groups.value);
-        Some(answer.stating(&groups.uplinks).asked("Oversubscribed port groups?"))
+        let (headline, text) = structure(groups);
+        let answer = stated(text, &groups.value).with_headline(Headline::written(headline));
+        Some(answer.stating(&groups.uplinks).asked("Oversubscribed uplinks"))
     };
     found.scenes.iter().filter_map(answer).collect()
 }
 
-fn blocking(scene: &SceneFinding, found: &Nonblocking) -> String {
-    let subject = scene.who.in_words();
+impl SceneFinding {
+    /// `all 16 ports active`
+    fn active(&self, nodes: usize) -> String {
+        let all = if self.ports.len() == nodes { "all " } else { "" };
+        format!("{all}{nodes} ports active")
+    }
+}
+
+fn blocking(found: &Nonblocking) -> String {
     let missing = (!found.missing.is_empty()).then(|| missing(&found.missing_in_words()));
     let Some(worst) = &found.worst else {
         let why = missing.unwrap_or_else(|| "that needs at least two node counts".to_owned());
-        return format!("Whether {subject} is non-blocking is not shown: {why}.");
+        return format!("Not shown: {why}.");
     };
-    let all = if scene.ports.len() == found.nodes { "all " } else { "" };
-    let pairing = format!(
-        "with {all}{} ports active, the worst pairing ({}) gets {} of what one pair alone gets",
-        found.nodes,
-        worst.name_in_words(),
-        range(worst.range())
-    );
+    let pairing =
+        format!("of what one pair alone gets, in the worst pairing ({})", worst.name_in_words());
     match (found.value.value, found.flooded.map(words::percent)) {
         (Some(0.0), Some(kept)) => format!(
-            "{subject} is blocking: with all traffic between its groups of ports a port gets {kept} of its \
-             rate. In the exchange, {pairing}."
+            "With all traffic between its groups of ports a port gets {kept} of its rate; in the \
+             exchange the share {pairing}."
         ),
-        (Some(0.0), None) => format!("{subject} is blocking: {pairing}."),
-        (Some(_), _) => format!("{subject} is non-blocking in every arrangement tried: {pairing}."),
+        (Some(_), _) => format!("Share {pairing}."),
         (None, _) => {
             let without = worst
                 .tester
                 .is_none()
                 .then(|| "no direct cable shows what the hosts do at once without it".to_owned());
-            let why: Vec<String> = missing.into_iter().chain(without).chain([pairing]).collect();
-            format!("Whether {subject} is non-blocking is not shown: {}.", why.join("; "))
+            let why: Vec<String> = missing.into_iter().chain(without).collect();
+            let why = if why.is_empty() { String::new() } else { format!(" {}.", why.join("; ")) };
+            format!("Share {pairing}.{}", words::capitalised(why))
         }
     }
 }
@@ -73,49 +78,58 @@ fn missing(rounds: &[String]) -> String {
     format!("{}{more} {have} too few valid trials", named.join(", "))
 }
 
-/// `38.1 % (36.0 % to 40.2 %)`
-fn range(ShareRange { low, value, high, .. }: ShareRange) -> String {
+/// `38.1 % [36.0, 40.2]`
+fn range(ShareRange { low, value, high, .. }: ShareRange) -> Headline {
     let [low, value, high] = [low, value, high].map(words::percent);
-    format!("{value} ({low} to {high})")
+    let number = |text: &str| text.trim_end_matches(['%', '\u{a0}']).to_owned();
+    let interval = format!("[{}, {}]", number(&low), number(&high));
+    Headline { interval, ..Headline::written(value) }
 }
 
-fn structure(scene: &SceneFinding, groups: &PortGroups) -> String {
-    let subject = scene.who.in_words();
+/// The rates of the uplinks, or that none was found; and how sure that is.
+fn structure(groups: &PortGroups) -> (String, String) {
     let Inferred { trials, finding, .. } = &groups.found;
-    let text = match finding {
-        Finding::Queued { kept_up } => {
-            let kept_up = words::percent(*kept_up);
-            return format!(
-                "Whether ports of {subject} share an oversubscribed uplink is not shown: no frame was lost, but \
-                 frames were received at {kept_up} of the rate at which they were sent; the rest waited in a queue."
-            );
-        }
-        Finding::Blocking { confidence, share, .. } if !groups.uplinks.is_empty() => format!(
-            "The ports of {subject} share oversubscribed uplinks of {} in groups: {} (confidence {}, {trials} \
-             floods). With all traffic between groups a port gets {} of its rate.",
+    let (headline, text) = match finding {
+        Finding::Queued { kept_up } => (
+            "not shown".to_owned(),
+            format!(
+                "No frame was lost, but frames were received at {} of the rate at which they were \
+                 sent; the rest waited in a queue.",
+                words::percent(*kept_up)
+            ),
+        ),
+        Finding::Blocking { confidence, share, .. } if !groups.uplinks.is_empty() => (
             rates(groups),
-            groups.names,
-            words::probability(*confidence),
-            words::percent(*share)
+            format!(
+                "Groups {} (confidence {}, {trials} floods). With all traffic between groups a port \
+                 gets {} of its rate.",
+                groups.names,
+                words::probability(*confidence),
+                words::percent(*share)
+            ),
         ),
-        Finding::Clean { excess, .. } if excess.is_finite() => format!(
-            "No oversubscribed uplink of {subject} was found in {trials} floods. This test detects a group \
-             oversubscribed by more than {} with a probability of {}.",
-            words::percent(*excess),
-            words::percent(SURELY)
+        Finding::Clean { excess, .. } if excess.is_finite() => (
+            "none found".to_owned(),
+            format!(
+                "{trials} floods detect a group oversubscribed by more than {} with a probability of \
+                 {}.",
+                words::percent(*excess),
+                words::percent(SURELY)
+            ),
         ),
-        Finding::Blocking { share, .. } => format!(
-            "{subject} throttles flows, to {} in the worst of {trials} floods, but which ports share an uplink \
-             can't be separated.",
-            words::percent(*share)
+        Finding::Blocking { share, .. } => (
+            "not separated".to_owned(),
+            format!(
+                "Flows are throttled, to {} in the worst of {trials} floods, but which ports share \
+                 an uplink can't be separated.",
+                words::percent(*share)
+            ),
         ),
-        Finding::Clean { .. } | Finding::Nothing => {
-            format!("Which ports of {subject} share an uplink is not shown.")
-        }
+        Finding::Clean { .. } | Finding::Nothing => ("not shown".to_owned(), String::new()),
     };
     let missing =
         (!groups.missing.is_empty()).then(|| format!(" Of {} nothing is known.", groups.missing));
-    text + &missing.unwrap_or_default()
+    (headline, text + &missing.unwrap_or_default())
 }
 
 /// `3.5 Gbit/s, 3 Gbit/s and an unknown rate`, or one where all are alike to a twentieth.

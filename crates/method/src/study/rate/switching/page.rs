@@ -5,14 +5,16 @@
 
 mod lines;
 
-use page::{Answer, Block, Cell, Figure, Listing, Reply, Style, Table, Unit, Verdict, words};
+use page::{
+    Answer, Block, Bound, Cell, Figure, Gauge, Listing, MarkKind, Reply, Style, Table, Unit, Verdict,
+};
 
 use super::SwitchTest;
 use super::finding::{
     Cases, CongestionCase, DeviceFinding, PatternCase, Rates, SwitchingFinding, TestFinding,
 };
-use crate::study::line_share::share_in_words;
-use crate::study::view::{Finding, StudyPage, Topic, line_rate, stated};
+use crate::study::line_share::{share, share_in_words};
+use crate::study::view::{Finding, StudyPage, Topic, Who, line_rate, stated};
 use lines::lines;
 
 const LEAD: &str = "Rates are of all sending ports together. Throughput is the highest load of \
@@ -105,272 +107,45 @@ fn answers(device: &DeviceFinding) -> Vec<Answer> {
 
 fn throughput(device: &DeviceFinding, case: &PatternCase) -> Option<Answer> {
     let rate = &case.throughput;
-    let share =
-        share_in_words(rate).map_or_else(String::new, |share| format!(" = {share} of line rate"));
-    let least = if rate.verdict == Verdict::TesterLimited { "at least " } else { "" };
-    let text = format!(
-        "{} forwards {least}{} of {} octets without loss{share}, with {} ports sending to each \
-         other.",
-        device.who.in_words(),
-        words::value(rate.unit, rate.value?),
-        case.size.octets(),
-        device.ports,
-    );
-    Some(line_rate(stated(text, rate), rate, "Throughput?"))
+    let bound = (rate.verdict == Verdict::TesterLimited).then_some(Bound::Least);
+    let mut gauge = Gauge::new("Throughput, all ports", rate.unit);
+    if let Some(share) = share(rate) {
+        gauge = gauge.with_limit("line rate", rate.value? / share.max(f64::MIN_POSITIVE));
+    }
+    let gauge = gauge.with(MarkKind::Device, device.who.name(), rate);
+    let answer = stated(String::new(), rate).led_by(rate).bounded(bound).with_gauge(gauge);
+    let ports = format!("{} ports to each other", device.ports);
+    let label = device.label(&format!("{} octets, {ports}", case.size.octets()));
+    Some(line_rate(answer, rate, "Throughput").of_case(label))
 }
 
 fn blocking(device: &DeviceFinding, case: &CongestionCase) -> Answer {
-    let who = device.who.in_words();
     let is_yes = |flag: Option<&Figure>| flag.and_then(|flag| flag.value) == Some(1.0);
     let (blocks, holds_back) = (is_yes(Some(&case.blocking)), is_yes(case.backpressure.as_ref()));
     let text = if blocks {
-        format!(
-            "{who} has head-of-line blocking: an uncongested port loses frames, or receives fewer, \
-             beside a congested one."
-        )
+        "An uncongested port loses frames, or receives fewer, beside a congested one."
     } else if holds_back {
-        format!("{who} uses back pressure (PAUSE) at a congested port: no frame is lost.")
+        "A congested port pauses its senders (PAUSE): no frame is lost."
     } else {
-        format!(
-            "{who} drops what a congested port can't take; an uncongested port beside it loses \
-             nothing."
-        )
+        "A congested port drops what it can't take; a port beside it loses nothing."
     };
-    let answer = stated(text, &case.blocking).stating(&case.backpressure);
-    answer.to("Free of head-of-line blocking?", Reply::from(Some(!blocks)))
+    let answer = stated(text.to_owned(), &case.blocking).stating(&case.backpressure);
+    answer.of_case(device.label("")).to("Free of head-of-line blocking?", Reply::from(Some(!blocks)))
 }
 
 fn mac_table(device: &DeviceFinding, entries: &Figure) -> Option<Answer> {
-    let who = device.who.in_words();
-    let value = words::value(Unit::Count, entries.value?);
-    let text = match entries.verdict {
-        Verdict::DeviceLimited => format!("{who} has a MAC table of {value} entries."),
-        _ => format!("{who} has a MAC table of at least {value} entries; no more were tried."),
-    };
-    Some(stated(text, entries).asked("MAC table?"))
+    entries.value?;
+    let is_known = entries.verdict == Verdict::DeviceLimited;
+    let text = if is_known { "" } else { "No more addresses were tried." };
+    let answer = stated(text.to_owned(), entries).led_by(entries).of_case(device.label(""));
+    Some(answer.bounded((!is_known).then_some(Bound::Least)).asked("MAC table, entries"))
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use measure::FrameSize;
-    use page::{CaseId, Key, Metric, RowId};
-    use trial::Subject;
-
-    use super::super::Pattern;
-    use super::super::finding::{
-        BroadcastCase, Delays, Egress, IncastCase, LineRateCase, MicroburstCase, Receiver,
-    };
-    use super::*;
-    use crate::study::view::{Values, Who};
-
-    /// The text with plain spaces before units.
-    fn spaced(text: &str) -> String {
-        text.replace('\u{a0}', " ")
-    }
-
-    fn size(octets: u32) -> FrameSize {
-        FrameSize::new(octets).expect("legal")
-    }
-
-    fn rate(metric: Metric, rate: f64) -> Figure {
-        Figure::new(metric, Unit::FramesPerSecond, Some(rate))
-    }
-
-    fn other(metric: Metric, unit: Unit, value: f64) -> Figure {
-        Figure::new(metric, unit, Some(value))
-    }
-
-    fn rates() -> Rates {
-        Rates {
-            offered: rate(Metric::Offered, 9.0),
-            received: rate(Metric::Received, 8.0),
-            lost: other(Metric::LossRatio, Unit::Ratio, 0.1),
-        }
-    }
-
-    fn delays() -> Delays {
-        let delay = other(Metric::OneWayDelay, Unit::Nanoseconds, 1.0);
-        Delays { median: delay.clone(), largest: delay }
-    }
-
-    fn flag(metric: Metric, yes: f64) -> Figure {
-        Figure { verdict: Verdict::DeviceLimited, ..other(metric, Unit::Flag, yes) }
-    }
-
-    fn pattern(octets: u32, throughput: f64) -> PatternCase {
-        let mut throughput = rate(Metric::Throughput, throughput);
-        throughput.verdict = Verdict::DeviceLimited;
-        throughput.set(Key::PatternRate, 4_000.0);
-        PatternCase {
-            size: size(octets),
-            throughput,
-            at_max_load: rates(),
-            highest: rates(),
-            flooded: other(Metric::Flooded, Unit::Count, 0.0),
-        }
-    }
-
-    fn congestion(blocking: Option<f64>, backpressure: f64) -> CongestionCase {
-        CongestionCase {
-            size: size(64),
-            worst_from: Some("h4/eth1".to_owned()),
-            egresses: vec![Egress { name: "congested", rates: rates() }],
-            blocking: Figure { value: blocking, ..flag(Metric::HeadOfLineBlocking, 0.0) },
-            backpressure: Some(flag(Metric::Backpressure, backpressure)),
-            flooded: Some(other(Metric::Flooded, Unit::Count, 0.0)),
-        }
-    }
-
-    fn device(name: &str, tests: impl IntoIterator<Item = (SwitchTest, Cases)>) -> DeviceFinding {
-        let who = Who::Named(Subject { device: name.to_owned(), variant: None });
-        let tests = tests.into_iter().map(|(test, cases)| TestFinding { test, cases });
-        DeviceFinding { who, ports: 4, tests: tests.collect() }
-    }
-
-    fn found(devices: impl IntoIterator<Item = DeviceFinding>) -> SwitchingFinding {
-        let mut found = SwitchingFinding { devices: devices.into_iter().collect() };
-        crate::study::line_share::mark(found.values());
-        CaseId::number(found.values());
-        found
-    }
-
-    /// One of each kind of test.
-    fn every_kind() -> SwitchingFinding {
-        let Rates { offered, received, lost } = rates();
-        let line_rate = LineRateCase {
-            pattern: Pattern::Pairs,
-            size: size(64),
-            offered: Some(offered),
-            received: Some(received),
-            lost,
-            flooded: Some(other(Metric::Flooded, Unit::Count, 0.0)),
-            spread: Some(other(Metric::Pdv, Unit::Nanoseconds, 3.0)),
-            delays: Some(delays()),
-        };
-        let receiver = Receiver { port: "h2/eth1".to_owned(), delays: delays() };
-        let broadcast = BroadcastCase {
-            size: size(64),
-            throughput: rate(Metric::Throughput, 7.0),
-            receivers: vec![receiver],
-        };
-        let burst = MicroburstCase {
-            size: size(64),
-            senders: 3,
-            receivers: 1,
-            held: Some(1_760_000),
-            frames: other(Metric::Microburst, Unit::Count, 5.0),
-        };
-        let incast = IncastCase {
-            goodput: Some(other(Metric::Goodput, Unit::BitsPerSecond, 5.0)),
-            delays: Some(delays()),
-            ..IncastCase::new("tcp-and-burst", Some("h3/eth1".to_owned()))
-        };
-        let mut not_made = Figure::new(Metric::LossRatio, Unit::Ratio, None);
-        not_made.set(Key::Reason, "gap-is-kept");
-        let not_made = Cases::NotMade(not_made);
-        found([device(
-            "sw",
-            [
-                (SwitchTest::OneWay, Cases::Pattern(vec![pattern(64, 1_000.0)])),
-                (SwitchTest::HeadOfLine, Cases::Congestion(vec![congestion(Some(0.0), 0.0)])),
-                (SwitchTest::ForwardPressure, not_made),
-                (SwitchTest::Broadcast, Cases::Broadcast(vec![broadcast])),
-                (SwitchTest::LineRate, Cases::LineRate(vec![line_rate])),
-                (SwitchTest::Microburst, Cases::Microburst(vec![burst])),
-                (SwitchTest::Incast, Cases::Incast(vec![incast])),
-            ],
-        )])
-    }
-
-    #[test]
-    fn values_are_named_with_their_circumstances() {
-        let found = every_kind();
-        let lines = tests(&found).flat_map(|(_, test)| lines(&test.cases));
-        let expected = [
-            "offered (at the congested port; worst of all shifts, from h4/eth1)",
-            "received (at the congested port; worst of all shifts, from h4/eth1)",
-            "lost (at the congested port; worst of all shifts, from h4/eth1)",
-            "head-of-line blocking (worst of all shifts, from h4/eth1)",
-            "back pressure (worst of all shifts, from h4/eth1)",
-            "flooded (worst of all shifts, from h4/eth1)",
-            "not tested: a host's port keeps the standard's gap of 96 bits between frames",
-            "throughput to every port",
-            "delay, p50 (to h2/eth1)",
-            "delay, max (to h2/eth1)",
-            "offered (in pairs)",
-            "received (in pairs)",
-            "lost (in pairs)",
-            "flooded (in pairs)",
-            "delay, max less min (in pairs)",
-            "delay, p50 (in pairs)",
-            "delay, max (in pairs)",
-            "frames of the longest burst (3 ports into 1; 1.76 MB held at each egress)",
-            "TCP goodput (with tcp and a burst; to h3/eth1)",
-            "delay, p50 (with tcp and a burst; to h3/eth1)",
-            "delay, max (with tcp and a burst; to h3/eth1)",
-        ];
-        assert_eq!(lines.map(|line| spaced(&line.what)).collect::<Vec<_>>(), expected);
-    }
-
-    #[test]
-    fn a_row_is_in_one_table_and_offered_loads_of_patterns_in_none() {
-        let mut found = every_kind();
-        let page = found.page();
-        let tables = page.sections.iter().flat_map(|section| &section.blocks);
-        let cells = tables.filter_map(|block| match block {
-            Block::Table(table) => Some(table.rows.iter().flatten()),
-            _ => None,
-        });
-        let shown: Vec<Option<RowId>> = cells
-            .flatten()
-            .filter_map(|cell| match cell {
-                Cell::Value { quantity, .. } => Some(quantity.row),
-                _ => None,
-            })
-            .collect();
-        let rows: BTreeSet<Option<RowId>> = shown.iter().copied().collect();
-        assert_eq!(rows.len(), shown.len(), "{shown:?}");
-        let left = found.rows().into_iter().filter(|row| !rows.contains(&row.id()));
-        let left: Vec<Metric> = left.map(|row| row.metric).collect();
-        assert_eq!(left, [Metric::Offered, Metric::Offered, Metric::LossRatio]);
-    }
-
-    #[test]
-    fn each_device_answers_at_its_smallest_frame_by_a_case_that_is_known() {
-        let mesh =
-            |rates: [f64; 2]| Cases::Pattern(vec![pattern(512, rates[0]), pattern(64, rates[1])]);
-        let open = Cases::Congestion(vec![congestion(None, 1.0)]);
-        let known = Cases::Congestion(vec![congestion(Some(0.0), 0.0)]);
-        let entries = other(Metric::AddressCapacity, Unit::Count, 515.0);
-        let table = Cases::AddressTable { size: size(64), entries };
-        let page = found([
-            device("one", [(SwitchTest::Mesh, mesh([3_000.0, 1_000.0]))]),
-            device(
-                "two",
-                [
-                    (SwitchTest::Mesh, mesh([4_000.0, 2_000.0])),
-                    (SwitchTest::Congestion, open),
-                    (SwitchTest::HeadOfLine, known),
-                    (SwitchTest::AddressCaching, table),
-                ],
-            ),
-        ])
-        .page();
-        let answers: Vec<String> =
-            page.answers.iter().map(|(_, answer)| spaced(&answer.text)).collect();
-        assert_eq!(
-            answers,
-            [
-                "one forwards 1,000 frames/s of 64 octets without loss = 25.0 % of line rate, with 4 ports \
-                 sending to each other. Line rate is 99.9 % or more.",
-                "two forwards 2,000 frames/s of 64 octets without loss = 50.0 % of line rate, with 4 ports \
-                 sending to each other. Line rate is 99.9 % or more.",
-                "two drops what a congested port can't take; an uncongested port beside it loses \
-                 nothing.",
-                "two has a MAC table of at least 515 entries; no more were tried.",
-            ]
-        );
+impl DeviceFinding {
+    /// A case's label: of a device in a variant, with its name.
+    fn label(&self, case: &str) -> String {
+        let name = matches!(&self.who, Who::Named(subject) if subject.variant.is_some());
+        let name = name.then(|| self.who.name()).unwrap_or_default();
+        [case, &name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }

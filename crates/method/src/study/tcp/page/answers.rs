@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Verdict, words};
+use page::{Answer, Gauge, MarkKind, Verdict, words};
 
 use super::{percent, rate};
 use crate::study::capacity::Of;
 use crate::study::tcp::TcpDirection;
 use crate::study::tcp::cell::HostLimit;
-use crate::study::tcp::finding::{HostBusy, Part, Retransmits, SenderValues, TcpCase, TcpFinding};
+use crate::study::tcp::finding::{HostBusy, Part, TcpCase, TcpFinding};
 use crate::study::view::{Place, Who, line_rate_rule};
 use trial::topology::Pair;
 
@@ -18,12 +18,14 @@ use trial::topology::Pair;
 pub(super) fn answers(found: &TcpFinding) -> Vec<Answer> {
     let own = || found.cases.iter().filter(|case| !case.whole.place.is_cable());
     let several = own().map(|case| &case.whole.place.who).collect::<BTreeSet<&Who>>().len() > 1;
-    let through = |who: &Who| format!(" through {}", who.in_words());
-    let through = |case: &TcpCase| several.then(|| through(&case.whole.place.who));
-    own().map(|case| answer(found, case, &through(case).unwrap_or_default())).collect()
+    let label = |place: &Place| match several {
+        true => format!("{}, {}", path(place), place.who.name()),
+        false => path(place),
+    };
+    own().map(|case| answer(found, case).of_case(label(&case.whole.place))).collect()
 }
 
-fn answer(found: &TcpFinding, case: &TcpCase, through: &str) -> Answer {
+fn answer(found: &TcpFinding, case: &TcpCase) -> Answer {
     let goodput = &case.whole.goodput;
     let verdict = goodput.value.map_or(Verdict::Undetermined, |_| goodput.verdict);
     let is_full = match verdict {
@@ -31,54 +33,45 @@ fn answer(found: &TcpFinding, case: &TcpCase, through: &str) -> Answer {
         Verdict::DeviceLimited => Some(false),
         Verdict::TesterLimited | Verdict::Undetermined => None,
     };
-    let mut sentence = sentence(found, case, through);
+    let mut answer = summary(found, case).limited_by(verdict);
     let is_both = case.test == TcpDirection::Bidirectional;
     // Both ways at once the acknowledgements take their share, so that less is no answer.
-    if is_full.is_none() && is_both {
-        return sentence.limited_by(verdict).asked("Both ways?");
+    if case.whole.share().is_none() || (is_full.is_none() && is_both) {
+        return answer.asked("TCP goodput");
     }
-    if case.whole.share().is_some() {
-        let of = if is_both { " of what acknowledgements of the other way leave" } else { "" };
-        sentence.add(&format!(" {}", line_rate_rule(is_full, of)), []);
-    }
-    sentence.limited_by(verdict).to("Line rate by TCP?", is_full.into())
+    let of = if is_both { " of what acknowledgements of the other way leave" } else { "" };
+    answer.add(&format!(" {}", line_rate_rule(is_full, of)), []);
+    answer.to("Line rate by TCP?", is_full.into())
 }
 
-fn sentence(found: &TcpFinding, case: &TcpCase, through: &str) -> Answer {
+/// The goodput beside the direct cable's, its share of what the link carries, and what held the
+/// hosts up.
+fn summary(found: &TcpFinding, case: &TcpCase) -> Answer {
     let whole = &case.whole;
-    let path = path(&whole.place) + through;
-    let mut sentence = Answer::default().stating([&whole.goodput]);
+    let mut gauge = Gauge::new("TCP payload", whole.goodput.unit);
+    if let Some(cable) = found.cable_beside(case) {
+        gauge = gauge.with(MarkKind::Cable, "direct cable", &cable.whole.goodput);
+    }
+    if let Some(ceiling) = whole.ceiling {
+        gauge = gauge.with_limit("link", ceiling.payload);
+    }
+    gauge = gauge.with(MarkKind::Device, whole.place.who.name(), &whole.goodput);
+    let mut answer = Answer::default().led_by(&whole.goodput).with_gauge(gauge);
     if whole.goodput.value.is_none() {
-        sentence.add(&format!("No figure for TCP payload {path}: no trial was valid."), []);
-        return sentence;
+        answer.add("No trial was valid.", []);
+        return answer;
     }
-    let goodput = words::with_interval(&whole.goodput);
-    match case.test {
-        TcpDirection::Forward | TcpDirection::Reverse => {
-            sentence.add(&format!("{path}: {goodput} of TCP payload"), []);
-            sentence.add(&share_of_ceiling(whole, " as TCP payload"), []);
-            let cable = found.cable_beside(case).map(|cable| &cable.whole.goodput);
-            if let Some((figure, value)) = cable.and_then(|figure| Some((figure, figure.value?))) {
-                let value = words::bit_rate(value);
-                sentence.add(&format!("; {value} over the direct cable"), [figure]);
-            }
-        }
-        TcpDirection::Bidirectional => {
-            let known = case.flows.iter().filter_map(|flow| Some((flow, flow.goodput.value?)));
-            let flows = known
-                .map(|(flow, value)| format!("{} {}", words::bit_rate(value), flow.place.hosts()));
-            let flows = flows.collect::<Vec<_>>().join(", ");
-            let text =
-                format!("{path}, both ways at once: {goodput} of TCP payload in all ({flows})");
-            sentence.add(&text, case.flows.iter().map(|flow| &flow.goodput));
-            sentence.add(&share_of_ceiling(whole, " both ways"), []);
-        }
+    if case.test == TcpDirection::Bidirectional {
+        let known = case.flows.iter().filter_map(|flow| Some((flow, flow.goodput.value?)));
+        let flows =
+            known.map(|(flow, value)| format!("{} {}", words::bit_rate(value), flow.place.hosts()));
+        let text = format!("Both ways at once: {}.", flows.collect::<Vec<_>>().join(", "));
+        answer.add(&text, case.flows.iter().map(|flow| &flow.goodput));
     }
-    sentence.add(".", []);
-    add_retransmits(&mut sentence, whole);
-    add_round_trips(&mut sentence, whole);
-    add_host_limit(&mut sentence, case);
-    sentence
+    answer.add(&share_of_ceiling(whole), []);
+    add_host_limit(&mut answer, case);
+    answer.text = answer.text.trim_start().to_owned();
+    answer
 }
 
 /// `h1 → h2`, `h1 ↔ h2` of both ways at once.
@@ -91,40 +84,17 @@ fn path(place: &Place) -> String {
     }
 }
 
-/// `, 99.98 % of what the link can carry as TCP payload (941.5 Mbit/s at MTU 1500)`
-fn share_of_ceiling(part: &Part, payload: &str) -> String {
+/// ` 99.98 % of what the link carries as TCP payload (941.5 Mbit/s at MTU 1500).`
+fn share_of_ceiling(part: &Part) -> String {
     let (Some(share), Some(ceiling)) = (part.share(), part.ceiling) else {
         return String::new();
     };
     let carrier = match ceiling.of {
-        Of::PortLimit => "the device's limited ports",
-        Of::Link => "the link",
+        Of::PortLimit => "the device's limited ports carry",
+        Of::Link => "the link carries",
     };
     let (share, rate) = (percent(share), rate(ceiling.payload));
-    format!(", {share} of what {carrier} can carry{payload} ({rate} at MTU {})", ceiling.mtu)
-}
-
-/// ` 12 retransmits a trial (1.1 per GB).`
-fn add_retransmits(sentence: &mut Answer, part: &Part) {
-    let Some(Retransmits { count, per_gigabyte }) = &part.retransmits else { return };
-    match (count.value, per_gigabyte.value) {
-        (Some(0.0), _) => sentence.add(" No retransmits.", [count]),
-        (Some(number), Some(rate)) => {
-            let (number, rate) = (words::trimmed(number, 1), words::trimmed(rate, 1));
-            let text = format!(" {number} retransmits a trial ({rate} per GB).");
-            sentence.add(&text, [count, per_gigabyte]);
-        }
-        _ => (),
-    }
-}
-
-fn add_round_trips(sentence: &mut Answer, part: &Part) {
-    let Some(SenderValues { smoothed_rtt, smallest_rtt, .. }) = &part.sender else { return };
-    if let (Some(rtt), Some(min)) = (smoothed_rtt.value, smallest_rtt.value) {
-        let (rtt, min) = (words::time(rtt), words::time(min));
-        let text = format!(" RTT {rtt} under this load, {min} at its smallest.");
-        sentence.add(&text, [smoothed_rtt, smallest_rtt]);
-    }
+    format!(" {share} of what {carrier} as TCP payload ({rate} at MTU {}).", ceiling.mtu)
 }
 
 /// ` The limit was the receiver's window, for which the sender waited in 71 % of the time.`
@@ -137,7 +107,7 @@ fn add_host_limit(sentence: &mut Answer, case: &TcpCase) {
         Some(HostLimit::SendBuffer) => {
             (" The limit was the sender's own buffer", sender.map(|sender| &sender.buffer))
         }
-        Some(HostLimit::Processors) => (" The limit were the hosts' processors", None),
+        Some(HostLimit::Processors) => (" The limit was the hosts' processors", None),
         None => return,
     };
     sentence.add(limit, []);

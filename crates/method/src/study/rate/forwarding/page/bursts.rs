@@ -3,29 +3,21 @@
 //!
 //! Owns the columns that RFC 9004 asks for. Never computes either time.
 
-use page::{Answer, Cell, Table, words};
+use page::{Answer, Bound, Cell, Table, words};
 
 use super::super::finding::{BufferTimes, BurstSide, ForwardingFinding, Spread};
-use super::smallest::{Part, sentences};
+use super::smallest::{self, Part};
 use super::{bounded, listing, rate_cell, shows_bound};
 
 /// The longest burst at the smallest frames.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
-    let parts = found.bursts.iter().map(|case| part(&case.device));
-    sentences("Longest burst?", parts.collect())
-}
-
-fn part(side: &BurstSide) -> Part<'_> {
-    let (traffic, way) = (&side.traffic, side.way());
-    let least = if shows_bound(&way) { "at least " } else { "" };
-    let searches = match way.found.blocks {
-        1 => "1 search".to_owned(),
-        n => format!("{n} searches"),
-    };
-    let frames = count(way.found.value).unwrap_or_default();
-    let begins = format!("The longest burst without loss, frames of {}", traffic.frames.in_words());
-    let text = format!("{} {least}{frames} ({searches})", traffic.place.who.in_words());
-    Part { percent: None, begins, text, way, others: Vec::new() }
+    let parts = found.bursts.iter().map(|case| {
+        let (way, cable) = (case.device.way(), case.cable.as_ref());
+        let bound = shows_bound(&way).then_some(Bound::Least);
+        let cable = cable.map(|cable| &cable.burst.value);
+        Part { way, cable, bound, percent: None, conditions: String::new() }
+    });
+    smallest::answers("Longest burst", parts)
 }
 
 fn count(frames: Option<f64>) -> Option<String> {

@@ -2,13 +2,12 @@
 //!
 //! Owns the table of counts. Never states what was received twice: the table of rates has it.
 
-use page::{Answer, Table, Unit, words};
+use page::{Answer, Bound, Table, Unit};
 
 use super::super::finding::{FloodCounts, ForwardingFinding, OneWay};
 use super::listing;
 use super::rated::{Origin, Rated};
 use super::smallest::{several_devices, shown_sizes};
-use crate::study::view::{line_rate, stated};
 
 /// Every rate that a flood brought.
 pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
@@ -45,26 +44,8 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
 }
 
 fn answer(rated: &Rated<'_>, several: bool) -> Answer {
-    let (value, place) = (rated.value(), &rated.traffic().place);
-    let who = place.who.in_words();
-    let through = if several { format!(" through {who}") } else { String::new() };
-    let path = format!("{}{through}", place.hosts());
-    let (rate, line, beside) = (words::with_interval(value), rated.of_line(), rated.over_cable());
-    let rate = format!("{rate} of {}", rated.traffic().frames.in_words());
-    let arrive = if place.is_counted_by_device {
-        format!("leave {who} by its own counter")
-    } else {
-        "arrive".to_owned()
-    };
-    let is_at_most = matches!(rated.origin, Origin::Flood(counts) if counts.is_at_most);
-    let most = if is_at_most { "at most " } else { "" };
-    let text = match rated.bound() {
-        Some(why) => {
-            format!("At least {rate} {arrive} under a flood{line}, {path}: {why}{beside}.")
-        }
-        None => format!("Under a flood {most}{rate} {arrive}{line}, {path}{beside}."),
-    };
-    line_rate(stated(text, value).stating(rated.cable), value, "Forwarding rate?")
+    let is_most = matches!(rated.origin, Origin::Flood(counts) if counts.is_at_most);
+    rated.answer(several).bounded(is_most.then_some(Bound::Most))
 }
 
 /// Offered, sent, lost, duplicated and reordered of a flood.

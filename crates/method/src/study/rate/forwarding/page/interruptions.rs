@@ -7,7 +7,7 @@
 use page::{Answer, Block, Cell, Figure, Table, words};
 
 use super::super::finding::{ForwardingFinding, OneWay, Outages, Overload};
-use super::smallest::{Part, lasting, sentences};
+use super::smallest::{self, Part};
 use super::{listing, rate_cell};
 
 /// Tables of recoveries and resets.
@@ -27,13 +27,14 @@ fn times(
 pub(super) fn recoveries(found: &ForwardingFinding) -> Vec<Answer> {
     let parts = times(found).map(|(overload, way)| {
         let percent = overload.map(|overload| words::trimmed(overload.percent, 1));
-        let percent = percent.map_or_else(String::new, |percent| format!(" of {percent} %"));
-        let frames = way.traffic.frames.in_words();
-        let begins =
-            format!("After an overload{percent} has ended, frames of {frames} go on being lost");
-        Part { percent: None, begins, text: lasting(&way), way, others: Vec::new() }
+        let conditions = percent.map(|percent| format!("after {percent} % of the throughput"));
+        part(way, conditions.unwrap_or_default())
     });
-    sentences("Recovery?", parts.collect())
+    smallest::answers("Recovery after overload", parts)
+}
+
+fn part(way: OneWay<'_, Figure>, conditions: String) -> Part<'_> {
+    Part { way, cable: None, bound: None, percent: None, conditions }
 }
 
 fn recovery_table(found: &ForwardingFinding) -> Option<Table> {
@@ -64,10 +65,9 @@ pub(super) fn resets(found: &ForwardingFinding) -> Vec<Answer> {
     let outages = found.resets.iter().flat_map(|case| case.traffic.each(&case.outages));
     let parts = outages.filter_map(|outages| {
         let way = outages.with(outages.found.by_loss.as_ref()?);
-        let begins = format!("A reset interrupts frames of {}", way.traffic.frames.in_words());
-        Some(Part { percent: None, begins, text: lasting(&way), way, others: Vec::new() })
+        Some(part(way, String::new()))
     });
-    sentences("Reset?", parts.collect())
+    smallest::answers("Outage by a reset", parts)
 }
 
 fn reset_table(found: &ForwardingFinding) -> Option<Table> {

@@ -7,12 +7,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use page::{
-    Answer, Axis, Block, Cell, Figure, Image, Picture, Plot, Scale, Series, Table, Unit, words,
+    Answer, Axis, Block, Bound, Cell, Figure, Image, Picture, Plot, Scale, Series, Table, Unit,
 };
 
-use super::super::finding::{DelayLoad, Delays, ForwardingFinding, OneWay, Traffic};
+use super::super::finding::{DelayLoad, Delays, ForwardingFinding, OneWay};
 use super::plot::{Line, Sizes};
-use super::smallest::{Part, sentences};
+use super::smallest::{self, Part};
 use super::{listing, rate_cell, shows_bound};
 
 /// Delays of one way under one load.
@@ -48,7 +48,7 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
             part(case.load, way, cable.and_then(|delays| delays.typical.as_ref()))
         }));
     }
-    sentences("Latency of a load?", parts)
+    smallest::answers("One-way delay at the throughput", parts)
 }
 
 fn part<'a>(
@@ -56,30 +56,17 @@ fn part<'a>(
     way: OneWay<'a, Delays>,
     cable: Option<&'a Figure>,
 ) -> Option<Part<'a>> {
-    let time = |delay: &Figure| delay.value.map(words::time);
-    let Delays { typical, worst, .. } = way.found;
-    let way = way.with(typical.as_ref()?);
-    let high = worst.as_ref().and_then(time).map(|time| format!(", p99.9 {time}"));
-    let beside = cable.and_then(time).map(|time| format!(" ({time} over the direct cable)"));
-    let (high, beside) = (high.unwrap_or_default(), beside.unwrap_or_default());
-    // What the tester's own delay hides can only be less.
-    let most = if shows_bound(&way) { "at most " } else { "" };
-    let (time, who) = (time(way.found)?, way.traffic.place.who.in_words());
+    let way = way.with(way.found.typical.as_ref()?);
+    let percent = load.map(|load| load.percent);
+    let conditions = percent.filter(|percent| *percent != 100);
     Some(Part {
+        // What the tester's own delay hides can only be less.
+        bound: shows_bound(&way).then_some(Bound::Most),
+        cable,
+        percent,
+        conditions: conditions.map_or_else(String::new, |percent| format!("{percent} % of it")),
         way,
-        others: worst.iter().chain(cable).collect(),
-        percent: load.map(|load| load.percent),
-        begins: at_load(way.traffic, load),
-        text: format!("{most}{time} through {who}{high}{beside}"),
     })
-}
-
-fn at_load(traffic: &Traffic, load: Option<DelayLoad>) -> String {
-    let load = match load.map(|load| load.percent) {
-        None | Some(100) => "at each device's throughput".to_owned(),
-        Some(percent) => format!("at {percent} % of each device's throughput"),
-    };
-    format!("One-way delay of frames of {}, {load}", traffic.frames.in_words())
 }
 
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {

@@ -2,11 +2,12 @@
 //!
 //! Owns what a rate is called. Never states one without its count.
 
-use page::{Caveat, Figure, Verdict, words};
+use page::{Answer, Bound, Caveat, Figure, Gauge, MarkKind, Verdict, words};
 
 use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic};
 use crate::search::GoalName;
-use crate::study::line_share::share_in_words;
+use crate::study::line_share::share;
+use crate::study::view::{line_rate, stated};
 use crate::verdict::TESTER_SHARE;
 
 /// A kind of rate. Two goals are two quantities.
@@ -77,20 +78,40 @@ impl<'a> Rated<'a> {
         bound(&self.way.with(self.value()), self.cable)
     }
 
-    /// ` = 97.3 % of line rate`; nothing where the link's rate is not known.
-    pub(super) fn of_line(&self) -> String {
-        let share = share_in_words(self.value());
-        share.map_or_else(String::new, |share| format!(" = {share} of line rate"))
+    /// The rate beside the direct cable's and line rate, and whether it is that.
+    pub(super) fn answer(&self, several: bool) -> Answer {
+        let (value, Traffic { frames, place, .. }) = (self.value(), self.traffic());
+        let (axis, question) = match self.kind() {
+            Kind::Flood => ("Received under flood", "Forwarding rate under flood"),
+            Kind::Goal(_) => ("Throughput", "Throughput"),
+        };
+        let mut gauge = Gauge::new(format!("{axis}, {}", frames.in_words()), value.unit);
+        if let Some(cable) = self.cable {
+            gauge = gauge.with(MarkKind::Cable, "direct cable", cable);
+        }
+        if let Some((share, rate)) = share(value).zip(value.value) {
+            gauge = gauge.with_limit("line rate", rate / share.max(f64::MIN_POSITIVE));
+        }
+        let gauge = gauge.with(MarkKind::Device, place.who.name(), value);
+        let why = self.bound().map(|why| format!("{}.", words::capital(&why)));
+        let bound = self.is_bound().then_some(Bound::Least);
+        let labels = [Some(frames.in_words()), self.condition(), several.then(|| place.in_short())];
+        let labels: Vec<String> = labels.into_iter().flatten().collect();
+        let answer = stated(why.unwrap_or_default(), value).led_by(value).bounded(bound);
+        line_rate(answer.with_gauge(gauge), value, question).of_case(labels.join(", "))
     }
 
-    /// The cable's rate for a sentence.
-    pub(super) fn over_cable(&self) -> String {
-        let Some((cable, value)) = self.cable.and_then(|cable| Some((cable, cable.value?))) else {
-            return String::new();
+    /// What it was besides a throughput without loss one way.
+    fn condition(&self) -> Option<String> {
+        let goal = match self.kind() {
+            Kind::Flood | Kind::Goal(GoalName::Rfc2544) => None,
+            Kind::Goal(goal) => Some(goal.as_str().to_owned()),
         };
-        // The cable is searched no further than the verdict needs.
-        let least = if cable.caveats.contains(&Caveat::SearchCeiling) { "at least " } else { "" };
-        format!("; the direct cable carried {least}{}", words::value(cable.unit, value))
+        let ways = self.way.direction.is_some().then(|| "both ways".to_owned());
+        let is_counted = self.traffic().place.is_counted_by_device;
+        let counted = is_counted.then(|| "counted by the device".to_owned());
+        let all: Vec<String> = [goal, ways, counted].into_iter().flatten().collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 }
 

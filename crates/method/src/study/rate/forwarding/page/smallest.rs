@@ -1,16 +1,16 @@
 //! Which frames the first screen tells of: all sizes where they are few, and of tests other than
-//! the throughput the smallest alone, with all devices in a sentence.
+//! the throughput the smallest alone.
 //!
-//! Owns how values of several devices share a sentence. Never words what a test found.
+//! Owns what tells devices and frames apart there. Never words what a test found.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use page::{Answer, Figure, Verdict, words};
+use page::{Answer, Bound, Figure, Gauge, MarkKind};
 
 use super::super::finding::{OneWay, Traffic};
 use super::rated::Rated;
-use crate::study::view::{Frames, Who};
+use crate::study::view::{Frames, Who, stated};
 
 /// With more sizes than this only the smallest, the largest and the mixes are told at the top.
 const MOST_SIZES: usize = 3;
@@ -30,34 +30,26 @@ pub(super) fn several_devices(rates: &[Rated<'_>]) -> bool {
     rates.iter().map(|rated| &rated.traffic().place.who).collect::<BTreeSet<_>>().len() > 1
 }
 
-/// `a`, `a and b`, `a, b and c`
-pub(super) fn join_names(mut items: Vec<String>) -> String {
-    let Some(last) = items.pop() else { return String::new() };
-    if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
-}
-
-/// One device's part of a sentence about all.
+/// One device's value of a test.
 pub(super) struct Part<'a> {
     /// The value that it states.
     pub(super) way: OneWay<'a, Figure>,
-    /// Other values that it states.
-    pub(super) others: Vec<&'a Figure>,
+    /// The same over the direct cable.
+    pub(super) cable: Option<&'a Figure>,
+    /// The bound that the value is, where the device may do better.
+    pub(super) bound: Option<Bound>,
     /// The share of a throughput at which that was measured.
     pub(super) percent: Option<u32>,
-    /// The sentence up to its colon.
-    pub(super) begins: String,
-    /// The device's own words in it.
-    pub(super) text: String,
+    /// The conditions behind the frames: `50 % of it`; may be empty.
+    pub(super) conditions: String,
 }
 
-/// `by the bridge for 1.00 s`
-pub(super) fn lasting(way: &OneWay<'_, Figure>) -> String {
-    format!("by {} for {}", way.traffic.place.who.in_words(), words::with_interval(way.found))
-}
-
-/// Sentences about the smallest frames that have a value, under the highest load: one for all
-/// devices with the same verdict.
-pub(super) fn sentences(question: &str, mut parts: Vec<Part<'_>>) -> Vec<Answer> {
+/// Answers at the smallest frames that have a value, under the highest load, a device each.
+pub(super) fn answers<'a>(
+    question: &str,
+    parts: impl IntoIterator<Item = Part<'a>>,
+) -> Vec<Answer> {
+    let mut parts: Vec<Part<'_>> = parts.into_iter().collect();
     parts.retain(|part| part.way.found.value.is_some());
     parts.sort_by_key(|part| {
         let Traffic { frames, place, .. } = part.way.traffic;
@@ -68,18 +60,25 @@ pub(super) fn sentences(question: &str, mut parts: Vec<Part<'_>>) -> Vec<Answer>
         let place = &part.way.traffic.place;
         known.insert((place.who.clone(), place.hosts()))
     });
-    let mut groups: BTreeMap<(String, Verdict), Vec<Part<'_>>> = BTreeMap::new();
-    for part in parts {
-        groups.entry((part.begins.clone(), part.way.found.verdict)).or_default().push(part);
+    let several = parts.iter().map(|part| &part.way.traffic.place).collect::<BTreeSet<_>>();
+    let several = several.len() > 1;
+    parts.iter().map(|part| answer(question, part, several)).collect()
+}
+
+fn answer(question: &str, part: &Part<'_>, several: bool) -> Answer {
+    let Traffic { frames, place, .. } = part.way.traffic;
+    let mut gauge = Gauge::new(question, part.way.found.unit);
+    if let Some(cable) = part.cable {
+        gauge = gauge.with(MarkKind::Cable, "direct cable", cable);
     }
-    let sentence = |((begins, verdict), parts): ((String, Verdict), Vec<Part<'_>>)| {
-        let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
-        Answer::new(format!("{begins}: {}.", texts.join("; ")))
-            .limited_by(verdict)
-            .asked(question)
-            .stating(
-                parts.iter().flat_map(|p| std::iter::once(p.way.found).chain(p.others.clone())),
-            )
-    };
-    groups.into_iter().map(sentence).collect()
+    let gauge = gauge.with(MarkKind::Device, place.who.name(), part.way.found);
+    let place = several.then(|| place.in_short());
+    let labels = [Some(frames.in_words()), Some(part.conditions.clone()), place];
+    let labels = labels.into_iter().flatten().filter(|label| !label.is_empty());
+    stated(String::new(), part.way.found)
+        .led_by(part.way.found)
+        .bounded(part.bound)
+        .with_gauge(gauge)
+        .asked(question)
+        .of_case(labels.collect::<Vec<_>>().join(", "))
 }

@@ -1,23 +1,18 @@
-//! The throughput: what devices forward without loss, in sentences, those with the same verdict in
-//! one; and how each search went.
+//! The throughput: what devices forward without loss, and how each search went.
 //!
 //! Owns which sizes and goals the first screen tells. Never calls a bound a limit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use measure::Nanos;
-use page::{Answer, Block, Caveat, Cell, Unit, Verdict, words};
+use page::{Answer, Block, Caveat, Cell, Unit, words};
 
-use super::super::finding::{ForwardingFinding, GoalCase};
+use super::super::finding::{ForwardingFinding, GoalCase, Traffic};
 use super::super::throughput::LOAD_GOALS;
 use super::rated::{Kind, Origin, Rated};
-use super::smallest::{join_names, several_devices, shown_sizes};
+use super::smallest::{several_devices, shown_sizes};
 use super::{listing, quantity};
 use crate::search::GoalName;
-use crate::study::view::{line_rate, stated};
-
-/// The question about a rate where the link's rate is not known.
-const QUESTION: &str = "Throughput?";
 
 /// Every rate that was searched for.
 pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
@@ -38,118 +33,44 @@ pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     all
 }
 
-/// One for each way, goal and frame size, and for each verdict where devices differ in that.
+/// One for each device, way, goal and frame size.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
-    let rates: Vec<Rated<'_>> =
+    let mut rates: Vec<Rated<'_>> =
         rates(found).into_iter().filter(Rated::is_whole_of_device).collect();
     let shown = shown_sizes(&rates);
     let several = several_devices(&rates);
     // The goal whose load other tests use is told for every size; the others only for the smallest,
     // and only of one device.
     let leading = rates.iter().map(rank).min();
-    let mut groups: BTreeMap<_, Vec<Rated<'_>>> = BTreeMap::new();
-    for rated in rates {
-        let rank = rank(&rated);
-        let leads = Some(rank) == leading;
+    rates.retain(|rated| {
         let frames = &rated.traffic().frames;
         let is_first = Some(frames) == shown.first() && !several;
-        if is_first || leads && shown.binary_search(frames).is_ok() {
-            let verdict = rated.value().value.map(|_| rated.value().verdict);
-            let key = (!leads, rank, rated.traffic().place.hosts(), frames.clone(), verdict);
-            groups.entry(key).or_default().push(rated);
-        }
-    }
-    groups.into_values().map(|group| answer(&group, several)).collect()
+        is_first || Some(rank(rated)) == leading && shown.binary_search(frames).is_ok()
+    });
+    rates.sort_by_key(|rated| {
+        let (rank, Traffic { frames, place, .. }) = (rank(rated), rated.traffic());
+        (Some(rank) != leading, rank, place.hosts(), frames.clone(), place.who.clone())
+    });
+    let one = |rated: &Rated<'_>| match rated.value().value {
+        Some(_) => rated.answer(several),
+        None => no_rate(rated, several),
+    };
+    rates.iter().map(one).collect()
 }
 
 fn rank(rated: &Rated<'_>) -> Option<usize> {
     LOAD_GOALS.iter().position(|goal| Kind::Goal(*goal) == rated.kind())
 }
 
-/// Rates that differ in nothing but their devices, and share a verdict.
-fn answer(group: &[Rated<'_>], several: bool) -> Answer {
-    let rated = &group[0];
-    if rated.value().value.is_none() {
-        return no_rate(group, several);
-    }
-    if let [one] = group {
-        return one_rate(one, several);
-    }
-    let mut group = group.to_vec();
-    let highest = |rated: &Rated<'_>| rated.value().value.unwrap_or(0.0);
-    group.sort_by(|a, b| highest(b).total_cmp(&highest(a)));
-    let each = |rated: &Rated<'_>| {
-        let least = if rated.is_bound() { "at least " } else { "" };
-        let value = rated.value();
-        let rate = value.value.map_or_else(String::new, |v| words::value(value.unit, v));
-        let who = rated.traffic().place.who.in_words();
-        format!("{who} forwards {least}{rate}{}", rated.of_line())
-    };
-    let rates = join_names(group.iter().map(each).collect());
-    let number = if group.len() == 2 { "both" } else { "all" };
-    let verdict = match rated.value().verdict {
-        Verdict::DeviceLimited => format!(": {number} are the devices' own limits"),
-        Verdict::LinkLimited => format!(": {number} are line rate"),
-        Verdict::TesterLimited => format!(": {number} are limited by the tester, so lower bounds"),
-        Verdict::Undetermined => ": whose limits these are can't be told".to_owned(),
-    };
-    let (hosts, frames) = (rated.traffic().place.hosts(), rated.traffic().frames.in_words());
-    let (goal, beside) = (goal(rated), group[0].over_cable());
-    let text = format!("{hosts}, frames of {frames}, {goal}: {rates}{beside}{verdict}.");
-    let answer =
-        stated(text, rated.value()).stating(group.iter().map(Rated::value)).stating(group[0].cable);
-    line_rate(answer, rated.value(), QUESTION)
-}
-
-fn one_rate(rated: &Rated<'_>, several: bool) -> Answer {
+/// No load passed: fewer than the bound that is known, or none that was tried.
+fn no_rate(rated: &Rated<'_>, several: bool) -> Answer {
     let value = rated.value();
-    let hosts = rated.traffic().place.hosts();
-    let (who, path) = if several {
-        (rated.traffic().place.who.in_words(), format!(", {hosts}"))
-    } else {
-        (hosts, String::new())
-    };
-    let why = rated.bound().map_or_else(String::new, |why| format!(": {why}"));
-    let least = if rated.is_bound() { "at least " } else { "" };
-    let (rate, frames) = (words::with_interval(value), rated.traffic().frames.in_words());
-    let (goal, line, beside) = (goal(rated), rated.of_line(), rated.over_cable());
-    let text = format!("{who} forwards {least}{rate} of {frames} {goal}{line}{path}{why}{beside}.");
-    line_rate(stated(text, value).stating(rated.cable), value, QUESTION)
-}
-
-fn no_rate(group: &[Rated<'_>], several: bool) -> Answer {
-    let rated = &group[0];
-    let value = rated.value();
-    let whos = group.iter().map(|rated| rated.traffic().place.who.in_words());
-    let whos = if several { format!(" for {}", join_names(whos.collect())) } else { String::new() };
-    let (hosts, frames) = (rated.traffic().place.hosts(), rated.traffic().frames.in_words());
-    let goal = goal(rated);
     let text = if value.caveats.contains(&Caveat::LossNotByLoad) {
-        format!(
-            "{hosts}{whos}: frames of {frames} are lost at any rate, and no more at a higher one, \
-             so no rate is the limit {goal}."
-        )
-    } else if let Some(high) = value.high {
-        let high = words::value(value.unit, high);
-        format!(
-            "{hosts}{whos}: fewer than {high} of {frames} pass {goal}; no load that was tried did."
-        )
+        "Frames are lost at any rate, and no more at a higher one: no rate is the limit."
     } else {
-        format!("{hosts}: no rate of {frames} was found {goal}{whos}.")
+        "No load that was tried passed."
     };
-    stated(text, value).stating(group.iter().map(Rated::value)).asked(QUESTION)
-}
-
-/// `without loss, both ways together`
-fn goal(rated: &Rated<'_>) -> String {
-    let goal = match rated.kind() {
-        Kind::Flood | Kind::Goal(GoalName::Rfc2544) => "without loss".to_owned(),
-        Kind::Goal(goal) => format!("at the goal `{}`", goal.as_str()),
-    };
-    let is_counted = rated.traffic().place.is_counted_by_device;
-    let counted = if is_counted { " (counted by the device)" } else { "" };
-    let ways = if rated.way.direction.is_some() { ", both ways together" } else { "" };
-    format!("{goal}{counted}{ways}")
+    Answer { text: text.to_owned(), ..rated.answer(several) }.asked("Throughput")
 }
 
 /// Explanations of the goals that occur.

@@ -1,0 +1,237 @@
+//! A page at a glance: each question with its answer or number, the device beside the direct cable,
+//! who limits it; what is doubted of all figures in one line.
+//!
+//! Owns how few lines that takes. Never drops an answer in silence: what has no room is counted.
+
+use std::fmt::Write as _;
+
+use page::{Answer, GaugeLine, Gauges, Mark, MarkKind, Page, Reply, Tone};
+
+use super::paint::{self, painted};
+use super::{Screen, put_wrapped, unpainted, wrap};
+
+/// Lines of a page by default, with the head before it and the report's line behind it.
+const LINES: usize = 22;
+/// So many answers have room in them; each beyond takes a line more.
+const ANSWERS: usize = 10;
+/// No more answers than this are listed.
+const MOST_ANSWERS: usize = 24;
+/// A label is not wider.
+const LABEL: usize = 30;
+/// Columns of a bar.
+const BAR: usize = 26;
+
+/// The answers, their numbers, bars where there is room, and the caveats of all figures.
+pub fn glance(page: &Page, screen: Screen) -> String {
+    let shown = &page.answers[..page.answers.len().min(MOST_ANSWERS)];
+    let budget = LINES + shown.len().saturating_sub(ANSWERS);
+    let mut out = String::new();
+    for note in &page.notes {
+        put_wrapped(&mut out, screen, "", note);
+    }
+    let footer = footer(page, screen);
+    let rows = Rows::new(shown, screen);
+    // With all there is; without sentences; without bars; as it has room.
+    let forms = [(true, true), (true, false), (false, true), (false, false)];
+    let fits = |text: &&String| lines(&out) + lines(text) + lines(&footer) <= budget;
+    let texts = forms.map(|(bars, sentences)| rows.text(shown, bars, sentences));
+    let text = texts.iter().find(fits).unwrap_or(&texts[forms.len() - 1]);
+    if !out.is_empty() && !text.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(text);
+    if let more @ 1.. = page.answers.len() - shown.len() {
+        let _ = writeln!(out, "and {more} more: --full has all");
+    }
+    out.push_str(&footer);
+    out
+}
+
+fn lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+/// One line on what is doubted of every figure.
+fn footer(page: &Page, screen: Screen) -> String {
+    let named = page.shared.caveats.iter().map(|caveat| caveat.as_str().replace('-', " "));
+    let named: Vec<String> = named.collect();
+    let mut out = String::new();
+    if !named.is_empty() {
+        let said = format!("Caveats of all figures: {}. --full explains them.", named.join(", "));
+        put_wrapped(&mut out, screen, "", &said);
+    }
+    out
+}
+
+/// The widths of a page's columns.
+struct Rows {
+    screen: Screen,
+    replies: usize,
+    label: usize,
+    value: usize,
+    interval: usize,
+}
+
+impl Rows {
+    fn new(answers: &[Answer], screen: Screen) -> Self {
+        let widest = |of: &dyn Fn(&Answer) -> usize| answers.iter().map(of).max().unwrap_or(0);
+        let headline = |answer: &Answer, of: &dyn Fn(&page::Headline) -> usize| {
+            answer.headline.as_ref().map_or(0, of)
+        };
+        let groups = Answer::by_question(answers);
+        let label = |(question, group): &(&str, Vec<&Answer>)| match group[..] {
+            [_] => width(&arrows(question)),
+            _ => group.iter().map(|a| INDENT + width(&arrows(&a.case))).max().unwrap_or(0),
+        };
+        Self {
+            screen,
+            replies: widest(&|answer| answer.reply.map_or(0, |reply| reply.word().len() + 2)),
+            label: groups.iter().map(label).max().unwrap_or(0).min(LABEL),
+            value: widest(&|answer| headline(answer, &|it| width(&it.value))),
+            interval: widest(&|answer| headline(answer, &|it| width(&it.interval))),
+        }
+    }
+
+    /// Groups of answers, each with its question; bars behind all of them.
+    fn text(&self, answers: &[Answer], bars: bool, sentences: bool) -> String {
+        let mut out = String::new();
+        for (question, group) in Answer::by_question(answers) {
+            if let [alone] = group[..] {
+                let case = alone.case.as_str();
+                let said = if sentences { alone.text.as_str() } else { "" };
+                self.put(&mut out, question, alone, &[case, said]);
+                continue;
+            }
+            put_wrapped(&mut out, self.screen, "", &self.bold(question));
+            for answer in group {
+                self.put(&mut out, &format!("{}{}", " ".repeat(INDENT), answer.case), answer, &[]);
+            }
+        }
+        if bars {
+            for gauges in Gauges::of(answers) {
+                out.push('\n');
+                self.put_gauges(&mut out, &gauges);
+            }
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out
+    }
+
+    /// One answer: its word, its label, its number with the interval, who limits it; below it what
+    /// has no room beside it, and more sentences.
+    fn put(&self, out: &mut String, label: &str, answer: &Answer, more: &[&str]) {
+        let mut line = String::new();
+        if self.replies > 0 {
+            let word = answer.reply.map(|reply| reply.word().to_uppercase()).unwrap_or_default();
+            line += &self.toned(&pad(&word, self.replies), answer.reply);
+        }
+        let mut labels = wrap(&arrows(label), self.label);
+        line += &pad(&labels.remove(0), self.label);
+        if let Some(headline) = &answer.headline {
+            line += &self.bold(&format!("  {:>1$}", headline.value, self.value));
+            line += &format!("  {}", pad(&headline.interval, self.interval));
+        } else if self.value > 0 {
+            line += &" ".repeat(4 + self.value + self.interval);
+        }
+        let limit = answer.verdict.map(|verdict| format!("limited by {}", verdict.as_str()));
+        let limit = limit.unwrap_or_default();
+        let line = line.replace('\u{a0}', " ");
+        let fits = |line: &str| width(&unpainted(line)) + 2 + width(&limit) <= self.screen.columns;
+        let line = if fits(&line) { line } else { line.trim_end().to_owned() };
+        let has_room = fits(&line);
+        let line = if has_room { format!("{line}  {limit}") } else { line };
+        let _ = writeln!(out, "{}", line.trim_end());
+        let below = if has_room { String::new() } else { limit };
+        let below = labels.into_iter().map(Some).chain([Some(below)]).flatten();
+        let below: Vec<String> = below.chain(more.iter().map(|said| arrows(said))).collect();
+        let (texts, sentence) = below.split_at(below.len().saturating_sub(usize::from(more.len() > 1)));
+        let named: Vec<&str> = texts.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
+        let said = match (named.join(", "), sentence.concat()) {
+            (named, said) if named.is_empty() || said.is_empty() => named + &said,
+            (named, said) => format!("{named}. {said}"),
+        };
+        if !said.is_empty() {
+            put_wrapped(out, self.screen, &" ".repeat(self.replies + INDENT), &said);
+        }
+    }
+
+    /// A bar for each line, the axis' ends and what the marks are.
+    fn put_gauges(&self, out: &mut String, gauges: &Gauges) {
+        let signs = gauges.legend.iter().map(|(kind, name)| format!("{} {name}", sign(*kind)));
+        let head = format!("{}:  {}", gauges.axis.label, signs.collect::<Vec<_>>().join("   "));
+        put_wrapped(out, self.screen, "", &head);
+        let label = gauges.lines.iter().map(|line| width(&arrows(&line.label))).max().unwrap_or(0);
+        let label = label.min(LABEL);
+        for line in &gauges.lines {
+            let texts = line.marks.iter().map(|mark| page::words::value(gauges.unit, mark.value));
+            let mut texts: Vec<String> = texts.map(|text| text.replace('\u{a0}', " ")).collect();
+            texts.dedup();
+            let name = shortened(&arrows(&line.label), label);
+            let drawn = format!("  {}  {}", pad(&name, label), bar(line, gauges));
+            let told = format!("{drawn}  {}", texts.join(" | "));
+            let has_room = width(&told) <= self.screen.columns;
+            let _ = writeln!(out, "{}", if has_room { told } else { drawn });
+        }
+    }
+
+    fn bold(&self, text: &str) -> String {
+        if self.screen.coloured { painted(text, paint::BOLD) } else { text.to_owned() }
+    }
+
+    fn toned(&self, text: &str, reply: Option<Reply>) -> String {
+        match reply.map(Reply::tone).filter(|_| self.screen.coloured) {
+            Some(Tone::Good) => painted(text, paint::GREEN),
+            Some(Tone::Bad) => painted(text, paint::RED),
+            Some(Tone::Open) => painted(text, paint::BOLD),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// Cases stand below their question by so much.
+const INDENT: usize = 2;
+
+/// A terminal's columns of a text; every character of ours takes one.
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn pad(text: &str, columns: usize) -> String {
+    format!("{text:<columns$}")
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+fn arrows(text: &str) -> String {
+    unpainted(text).replace('→', "->")
+}
+
+const fn sign(kind: MarkKind) -> char {
+    match kind {
+        MarkKind::Cable => '○',
+        MarkKind::Limit => '|',
+        MarkKind::Device => '●',
+    }
+}
+
+/// `··○━━━━●····`
+fn bar(line: &GaugeLine, gauges: &Gauges) -> String {
+    let place = |mark: &Mark| (gauges.axis.place(mark.value) * (BAR - 1) as f64).round() as usize;
+    let places: Vec<usize> = line.marks.iter().map(place).collect();
+    let (first, last) = (places.iter().min().copied(), places.iter().max().copied());
+    let span = first.unwrap_or(0)..=last.unwrap_or(0);
+    let mut cells: Vec<char> =
+        (0..BAR).map(|at| if span.contains(&at) { '━' } else { '·' }).collect();
+    for (mark, at) in line.marks.iter().zip(places) {
+        cells[at] = sign(mark.kind);
+    }
+    cells.into_iter().collect()
+}
