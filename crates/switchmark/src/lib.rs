@@ -17,6 +17,3 @@ mod ownership;
 mod request;
 mod speak;
 pub mod terminal;
-
-pub use agents::{agent, guest, protocol};
-use agents::{failed, fio_options, unfinished};

@@ -55,6 +55,11 @@ impl Host {
     pub fn runs(&self) -> Runs {
         Runs::where_reached(&self.reach)
     }
+
+    /// The kernel interfaces of all its ports.
+    pub fn interfaces(&self) -> Vec<String> {
+        self.ports.iter().flat_map(|port| &port.interfaces).cloned().collect()
+    }
 }
 
 /// One end of a test cable, on a host.

@@ -15,6 +15,7 @@ mod truths;
 
 use std::path::{Path, PathBuf};
 
+use agents::controller::Stop;
 use measure::Nanos;
 use method::Profile;
 use method::prove::{Certificate, Place};
@@ -25,7 +26,6 @@ use self::case::{Case, Kind, Study, World};
 use self::draw::Draws;
 use super::options;
 use super::{Failure, Outcome, lone, output, privilege};
-use crate::controller::Stop;
 use crate::files;
 use crate::request::given::Given;
 use crate::speak::tell;

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use agents::controller::deed_notes::Origin;
+use agents::controller::{Stop, killed_at};
 use jiff::Timestamp;
 use journal::{Journal, Store};
 use measure::{Nanos, Refused};
@@ -26,8 +28,7 @@ use super::run_request::{DATA_SHEET, Request};
 use super::{Failure, Outcome, another_time, before, left_deeds, lone, own, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, bounds, testbed, way_back};
-use crate::controller::deed_notes::Origin;
-use crate::controller::{CableRun, Opened, RecordedCable, Stop, killed_at};
+use crate::controller::{CableRun, Opened, RecordedCable};
 use crate::ownership::own_files_only;
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
@@ -390,7 +391,7 @@ pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Estimate {
 pub fn ending(error: &TestbedError) -> RunStatus {
     match error {
         TestbedError::Interrupted => RunStatus::Interrupted,
-        other => RunStatus::Failed { reason: crate::protocol::in_words(other) },
+        other => RunStatus::Failed { reason: agents::protocol::in_words(other) },
     }
 }
 

@@ -1,16 +1,16 @@
 //! A job file of fio's as a storage flow's job.
 //!
 //! Owns the file's form, and the options that are the study's own words for a job; which others a
-//! job may have is [`crate::fio_options`]'s. Never reads a file that the job file names.
+//! job may have is [`agents::fio_options`]'s. Never reads a file that the job file names.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use agents::fio_options::{self, Admitted};
 use measure::{ByteCount, Ranged as _, Refused};
 use trial::{Jobs, Pattern, QueueDepth, ReadPercent, Storage};
 
 use super::source::Fault;
-use crate::fio_options::{self, Admitted};
 
 /// A job as its file has it, and for how long it asks to run.
 #[derive(Debug, Clone, PartialEq)]
