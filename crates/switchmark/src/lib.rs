@@ -14,7 +14,6 @@ pub mod controller;
 mod doctor;
 mod files;
 mod ownership;
-mod request;
 mod speak;
 pub mod terminal;
 

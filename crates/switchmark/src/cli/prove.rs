@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use measure::Nanos;
 use method::Profile;
 use method::prove::{Certificate, Place};
+use method::request::given::Given;
 use page::Figure;
 
 use self::budget::Budget;
@@ -27,7 +28,6 @@ use super::options;
 use super::{Failure, Outcome, lone, output, privilege};
 use crate::controller::Stop;
 use crate::files;
-use crate::request::given::Given;
 use crate::speak::tell;
 use crate::terminal::progress::Wait;
 use page::numbers;
