@@ -14,6 +14,5 @@ pub mod controller;
 mod doctor;
 mod files;
 mod ownership;
-mod request;
 mod speak;
 pub mod terminal;

@@ -85,6 +85,13 @@ pub struct HostPort {
     pub rate: Option<Rate>,
 }
 
+impl HostPort {
+    /// True if it has an address of IPv6.
+    pub const fn has_ipv6(&self) -> bool {
+        self.address.is_ipv6() || self.address6.is_some()
+    }
+}
+
 /// Consecutive addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressBlock {

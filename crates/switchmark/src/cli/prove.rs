@@ -19,6 +19,7 @@ use agents::controller::Stop;
 use measure::Nanos;
 use method::Profile;
 use method::prove::{Certificate, Place};
+use method::request::given::Given;
 use page::Figure;
 
 use self::budget::Budget;
@@ -27,7 +28,6 @@ use self::draw::Draws;
 use super::options;
 use super::{Failure, Outcome, lone, output, privilege};
 use crate::files;
-use crate::request::given::Given;
 use crate::speak::tell;
 use crate::terminal::progress::Wait;
 use page::numbers;
