@@ -1,7 +1,7 @@
 //! What must hold of any bytes on an agent's pipe: reading ends, never panics, and whatever was
 //! read can be said again and is understood.
 
-use switchmark::protocol;
+use agents::protocol;
 
 /// Panics where the reader breaks its promise on `bytes`.
 pub fn agent_protocol(bytes: &[u8]) {

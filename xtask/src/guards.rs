@@ -57,9 +57,7 @@ const KEYED: [&str; 21] = [
 ];
 
 /// Rooms outside `method` that name a study's request.
-const NAMING: [&str; 6] = [
-    // One study's options each, beside the table of verbs.
-    "switchmark/src/request",
+const NAMING: [&str; 5] = [
     // The two studies that no verb asks.
     "switchmark/src/config/plan/campaign.rs",
     "switchmark/src/cli/import.rs",
@@ -285,7 +283,6 @@ mod tests {
         check(room, "fn f(spec: &LatencySpec) {}", 1);
         check(room, "fn f() { studies.map(StudySpec::name); LabSpec::new(StudySpec::parts) }", 0);
         check(room, "#[cfg(test)] mod tests { use method::LatencySpec; }", 0);
-        check("switchmark/src/request/latency.rs", "use method::LatencySpec;", 0);
         check("render/src/html.rs", "use method::StorageSpec;", 1);
         check("method/src/study.rs", "use latency::LatencySpec;", 0);
     }

@@ -45,31 +45,31 @@ use crate::protocol::{
 /// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
 /// `connection` is what ssh says of how this host was reached (ssh(1), `SSH_CONNECTION`).
 pub fn main(connection: Option<String>) -> ! {
-    let reins = Cancel::default();
-    leave::leave_after(&reins, || {
+    let cancel = Cancel::default();
+    leave::leave_after(&cancel, || {
         parent_death::fasten()?;
-        serve(&reins, connection)
+        serve(&cancel, connection)
     })
 }
 
 /// Requests are handled in order on this thread. Another one listens, so that the end of the pipe
 /// and an abort are noticed while a request is being handled.
-fn serve(reins: &Cancel, connection: Option<String>) -> Result<(), Failed> {
+fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     let mut stdout = io::stdout().lock();
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
         return Ok(());
     }
     let heard = Heard::default();
-    watchdog::watch(reins, heard.clone())?;
+    watchdog::watch(cancel, heard.clone())?;
     let (orders, requests) = mpsc::channel();
-    let listening = reins.clone();
+    let listening = cancel.clone();
     // This thread may be inside a flow's set-up when the pipe ends: it is not asked, the process
     // ends.
-    leave::tie("listener", reins, move || {
+    leave::tie("listener", cancel, move || {
         listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
     })?;
 
-    let mut duty = AgentState::new(reins.clone(), connection);
+    let mut duty = AgentState::new(cancel.clone(), connection);
     loop {
         let Request { id, ask } = match requests.recv_timeout(duty.patience()) {
             Ok(request) => request,
@@ -116,7 +116,7 @@ fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, Failed> {
 fn listen(
     from: &mut impl Read,
     orders: &mpsc::Sender<Request>,
-    (reins, heard): (&Cancel, &Heard),
+    (cancel, heard): (&Cancel, &Heard),
 ) -> Result<(), Failed> {
     loop {
         let message = protocol::read(from).map_err(broken)?;
@@ -126,7 +126,7 @@ fn listen(
             Some(Message::Beat) => {}
             Some(Message::Request(request)) => {
                 if request.ask == Ask::Abort {
-                    reins.halt();
+                    cancel.halt();
                 }
                 if orders.send(request).is_err() {
                     return Ok(());

@@ -6,7 +6,8 @@
 //! more of them: what is not named here is refused. Never knows what a job does with what it may
 //! have.
 
-use measure::{ByteCount, Refused};
+use measure::Refused;
+use trial::fio_octets;
 
 /// What an option's value may look like. What passes means the same to every version of fio.
 #[derive(Debug, Clone, Copy)]
@@ -287,22 +288,7 @@ fn time(text: &str) -> bool {
 }
 
 fn bounded_octets(text: &str) -> Option<u64> {
-    octets(text).map(|octets| octets.0).filter(|octets| *octets <= MOST_OCTETS)
-}
-
-/// `4k`, `64KiB`, `4GB`, `4096`: fio's steps are of 1024 whichever way they are written.
-pub fn octets(text: &str) -> Option<ByteCount> {
-    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, unit) = text.split_at(at);
-    let step = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << step).map(ByteCount)
+    fio_octets(text).map(|octets| octets.0).filter(|octets| *octets <= MOST_OCTETS)
 }
 
 /// Whether fio reads this path as it stands: no characters that end a line, begin a comment, part
@@ -391,7 +377,7 @@ mod tests {
             ("-1", None),
             ("", None),
         ] {
-            assert_eq!(octets(text).map(|octets| octets.0), told, "{text}");
+            assert_eq!(fio_octets(text).map(|octets| octets.0), told, "{text}");
         }
     }
 

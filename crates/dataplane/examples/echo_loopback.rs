@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread;
 
 use dataplane::echo::{EchoClient, EchoServer, Requests};
-use dataplane::{End, Halt, Identity, Window, clock};
+use dataplane::{End, Halt, Identity, Side, Window, clock};
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::{Echo, Protocol, Schedule};
 
@@ -35,10 +35,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         End { local: HERE, remote: SocketAddr::new(HERE, port), identity, flow }
     };
     let reflector = (protocol != Protocol::Icmp)
-        .then(|| EchoServer::bind(&end(0, Schedule::Greedy)))
+        .then(|| EchoServer::open(&end(0, Schedule::Greedy), &Halt::new()))
         .transpose()?;
     let port = reflector.as_ref().map_or(0, EchoServer::port);
-    let asker = EchoClient::connect(&end(port, schedule))?;
+    let asker = EchoClient::open(&end(port, schedule), &Halt::new())?;
     let start = clock::monotonic() + Nanos::from_millis(20);
     let stop = start + load;
     let window = Window { start, stop, closed: stop + Nanos::from_millis(50) };

@@ -17,12 +17,13 @@ mod waiting;
 use std::net::{IpAddr, Ipv4Addr};
 
 use measure::reading::Rejected;
+use measure::sequence::SequenceCounts;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 use trial::record::EchoRecord;
 use trial::{Echo, Protocol, Schedule};
 
-use crate::{End, FlowError, Halt, Window};
+use crate::{End, FlowError, Halt, Side, Window};
 use line::Line;
 use reflector::Worker;
 use tally::{Departures, Tally};
@@ -36,7 +37,7 @@ pub struct Requests {
     pub least_gap_ns: f64,
 }
 
-/// The answering side. It answers learning frames from `bind` on, on a thread of its own.
+/// The answering side. It answers learning frames once it is open, on a thread of its own.
 #[derive(Debug)]
 pub struct EchoServer {
     port: u16,
@@ -52,9 +53,19 @@ pub struct EchoServerReport {
     pub rejected: Rejected,
 }
 
-impl EchoServer {
-    /// Opens an ephemeral port on `end.local`.
-    pub fn bind(end: &End<Requests>) -> Result<Self, FlowError> {
+impl From<EchoServerReport> for EchoRecord {
+    /// The flow's record as its server knows it: its `answers` are those that left.
+    fn from(EchoServerReport { answered, rejected }: EchoServerReport) -> Self {
+        let answers = SequenceCounts { unique: answered, ..SequenceCounts::default() };
+        Self { answers, rejected, ..Self::default() }
+    }
+}
+
+impl Side for EchoServer {
+    type Flow = Requests;
+    type Report = EchoServerReport;
+
+    fn open(end: &End<Requests>, _halt: &Halt) -> Result<Self, FlowError> {
         demand_v4(end.local)?;
         demand_v4(end.peer())?;
         let theirs = end.clone();
@@ -76,13 +87,12 @@ impl EchoServer {
         Ok(Self { port: address.port(), worker })
     }
 
-    /// The port it answers on.
-    pub fn port(&self) -> u16 {
+    fn port(&self) -> u16 {
         self.port
     }
 
-    /// Answers until the window closes or `halt` is asked, and tells what it did.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<EchoServerReport, FlowError> {
+    /// Answers until the window closes.
+    fn run(self, window: Window, halt: &Halt) -> Result<EchoServerReport, FlowError> {
         self.worker.finish(window, halt)
     }
 }
@@ -98,9 +108,19 @@ pub struct EchoClient {
 }
 
 impl EchoClient {
-    /// Opens the socket and learns the path with a few round trips that are not counted
-    /// (RFC 2544 §23). [`FlowError::NoAnswer`] after about a second without any.
-    pub fn connect(end: &End<Requests>) -> Result<Self, FlowError> {
+    /// What is really sent: TCP's headers may leave no room in the frame asked for.
+    pub fn frame_size(&self) -> FrameSize {
+        self.line.frame_size
+    }
+}
+
+impl Side for EchoClient {
+    type Flow = Requests;
+    type Report = EchoRecord;
+
+    /// Learns the path by a few round trips: [`FlowError::NoAnswer`] after about a second without
+    /// any.
+    fn open(end: &End<Requests>, _halt: &Halt) -> Result<Self, FlowError> {
         let local = demand_v4(end.local)?;
         let remote = demand_v4(end.remote.ip())?;
         let (gap_ns, least_gap_ns) = (gap_ns(end.flow.asked.schedule)?, end.flow.least_gap_ns);
@@ -120,13 +140,8 @@ impl EchoClient {
         Ok(Self { line, gap_ns, least_gap: Nanos(least_gap_ns as u64), learned })
     }
 
-    /// What is really sent: TCP's headers may leave no room in the frame asked for.
-    pub fn frame_size(&self) -> FrameSize {
-        self.line.frame_size
-    }
-
     /// Asks from the window's start to its stop, and waits for stragglers until it closes.
-    pub fn run(mut self, window: Window, halt: &Halt) -> Result<EchoRecord, FlowError> {
+    fn run(mut self, window: Window, halt: &Halt) -> Result<EchoRecord, FlowError> {
         let departures = match self.gap_ns {
             None => Departures::Greedy { last: None },
             Some(gap_ns) => Departures::Every { start: window.start, gap_ns },

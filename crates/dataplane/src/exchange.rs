@@ -21,7 +21,7 @@ use trial::{Carrier, Exchange};
 use crate::hello::Hello;
 use crate::newcomers::Newcomers;
 use crate::stream::{control_congestion, open};
-use crate::{End, FlowError, Halt, Window, clock};
+use crate::{End, FlowError, Halt, Side, Window, clock};
 
 /// Two hosts' windows are the same but for how well their clocks are known: a peer that stops so
 /// little earlier has not broken off.
@@ -49,14 +49,17 @@ pub struct EndReport {
 }
 
 impl EndReport {
-    /// The flow's record: what the waiting end received came from the calling one.
-    pub fn joined(caller: Self, waiter: Self) -> ExchangeRecord {
-        let (forth, back) = (caller.parts_sent, waiter.parts_sent);
-        let receipt = |end: Self, sent: u64| ReceiptRecord {
-            lost: sent.saturating_sub(end.parts_received),
-            ..end.receipt
-        };
-        ExchangeRecord { forward: receipt(waiter, forth), backward: receipt(caller, back) }
+    /// The flow's record as the waiting end knows it: what it received came forward.
+    pub fn of_waiter(self) -> ExchangeRecord {
+        let sent = ReceiptRecord { lost: self.parts_sent, ..ReceiptRecord::default() };
+        let came = ReceiptRecord { frames: self.parts_received, ..self.receipt };
+        ExchangeRecord { forward: came, backward: sent }
+    }
+
+    /// The same of the calling end.
+    pub fn of_caller(self) -> ExchangeRecord {
+        let ExchangeRecord { forward, backward } = self.of_waiter();
+        ExchangeRecord { forward: backward, backward: forward }
     }
 }
 
@@ -94,9 +97,11 @@ fn check(exchange: &Exchange) -> Result<(), FlowError> {
     Ok(())
 }
 
-impl ExchangeResponder {
-    /// Takes a port.
-    pub fn bind(end: &End<Exchange>) -> Result<Self, FlowError> {
+impl Side for ExchangeResponder {
+    type Flow = Exchange;
+    type Report = EndReport;
+
+    fn open(end: &End<Exchange>, _halt: &Halt) -> Result<Self, FlowError> {
         check(&end.flow)?;
         Ok(Self(match end.flow.carrier {
             Carrier::Tcp => {
@@ -111,8 +116,7 @@ impl ExchangeResponder {
         }))
     }
 
-    /// Where to connect.
-    pub const fn port(&self) -> u16 {
+    fn port(&self) -> u16 {
         match &self.0 {
             Waiting::Tcp { newcomers, .. } => newcomers.port(),
             Waiting::Datagrams(waiting) => waiting.port(),
@@ -120,7 +124,7 @@ impl ExchangeResponder {
     }
 
     /// Waits for the flow's own other end, and swaps messages with it.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
+    fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         let (mut newcomers, end) = match self.0 {
             Waiting::Tcp { newcomers, end } => (newcomers, end),
             Waiting::Datagrams(waiting) => return waiting.run(window, halt),
@@ -163,9 +167,12 @@ fn wait(
     Ok(None)
 }
 
-impl ExchangeInitiator {
-    /// Connects and says hello; the waiting end need only be bound.
-    pub fn connect(end: &End<Exchange>) -> Result<Self, FlowError> {
+impl Side for ExchangeInitiator {
+    type Flow = Exchange;
+    type Report = EndReport;
+
+    /// Connects and says hello.
+    fn open(end: &End<Exchange>, _halt: &Halt) -> Result<Self, FlowError> {
         use std::io::Write as _;
         check(&end.flow)?;
         if let Carrier::Datagrams { credits } = end.flow.carrier {
@@ -180,7 +187,7 @@ impl ExchangeInitiator {
     }
 
     /// Swaps messages over the window.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
+    fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         match self.0 {
             Calling::Tcp { tcp, end } => line::swap((&tcp, end.remote), &end.flow, window, halt),
             Calling::Datagrams(calling) => calling.run(window, halt),

@@ -16,10 +16,13 @@ mod load;
 mod message;
 mod streams;
 
-use crate::{End, FlowError, Halt, Window};
+use trial::FlowKind;
+
+use crate::{End, FlowError, Halt, Side, Window};
 use datagrams::DatagramTest;
 pub use fault::ServerFault;
-pub use load::{Datagrams, Load, Test, Way, WayRecord};
+use load::Stream;
+pub use load::{Test, Way, WayRecord, is_plain};
 pub use message::{Counted, Results, State, StreamResults, stream_number};
 use streams::StreamTest;
 
@@ -36,14 +39,18 @@ enum Kind {
     Datagrams { flow: u16, test: DatagramTest },
 }
 
-impl Iperf3Client {
+impl Side for Iperf3Client {
+    type Flow = Test;
+    type Report = Vec<WayRecord>;
+
     /// Has the server agree to the test. Its clock runs from the last connection on, so that one is
     /// left for the load's start.
-    pub fn connect(end: &End<Test>, halt: &Halt) -> Result<Self, FlowError> {
-        check(&end.flow)?;
+    fn open(end: &End<Test>, halt: &Halt) -> Result<Self, FlowError> {
+        check(&end.flow).map_err(|why| unsuitable(&why))?;
         Ok(Self(match end.flow.ways.as_slice() {
-            [Way { flow, reverse, load: Load::Datagrams(load) }] => {
-                let test = DatagramTest::connect(end, (*load, *reverse), halt)?;
+            [Way { flow, reverse, kind: FlowKind::Datagrams(asked), limit }] => {
+                let load = Stream::new(asked, *limit).map_err(|why| unsuitable(&why))?;
+                let test = DatagramTest::connect(end, (load, *reverse), halt)?;
                 Kind::Datagrams { flow: *flow, test }
             }
             _ => Kind::Streams(StreamTest::connect(end, halt)?),
@@ -51,7 +58,7 @@ impl Iperf3Client {
     }
 
     /// Runs the test from the window's start to its stop, and takes the server's counts.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<Vec<WayRecord>, FlowError> {
+    fn run(self, window: Window, halt: &Halt) -> Result<Vec<WayRecord>, FlowError> {
         match self.0 {
             Kind::Streams(test) => test.run(window, halt),
             Kind::Datagrams { flow, test } => {
@@ -61,25 +68,31 @@ impl Iperf3Client {
     }
 }
 
+fn unsuitable(why: &str) -> FlowError {
+    FlowError::Unsuitable(format!("ask an iperf3 server: {why}"))
+}
+
 /// What no server would agree to, or what a test has no word for.
-fn check(test: &Test) -> Result<(), FlowError> {
-    let unsuitable =
-        |why: String| Err(FlowError::Unsuitable(format!("ask an iperf3 server: {why}")));
+fn check(test: &Test) -> Result<(), String> {
     let [first, more @ ..] = test.ways.as_slice() else {
-        return unsuitable("a test has at least one flow".to_owned());
+        return Err("a test has at least one flow".to_owned());
     };
     let one_each = more.len() < 2 && more.iter().all(|way| way.reverse != first.reverse);
     if !one_each {
-        return unsuitable("it runs one test at a time, of one flow each way at most".to_owned());
+        return Err("it runs one test at a time, of one flow each way at most".to_owned());
     }
     // A test has one number of streams and one algorithm, for both ways.
-    if more.iter().any(|way| way.load != first.load) {
-        return unsuitable("the flows of both ways have to be alike".to_owned());
+    if more.iter().any(|way| way.kind != first.kind) {
+        return Err("the flows of both ways have to be alike".to_owned());
     }
-    let checked = match &first.load {
-        Load::Streams(bulk) => streams::check(bulk),
-        Load::Datagrams(_) if !more.is_empty() => Err("datagrams go one way at a time".to_owned()),
-        Load::Datagrams(datagrams) => datagrams.check(),
-    };
-    checked.or_else(unsuitable)
+    match &first.kind {
+        FlowKind::Bulk(bulk) => streams::check(bulk),
+        FlowKind::Datagrams(_) if !more.is_empty() => {
+            Err("datagrams go one way at a time".to_owned())
+        }
+        FlowKind::Datagrams(_) => Ok(()),
+        FlowKind::Echo(_) | FlowKind::Exchange(_) | FlowKind::Storage(_) => {
+            Err("it takes TCP streams and UDP at a rate only".to_owned())
+        }
+    }
 }

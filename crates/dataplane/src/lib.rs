@@ -2,8 +2,8 @@
 //!
 //! Owns the sockets of a trial's flows, their time stamps and pacing, and the counters that tell
 //! where a frame went. The only crate with `unsafe`. Never decides policy: which flows, how long,
-//! what a loss means. Each flow has two sides; both are made first (`bind`, `connect`), and run
-//! over one [`Window`] on threads of the caller's.
+//! what a loss means. Each flow has two [`Side`]s; both are opened first, and run over one
+//! [`Window`] on threads of the caller's.
 
 #![allow(
     clippy::disallowed_methods,
@@ -83,6 +83,26 @@ impl<F> End<F> {
     pub const fn with<G>(&self, flow: G) -> End<G> {
         End { local: self.local, remote: self.remote, identity: self.identity, flow }
     }
+}
+
+/// One side of a flow, opened: it is ready to be spoken to, or has learned its path.
+pub trait Side: Sized {
+    /// The flow, as this side is told of it.
+    type Flow;
+    /// What this side saw of it.
+    type Report;
+
+    /// Takes sockets, ports and memory. A side that begins needs the other side to be open, and
+    /// sends learning frames, which are not counted (RFC 2544 §23). `halt` ends a long wait.
+    fn open(end: &End<Self::Flow>, halt: &Halt) -> Result<Self, FlowError>;
+
+    /// The port to speak to; 0 where this side begins, or listens nowhere.
+    fn port(&self) -> u16 {
+        0
+    }
+
+    /// Works over the window, or until `halt` is asked.
+    fn run(self, window: Window, halt: &Halt) -> Result<Self::Report, FlowError>;
 }
 
 /// Asks every side of a trial to end early; shared, and never taken back.

@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod conformance;
 pub mod explain;
 pub mod prove;
+pub mod request;
 pub mod run;
 pub mod search;
 pub mod seconds;

@@ -6,7 +6,6 @@
 
 mod accounts;
 mod between;
-mod bounds;
 pub mod buffer;
 mod burst;
 pub mod campaign;
@@ -23,6 +22,7 @@ mod line_share;
 mod needs;
 mod noted;
 mod outage;
+mod outline;
 pub mod pattern;
 mod problem;
 mod ranges;
@@ -52,7 +52,6 @@ use session::{Ask, Session, Tried};
 use ways::{Link, Way, Ways};
 
 pub use between::Between;
-pub use bounds::{Bounds, LinkMtu};
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
 pub use depth::DepthSpec;
@@ -62,6 +61,7 @@ pub use failover::FailoverSpec;
 pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
 pub use needs::{Agents, Bypass, Needs, PacedFrames};
+pub use outline::{Known, KnownDevice, LinkMtu, Outline};
 pub use pattern::Pattern;
 pub use problem::SpecProblem;
 pub use ranges::{Blocks, Precision, Streams, Tries};
@@ -101,10 +101,8 @@ macro_rules! studies {
                 match self { $(Self::$study(spec) => spec.estimate(topology),)+ }
             }
 
-            /// Whether it can be carried out there at all; call it before anything is built or
-            /// sent.
-            pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-                match self { $(Self::$study(spec) => spec.check(topology),)+ }
+            fn check_own(&self, known: Known<'_>) -> Result<(), SpecProblem> {
+                match self { $(Self::$study(spec) => spec.check(known),)+ }
             }
 
             fn ask(
@@ -165,6 +163,19 @@ impl StudySpec {
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let estimate = self.estimated(topology);
         if topology.is_simulated() { estimate } else { estimate.on_real_hosts() }
+    }
+
+    /// Refuses what can't be carried out on a testbed, as far as that is known: first with what
+    /// its needs come to there, then with its own numbers, last with the ports that it would use.
+    pub fn check<'a>(&self, known: impl Into<Known<'a>>) -> Result<(), SpecProblem> {
+        let known = known.into();
+        // A campaign has no needs beside those of its studies, which come through here themselves.
+        if self.campaign().is_none() {
+            let needs = self.needs();
+            needs.check_bursts()?;
+            known.outline.map_or(Ok(()), |outline| outline.check(self.name(), &needs))?;
+        }
+        self.check_own(known)
     }
 
     /// The campaign that it is, if it is one.

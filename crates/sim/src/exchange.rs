@@ -170,23 +170,24 @@ impl Exchange {
     }
 
     pub(crate) fn record(self) -> ExchangeRecord {
-        let lost = match &self.carrier {
-            Carrier::Streams(_) => [0, 0],
-            // What end 0 sent is missing at end 1.
-            Carrier::Frames(parcels) => [parcels[1].lost(), parcels[0].lost()],
+        let frames = match &self.carrier {
+            Carrier::Streams(_) => [(0, 0); 2],
+            // Way i is sent by end i.
+            Carrier::Frames(ways) => [&ways[0], &ways[1]].map(|way| (way.came(), way.lost())),
         };
         // Each end waits for a message all the time.
         let elapsed = (self.window.stop - self.window.start).to_nanos();
         let message = self.message;
-        let receipts = |(end, lost): (End, u64)| ReceiptRecord {
+        let receipts = |end: End, (frames, lost): (u64, u64)| ReceiptRecord {
             messages: end.messages,
             octets: ByteCount(end.messages * message),
             elapsed,
             rounds: end.rounds,
             intervals: end.intervals,
+            frames,
             lost,
         };
         let [from, to] = self.ends;
-        ExchangeRecord { forward: receipts((to, lost[1])), backward: receipts((from, lost[0])) }
+        ExchangeRecord { forward: receipts(to, frames[0]), backward: receipts(from, frames[1]) }
     }
 }

@@ -137,6 +137,11 @@ impl ExchangeWay {
         ground.send(&self.back, SHORTEST, tag);
     }
 
+    /// Frames that came, each once.
+    pub(crate) const fn came(&self) -> u64 {
+        self.inbound.received()
+    }
+
     /// Frames that never came.
     pub(crate) const fn lost(&self) -> u64 {
         self.out.sent() - self.inbound.received()

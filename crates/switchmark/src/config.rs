@@ -4,22 +4,20 @@
 //! of. Never opens a socket or starts anything.
 
 pub mod bed;
-pub mod bounds;
 pub mod claims;
 pub mod fio_job;
-pub mod frame_rate;
 pub mod hosts_name;
 pub mod lab_name;
 pub mod lab_ports;
 pub mod models;
+pub mod outline;
 pub mod plan;
 pub mod profile;
+pub mod request;
 pub mod resolved;
 pub mod round_trip;
 pub mod sim_name;
 pub mod source;
-pub mod subjects;
-pub(crate) mod suggest;
 pub mod sweep;
 pub mod testbed;
 pub(crate) mod typed;
@@ -27,6 +25,7 @@ pub mod way_back;
 pub mod written;
 
 pub use agents::hosts::{accounts, container, hooks};
+pub(crate) use method::request::suggest;
 pub use plan::Plan;
 pub use resolved::Testbed;
 pub use source::{ConfigError, Fault, SourceText};

@@ -10,7 +10,6 @@ mod opened;
 mod recorded_cable;
 mod simulated;
 
-pub use agents::controller::*;
 pub use opened::Opened;
 pub use recorded_cable::{CableRun, RecordedCable};
 pub use simulated::Simulated;

@@ -10,12 +10,12 @@ mod line_rates;
 mod paths;
 mod readiness;
 
+use agents::controller::LiveTestbed;
 use measure::Nanos;
 use trial::Testbed as _;
 use trial::topology::PortRef;
 
 use crate::cli::{Failure, lone};
-use crate::controller::LiveTestbed;
 
 pub use emulator::{Effort, Limits};
 pub use generator::Calibration;

@@ -14,9 +14,5 @@ pub mod controller;
 mod doctor;
 mod files;
 mod ownership;
-mod request;
 mod speak;
 pub mod terminal;
-
-pub use agents::{agent, guest, protocol};
-use agents::{failed, fio_options, unfinished};

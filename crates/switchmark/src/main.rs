@@ -1,5 +1,5 @@
 //! The switchmark binary. All of it is in the library; this only hands over.
 
 fn main() -> std::process::ExitCode {
-    switchmark::guest::called().unwrap_or_else(switchmark::cli::main)
+    agents::guest::called().unwrap_or_else(switchmark::cli::main)
 }

@@ -12,7 +12,7 @@ pub use datagrams::{
     Backend, CountsOnly, Datagrams, Destination, Headers, IpVersion, Reception, Spread, VlanId,
     one_sender,
 };
-pub use storage::{Jobs, Pattern, QueueDepth, ReadPercent, ServedMemory, Storage};
+pub use storage::{Jobs, Pattern, QueueDepth, ReadPercent, ServedMemory, Storage, fio_octets};
 
 /// One conversation between two ports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 mod bulk;
 mod device_count;
 mod ends;
+mod merge;
 mod outcome;
 mod storage;
 mod usage;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
 pub use self::device_count::DeviceCount;
 pub use self::ends::Ends;
+pub use self::merge::OtherKind;
 pub use self::outcome::{Defect, Outcome};
 pub use self::storage::{
     OperationsRecord, ServerRecord, ServiceTimes, StorageLocation, StorageRecord,
@@ -193,17 +195,7 @@ impl FlowRecord {
     /// that are nothing without both.
     pub fn nothing(kind: &FlowKind) -> Option<Self> {
         match kind {
-            FlowKind::Exchange(_) => {
-                let end = || ReceiptRecord {
-                    messages: 0,
-                    octets: ByteCount(0),
-                    elapsed: Nanos::ZERO,
-                    rounds: Histogram::growing(),
-                    intervals: Vec::new(),
-                    lost: 0,
-                };
-                Some(Self::Exchange(ExchangeRecord { forward: end(), backward: end() }))
-            }
+            FlowKind::Exchange(_) => Some(Self::Exchange(ExchangeRecord::default())),
             FlowKind::Bulk(bulk) => Some(Self::Bulk(BulkRecord {
                 congestion_control: bulk.congestion_control.clone(),
                 ..BulkRecord::default()
@@ -219,35 +211,6 @@ impl FlowRecord {
                 }))
             }
             FlowKind::Echo(_) | FlowKind::Storage(_) => None,
-        }
-    }
-}
-
-/// Nothing sent and nothing seen; its distributions take no memory.
-impl Default for DatagramsRecord {
-    fn default() -> Self {
-        Self {
-            backend: String::new(),
-            backend_reason: String::new(),
-            ends: None,
-            offered: 0,
-            sent: 0,
-            receiver: String::new(),
-            receiver_reason: String::new(),
-            received: SequenceCounts::default(),
-            at_device: None,
-            conversations: Vec::new(),
-            rejected: Rejected::default(),
-            sending: Nanos::ZERO,
-            receiving: Nanos::ZERO,
-            quiet: None,
-            departures: Histogram::growing(),
-            arrivals: Histogram::growing(),
-            delays: None,
-            longest_burst: 0,
-            late: 0,
-            overran: Nanos::ZERO,
-            socket_drops: 0,
         }
     }
 }
@@ -366,7 +329,7 @@ pub enum Clocks {
 }
 
 /// Messages both ways.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ExchangeRecord {
     /// The messages that the flow's `to` end received.
     pub forward: ReceiptRecord,
@@ -388,8 +351,16 @@ pub struct ReceiptRecord {
     pub rounds: Histogram,
     /// Payload received in each interval.
     pub intervals: Vec<ByteCount>,
+    /// Frames that came, each once; 0 over TCP, and in journals of 0.2 and before.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub frames: u64,
     /// Frames that never came; always 0 over TCP.
     pub lost: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+const fn is_none(frames: &u64) -> bool {
+    *frames == 0
 }
 
 impl ReceiptRecord {
@@ -428,24 +399,6 @@ pub enum Side {
 }
 
 impl DatagramsRecord {
-    /// The flow's record, of which each side filled in its own half.
-    #[must_use]
-    pub fn joined(sender: Self, receiver: Self) -> Self {
-        Self {
-            backend: sender.backend,
-            backend_reason: sender.backend_reason,
-            ends: sender.ends,
-            offered: sender.offered,
-            sent: sender.sent,
-            sending: sender.sending,
-            departures: sender.departures,
-            longest_burst: sender.longest_burst,
-            late: sender.late,
-            overran: sender.overran,
-            ..receiver
-        }
-    }
-
     /// The offered load as it really was: departures after the first, over the time they took. Zero
     /// for fewer than two frames.
     pub fn sending_rate(&self) -> FrameRate {

@@ -55,6 +55,11 @@ impl Host {
     pub fn runs(&self) -> Runs {
         Runs::where_reached(&self.reach)
     }
+
+    /// The kernel interfaces of all its ports.
+    pub fn interfaces(&self) -> Vec<String> {
+        self.ports.iter().flat_map(|port| &port.interfaces).cloned().collect()
+    }
 }
 
 /// One end of a test cable, on a host.
@@ -78,6 +83,13 @@ pub struct HostPort {
     pub cable: CableEnd,
     /// The port's own speed where it is known.
     pub rate: Option<Rate>,
+}
+
+impl HostPort {
+    /// True if it has an address of IPv6.
+    pub const fn has_ipv6(&self) -> bool {
+        self.address.is_ipv6() || self.address6.is_some()
+    }
 }
 
 /// Consecutive addresses.

@@ -10,7 +10,7 @@ use dataplane::iperf3;
 use measure::Nanos;
 use netlink::Netlink;
 use trial::topology::AddressBlock;
-use trial::{Datagrams, Schedule};
+use trial::{Datagrams, FlowKind, Schedule};
 
 use crate::failed::Failed;
 use crate::protocol::{Order, Setting, Terms, WIRE_OCTETS, Work, echo_bits, echo_rate};
@@ -80,7 +80,8 @@ impl Bounds {
                 // Acknowledgements; a source of such a flow is refused where there is a limit.
                 _ if answers.is_none() => continue,
                 Work::Datagrams(traffic) => datagrams_bits(&traffic.asked),
-                Work::Iperf3(test) => test.ways.iter().map(|way| way_bits(&way.load)).sum(),
+                // Whoever sends it.
+                Work::Iperf3(test) => test.ways.iter().map(way_bits).sum(),
                 Work::Bulk(_) | Work::Exchange(_) | Work::Storage(_) => None,
             };
             self.add(order.identity.flow, asked, load.entry(interface).or_default())?;
@@ -153,24 +154,18 @@ fn stranger(flow: u16, address: IpAddr) -> Failed {
     Failed::new(words).unavailable()
 }
 
-/// Whoever sends it: what iperf3 is asked for is held to the same limit.
-fn way_bits(load: &iperf3::Load) -> Option<f64> {
-    /// Ethernet's header and FCS, IPv4's and UDP's.
-    const HEADERS: f64 = 18.0 + 20.0 + 8.0;
-    match load {
-        iperf3::Load::Streams(_) => None,
-        iperf3::Load::Datagrams(load) => {
-            let octets = f64::from(load.payload) + HEADERS + WIRE_OCTETS;
-            Some(octets * 8.0 * 1e9 / load.gap_ns.max(1e-3))
-        }
-    }
-}
-
 /// A closed loop asks for as much as its least gap allows.
 fn requests_bits(requests: &Requests) -> Option<f64> {
     let least = requests.least_gap_ns;
     let held = (least > 0.0).then(|| 1e9 / least.max(1e-3) * echo_bits(&requests.asked));
     echo_rate(&requests.asked).or(held)
+}
+
+fn way_bits(way: &iperf3::Way) -> Option<f64> {
+    match &way.kind {
+        FlowKind::Datagrams(asked) => datagrams_bits(asked),
+        _ => None,
+    }
 }
 
 fn datagrams_bits(asked: &Datagrams) -> Option<f64> {

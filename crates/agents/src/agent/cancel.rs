@@ -8,7 +8,6 @@ use dataplane::{Halt, clock};
 use measure::Nanos;
 
 use super::found::Notes;
-use super::storage::NamelessFiles;
 use crate::failed::Failed;
 
 /// So long what was changed is tried to be put back, and between two tries.
@@ -20,7 +19,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct Cancel {
     halt: Arc<Mutex<Halt>>,
     notes: Arc<Mutex<Notes>>,
-    files: Arc<Mutex<NamelessFiles>>,
 }
 
 impl Cancel {
@@ -58,12 +56,6 @@ impl Cancel {
     /// What is to be put back.
     pub fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was laid out for jobs: gone with this process, and with nothing less, since the next
-    /// trial needs it, too.
-    pub fn files(&self) -> MutexGuard<'_, NamelessFiles> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn fresh_halt(&self) -> Halt {

@@ -213,11 +213,6 @@ impl Notes {
         self.lasting = lasting;
     }
 
-    /// Oldest first.
-    pub fn all(&self) -> &[Found] {
-        &self.all
-    }
-
     /// Whether any of it is such.
     pub fn has(&self, which: impl Fn(&Found) -> bool) -> bool {
         self.all.iter().any(which)

@@ -47,32 +47,32 @@ impl<T> From<Result<T, Failed>> for End {
 }
 
 /// Does `work` on this thread and leaves with what it comes to; a panic of it leaves too.
-pub fn leave_after<E: Into<End>>(reins: &Cancel, work: impl FnOnce() -> E) -> ! {
+pub fn leave_after<E: Into<End>>(cancel: &Cancel, work: impl FnOnce() -> E) -> ! {
     let ended = catch_unwind(AssertUnwindSafe(work));
     // The panic's own words were said where it began.
-    leave(reins, ended.map_or_else(|_| End::because(1, "ended by a fault of its own"), Into::into))
+    leave(cancel, ended.map_or_else(|_| End::because(1, "ended by a fault of its own"), Into::into))
 }
 
 /// The same on a thread of that name: whatever becomes of it becomes of the process.
 pub fn tie<E: Into<End>>(
     name: &'static str,
-    reins: &Cancel,
+    cancel: &Cancel,
     work: impl FnOnce() -> E + Send + 'static,
 ) -> Result<(), Failed> {
-    let reins = reins.clone();
+    let cancel = cancel.clone();
     let started =
-        thread::Builder::new().name(name.to_owned()).spawn(move || leave_after(&reins, work));
+        thread::Builder::new().name(name.to_owned()).spawn(move || leave_after(&cancel, work));
     started.map(drop).map_err(|cause| Failed::because(format!("start thread `{name}`"), cause))
 }
 
-fn leave(reins: &Cancel, end: End) -> ! {
+fn leave(cancel: &Cancel, end: End) -> ! {
     let code = i32::from(end.code);
     // A process that can't have another thread has to do without.
     let _ = thread::Builder::new().name("end".to_owned()).spawn(move || {
         thread::park_timeout(PATIENCE);
         exit(code);
     });
-    let undone = catch_unwind(AssertUnwindSafe(|| reins.let_go_for_good()));
+    let undone = catch_unwind(AssertUnwindSafe(|| cancel.let_go_for_good()));
     if let Ok(Err(fault)) = undone {
         speak(&format!("agent: {}", in_words(&fault)));
     }

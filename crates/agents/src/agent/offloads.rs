@@ -13,13 +13,9 @@ use super::{examine, interrupts};
 use crate::failed::Failed;
 use crate::protocol::{Feature, PortFacts};
 
-/// By port, each feature that was changed, and its state now.
-pub type Changed = BTreeMap<String, BTreeMap<String, bool>>;
-
 /// Turns off whatever merges or splits frames. A port whose offloads are off already costs nothing,
 /// so that every trial may ask.
-pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Failed> {
-    let mut changed = Changed::new();
+pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<(), Failed> {
     for name in interfaces {
         if notes.has(|found| is_of(found, name)) {
             continue;
@@ -28,26 +24,14 @@ pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Fai
         let before = kernel.offloads_to_turn_off(name).map_err(fault("turn off", name))?.changed;
         let port = kernel.link(name).map_err(fault("turn off", name))?.index;
         notes.note(Found::Offloads { interface: name.clone(), port, features: before })?;
-        let previous = kernel.offloads_off(name).map_err(fault("turn off", name))?;
-        let states = previous.changed.into_iter().map(|(feature, _)| (feature, false));
-        changed.insert(name.clone(), states.collect());
+        kernel.offloads_off(name).map_err(fault("turn off", name))?;
     }
-    Ok(changed)
+    Ok(())
 }
 
 /// Puts back what was found on these ports.
-pub fn restore(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Failed> {
-    let of_these = |found: &Found| interfaces.iter().any(|name| is_of(found, name));
-    let mut changed = Changed::new();
-    for found in notes.all() {
-        if let Found::Offloads { interface, features, .. } = found
-            && of_these(found)
-        {
-            changed.insert(interface.clone(), features.iter().cloned().collect());
-        }
-    }
-    notes.undo_those(of_these)?;
-    Ok(changed)
+pub fn restore(notes: &mut Notes, interfaces: &[String]) -> Result<(), Failed> {
+    notes.undo_those(|found| interfaces.iter().any(|name| is_of(found, name)))
 }
 
 fn is_of(found: &Found, interface: &str) -> bool {

@@ -15,6 +15,7 @@ use super::cancel::Cancel;
 use super::delays::Delays;
 use super::found;
 use super::hold::Hold;
+use super::storage::Files;
 use super::trial::{LONGEST_TRIAL, Trial};
 use super::{Handled, change, examine, facts, nics, offloads};
 use crate::failed::Failed;
@@ -30,7 +31,7 @@ const IDLE_FOR: Duration = Duration::from_hours(1);
 
 /// The agent's state between requests.
 pub struct AgentState {
-    reins: Cancel,
+    cancel: Cancel,
     bounds: Option<Bounds>,
     /// What the trial's answers ask of the interfaces.
     answers: Load,
@@ -38,22 +39,24 @@ pub struct AgentState {
     hold: Hold,
     ears: Vec<CableProbeListener>,
     trial: Option<Trial>,
+    files: Files,
     /// How ssh reached this host, where it did.
     connection: Option<String>,
 }
 
 impl AgentState {
     /// With nothing under way; `connection` is how ssh reached this host, where it did.
-    pub fn new(reins: Cancel, connection: Option<String>) -> Self {
+    pub fn new(cancel: Cancel, connection: Option<String>) -> Self {
         let (delays, hold) = (Delays::default(), Hold::default());
         Self {
-            reins,
+            cancel,
             bounds: None,
             answers: Load::new(),
             delays,
             hold,
             ears: Vec::new(),
             trial: None,
+            files: Files::default(),
             connection,
         }
     }
@@ -82,7 +85,7 @@ impl AgentState {
                 if self.bounds.is_some() {
                     return Err(Failed::new("terms: terms are said once, and hold"));
                 }
-                self.reins.notes().lasts(terms.lasting);
+                self.cancel.notes().lasts(terms.lasting);
                 self.bounds = Some(Bounds::new(terms));
                 Ok(Answer::Agreed { mended: found::mend() })
             }
@@ -92,7 +95,7 @@ impl AgentState {
                 }
                 self.hold = Hold::default();
                 self.hold = Hold::take(&interfaces, &holder)?;
-                Ok(Answer::Holding)
+                Ok(Answer::Done)
             }
             Ask::Examine { interfaces, watched } => {
                 let examined = examine::gather(&interfaces, watched.as_duration());
@@ -103,8 +106,8 @@ impl AgentState {
                 for setting in &settings {
                     self.bounds("change")?.check_setting(setting)?;
                 }
-                change::change(&mut self.reins.notes(), &settings)?;
-                Ok(Answer::Changed)
+                change::change(&mut self.cancel.notes(), &settings)?;
+                Ok(Answer::Done)
             }
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
             Ask::CableProbe { mark, ports } => self.probe(mark, &ports),
@@ -114,21 +117,21 @@ impl AgentState {
             Ask::Start { window } => {
                 let longest = self.bounds.as_ref().map(|bounds| bounds.longest(LONGEST_TRIAL));
                 self.prepared("start")?.start(window, longest.unwrap_or(LONGEST_TRIAL))?;
-                Ok(Answer::Started)
+                Ok(Answer::Done)
             }
             Ask::Collect => match self.trial.take() {
                 Some(trial) => Ok(Answer::Collected(Box::new(trial.collect()?))),
                 None => Err(Failed::new("collect: no trial was prepared")),
             },
             Ask::Abort => {
-                self.reins.halt();
+                self.cancel.halt();
                 self.trial = None;
-                Ok(Answer::Aborted)
+                Ok(Answer::Done)
             }
             Ask::Goodbye => {
                 self.trial = None;
-                self.reins.let_go()?;
-                Ok(Answer::Farewell)
+                self.cancel.let_go()?;
+                Ok(Answer::Done)
             }
         }
     }
@@ -136,8 +139,8 @@ impl AgentState {
     fn prepare(&mut self, receivers: &[Order], interfaces: Vec<String>) -> Handled {
         self.trial = None;
         self.answers = self.bounds("prepare")?.check(receivers, None)?;
-        let mut trial = Trial::new(self.reins.fresh_halt(), interfaces);
-        let ports = trial.receive(receivers)?;
+        let mut trial = Trial::new(self.cancel.fresh_halt(), interfaces);
+        let ports = trial.open(receivers, false, &self.files)?;
         self.trial = Some(trial);
         Ok(Answer::Prepared { ports })
     }
@@ -145,9 +148,9 @@ impl AgentState {
     fn connect(&mut self, senders: &[Order]) -> Handled {
         self.prepared("connect")?;
         self.bounds("connect")?.check(senders, Some(&self.answers))?;
-        let reins = self.reins.clone();
-        self.prepared("connect")?.send(senders, &reins)?;
-        Ok(Answer::Connected)
+        let files = self.files.clone();
+        self.prepared("connect")?.open(senders, true, &files)?;
+        Ok(Answer::Done)
     }
 
     fn listen(&mut self, interfaces: &[String], mark: u32) -> Handled {
@@ -158,7 +161,7 @@ impl AgentState {
             CableProbeListener::open(interface, mark).map_err(|cause| untold(interface, cause))
         };
         self.ears = interfaces.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Answer::Listening)
+        Ok(Answer::Done)
     }
 
     fn probe(&self, mark: u32, ports: &[PortProbe]) -> Handled {
@@ -198,16 +201,16 @@ impl AgentState {
     }
 
     fn offloads(&self, interfaces: &[String], change: OffloadChange) -> Handled {
-        let mut notes = self.reins.notes();
-        let changed = match change {
+        let mut notes = self.cancel.notes();
+        match change {
             OffloadChange::Off => offloads::turn_off(&mut notes, interfaces)?,
             OffloadChange::Restore => offloads::restore(&mut notes, interfaces)?,
-        };
-        Ok(Answer::Offloads { changed })
+        }
+        Ok(Answer::Done)
     }
 
     fn delay(&mut self, ports: &BTreeMap<String, u32>, delay: Nanos) -> Handled {
-        let mut notes = self.reins.notes();
+        let mut notes = self.cancel.notes();
         Ok(Answer::Delayed { through: self.delays.add(&mut notes, ports, delay)? })
     }
 }

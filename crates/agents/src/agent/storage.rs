@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use dataplane::{FlowError, Halt, clock};
@@ -23,10 +24,24 @@ use measure::Nanos;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use trial::Storage;
 
-pub use client::Client;
-pub(super) use nameless::NamelessFiles;
+pub use client::StorageClient;
+use nameless::NamelessFiles;
 pub use server::StorageServer;
+
+/// Files that were laid out for jobs: gone with this process, and with nothing less, since the next
+/// trial needs them, too.
+pub type Files = Arc<Mutex<NamelessFiles>>;
+
+/// A storage flow as its client is told of it.
+#[derive(Clone)]
+pub struct Job {
+    /// What the trial asks for.
+    pub asked: Storage,
+    /// What was laid out for earlier trials.
+    pub files: Files,
+}
 
 /// How often a wait looks whether it was asked to end.
 const GLANCE: Nanos = Nanos::from_millis(20);

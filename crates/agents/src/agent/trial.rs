@@ -8,17 +8,19 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::thread::{self, JoinHandle};
 
+use dataplane::bulk::{Sink, Source};
 use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, ProcessTree};
-use dataplane::{FlowError, Halt, Window, bulk, clock, datagram, echo, exchange, iperf3};
+use dataplane::datagram::{Receiver, Sender};
+use dataplane::echo::{EchoClient, EchoServer};
+use dataplane::exchange::{ExchangeInitiator, ExchangeResponder};
+use dataplane::iperf3::{Iperf3Client, WayRecord};
+use dataplane::{FlowError, Halt, Side, Window, clock};
 use measure::Nanos;
-
-use super::cancel::Cancel;
-use super::storage;
-use trial::Protocol;
 use trial::record::{FlowRecord, Usage};
 
+use super::storage::{Files, Job, StorageClient, StorageServer};
 use crate::failed::Failed;
-use crate::protocol::{Collected, FlowReport, Order, SideReport, Work, in_words};
+use crate::protocol::{Collected, FlowReport, Order, Work, in_words};
 
 /// Nothing sends longer than this, whatever a controller says.
 pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
@@ -27,7 +29,7 @@ pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
 pub struct Trial {
     halt: Halt,
     interfaces: Vec<String>,
-    sides: Vec<Side>,
+    sides: Vec<OpenSide>,
     running: Option<Running>,
 }
 
@@ -55,7 +57,7 @@ struct Before {
 /// What a side's thread hands back.
 struct Done {
     ready: Nanos,
-    report: Result<SideReport, String>,
+    report: Result<Parts, String>,
 }
 
 impl Trial {
@@ -64,23 +66,19 @@ impl Trial {
         Self { halt, interfaces, sides: Vec::new(), running: None }
     }
 
-    /// Opens data ports; their numbers in the order of `orders`.
-    pub fn receive(&mut self, orders: &[Order]) -> Result<Vec<u16>, Failed> {
-        let mut ports = Vec::with_capacity(orders.len());
+    /// Opens the waiting sides, or those that begin, each of which learns its path; the numbers of
+    /// their data ports in the order of `orders`.
+    pub fn open(
+        &mut self,
+        orders: &[Order],
+        begins: bool,
+        files: &Files,
+    ) -> Result<Vec<u16>, Failed> {
+        let first = self.sides.len();
         for order in orders {
-            let (side, port) = Side::receive(order)?;
-            self.sides.push(side);
-            ports.push(port);
+            self.sides.push(OpenSide::open(order, begins, files, &self.halt)?);
         }
-        Ok(ports)
-    }
-
-    /// Opens the sending sides; each learns its path.
-    pub fn send(&mut self, orders: &[Order], reins: &Cancel) -> Result<(), Failed> {
-        for order in orders {
-            self.sides.push(Side::send(order, reins, &self.halt)?);
-        }
-        Ok(())
+        Ok(self.sides[first..].iter().map(|side| side.port).collect())
     }
 
     /// Whether the flows were let go.
@@ -96,7 +94,7 @@ impl Trial {
             interfaces: counters::interfaces(&self.interfaces).map_err(uncounted)?,
         };
         let mut threads = Vec::with_capacity(self.sides.len());
-        for Side { flow, begins, name, run } in self.sides.drain(..) {
+        for OpenSide { flow, begins, name, run, .. } in self.sides.drain(..) {
             let halt = self.halt.clone();
             let thread = spawn(&format!("{name} {flow}"), move || run_side(run, window, &halt))?;
             threads.push(RunningSide { flow, begins, thread });
@@ -118,14 +116,20 @@ impl Trial {
         clock::rest_until(running.window.closed, || self.halt.asked());
         let host = counters::host().map_err(uncounted)?.since(&running.before.host);
         let interfaces = counters::interfaces(&self.interfaces).map_err(uncounted)?;
-        let reports = running.threads.into_iter().map(|RunningSide { flow, begins, thread }| {
-            let done = thread.join().unwrap_or_else(|panic| Done {
+        let mut reports = Vec::with_capacity(running.threads.len());
+        for RunningSide { flow, begins, thread } in running.threads {
+            let Done { ready, report } = thread.join().unwrap_or_else(|panic| Done {
                 ready: running.window.start,
                 report: Err(format!("the flow's thread panicked: {}", panic_text(&*panic))),
             });
-            FlowReport { flow, begins, ready: done.ready, report: done.report }
-        });
-        let reports = reports.collect();
+            let put = |(flow, report)| FlowReport { flow, begins, ready, report };
+            match report {
+                Ok(parts) => {
+                    reports.extend(parts.into_iter().map(|(flow, it)| put((flow, Ok(it)))));
+                }
+                Err(why) => reports.push(put((flow, Err(why)))),
+            }
+        }
         let usage =
             running.usage.join().unwrap_or_else(|_| Ok(Usage::default())).map_err(uncounted)?;
         Ok(Collected {
@@ -222,31 +226,27 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("without words")
 }
 
-type Run = Box<dyn FnOnce(Window, &Halt) -> Result<SideReport, FlowError> + Send>;
+/// What a side saw, by the flow's number: an iperf3 test is of two flows.
+type Parts = Vec<(u16, FlowRecord)>;
+type Run = Box<dyn FnOnce(Window, &Halt) -> Result<Parts, FlowError> + Send>;
 
 /// An opened side of a flow.
-struct Side {
+struct OpenSide {
     flow: u16,
     begins: bool,
     name: &'static str,
+    port: u16,
     run: Run,
 }
 
-impl Side {
-    /// Opens a data port, and tells its number.
-    fn receive(order: &Order) -> Result<(Self, u16), Failed> {
-        let name = order.flow.receiver();
+impl OpenSide {
+    fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<Self, Failed> {
+        let (flow, name) = (order.identity.flow, order.flow.side(begins));
         check_addresses(name, order)?;
-        let (port, run) = open_receiver(order).map_err(|cause| unopened(name, order, cause))?;
-        Ok((Self { flow: order.identity.flow, begins: false, name, run }, port))
-    }
-
-    /// Opens a sending side and lets it learn its path.
-    fn send(order: &Order, cancel: &Cancel, halt: &Halt) -> Result<Self, Failed> {
-        let name = order.flow.sender();
-        check_addresses(name, order)?;
-        let run = open_sender(order, cancel, halt).map_err(|cause| unopened(name, order, cause))?;
-        Ok(Self { flow: order.identity.flow, begins: true, name, run })
+        match open(order, begins, files, halt) {
+            Ok((port, run)) => Ok(Self { flow, begins, name, port, run }),
+            Err(cause) => Err(unopened(name, order, cause)),
+        }
     }
 }
 
@@ -261,72 +261,56 @@ fn unopened(side: &'static str, order: &Order, cause: FlowError) -> Failed {
     }
 }
 
-fn open_receiver(order: &Order) -> Result<(u16, Run), FlowError> {
-    Ok(match &order.flow {
-        Work::Echo(requests) => {
-            let side = echo::EchoServer::bind(&order.with(requests.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Echo)))
+/// Every kind of side: the port that it waits at, and its work.
+fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16, Run), FlowError> {
+    use FlowRecord::{Bulk, Datagrams, Echo, Exchange, Storage};
+    match (&order.flow, begins) {
+        (Work::Echo(flow), false) => {
+            side::<EchoServer>(order, flow, halt, |server| Echo(server.into()))
         }
-        Work::Datagrams(traffic) => {
-            let side = datagram::Receiver::bind(&order.with(traffic.clone()))?;
-            (
-                side.port(),
-                Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Datagrams(side.run(w, h)?)))),
-            )
+        (Work::Echo(flow), true) => side::<EchoClient>(order, flow, halt, Echo),
+        (Work::Datagrams(flow), false) => side::<Receiver>(order, flow, halt, Datagrams),
+        (Work::Datagrams(flow), true) => side::<Sender>(order, flow, halt, Datagrams),
+        (Work::Bulk(flow), false) => side::<Sink>(order, flow, halt, |sink| Bulk(sink.record)),
+        (Work::Bulk(flow), true) => side::<Source>(order, flow, halt, |source| Bulk(source.record)),
+        (Work::Exchange(flow), false) => {
+            side::<ExchangeResponder>(order, flow, halt, |end| Exchange(end.of_waiter()))
         }
-        Work::Bulk(bulk) => {
-            let side = bulk::Sink::bind(&order.with(bulk.clone()))?;
-            (
-                side.port(),
-                Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Bulk(side.run(w, h)?.record)))),
-            )
+        (Work::Exchange(flow), true) => {
+            side::<ExchangeInitiator>(order, flow, halt, |end| Exchange(end.of_caller()))
         }
-        Work::Exchange(exchange) => {
-            let side = exchange::ExchangeResponder::bind(&order.with(exchange.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Exchange)))
+        (Work::Storage(flow), false) => side::<StorageServer>(order, flow, halt, Storage),
+        (Work::Storage(flow), true) => {
+            let job = Job { asked: flow.clone(), files: files.clone() };
+            side::<StorageClient>(order, &job, halt, Storage)
         }
-        Work::Storage(job) => {
-            let side = storage::StorageServer::open(&order.with(job.clone()))?;
-            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Storage)))
+        (Work::Iperf3(_), false) => {
+            Err(FlowError::Unsuitable("an agent is no iperf3 server".to_owned()))
         }
-        Work::Iperf3(_) => {
-            return Err(FlowError::Unsuitable("an agent is no iperf3 server".to_owned()));
+        (Work::Iperf3(test), true) => {
+            let client = Iperf3Client::open(&order.with(test.clone()), halt)?;
+            let parts = |way: WayRecord| (way.flow, way.record);
+            let run = move |window, halt: &Halt| {
+                client.run(window, halt).map(|ways| ways.into_iter().map(parts).collect())
+            };
+            Ok((0, Box::new(run)))
         }
-    })
+    }
 }
 
-fn open_sender(order: &Order, cancel: &Cancel, halt: &Halt) -> Result<Run, FlowError> {
-    Ok(match &order.flow {
-        Work::Echo(requests) => {
-            let side = echo::EchoClient::connect(&order.with(requests.clone()))?;
-            let part = match requests.asked.protocol {
-                Protocol::Icmp => SideReport::Whole,
-                Protocol::Udp | Protocol::Tcp => SideReport::Half,
-            };
-            Box::new(move |w, h| Ok(part(FlowRecord::Echo(side.run(w, h)?))))
-        }
-        Work::Datagrams(traffic) => {
-            let mut side = datagram::Sender::open(&order.with(traffic.clone()))?;
-            side.learn()?;
-            Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Datagrams(side.run(w, h)?))))
-        }
-        Work::Bulk(bulk) => {
-            let side = bulk::Source::connect(&order.with(bulk.clone()))?;
-            Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Bulk(side.run(w, h)?.record))))
-        }
-        Work::Exchange(exchange) => {
-            let side = exchange::ExchangeInitiator::connect(&order.with(exchange.clone()))?;
-            Box::new(|w, h| side.run(w, h).map(SideReport::Exchange))
-        }
-        Work::Storage(job) => {
-            let side = storage::Client::prepare(&order.with(job.clone()), cancel, halt)?;
-            Box::new(|w, h| Ok(SideReport::Half(FlowRecord::Storage(side.run(w, h)?))))
-        }
-        Work::Iperf3(test) => {
-            let side = iperf3::Iperf3Client::connect(&order.with(test.clone()), halt)?;
-            Box::new(|w, h| side.run(w, h).map(SideReport::Iperf3))
-        }
-    })
+fn side<S>(
+    order: &Order,
+    flow: &S::Flow,
+    halt: &Halt,
+    part: fn(S::Report) -> FlowRecord,
+) -> Result<(u16, Run), FlowError>
+where
+    S: Side<Flow: Clone> + Send + 'static,
+{
+    let side = S::open(&order.with(flow.clone()), halt)?;
+    let (number, port) = (order.identity.flow, side.port());
+    let run = move |window, halt: &Halt| Ok(vec![(number, part(side.run(window, halt)?))]);
+    Ok((port, Box::new(run)))
 }
 
 /// Both ends must be single hosts.

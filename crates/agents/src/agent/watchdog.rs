@@ -43,7 +43,7 @@ impl Heard {
 
 /// Ends this process once its controller was silent for [`LEASE`], or at a signal that asks for it.
 /// Must come before any other thread, which would take the signals.
-pub fn watch(reins: &Cancel, heard: Heard) -> Result<(), Failed> {
+pub fn watch(cancel: &Cancel, heard: Heard) -> Result<(), Failed> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);
     // Ctrl-C reaches the whole terminal, and there the controller decides: blocked, and not waited
@@ -54,11 +54,11 @@ pub fn watch(reins: &Cancel, heard: Heard) -> Result<(), Failed> {
         signals.add(signal);
     }
     signals.thread_block().map_err(Failed::to(TIE))?;
-    leave::tie("signals", reins, move || match signals.wait() {
+    leave::tie("signals", cancel, move || match signals.wait() {
         Ok(signal) => End::because(1, format!("ended by {signal}")),
         Err(_) => End::because(1, "signals can't be waited for"),
     })?;
-    leave::tie("lease", reins, move || {
+    leave::tie("lease", cancel, move || {
         wait_for_silence(&heard);
         let silence = LEASE.as_millis();
         End::because(LOST_TOUCH, format!("the controller was silent for {silence} ms"))

@@ -17,11 +17,12 @@ use measure::Nanos;
 use trial::counters::{RX_PACKETS, TX_PACKETS};
 use trial::record::{PortCounters, ReadingDoubt, ReadingRecord, Side};
 use trial::topology::{CableEnd, Host, PortRef, Runs};
-use trial::{Topology, Trial};
+use trial::{Topology, TrialRecord};
 
+use super::companions::{Companion, PortsInUse, TrialContext};
 use super::pool::AgentPool;
 use super::trial_error::TrialError;
-use super::{Facts, Stop};
+use super::{Facts, Stop, far_counter};
 use crate::failed::Failed;
 use crate::hosts::accounts::{self as config, DeviceAccount};
 use crate::protocol::in_words;
@@ -50,7 +51,11 @@ const KNOWN_AFTER: u32 = 3;
 
 /// All devices that are asked.
 #[derive(Debug, Default)]
-pub struct Accounts(Vec<Asked>);
+pub struct Accounts {
+    asked: Vec<Asked>,
+    /// What the devices of the trial under way said before its load, and when.
+    before: Vec<(usize, Nanos, Result<Account, String>)>,
+}
 
 /// One of them.
 #[derive(Debug)]
@@ -80,21 +85,14 @@ struct Cable {
     receives: bool,
 }
 
-/// What the devices of a trial said before its load, and when.
-#[derive(Debug, Default)]
-pub struct Before(Vec<(usize, Nanos, Result<Account, String>)>);
-
 /// What hosts counted of a trial, with which devices have to catch up.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted<'a> {
+struct Counted<'a> {
     /// At their own ports.
-    pub ports: &'a [PortCounters],
+    ports: &'a [PortCounters],
     /// What was sent to each port at whose host nothing runs.
-    pub sent: &'a BTreeMap<PortRef, u64>,
+    sent: &'a BTreeMap<PortRef, u64>,
 }
-
-/// What devices counted of it since.
-pub type Told = (Vec<PortCounters>, Vec<ReadingRecord>);
 
 impl Accounts {
     /// Asks each for the first time, so that what is wrong is said before anything is measured.
@@ -123,73 +121,73 @@ impl Accounts {
             facts.described.insert(name.clone(), own.chain(ports).collect());
             all.push(asked);
         }
-        Ok(Self(all))
+        Ok(Self { asked: all, before: Vec::new() })
+    }
+}
+
+impl Companion for Accounts {
+    /// Looks at what leaves the ports that stand for a trial's receivers while nothing is sent.
+    fn prepare(
+        &mut self,
+        context: TrialContext<'_>,
+        _pool: &mut AgentPool,
+        _ports: &mut PortsInUse,
+    ) -> Result<(), TrialError> {
+        let receives = |asked: &&mut Asked| {
+            crosses(context, &asked.name) && asked.cables.iter().any(|cable| cable.receives)
+        };
+        let mut receiving = self.asked.iter_mut().filter(receives);
+        receiving.try_for_each(|asked| asked.look_at_rest(context.stop))
     }
 
-    /// Looks at what leaves the ports that stand for a trial's receivers while nothing is sent.
-    pub fn look_at_rest(
-        &mut self,
-        topology: &Topology,
-        trial: &Trial,
-        pool: &AgentPool,
-    ) -> Result<(), TrialError> {
-        let receives = |asked: &&mut Asked| asked.cables.iter().any(|cable| cable.receives);
-        for asked in self.0.iter_mut().filter(receives) {
-            if crosses(topology, trial, &asked.name) {
-                asked.look_at_rest(pool)?;
+    /// What the devices that a trial crosses have counted so far.
+    fn before(&mut self, context: TrialContext<'_>) -> Result<(), TrialError> {
+        self.before.clear();
+        for (number, asked) in self.asked.iter_mut().enumerate() {
+            if !crosses(context, &asked.name) {
+                continue;
             }
+            // What hosts sent to find each other is not to be taken for the load's.
+            context.stop.rest(asked.behind())?;
+            let account = asked.read(context.stop).map_err(|(_, why)| in_words(&*why));
+            self.before.push((number, clock::monotonic(), account));
         }
         Ok(())
     }
 
-    /// What the devices that a trial crosses have counted so far.
-    pub fn before(
+    /// What they counted since, once their counters have caught up with what the hosts counted;
+    /// it stands for receivers at hosts on which nothing runs.
+    fn after(
         &mut self,
-        topology: &Topology,
-        trial: &Trial,
-        pool: &AgentPool,
-    ) -> Result<Before, TrialError> {
-        let mut said = Vec::new();
-        for (at, asked) in self.0.iter_mut().enumerate() {
-            if !crosses(topology, trial, &asked.name) {
-                continue;
-            }
-            // What hosts sent to find each other is not to be taken for the load's.
-            pool.rest(asked.behind())?;
-            let account = asked.read(pool.stop()).map_err(|(_, why)| in_words(&*why));
-            said.push((at, clock::monotonic(), account));
-        }
-        Ok(Before(said))
-    }
-
-    /// What they counted since, once their counters have caught up with what the hosts counted.
-    pub fn after(
-        &mut self,
-        before: Before,
-        counted: Counted<'_>,
-        pool: &AgentPool,
-    ) -> Result<Told, TrialError> {
+        context: TrialContext<'_>,
+        record: &mut TrialRecord,
+    ) -> Result<(), TrialError> {
+        let flows = &context.trial.flows;
+        let sent = far_counter::sent(flows, &record.flows, context.topology);
         let (mut ports, mut readings) = (Vec::new(), Vec::new());
-        for (at, since, before) in before.0 {
-            let asked = &mut self.0[at];
-            let unread = |why| ReadingRecord {
-                device: asked.name.clone(),
-                waited: Nanos::ZERO,
-                doubts: vec![ReadingDoubt::Unread { why }],
-                others: BTreeMap::new(),
-            };
-            let before = match before {
-                Ok(before) => before,
-                Err(why) => {
-                    readings.push(unread(why));
-                    continue;
+        for (number, since, before) in self.before.drain(..) {
+            let asked = &mut self.asked[number];
+            match before {
+                Ok(before) => {
+                    let counted = Counted { ports: &record.ports, sent: &sent };
+                    let (changes, reading) =
+                        asked.settled((since, &before), counted, context.stop)?;
+                    ports.extend(asked.ports(&changes));
+                    readings.push(reading);
                 }
-            };
-            let (changes, reading) = asked.settled((since, &before), counted, pool)?;
-            ports.extend(asked.ports(&changes));
-            readings.push(reading);
+                Err(why) => readings.push(ReadingRecord {
+                    device: asked.name.clone(),
+                    waited: Nanos::ZERO,
+                    doubts: vec![ReadingDoubt::Unread { why }],
+                    others: BTreeMap::new(),
+                }),
+            }
         }
-        Ok((ports, readings))
+        record.ports.extend(ports);
+        let told = (&*record.ports, &*readings);
+        far_counter::fill_in(flows, &mut record.flows, context.topology, told);
+        record.device.readings = readings;
+        Ok(())
     }
 }
 
@@ -281,15 +279,15 @@ impl Asked {
     }
 
     /// Between two loads, or, before the first, for a moment.
-    fn look_at_rest(&mut self, pool: &AgentPool) -> Result<(), TrialError> {
+    fn look_at_rest(&mut self, stop: &Stop) -> Result<(), TrialError> {
         // A device that does not answer now is a doubt of the trial, which asks it again.
         let read = |this: &mut Self| {
-            let account = this.read(pool.stop()).ok()?;
+            let account = this.read(stop).ok()?;
             Some((clock::monotonic(), account))
         };
         if self.rest.is_unknown() {
             self.rested_since = read(self);
-            pool.rest(WATCHED)?;
+            stop.rest(WATCHED)?;
         }
         if let (Some((since, before)), Some((now, account))) =
             (self.rested_since.take(), read(self))
@@ -435,10 +433,11 @@ fn merge(into: &mut Account, other: Account) {
     }
 }
 
-fn crosses(topology: &Topology, trial: &Trial, name: &str) -> bool {
-    let ends: BTreeSet<&PortRef> = trial.flows.iter().flat_map(|f| [&f.from, &f.to]).collect();
+fn crosses(context: TrialContext<'_>, name: &str) -> bool {
+    let ends: BTreeSet<&PortRef> =
+        context.trial.flows.iter().flat_map(|f| [&f.from, &f.to]).collect();
     let leads = |end: &PortRef| {
-        let cable = topology.port(end).map(|port| &port.cable);
+        let cable = context.topology.port(end).map(|port| &port.cable);
         matches!(cable, Some(CableEnd::Device { device, .. }) if device == name)
     };
     ends.into_iter().any(leads)

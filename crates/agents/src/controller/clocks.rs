@@ -20,6 +20,12 @@ const STAMPS_BY_ITSELF: &str = "xdp-live";
 /// Nanoseconds, by the sending host and the receiving one.
 pub type Allowances = BTreeMap<(String, String), i64>;
 
+/// That of a flow's hosts.
+pub fn allowance(all: &Allowances, flow: &Flow) -> i64 {
+    let hosts = (flow.from.host.clone(), flow.to.host.clone());
+    all.get(&hosts).copied().unwrap_or(0)
+}
+
 /// The agents' clocks, by host.
 #[derive(Debug, Default)]
 pub struct Clocks {

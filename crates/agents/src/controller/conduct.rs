@@ -5,34 +5,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::panic::resume_unwind;
-use std::thread;
 use std::time::Duration;
 
 use dataplane::{Window, clock};
-use lab::Lab;
-use measure::{Nanos, Rate};
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
-use trial::record::{DeedRecord, DeviceRecord, FlowRecord, HostUsage, PortCounters, Side};
+use measure::Nanos;
+use trial::record::{DeviceRecord, FlowRecord, HostUsage, Outcome, PortCounters, Side};
 use trial::topology::PortRef;
-use trial::{Flow, FlowKind, Offloads};
-use trial::{Topology, Trial, TrialRecord, validity};
-use wire::MacAddr;
+use trial::{Flow, FlowKind, Offloads, Topology, Trial, TrialRecord, validity};
 
-use super::accounts::{Accounts, Counted};
 use super::assemble::{Sides, assemble};
-use super::clocks::{Allowances, Clocks};
-use super::delays::Delays;
-use super::numbers::Numbers;
-use super::orders::Scene;
+use super::clocks::{Allowances, Clocks, allowance};
+use super::companions::{Companion, PortsInUse, TrialContext, around};
+use super::far_counter;
+use super::orders::{ByHost, Scene, Standing};
 use super::pool::AgentPool;
 use super::sender_split::SenderSplit;
-use super::subjects::Subjects;
 use super::trial_error::TrialError;
-use super::{Stop, deeds, far_counter, models, site};
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, Collected, OffloadChange};
+use crate::protocol::{Answer, Ask, Collected, FlowReport, OffloadChange, Order};
 
 /// Of an agent's time before the start, for each flow, because each is a thread.
 const LEAD_PER_FLOW: Nanos = Nanos::from_millis(2);
@@ -50,126 +40,112 @@ const CROSSING: [&str; 4] = ["rx_packets", "rx_bytes", "tx_packets", "tx_bytes"]
 
 /// A trial under way.
 pub struct Conduct<'a> {
+    /// What is asked, and where.
+    pub context: TrialContext<'a>,
     /// The agents.
     pub pool: &'a mut AgentPool,
-    /// Who is where.
-    pub topology: &'a Topology,
-    /// Ethernet addresses of far ends that do not answer who asks for them.
-    pub macs: &'a BTreeMap<PortRef, MacAddr>,
-    /// The lab, where the testbed is one.
-    pub lab: Option<&'a Lab>,
-    /// What can be done to the devices.
-    pub subjects: &'a Subjects,
-    /// What devices say of their own ports.
-    pub accounts: &'a mut Accounts,
-    /// What hosts add to the path.
-    pub delays: &'a mut Delays,
-    /// What is asked, and what hosts do of it.
+    /// What hosts do of what is asked.
     pub lanes: &'a SenderSplit<'a>,
-    /// What an interface may be asked to send, where there is a limit.
-    pub rate: Option<Rate>,
-    /// How many frames floods may send, and whether that was enough.
-    pub numbers: &'a mut Numbers,
+    /// What holds for all orders.
+    pub standing: &'a mut Standing,
+    /// Processors to share out among the hosts, where all are this machine.
+    pub processors: Vec<usize>,
+    /// What else takes part.
+    pub companions: &'a mut [&'a mut dyn Companion],
     /// How long before the start agents are told of it.
     pub lead: Nanos,
 }
 
-/// The ports of a trial, by host: each with the kernel interfaces that count for it.
-type PortsInUse = BTreeMap<String, BTreeMap<String, Vec<String>>>;
-
-impl<'a> Conduct<'a> {
+impl Conduct<'_> {
     /// All of it but the settling.
     pub fn run(&mut self) -> Result<TrialRecord, TrialError> {
-        let ports_in_use = self.ports_in_use();
-        let hosts: Vec<String> = ports_in_use.keys().cloned().collect();
-
-        self.accounts.look_at_rest(self.topology, self.lanes.trial(), self.pool)?;
-        self.set_offloads(&ports_in_use)?;
-        self.delays.put(self.pool)?;
-        let ports_in_use = self.with_delays(ports_in_use);
-        self.pool.compare_clocks(&hosts)?;
-        let scene = self.scene()?;
-        let ports = self.prepare(&scene, &ports_in_use)?;
-        self.connect(&scene, &ports)?;
-        self.pool.rest(self.lanes.trial().phases.learned)?;
-
-        let lab = self.lab;
-        let devices = lab.map_or_else(Vec::new, |lab| {
-            site::crossed(lab.plan(), self.topology, self.lanes.trial())
-        });
-        let look = || lab.map(|lab| site::device_counters(lab, &devices)).transpose();
-        let look_inside = || lab.map(|lab| models::look(lab, &devices)).transpose();
-        let account = self.accounts.before(self.topology, self.lanes.trial(), self.pool)?;
-        let (device_before, models_before) = (look()?, look_inside()?);
-        let (window, started_unix_ns) = self.start(&hosts)?;
-        let (collected, deeds) = self.collect_with_events(&hosts, window)?;
-        let (device_after, models_after) = (look()?, look_inside()?);
-
-        let mut port_counters = host_counters(self.topology, &ports_in_use, &collected);
-        if let (Some(lab), Some(before), Some(after)) = (lab, device_before, device_after) {
-            port_counters.extend(site::device_changes(lab.plan(), &devices, &before, &after));
+        let (context, asked) = (self.context, self.context.trial);
+        let mut in_use = self.ports_in_use();
+        let hosts: Vec<String> = in_use.keys().cloned().collect();
+        self.set_offloads(&in_use)?;
+        for companion in &mut *self.companions {
+            companion.prepare(context, self.pool, &mut in_use)?;
         }
+        self.pool.compare_clocks(&hosts)?;
+        let allowances = self.allowances();
+        let ports = self.open_flows(&allowances, &in_use)?;
+        context.stop.rest(asked.phases.learned)?;
+
+        for companion in &mut *self.companions {
+            companion.before(context)?;
+        }
+        let (window, started_unix_ns) = self.start(&hosts)?;
+        let collected = self.collect_all(&hosts, window)?;
+
         if !self.pool.clocks().are_one() {
             self.pool.compare_clocks(&hosts)?;
         }
-        let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
-        let start_spread = start_spread(self.lanes.trial(), window, &collected, self.pool.clocks());
-        let mut flows = self.flows(collected)?;
-        let asked = &self.lanes.asked().flows;
-        let sent = far_counter::sent(asked, &flows, self.topology);
-        let counted = Counted { ports: &port_counters, sent: &sent };
-        let (accounts, readings) = self.accounts.after(account, counted, self.pool)?;
-        port_counters.extend(accounts);
-        far_counter::fill_in(asked, &mut flows, self.topology, (&port_counters, &readings));
-        if let (Some(before), Some(after)) = (models_before, models_after) {
-            models::add_changes(&mut port_counters, &before, &after);
-        }
-        let clocks = self.pool.clocks();
-        for (flow, record) in self.lanes.asked().flows.iter().zip(&mut flows) {
-            if let FlowRecord::Datagrams(record) = record {
-                let hosts = (flow.from.host.as_str(), flow.to.host.as_str());
-                clocks.settle(record, hosts, scene.allowance(flow), (window.start, window.closed));
-            }
-        }
-        let outcome = validity::judge(self.lanes.asked(), &flows, &port_counters, &usage);
-        Ok(TrialRecord {
+        let host_usage = |(host, c): (&String, &Collected)| HostUsage {
+            host: host.clone(),
+            usage: c.usage.clone(),
+        };
+        let mut record = TrialRecord {
             ordinal: 0,
             started_unix_ns,
-            outcome,
-            flows,
-            ports: port_counters,
-            hosts: usage,
-            start_spread,
-            device: DeviceRecord { probe: None, deeds, readings },
+            outcome: Outcome::Valid,
+            ports: host_counters(context.topology, &in_use, &collected),
+            hosts: collected.iter().map(host_usage).collect(),
+            start_spread: start_spread(self.lanes.trial(), window, &collected, self.pool.clocks()),
+            flows: self.flows(collected, &ports)?,
+            device: DeviceRecord::default(),
             unanswered: false,
-        })
+        };
+        for companion in self.companions.iter_mut().rev() {
+            companion.after(context, &mut record)?;
+        }
+        let clocks = self.pool.clocks();
+        for (flow, record) in asked.flows.iter().zip(&mut record.flows) {
+            if let FlowRecord::Datagrams(record) = record {
+                let hosts = (flow.from.host.as_str(), flow.to.host.as_str());
+                let allowed = allowance(&allowances, flow);
+                clocks.settle(record, hosts, allowed, (window.start, window.closed));
+            }
+        }
+        record.outcome = validity::judge(asked, &record.flows, &record.ports, &record.hosts);
+        Ok(record)
     }
 
     /// A record for each flow that was asked for, as its hosts told.
     fn flows(
         &mut self,
         collected: BTreeMap<String, Collected>,
+        ports: &BTreeMap<u16, u16>,
     ) -> Result<Vec<FlowRecord>, TrialError> {
         let trial = self.lanes.trial();
         let mut sides = into_sides(collected)?;
-        far_counter::stand_in(&trial.flows, self.topology, &mut sides);
-        let flows = assemble(&trial.flows, sides)?;
-        self.numbers.hear(&trial.flows, &flows, trial.phases.load);
+        far_counter::stand_in(&trial.flows, self.context.topology, &mut sides);
+        let flows = assemble(&trial.flows, sides, ports)?;
+        self.standing.numbers.hear(&trial.flows, &flows, trial.phases.load);
         Ok(self.lanes.merge(flows))
     }
 
-    /// Hosts of a lab share this machine's processors; on real hosts the kernel decides.
-    fn scene(&self) -> Result<Scene<'a>, TrialError> {
-        Ok(Scene {
-            topology: self.topology,
-            macs: self.macs,
+    /// Opens both sides of every flow; the data ports by flow.
+    fn open_flows(
+        &mut self,
+        allowances: &Allowances,
+        in_use: &PortsInUse,
+    ) -> Result<BTreeMap<u16, u16>, TrialError> {
+        let scene = Scene {
+            topology: self.context.topology,
             lanes: self.lanes,
-            numbers: *self.numbers,
-            rate: self.rate,
+            standing: self.standing,
             token: draw_token()?,
-            processors: self.lab.map(|lab| self.processors(lab)).unwrap_or_default(),
-            allowances: self.allowances(),
-        })
+            processors: std::mem::take(&mut self.processors),
+            allowances,
+        };
+        let receivers = scene.receivers()?;
+        let ports = prepare(self.pool, receivers, in_use, self.stations_speak())?;
+        let senders = scene.senders(&ports)?;
+        let most = senders.values().map(Vec::len).max().unwrap_or(0);
+        let within = SETTING_UP + LEARNING * most as u32 + self.laying_out();
+        let ask = |(host, senders)| (host, Ask::Connect { senders });
+        self.pool.ask_all(senders.into_iter().map(ask), within, Answer::done)?;
+        Ok(ports)
     }
 
     /// For as long as the trial may take from now on.
@@ -182,20 +158,12 @@ impl<'a> Conduct<'a> {
         self.pool.clocks().allowances(&trial.flows, (now, now + longest))
     }
 
-    /// Those that no emulated device keeps busy which the trial crosses.
-    fn processors(&self, lab: &Lab) -> Vec<usize> {
-        let crossed = site::crossed(lab.plan(), self.topology, self.lanes.trial());
-        let models = crossed.iter().filter_map(|device| lab.emulation(&device.name));
-        let taken: Vec<usize> = models.filter_map(lab::Emulation::processor).collect();
-        allowed_processors().into_iter().filter(|cpu| !taken.contains(cpu)).collect()
-    }
-
     /// The ends of all flows that agents have.
     fn ports_in_use(&self) -> PortsInUse {
         let mut in_use = PortsInUse::new();
         for end in self.lanes.trial().flows.iter().flat_map(|f| [&f.from, &f.to]) {
-            let agent = self.topology.agents().any(|host| host.name == end.host);
-            if let Some(port) = self.topology.port(end).filter(|_| agent) {
+            let agent = self.context.topology.agents().any(|host| host.name == end.host);
+            if let Some(port) = self.context.topology.port(end).filter(|_| agent) {
                 let host = in_use.entry(end.host.clone()).or_default();
                 host.insert(end.port.clone(), port.interfaces.clone());
             }
@@ -203,55 +171,15 @@ impl<'a> Conduct<'a> {
         in_use
     }
 
-    /// What is dropped where frames wait on purpose is the host's doing too.
-    fn with_delays(&self, mut ports: PortsInUse) -> PortsInUse {
-        for (host, ports) in &mut ports {
-            for interfaces in ports.values_mut() {
-                let links = interfaces.iter().filter_map(|name| self.delays.link(host, name));
-                let links: Vec<String> = links.cloned().collect();
-                interfaces.extend(links);
-            }
-        }
-        ports
-    }
-
     fn set_offloads(&mut self, ports: &PortsInUse) -> Result<(), TrialError> {
         let change = match self.lanes.trial().offloads {
             Offloads::Off => OffloadChange::Off,
             Offloads::AsFound => OffloadChange::Restore,
         };
-        let asks = ports.iter().map(|(host, ports)| {
+        let ask = |(host, ports): (&String, _)| {
             (host.clone(), Ask::Offloads { interfaces: interfaces(ports), change })
-        });
-        self.pool.ask_all(asks.collect::<Vec<_>>(), SETTING_UP).map(drop)
-    }
-
-    /// Opens the data ports; their numbers by flow.
-    fn prepare(
-        &mut self,
-        scene: &Scene<'_>,
-        in_use: &PortsInUse,
-    ) -> Result<BTreeMap<u16, u16>, TrialError> {
-        let mut orders = scene.receivers()?;
-        let mut flows: BTreeMap<String, Vec<u16>> = BTreeMap::new();
-        let mut asks = Vec::new();
-        for (host, ports) in in_use {
-            let receivers = orders.remove(host).unwrap_or_default();
-            flows.insert(host.clone(), receivers.iter().map(|order| order.identity.flow).collect());
-            asks.push((host.clone(), Ask::Prepare { receivers, interfaces: interfaces(ports) }));
-        }
-        let mut by_flow = BTreeMap::new();
-        let within = SETTING_UP + self.stations_speak().as_duration();
-        for (host, answer) in self.pool.ask_all(asks, within)? {
-            let expected = flows.remove(&host).unwrap_or_default();
-            match answer {
-                Answer::Prepared { ports } if ports.len() == expected.len() => {
-                    by_flow.extend(expected.into_iter().zip(ports));
-                }
-                _ => return Err(self.pool.unexpected(&host, "a port for each receiver")),
-            }
-        }
-        Ok(by_flow)
+        };
+        self.pool.ask_all(ports.iter().map(ask), SETTING_UP, Answer::done).map(drop)
     }
 
     /// How long receivers speak for stations behind them before they answer.
@@ -264,16 +192,6 @@ impl<'a> Conduct<'a> {
             | FlowKind::Storage(_) => Nanos::ZERO,
         });
         each.fold(Nanos::ZERO, |all, one| all + one)
-    }
-
-    /// Opens the sending sides, which learn their paths.
-    fn connect(&mut self, scene: &Scene<'_>, ports: &BTreeMap<u16, u16>) -> Result<(), TrialError> {
-        let orders = scene.senders(ports)?;
-        let most = orders.values().map(Vec::len).max().unwrap_or(0);
-        let asks: Vec<_> =
-            orders.into_iter().map(|(host, senders)| (host, Ask::Connect { senders })).collect();
-        let within = SETTING_UP + LEARNING * most as u32 + self.laying_out();
-        self.pool.ask_all(asks, within).map(drop)
     }
 
     /// How long a client may fill a file that its job reads and writes, before the first trial.
@@ -304,75 +222,68 @@ impl<'a> Conduct<'a> {
                 (host.clone(), Ask::Start { window })
             })
             .collect();
-        self.pool.ask_all(asks, SETTING_UP)?;
+        self.pool.ask_all(asks, SETTING_UP, Answer::done)?;
         Ok((window, started_unix_ns))
     }
 
-    /// Takes the reports while another thread does to the device what the trial says.
-    fn collect_with_events(
-        &mut self,
-        hosts: &[String],
-        window: Window,
-    ) -> Result<(BTreeMap<String, Collected>, Vec<DeedRecord>), TrialError> {
-        if self.lanes.trial().events.is_empty() {
-            return Ok((self.collect(hosts, window)?, Vec::new()));
-        }
-        let (trial, known, lab) = (self.lanes.trial(), self.subjects, self.lab);
-        let stop = self.pool.stop().clone();
-        let over = Stop::new();
-        thread::scope(|scope| {
-            // Also where collecting panics: what was done is undone before the panic goes on.
-            let ended = Ending(&over);
-            let (over, stop) = (&over, &stop);
-            let deeds =
-                scope.spawn(move || deeds::carry_out(trial, window, (known, lab), (stop, over)));
-            let collected = self.collect(hosts, window);
-            drop(ended);
-            match deeds.join().unwrap_or_else(|panic| resume_unwind(panic)) {
-                // Worse than whatever ended the trial.
-                Err(left @ TrialError::NotUndone(_)) => Err(left),
-                deeds => Ok((collected?, deeds?)),
-            }
-        })
-    }
-
-    /// Waits for the end and takes the reports. A flow that broke ends the wait.
-    fn collect(
+    /// Waits for the end and takes the reports, by host. A flow that broke ends the wait.
+    fn collect_all(
         &mut self,
         hosts: &[String],
         window: Window,
     ) -> Result<BTreeMap<String, Collected>, TrialError> {
-        let left = window.closed.saturating_sub(clock::monotonic()).as_duration();
-        let asks: Vec<_> = hosts.iter().map(|host| (host.clone(), Ask::Collect)).collect();
-        let mut collected = BTreeMap::new();
-        let mut strange = None;
-        self.pool.ask_each(asks, left + REPORTING, |host, answer| {
-            let Answer::Collected(report) = answer else {
-                strange = Some(host.to_owned());
-                return Ok(());
+        let mut all = BTreeMap::new();
+        let pool = &mut *self.pool;
+        let mut load = || {
+            let left = window.closed.saturating_sub(clock::monotonic()).as_duration();
+            let asks = hosts.iter().map(|host| (host.clone(), Ask::Collect));
+            let collected = |answer| match answer {
+                Answer::Collected(report) => Some(report),
+                _ => None,
             };
-            let broken =
-                report.reports.iter().find_map(|r| Some((r.flow, r.report.as_ref().err()?)));
-            if let Some((flow, reason)) = broken {
-                return Err(flow_broke(flow, host, reason).into());
-            }
-            collected.insert(host.to_owned(), *report);
-            Ok(())
-        })?;
-        match strange {
-            Some(host) => Err(self.pool.unexpected(&host, "reports")),
-            None => Ok(collected),
-        }
+            pool.ask_each(asks, left + REPORTING, collected, |host, report| {
+                let broken = |it: &FlowReport| Some((it.flow, it.report.as_ref().err()?.clone()));
+                if let Some((flow, reason)) = report.reports.iter().find_map(broken) {
+                    return Err(flow_broke(flow, host, &reason).into());
+                }
+                all.insert(host.to_owned(), *report);
+                Ok(())
+            })
+        };
+        around(self.companions, self.context, window, &mut load)?;
+        Ok(all)
     }
 }
 
-/// Whatever ends this, the trial is over.
-struct Ending<'a>(&'a Stop);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.0.ask();
+/// Opens the data ports; their numbers by flow. Receivers take so long as stations speak first.
+fn prepare(
+    pool: &mut AgentPool,
+    mut orders: ByHost<Order>,
+    in_use: &PortsInUse,
+    stations_speak: Nanos,
+) -> Result<BTreeMap<u16, u16>, TrialError> {
+    let flows = |orders: &Vec<Order>| orders.iter().map(|order| order.identity.flow).collect();
+    let flows: BTreeMap<String, Vec<u16>> =
+        orders.iter().map(|(host, orders)| (host.clone(), flows(orders))).collect();
+    let asks = in_use.iter().map(|(host, ports)| {
+        let receivers = orders.remove(host).unwrap_or_default();
+        (host.clone(), Ask::Prepare { receivers, interfaces: interfaces(ports) })
+    });
+    let within = SETTING_UP + stations_speak.as_duration();
+    let opened = pool.ask_all(asks, within, |answer| match answer {
+        Answer::Prepared { ports } => Some(ports),
+        _ => None,
+    })?;
+    let mut by_flow = BTreeMap::new();
+    for (host, flows) in flows {
+        let ports = opened.get(&host).map_or(&[][..], Vec::as_slice);
+        if ports.len() != flows.len() {
+            let why = format!("host `{host}` opened {} ports of {}", ports.len(), flows.len());
+            return Err(Failed::new(why).into());
+        }
+        by_flow.extend(flows.into_iter().zip(ports.iter().copied()));
     }
+    Ok(by_flow)
 }
 
 fn interfaces(ports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
@@ -412,20 +323,13 @@ fn host_counters(
     all
 }
 
-fn host_usage(host: &str, collected: &Collected) -> HostUsage {
-    HostUsage { host: host.to_owned(), usage: collected.usage.clone() }
-}
-
 fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, TrialError> {
     let mut sides = Sides::default();
     for (host, collected) in collected {
         for report in collected.reports {
-            let flow = report.flow;
-            match report.report {
-                Ok(side) if report.begins => sides.put_beginning(flow, side),
-                Ok(side) => sides.put_waiting(flow, side),
-                Err(reason) => return Err(flow_broke(flow, &host, &reason).into()),
-            }
+            let side = if report.begins { &mut sides.began } else { &mut sides.waited };
+            let broken = |reason: String| flow_broke(report.flow, &host, &reason);
+            side.insert(report.flow, report.report.map_err(broken)?);
         }
     }
     Ok(sides)
@@ -471,10 +375,4 @@ fn draw_token() -> Result<u32, TrialError> {
         .and_then(|mut source| source.read_exact(&mut bytes))
         .map_err(Failed::to("draw the trial's token"))?;
     Ok(u32::from_ne_bytes(bytes))
-}
-
-/// The processors that this process may use.
-fn allowed_processors() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
-    (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
 }

@@ -12,6 +12,7 @@ use trial::{Deed, PortRef, Trial};
 
 use super::Stop;
 use super::command::{self, CommandError};
+use super::companions::TrialContext;
 use super::deed_notes::{BegunDeed, DeedNote};
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
@@ -26,11 +27,12 @@ const ATTEMPTS: u32 = 2;
 /// Carries the trial's events out, each at its moment after the window's start, until the trial is
 /// `over` or the user asks to stop. When this returns, nothing is left of them that can be undone.
 pub fn carry_out(
-    trial: &Trial,
+    context: TrialContext<'_>,
     window: Window,
-    (subjects, lab): (&Subjects, Option<&Lab>),
-    (stop, over): (&Stop, &Stop),
+    subjects: &Subjects,
+    over: &Stop,
 ) -> Result<Vec<DeedRecord>, TrialError> {
+    let TrialContext { trial, lab, stop, .. } = context;
     let Some(subject) = &trial.subject else { return Ok(Vec::new()) };
     let port = trial.receiver();
     let mut doing = Doing { device: &subject.device, port, subjects, lab, begun: Vec::new() };

@@ -10,6 +10,7 @@ use measure::{FrameSize, Nanos, Rate};
 use trial::Topology;
 use trial::topology::HostPort;
 
+use super::companions::{Companion, PortsInUse, TrialContext};
 use super::pool::AgentPool;
 use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask};
@@ -53,18 +54,31 @@ impl Delays {
             (host.clone(), Ask::Delay { ports: ports.clone(), delay: self.delay })
         };
         let asks: Vec<_> = self.limits.iter().map(ask).collect();
-        for (host, answer) in pool.ask_all(asks, SETTING_UP)? {
-            let Answer::Delayed { through } = answer else {
-                return Err(pool.unexpected(&host, "delayed"));
-            };
-            self.through.insert(host, through);
-        }
+        self.through = pool.ask_all(asks, SETTING_UP, |answer| match answer {
+            Answer::Delayed { through } => Some(through),
+            _ => None,
+        })?;
         Ok(())
     }
+}
 
-    /// The link at which an interface's frames wait.
-    pub fn link(&self, host: &str, interface: &str) -> Option<&String> {
-        self.through.get(host)?.get(interface)
+impl Companion for Delays {
+    /// What is dropped where frames wait on purpose is the host's doing too.
+    fn prepare(
+        &mut self,
+        _context: TrialContext<'_>,
+        pool: &mut AgentPool,
+        ports: &mut PortsInUse,
+    ) -> Result<(), TrialError> {
+        self.put(pool)?;
+        for (host, through) in &self.through {
+            for interfaces in ports.get_mut(host).into_iter().flat_map(BTreeMap::values_mut) {
+                let links = interfaces.iter().filter_map(|name| through.get(name)).cloned();
+                let links: Vec<String> = links.collect();
+                interfaces.extend(links);
+            }
+        }
+        Ok(())
     }
 }
 

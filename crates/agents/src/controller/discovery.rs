@@ -55,8 +55,8 @@ impl Surroundings {
     pub fn of(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
         let program = own_file()?;
         let config = portless(hosts);
-        let mut launching = Launching::of_hosts(&program, &config);
         let mut topology = config.topology("hosts");
+        let mut launching = Launching::of_hosts(&program, &config, &topology);
         let mut pool = AgentPool::new(stop, topology.one_machine());
         launching.start(&topology, None, &mut pool)?;
         let listed = list(&topology, &mut pool)?;
@@ -69,7 +69,7 @@ impl Surroundings {
             .iter()
             .flat_map(|host| host.ports.iter().map(|port| (host.name.clone(), port.name.clone())));
         let up = OwnAddresses::none_but_up(ports);
-        up.put(&mut pool).map_err(Failed::to("take the hosts' ports up"))?;
+        up.put(None, &mut pool).map_err(Failed::to("take the hosts' ports up"))?;
         // A link that was down tells its speed only now.
         let nics = list(&topology, &mut pool)?;
         let proofs = prove(&mut LiveTestbed::over(pool, topology, launching), mark, patient)?;
@@ -80,11 +80,11 @@ impl Surroundings {
 /// Every host's ports.
 fn list(topology: &Topology, pool: &mut AgentPool) -> Result<Vec<(String, Vec<NicFacts>)>, Failed> {
     let of_host = |host: &Host| {
-        let failed = |cause| useless(&host.name, cause);
-        match pool.ask(&host.name, Ask::Nics, LISTING).map_err(failed)? {
-            Answer::Nics { nics } => Ok((host.name.clone(), nics)),
-            _ => Err(failed(pool.unexpected(&host.name, "nics"))),
-        }
+        let nics = pool.ask(&host.name, Ask::Nics, LISTING, |answer| match answer {
+            Answer::Nics { nics } => Some(nics),
+            _ => None,
+        });
+        Ok((host.name.clone(), nics.map_err(|cause| useless(&host.name, cause))?))
     };
     topology.hosts.iter().map(of_host).collect()
 }
@@ -99,7 +99,7 @@ fn prove(live: &mut LiveTestbed, mark: u32, patient: bool) -> Result<Vec<Proof>,
     if !(patient && lonely) {
         return Ok(proofs);
     }
-    live.pool.rest(FORWARDING).map_err(Failed::to("wait for the switch's ports"))?;
+    live.pool.stop().rest(FORWARDING).map_err(Failed::to("wait for the switch's ports"))?;
     live.prove_cables(&has_link, &mtu, mark)
 }
 

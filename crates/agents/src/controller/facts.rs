@@ -1,10 +1,22 @@
 //! What the testbed is, for the record: every host's and device port's own facts.
 //!
-//! Owns one shape for all of them. Never measures.
+//! Owns one shape for all of them, and the asking. Never measures.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::protocol::{HostFacts, PortFacts};
+use lab::Lab;
+use trial::Topology;
+use trial::topology::Host;
+
+use super::launching::useless;
+use super::pool::AgentPool;
+use super::site;
+use crate::failed::Failed;
+use crate::protocol::{Answer, Ask, HostFacts, PortFacts};
+
+/// A few dozen files.
+const ASKING: Duration = Duration::from_secs(10);
 
 /// Everything known of where trials run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,9 +37,32 @@ pub struct Facts {
 const VIRTUAL: [&str; 5] = ["veth", "tun", "macvlan", "macvtap", "ipvlan"];
 
 impl Facts {
+    /// Asks every agent, and a lab's own devices.
+    pub(super) fn gather(
+        topology: &Topology,
+        lab: Option<&Lab>,
+        pool: &mut AgentPool,
+    ) -> Result<Self, Failed> {
+        let ask = |host: &Host| (host.name.clone(), Ask::Facts { interfaces: host.interfaces() });
+        let told = pool.ask_all(topology.agents().map(ask), ASKING, |answer| match answer {
+            Answer::Facts(facts) => Some(*facts),
+            _ => None,
+        });
+        let hosts = told.map_err(|cause| useless("every host", cause))?;
+        let mut this = Self { hosts, ..Self::default() };
+        this.shared_machine = this.take_machines() || lab.is_some();
+        let Some(lab) = lab else { return Ok(this) };
+        for device in &lab.plan().devices {
+            let facts = site::device_facts(lab, device)
+                .map_err(Failed::to(format!("ask device `{}` for its facts", device.name)))?;
+            this.devices.insert(device.name.clone(), facts);
+        }
+        Ok(this)
+    }
+
     /// Whether two hosts are one machine, and what is between them is that too: no port of theirs
     /// is hardware. Which boot it was is no fact to keep: it differs from day to day.
-    pub fn take_machines(&mut self) -> bool {
+    fn take_machines(&mut self) -> bool {
         let mut boots: BTreeMap<String, usize> = BTreeMap::new();
         for facts in self.hosts.values_mut() {
             let Some(boot) = facts.machine.boot_id.take() else { continue };

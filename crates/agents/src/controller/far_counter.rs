@@ -14,7 +14,6 @@ use trial::topology::{CableEnd, PortRef, Runs, Topology};
 use trial::{Datagrams, Flow, FlowKind};
 
 use super::assemble::Sides;
-use crate::protocol::SideReport;
 
 /// Where frames go that nobody listens to: discard (RFC 863).
 const DISCARD: u16 = 9;
@@ -76,7 +75,7 @@ pub fn stand_in(flows: &[Flow], topology: &Topology, sides: &mut Sides) {
             receiver_reason: format!("host `{}` runs nothing", flow.to.host),
             ..DatagramsRecord::default()
         };
-        sides.put_waiting(flow.id, SideReport::Half(FlowRecord::Datagrams(record)));
+        sides.waited.insert(flow.id, FlowRecord::Datagrams(record));
     }
 }
 

@@ -279,8 +279,9 @@ impl Agent {
     }
 
     /// That another answer came than the request's.
-    pub fn unexpected(&self, expected: &'static str) -> AgentError {
-        self.broken(MessageError::OutOfTurn { expected, got: "another answer" }.into())
+    pub fn unexpected(&self, pending: Pending) -> AgentError {
+        let (expected, got) = (pending.ask, "another answer");
+        self.broken(MessageError::OutOfTurn { expected, got }.into())
     }
 
     fn write(&mut self, message: &Message, pending: Pending) -> Result<(), AgentError> {

@@ -1,9 +1,9 @@
 //! Getting an agent onto every host, and another one where the first lost touch.
 //!
-//! Owns how each host is reached, what its agent is held to, and how long a host may stay away.
-//! Never starts an agent again that was killed or that broke.
+//! Owns how each host is reached, what its agent is held to and holds, and how long a host may stay
+//! away. Never starts an agent again that was killed or that broke.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::resume_unwind;
@@ -15,12 +15,13 @@ use dataplane::clock;
 use lab::Lab;
 use measure::Nanos;
 use trial::Topology;
-use trial::topology::AddressBlock;
+use trial::topology::{AddressBlock, Host};
 
 use super::Stop;
 use super::handle::Agent;
 use super::heartbeat::Heartbeat;
 use super::launcher::Launcher;
+use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
 use super::program::Program;
 use crate::failed::Failed;
@@ -36,6 +37,8 @@ const RETURNING: Nanos = Nanos::from_secs(120);
 const PAUSE: Nanos = Nanos::from_secs(1);
 /// Terms are only noted.
 const AGREEING: Duration = Duration::from_secs(10);
+/// A port is held or not at once.
+const HOLDING: Duration = Duration::from_secs(10);
 /// What an agent would not exceed anyway.
 const LONGEST: Nanos = Nanos::from_secs(6 * 3600);
 
@@ -50,26 +53,37 @@ pub struct Launching {
     limits: Limits,
     /// By host: what its agent put right that a killed one had left changed.
     mended: BTreeMap<String, Mended>,
+    addresses: OwnAddresses,
+    /// For whom the test ports are held.
+    holder: Option<String>,
+    /// Hosts whose agents lost touch.
+    away: BTreeSet<String>,
 }
 
 impl Launching {
     /// For hosts of a lab.
     pub fn of_lab(program: &Path) -> Self {
-        let (program, limits) = (Program::new(program), Limits::default());
-        let (reaches, becomes, mended) = Default::default();
-        Self { program, reaches, becomes, limits, mended }
+        Self {
+            program: Program::new(program),
+            reaches: BTreeMap::new(),
+            becomes: BTreeMap::new(),
+            limits: Limits::default(),
+            mended: BTreeMap::new(),
+            addresses: OwnAddresses::default(),
+            holder: None,
+            away: BTreeSet::new(),
+        }
     }
 
     /// For hosts that exist already.
-    pub fn of_hosts(program: &Path, hosts: &HostsConfig) -> Self {
-        let (reaches, limits) = (hosts.reaches.clone(), hosts.limits);
-        let (becomes, mended) = (hosts.becomes.clone(), BTreeMap::new());
-        Self { program: Program::new(program), reaches, becomes, limits, mended }
-    }
-
-    /// What the testbed allows.
-    pub const fn limits(&self) -> &Limits {
-        &self.limits
+    pub fn of_hosts(program: &Path, hosts: &HostsConfig, topology: &Topology) -> Self {
+        Self {
+            reaches: hosts.reaches.clone(),
+            becomes: hosts.becomes.clone(),
+            limits: hosts.limits,
+            addresses: OwnAddresses::of(topology, &hosts.own_addresses),
+            ..Self::of_lab(program)
+        }
     }
 
     /// By host: what its agent put right that a killed one had left changed, in words.
@@ -77,7 +91,7 @@ impl Launching {
         &self.mended
     }
 
-    /// An agent on every host, each told its terms.
+    /// An agent on every host, each told its terms, and the test ports with their addresses.
     pub fn all(
         &mut self,
         topology: &Topology,
@@ -85,7 +99,48 @@ impl Launching {
         pool: &mut AgentPool,
     ) -> Result<(), Failed> {
         self.start(topology, lab, pool)?;
-        self.agree(topology, pool)
+        self.agree(topology, pool)?;
+        let put = self.addresses.put(None, pool);
+        put.map_err(Failed::to("give the test ports their addresses"))
+    }
+
+    /// Keeps other runs from the test ports for as long as the agents are there.
+    pub fn hold(
+        &mut self,
+        holder: &str,
+        topology: &Topology,
+        pool: &mut AgentPool,
+    ) -> Result<(), Failed> {
+        self.holder = Some(holder.to_owned());
+        topology.agents().try_for_each(|host| self.hold_on(host, pool))
+    }
+
+    fn hold_on(&self, host: &Host, pool: &mut AgentPool) -> Result<(), Failed> {
+        let Some(holder) = self.holder.clone() else { return Ok(()) };
+        let ask = Ask::Hold { interfaces: host.interfaces(), holder };
+        pool.ask(&host.name, ask, HOLDING, Answer::done).map_err(|cause| useless(&host.name, cause))
+    }
+
+    /// A host's agent lost touch.
+    pub fn lost_touch(&mut self, host: &str) {
+        self.away.insert(host.to_owned());
+    }
+
+    /// Another agent on every host whose agent lost touch.
+    pub fn reach_again(
+        &mut self,
+        topology: &Topology,
+        lab: Option<&Lab>,
+        pool: &mut AgentPool,
+    ) -> Result<(), Failed> {
+        while let Some(name) = self.away.first().cloned() {
+            self.again(&name, topology, lab, pool)?;
+            self.addresses.put(Some(&name), pool).map_err(|cause| useless(&name, cause))?;
+            let mut own = topology.hosts.iter().filter(|host| host.name == name);
+            own.try_for_each(|host| self.hold_on(host, pool))?;
+            self.away.remove(&name);
+        }
+        Ok(())
     }
 
     /// An agent on every host. Those of other machines all at once: each takes as long as its
@@ -126,7 +181,7 @@ impl Launching {
 
     /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's
     /// error where it stays away or the user asks to stop.
-    pub fn again(
+    fn again(
         &mut self,
         host: &str,
         topology: &Topology,
@@ -145,7 +200,7 @@ impl Launching {
                 }
                 Err(error) if clock::monotonic() >= until => return Err(error),
                 Err(error) => {
-                    if pool.rest(PAUSE).is_err() {
+                    if stop.rest(PAUSE).is_err() {
                         return Err(error);
                     }
                 }
@@ -188,26 +243,25 @@ impl Launching {
     ) -> Result<(), Failed> {
         let lasting = self.reaches.contains_key(host);
         let terms = terms(topology, host, &self.limits, lasting);
-        match pool.ask(host, Ask::Terms { terms }, AGREEING) {
-            Ok(Answer::Agreed { mended }) => {
-                for what in &mended.restored {
-                    speak(&format!(
-                        "host `{host}`: put back {what}, left changed by an agent that was killed"
-                    ));
-                }
-                for what in &mended.left {
-                    speak(&format!("host `{host}`: left as it is: {what}"));
-                }
-                if mended != Mended::default() {
-                    let of_host = self.mended.entry(host.to_owned()).or_default();
-                    of_host.restored.extend(mended.restored);
-                    of_host.left.extend(mended.left);
-                }
-                Ok(())
-            }
-            Ok(_) => Err(useless(host, pool.unexpected(host, "agreed"))),
-            Err(cause) => Err(useless(host, cause)),
+        let agreed = pool.ask(host, Ask::Terms { terms }, AGREEING, |answer| match answer {
+            Answer::Agreed { mended } => Some(mended),
+            _ => None,
+        });
+        let mended = agreed.map_err(|cause| useless(host, cause))?;
+        for what in &mended.restored {
+            speak(&format!(
+                "host `{host}`: put back {what}, left changed by an agent that was killed"
+            ));
         }
+        for what in &mended.left {
+            speak(&format!("host `{host}`: left as it is: {what}"));
+        }
+        if mended != Mended::default() {
+            let of_host = self.mended.entry(host.to_owned()).or_default();
+            of_host.restored.extend(mended.restored);
+            of_host.left.extend(mended.left);
+        }
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::echo::Requests;
-use measure::{FrameRate, Rate};
+use measure::Rate;
 use trial::topology::{PortRef, Topology};
 use trial::{Echo, Flow, FlowKind, IpVersion, Protocol, Schedule};
 use wire::MacAddr;
@@ -29,19 +29,26 @@ fn refused(flow: &Flow, why: impl Display) -> Failed {
     Failed::new(format!("order flow {}: {why}", flow.id))
 }
 
+/// What holds for the orders of every trial.
+#[derive(Debug, Default)]
+pub struct Standing {
+    /// Ethernet addresses of far ends that do not answer who asks for them.
+    pub macs: BTreeMap<PortRef, MacAddr>,
+    /// What an interface may be asked to send, where there is a limit.
+    pub rate: Option<Rate>,
+    /// How many frames floods may send.
+    pub numbers: Numbers,
+}
+
 /// Everything that orders need beside the flow.
 #[derive(Debug)]
 pub struct Scene<'a> {
     /// Where the trial runs.
     pub topology: &'a Topology,
-    /// Ethernet addresses of far ends that do not answer who asks for them.
-    pub macs: &'a BTreeMap<PortRef, MacAddr>,
     /// What is asked.
     pub lanes: &'a SenderSplit<'a>,
-    /// How many frames floods may send.
-    pub numbers: Numbers,
-    /// What an interface may be asked to send, where there is a limit.
-    pub rate: Option<Rate>,
+    /// What holds for every trial.
+    pub standing: &'a Standing,
     /// Drawn for this trial.
     pub token: u32,
     /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
@@ -49,19 +56,13 @@ pub struct Scene<'a> {
     pub processors: Vec<usize>,
     /// What senders on one host add to their stamps for receivers on another; none where one clock
     /// is all's.
-    pub allowances: Allowances,
+    pub allowances: &'a Allowances,
 }
 
 /// Orders by host name.
 pub type ByHost<T> = BTreeMap<String, Vec<T>>;
 
 impl Scene<'_> {
-    /// Nanoseconds.
-    pub(super) fn allowance(&self, flow: &Flow) -> i64 {
-        let hosts = (flow.from.host.clone(), flow.to.host.clone());
-        self.allowances.get(&hosts).copied().unwrap_or(0)
-    }
-
     /// What each host must open before anybody sends.
     pub fn receivers(&self) -> Result<ByHost<Order>, Failed> {
         let mut orders = ByHost::new();
@@ -160,10 +161,8 @@ impl Scene<'_> {
     /// A closed loop keeps to the limit, where there is one: to what other flows leave of it at
     /// either end, shared with the closed loops there.
     fn requests(&self, flow: &Flow, echo: &Echo) -> Result<Requests, Failed> {
-        if let Schedule::Paced(rate) = echo.schedule {
-            check_rate(flow, rate)?;
-        }
-        let (Some(limit), Schedule::Greedy) = (self.rate, echo.schedule) else {
+        check_schedule(flow, echo.schedule)?;
+        let (Some(limit), Schedule::Greedy) = (self.standing.rate, echo.schedule) else {
             return Ok(Requests { asked: echo.clone(), least_gap_ns: 0.0 });
         };
         let mut share = limit.bits_per_second();
@@ -208,22 +207,27 @@ fn answered_by_kernel(flow: &Flow) -> bool {
     matches!(&flow.kind, FlowKind::Echo(echo) if echo.protocol == Protocol::Icmp)
 }
 
-fn check_rate(flow: &Flow, rate: FrameRate) -> Result<(), Failed> {
-    if rate.0.is_finite() && rate.0 > 0.0 {
-        return Ok(());
+fn check_schedule(flow: &Flow, schedule: Schedule) -> Result<(), Failed> {
+    let rates = match schedule {
+        Schedule::Greedy | Schedule::Burst(_) => return Ok(()),
+        Schedule::Paced(rate) => [rate, rate],
+        Schedule::Falling { from, to, .. } => [from, to],
+    };
+    match rates.into_iter().find(|rate| !(rate.0.is_finite() && rate.0 > 0.0)) {
+        Some(rate) => Err(refused(flow, format_args!("{} frames a second is not a rate", rate.0))),
+        None => Ok(()),
     }
-    Err(refused(flow, format_args!("{} frames a second is not a rate", rate.0)))
 }
 
 #[cfg(test)]
 mod tests {
-    use measure::{ByteCount, FrameSize, Nanos};
+    use measure::{ByteCount, FrameRate, FrameSize, Nanos};
     use trial::topology::{CableEnd, Host, HostPort};
     use trial::{Backend, Datagrams, Exchange, Gate, Role, Trial};
 
     use super::*;
 
-    static NONE_STATED: BTreeMap<PortRef, MacAddr> = BTreeMap::new();
+    static ONE_CLOCK: Allowances = Allowances::new();
 
     fn topology() -> Topology {
         let host = |name: &str, address: &str, far: &str| Host {
@@ -257,10 +261,9 @@ mod tests {
     }
 
     fn scene<'a>(topology: &'a Topology, lanes: &'a SenderSplit<'a>) -> Scene<'a> {
-        let (processors, allowances) = (vec![2, 5], Allowances::new());
-        let numbers = Numbers::default();
-        let (macs, token) = (&NONE_STATED, 0xdead_beef);
-        Scene { topology, macs, lanes, numbers, rate: None, token, processors, allowances }
+        let (processors, allowances) = (vec![2, 5], &ONE_CLOCK);
+        let standing = Box::leak(Box::default());
+        Scene { topology, lanes, standing, token: 0xdead_beef, processors, allowances }
     }
 
     #[test]
@@ -376,10 +379,10 @@ mod tests {
         // Datagrams at a rate, and nothing that takes an agent.
         let datagrams = ordered(trial(&[1000.0]).flows).unwrap();
         let Work::Iperf3(test) = &datagrams["h1"][0].flow else { panic!("{datagrams:?}") };
-        let dataplane::iperf3::Load::Datagrams(load) = &test.ways[0].load else {
-            panic!("{test:?}")
-        };
-        assert_eq!((load.payload, load.gap_ns), (64 - 46, 1e6));
+        let FlowKind::Datagrams(asked) = &test.ways[0].kind else { panic!("{test:?}") };
+        let size = asked.frames.single();
+        assert_eq!((size, test.ways[0].limit >= 2000), (Some(FrameSize::MIN), true));
+        assert_eq!(asked.schedule, Schedule::Paced(FrameRate(1000.0)));
         let mut exchange = trial(&[1.0]);
         let (message, interval) = (ByteCount(65_536), Nanos::from_millis(100));
         let carrier = trial::Carrier::Tcp;

@@ -52,28 +52,20 @@ impl OwnAddresses {
         this
     }
 
-    /// Sets them on every host, and waits for the links. One that stays without a far end is left
-    /// to whoever looks at the hosts next.
-    pub fn put(&self, pool: &mut AgentPool) -> Result<(), TrialError> {
-        let hosts: Vec<&String> = self.settings.keys().collect();
-        self.put_on(&hosts, pool)
-    }
-
-    /// The same on one host, whose agent is another now.
-    pub fn put_again(&self, host: &str, pool: &mut AgentPool) -> Result<(), TrialError> {
-        let known = self.settings.get_key_value(host).map(|(host, _)| host);
-        self.put_on(&known.into_iter().collect::<Vec<_>>(), pool)
-    }
-
-    fn put_on(&self, hosts: &[&String], pool: &mut AgentPool) -> Result<(), TrialError> {
+    /// Sets them on every host, or on the `only` one, whose agent is another now, and waits for the
+    /// links. One that stays without a far end is left to whoever looks at the hosts next.
+    pub fn put(&self, only: Option<&str>, pool: &mut AgentPool) -> Result<(), TrialError> {
+        let is_meant = |host: &&String| only.is_none_or(|only| only == *host);
+        let hosts: Vec<&String> = self.settings.keys().filter(is_meant).collect();
         let ask = |host: &&String| {
             let settings = self.settings.get(*host).cloned().unwrap_or_default();
             ((*host).clone(), Ask::Change { settings })
         };
-        pool.ask_all(hosts.iter().map(ask).collect::<Vec<_>>(), SETTING_UP)?;
+        pool.ask_all(hosts.iter().map(ask), SETTING_UP, Answer::done)?;
         let until = clock::monotonic() + NEGOTIATING;
-        while !hosts.is_empty() && !self.have_carriers(hosts, pool)? && clock::monotonic() < until {
-            pool.rest(GLANCE)?;
+        while !hosts.is_empty() && !self.have_carriers(&hosts, pool)? && clock::monotonic() < until
+        {
+            pool.stop().rest(GLANCE)?;
         }
         Ok(())
     }
@@ -84,13 +76,8 @@ impl OwnAddresses {
             let interfaces = of_host.filter_map(Setting::interface).map(str::to_owned).collect();
             ((*host).clone(), Ask::Examine { interfaces, watched: Nanos::ZERO })
         };
-        let answers = pool.ask_all(hosts.iter().map(ask).collect::<Vec<_>>(), SETTING_UP)?;
-        Ok(answers.iter().all(|(_, answer)| match answer {
-            Answer::Examined(examined) => {
-                let mut links = examined.ports.values().filter_map(|port| port.link.as_ref());
-                links.all(|link| link.carrier)
-            }
-            _ => true,
-        }))
+        let answers = pool.ask_all(hosts.iter().map(ask), SETTING_UP, Answer::examined)?;
+        let mut links = answers.values().flat_map(|examined| examined.ports.values());
+        Ok(links.all(|port| port.link.as_ref().is_none_or(|link| link.carrier)))
     }
 }

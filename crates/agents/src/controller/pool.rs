@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataplane::clock;
-use measure::Nanos;
 use measure::clocks::Exchange;
 
 use super::Stop;
@@ -70,49 +69,42 @@ impl AgentPool {
         &self.stop
     }
 
-    /// Fails once the user asked to stop.
-    pub fn check_stop(&self) -> Result<(), TrialError> {
-        if self.stop.asked() { Err(TrialError::Stopped) } else { Ok(()) }
-    }
-
-    /// Waits, unless the user asks to stop.
-    pub fn rest(&self, span: Nanos) -> Result<(), TrialError> {
-        let until = clock::monotonic() + span;
-        let rested = clock::rest_until(until, || self.stop.asked());
-        if rested { Ok(()) } else { Err(TrialError::Stopped) }
-    }
-
-    /// Asks one.
-    pub fn ask(&mut self, host: &str, ask: Ask, within: Duration) -> Result<Answer, TrialError> {
+    /// Asks one, for an answer that `read` knows.
+    pub fn ask<T>(
+        &mut self,
+        host: &str,
+        ask: Ask,
+        within: Duration,
+        read: impl Fn(Answer) -> Option<T>,
+    ) -> Result<T, TrialError> {
         let name = ask.name();
-        let answers = self.ask_all([(host.to_owned(), ask)], within)?;
-        answers
-            .into_iter()
-            .next()
-            .map(|(_, answer)| answer)
-            .ok_or_else(|| no_agent(host, name).into())
+        let answers = self.ask_all([(host.to_owned(), ask)], within, read)?;
+        let answer = answers.into_values().next();
+        answer.ok_or_else(|| no_agent(host, name).into())
     }
 
-    /// Asks several at once, and waits for all answers.
-    pub fn ask_all(
+    /// Asks several at once, and waits for all answers, by host.
+    pub fn ask_all<T>(
         &mut self,
         asks: impl IntoIterator<Item = (String, Ask)>,
         within: Duration,
-    ) -> Result<Vec<(String, Answer)>, TrialError> {
-        let mut answers = Vec::new();
-        self.ask_each(asks, within, |host, answer| {
-            answers.push((host.to_owned(), answer));
+        read: impl Fn(Answer) -> Option<T>,
+    ) -> Result<BTreeMap<String, T>, TrialError> {
+        let mut answers = BTreeMap::new();
+        self.ask_each(asks, within, read, |host, answer| {
+            answers.insert(host.to_owned(), answer);
             Ok(())
         })?;
         Ok(answers)
     }
 
     /// Asks several at once, and hands over each answer as it comes; ends at the first failure.
-    pub fn ask_each(
+    pub fn ask_each<T>(
         &mut self,
         asks: impl IntoIterator<Item = (String, Ask)>,
         within: Duration,
-        mut take: impl FnMut(&str, Answer) -> Result<(), TrialError>,
+        read: impl Fn(Answer) -> Option<T>,
+        mut take: impl FnMut(&str, T) -> Result<(), TrialError>,
     ) -> Result<(), TrialError> {
         let mut waiting: Vec<(String, Pending)> = Vec::new();
         for (host, ask) in asks {
@@ -124,13 +116,18 @@ impl AgentPool {
         }
         let until = clock::monotonic() + within.into();
         while !waiting.is_empty() {
-            self.check_stop()?;
+            if self.stop.asked() {
+                return Err(TrialError::Stopped);
+            }
             let late = clock::monotonic() >= until;
             let mut still = Vec::with_capacity(waiting.len());
             for (host, pending) in waiting {
                 let Some(agent) = self.agents.get_mut(&host) else { continue };
                 match agent.poll(pending, TURN)? {
-                    Some(answer) => take(&host, answer)?,
+                    Some(answer) => {
+                        let known = read(answer).ok_or_else(|| agent.unexpected(pending))?;
+                        take(&host, known)?;
+                    }
                     None if late => return Err(agent.late(pending, within).into()),
                     None => still.push((host, pending)),
                 }
@@ -151,11 +148,11 @@ impl AgentPool {
             let mut exchanges = Vec::with_capacity(CLOCK_READINGS);
             for _ in 0..CLOCK_READINGS {
                 let asked = clock::monotonic();
-                let answer = self.ask(host, Ask::Clock, CLOCK)?;
+                let received = self.ask(host, Ask::Clock, CLOCK, |answer| match answer {
+                    Answer::Clock { monotonic } => Some(monotonic),
+                    _ => None,
+                })?;
                 let answered = clock::monotonic();
-                let Answer::Clock { monotonic: received } = answer else {
-                    return Err(self.unexpected(host, "clock"));
-                };
                 exchanges.push(Exchange { asked, received, replied: received, answered });
             }
             if !self.clocks.hear(host, &exchanges) {
@@ -187,14 +184,6 @@ impl AgentPool {
             }
         }
         worst
-    }
-
-    /// That `host` answered something else.
-    pub fn unexpected(&self, host: &str, expected: &'static str) -> TrialError {
-        match self.agents.get(host) {
-            Some(agent) => agent.unexpected(expected).into(),
-            None => no_agent(host, expected).into(),
-        }
     }
 }
 

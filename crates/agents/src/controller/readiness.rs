@@ -46,29 +46,24 @@ impl LiveTestbed {
     /// runs there.
     pub fn examine(&mut self, watched: Nanos) -> Result<BTreeMap<String, Examination>, Failed> {
         let ask = |host: &Host| {
-            let interfaces = host.ports.iter().flat_map(|port| port.interfaces.clone());
-            (host.name.clone(), Ask::Examine { interfaces: interfaces.collect(), watched })
+            (host.name.clone(), Ask::Examine { interfaces: host.interfaces(), watched })
         };
-        let asks: Vec<(String, Ask)> = self.topology.agents().map(ask).collect();
-        let answers =
-            self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
-        let mut all = BTreeMap::new();
-        for (host, answer) in answers {
-            let Answer::Examined(examined) = answer else {
-                return Err(useless(&host, self.pool.unexpected(&host, "examined")));
-            };
-            all.insert(host, *examined);
-        }
-        Ok(all)
+        let asks: Vec<_> = self.topology.agents().map(ask).collect();
+        self.ask_hosts(asks, Answer::examined)
     }
 
     /// Changes settings of a host until its agent ends.
     pub fn change(&mut self, host: &str, settings: Vec<Setting>) -> Result<(), Failed> {
-        match self.pool.ask(host, Ask::Change { settings }, LOOKING) {
-            Ok(Answer::Changed) => Ok(()),
-            Ok(_) => Err(useless(host, self.pool.unexpected(host, "changed"))),
-            Err(cause) => Err(useless(host, cause)),
-        }
+        let changed = self.pool.ask(host, Ask::Change { settings }, LOOKING, Answer::done);
+        changed.map_err(|cause| useless(host, cause))
+    }
+
+    fn ask_hosts<T>(
+        &mut self,
+        asks: impl IntoIterator<Item = (String, Ask)>,
+        read: impl Fn(Answer) -> Option<T>,
+    ) -> Result<BTreeMap<String, T>, Failed> {
+        self.pool.ask_all(asks, LOOKING, read).map_err(|cause| useless("every host", cause))
     }
 
     /// Sends frames out of every test port that is cabled, all at once, and hears where they
@@ -95,7 +90,7 @@ impl LiveTestbed {
             .collect();
         self.listen(&ports, mark)?;
         let replies = self.probe(&ports, mtu, mark)?;
-        self.pool.rest(ARRIVING).map_err(|cause| useless("every host", cause))?;
+        self.pool.stop().rest(ARRIVING).map_err(|cause| useless("every host", cause))?;
         let heard = self.heard(&ports)?;
         let proof = |(number, (port, reply)): (usize, (&Port, ProbeReply))| {
             let arrived = |frame: Frame| {
@@ -123,8 +118,7 @@ impl LiveTestbed {
         }
         let asks =
             by_host.into_iter().map(|(host, interfaces)| (host, Ask::Listen { interfaces, mark }));
-        let answers = self.pool.ask_all(asks, LOOKING);
-        answers.map(drop).map_err(|cause| useless("every host", cause))
+        self.ask_hosts(asks, Answer::done).map(drop)
     }
 
     /// One reply a port, in their order.
@@ -150,36 +144,26 @@ impl LiveTestbed {
             by_host.entry(port.at.host.clone()).or_default().push(of(place, port));
         }
         let asks = by_host.into_iter().map(|(host, ports)| (host, Ask::CableProbe { mark, ports }));
-        let answers =
-            self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
-        let mut replies = BTreeMap::new();
-        for (host, answer) in answers {
-            let Answer::CableProbed { replies: of_host } = answer else {
-                return Err(useless(&host, self.pool.unexpected(&host, "cable-probed")));
-            };
-            replies.insert(host, of_host.into_iter());
-        }
+        let mut replies = self.ask_hosts(asks, |answer| match answer {
+            Answer::CableProbed { replies } => Some(replies.into_iter()),
+            _ => None,
+        })?;
         let next = |port: &Port| replies.get_mut(&port.at.host)?.next();
         Ok(ports.iter().map(next).map(Option::unwrap_or_default).collect())
     }
 
     /// Which frames each port heard.
     fn heard(&mut self, ports: &[Port]) -> Result<Vec<(PortRef, BTreeSet<u16>)>, Failed> {
-        let hosts = self.topology.agents().map(|host| (host.name.clone(), Ask::Heard));
-        let asks: Vec<_> = hosts.collect();
-        let answers =
-            self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
-        let mut all = Vec::new();
-        for (host, answer) in answers {
-            let Answer::Heard { mut frames } = answer else {
-                return Err(useless(&host, self.pool.unexpected(&host, "heard")));
-            };
-            let here = ports.iter().filter(|port| port.at.host == host);
-            all.extend(
-                here.filter_map(|port| Some((port.at.clone(), frames.remove(&port.interface)?))),
-            );
-        }
-        Ok(all)
+        let asks: Vec<_> =
+            self.topology.agents().map(|host| (host.name.clone(), Ask::Heard)).collect();
+        let mut heard = self.ask_hosts(asks, |answer| match answer {
+            Answer::Heard { frames } => Some(frames),
+            _ => None,
+        })?;
+        let at = |port: &Port| {
+            Some((port.at.clone(), heard.get_mut(&port.at.host)?.remove(&port.interface)?))
+        };
+        Ok(ports.iter().filter_map(at).collect())
     }
 }
 

@@ -71,7 +71,7 @@ impl<'a> SenderSplit<'a> {
                 (FlowRecord::Datagrams(part), Some(FlowRecord::Datagrams(whole)))
                     if lane.number > 0 =>
                 {
-                    add(whole, &renumbered(part, *lane));
+                    whole.merge(&renumbered(part, *lane));
                 }
                 (FlowRecord::Datagrams(part), _) if lane.of > 1 => {
                     merged.push(FlowRecord::Datagrams(renumbered(part, *lane)));
@@ -117,39 +117,6 @@ fn renumbered(mut part: DatagramsRecord, lane: Lane) -> DatagramsRecord {
     part.received.highest = part.received.highest.map(of_all);
     part.received.last_missing = part.received.last_missing.map(of_all);
     part
-}
-
-fn add(whole: &mut DatagramsRecord, part: &DatagramsRecord) {
-    also(&mut whole.backend, &part.backend, ", ");
-    also(&mut whole.backend_reason, &part.backend_reason, "; ");
-    also(&mut whole.receiver, &part.receiver, ", ");
-    also(&mut whole.receiver_reason, &part.receiver_reason, "; ");
-    whole.offered += part.offered;
-    whole.sent += part.sent;
-    whole.received.merge(&part.received);
-    whole.rejected.merge(&part.rejected);
-    // The longer of the two: a rate over it is never more than was really kept up.
-    whole.sending = whole.sending.max(part.sending);
-    whole.receiving = whole.receiving.max(part.receiving);
-    whole.quiet = [whole.quiet, part.quiet].into_iter().flatten().min();
-    whole.departures.merge(&part.departures);
-    whole.arrivals.merge(&part.arrivals);
-    match (&mut whole.delays, &part.delays) {
-        (Some(all), Some(more)) => all.histogram.merge(&more.histogram),
-        (all, _) => *all = None,
-    }
-    whole.longest_burst = whole.longest_burst.max(part.longest_burst);
-    whole.late += part.late;
-    whole.overran = whole.overran.max(part.overran);
-    whole.socket_drops += part.socket_drops;
-}
-
-/// What both say is said once.
-fn also(text: &mut String, more: &str, between: &str) {
-    if !text.split(between).any(|said| said == more) {
-        text.push_str(between);
-        text.push_str(more);
-    }
 }
 
 impl Lane {

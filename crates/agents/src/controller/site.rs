@@ -1,31 +1,24 @@
-//! A lab as a study may see it, and its devices' own counters.
+//! A lab as a study may see it.
 //!
 //! Owns the building of a lab with what only this program has, and the translation of its plan into
 //! a topology. Never runs anything in a host's namespace: that is the agents'.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use dataplane::counters::{self, InterfaceCounters};
 use dataplane::xdp;
 use lab::{
     Cause, DevicePlan, Drops, EmulatedSpec, Equipment, FarEnd, Guard, HostPlan, HostPortPlan, Lab,
     LabError, LabPlan, LabSpec, SubjectPlan, XdpForwarder,
 };
-use trial::Trial;
-use trial::counters::QDISC_DROPS;
-use trial::record::{PortCounters, Side};
 use trial::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, KnownDeed, PortRef, Topology,
 };
-use trial::{Backend, Flow, FlowKind, Reception};
 
 use super::models::Ports;
-use super::trial_error::TrialError;
-use crate::failed::Failed;
 use crate::guest;
 use crate::protocol::HostFacts;
 
@@ -52,35 +45,6 @@ impl XdpForwarder for Xdp {
 
     fn accept(&self, interface: &str) -> Result<Guard, Cause> {
         Ok(Box::new(xdp::accept_frames(interface)?))
-    }
-}
-
-/// Has the devices that a trial crosses take frames from XDP's live senders where the trial may
-/// have such, and not otherwise; see [`Lab::take_redirected`].
-pub fn make_ready(lab: &Lab, topology: &Topology, trial: &Trial) {
-    let (mut devices, mut spoken_for) = (BTreeSet::new(), Vec::new());
-    for flow in &trial.flows {
-        let FlowKind::Datagrams(kind) = &flow.kind else { continue };
-        if matches!(kind.backend, Backend::Auto | Backend::XdpLive) {
-            devices.extend(subject_of(topology, flow));
-        }
-        let own_program =
-            matches!(kind.receiver, Reception::Auto | Reception::Xdp | Reception::AfXdp);
-        // A receiver has one program, and so one interface, or it takes another way in.
-        if let Some([interface]) = topology.port(&flow.to).map(|port| port.interfaces.as_slice())
-            && own_program
-        {
-            spoken_for.push((flow.to.host.clone(), interface.clone()));
-        }
-    }
-    lab.take_redirected(&Vec::from_iter(devices), &spoken_for);
-}
-
-/// The device that a flow crosses.
-fn subject_of(topology: &Topology, flow: &Flow) -> Option<String> {
-    match &topology.port(&flow.from)?.cable {
-        CableEnd::Device { device, .. } => Some(device.clone()),
-        CableEnd::Host(_) => None,
     }
 }
 
@@ -194,44 +158,6 @@ fn drops(drops: Drops) -> impl Iterator<Item = (String, String)> {
     all.map(|(name, value)| (name.to_owned(), value))
 }
 
-/// The devices that a trial's flows cross: none for one past all of them.
-pub fn crossed<'a>(plan: &'a LabPlan, topology: &Topology, trial: &Trial) -> Vec<&'a DevicePlan> {
-    let subjects = trial.flows.iter().filter_map(|flow| subject_of(topology, flow));
-    let subjects = subjects.filter_map(|name| plan.subject(&name));
-    let names: BTreeSet<&String> = subjects.flat_map(|subject| &subject.devices).collect();
-    plan.devices.iter().filter(|device| names.contains(&device.name)).collect()
-}
-
-/// One look at devices' ports.
-pub type DeviceSnapshot = BTreeMap<String, Vec<InterfaceCounters>>;
-
-/// Reads these devices' ports, from inside each.
-pub fn device_counters(lab: &Lab, devices: &[&DevicePlan]) -> Result<DeviceSnapshot, TrialError> {
-    let read = |device: &&DevicePlan| {
-        let counters = match lab.machine(&device.name) {
-            Some(machine) => guest::counters(machine),
-            None => counters_inside(lab, device),
-        };
-        let counters = counters
-            .map_err(Failed::to(format!("read the counters of device `{}`", device.name)))?;
-        Ok((device.name.clone(), counters))
-    };
-    devices.iter().map(read).collect()
-}
-
-fn counters_inside(
-    lab: &Lab,
-    device: &DevicePlan,
-) -> Result<Vec<InterfaceCounters>, Box<dyn Error + Send + Sync>> {
-    let interfaces = interfaces(device);
-    let mut all = lab.inside(&device.name, || counters::interfaces(&interfaces))??;
-    for one in &mut all {
-        let before = lab.dropped_before(&device.name, &one.name);
-        *one.counters.entry(QDISC_DROPS.to_owned()).or_default() += before;
-    }
-    Ok(all)
-}
-
 /// What a device tells of itself, and of its ports.
 pub fn device_facts(
     lab: &Lab,
@@ -243,45 +169,6 @@ pub fn device_facts(
     let interfaces = interfaces(device);
     let ports = lab.inside(&device.name, || crate::agent::describe_ports(&interfaces))?;
     Ok(HostFacts { ports, ..HostFacts::default() })
-}
-
-/// The change of each device port's counters, under the plan's name of the port: `bridge/1`.
-pub fn device_changes(
-    plan: &LabPlan,
-    devices: &[&DevicePlan],
-    before: &DeviceSnapshot,
-    after: &DeviceSnapshot,
-) -> Vec<PortCounters> {
-    let mut ports = Vec::new();
-    for device in devices {
-        let (Some(before), Some(after)) = (before.get(&device.name), after.get(&device.name))
-        else {
-            continue;
-        };
-        for port in &device.ports {
-            let named = |c: &&InterfaceCounters| c.name == port.interface;
-            let (Some(then), Some(now)) = (before.iter().find(named), after.iter().find(named))
-            else {
-                continue;
-            };
-            ports.push(PortCounters {
-                place: format!("{}/{}", device.name, port.name),
-                side: Side::Device,
-                cable: cabled_to(plan, &device.name, &port.name).map(|port| port.to_string()),
-                counters: now.since(then).counters,
-            });
-        }
-    }
-    ports
-}
-
-/// The host's port at the other end of a device port's cable.
-fn cabled_to(plan: &LabPlan, device: &str, port: &str) -> Option<PortRef> {
-    let ends_there = |end: &FarEnd| matches!(end, FarEnd::Device { device: d, port: p } if d == device && p == port);
-    plan.hosts.iter().find_map(|host| {
-        let own = host.ports.iter().find(|own| own.far_ends.iter().any(ends_there))?;
-        Some(PortRef { host: host.name.clone(), port: own.name.clone() })
-    })
 }
 
 /// Turns segmentation and receive offloads off on every device port, for the lab's whole life. A
@@ -301,6 +188,6 @@ fn device_offloads_off(lab: &Lab) -> Result<(), LabError> {
 }
 
 /// The device's interfaces in its own namespace.
-fn interfaces(device: &DevicePlan) -> Vec<String> {
+pub fn interfaces(device: &DevicePlan) -> Vec<String> {
     device.ports.iter().map(|p| p.interface.clone()).collect()
 }

@@ -1,9 +1,14 @@
 //! The user's wish to stop, shared between a signal handler and whoever waits.
 //!
-//! Never installs the handler: the command line does.
+//! Owns the waits that it ends. Never installs the handler: the command line does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use dataplane::clock;
+use measure::Nanos;
+
+use super::trial_error::TrialError;
 
 /// Asks a testbed to give up the trial under way; shared, and never taken back.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +28,12 @@ impl Stop {
     /// Whether it was asked.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Waits, unless it is asked.
+    pub(crate) fn rest(&self, span: Nanos) -> Result<(), TrialError> {
+        let rested = clock::rest_until(clock::monotonic() + span, || self.asked());
+        if rested { Ok(()) } else { Err(TrialError::Stopped) }
     }
 
     /// The flag itself, for whoever registers signal handlers by flag.

@@ -1,24 +1,32 @@
 //! The devices under test and the state each is in.
 //!
-//! Owns which variant a device was put into last, so that the next trial finds the one it asks for.
-//! A lab's devices are the lab's to set; others are set by the user's commands. Never undoes a
-//! command of the user's: what leads back is a variant of its own.
+//! Owns which variant a device was put into last, so that the next trial finds the one it asks for,
+//! and that what a trial [did](super::deeds) to a device is over before the next. A lab's devices
+//! are the lab's to set; others are set by the user's commands. Never undoes a command of the
+//! user's: what leads back is a variant of its own.
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
+use std::panic::resume_unwind;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dataplane::Window;
 use lab::Lab;
 use measure::Nanos;
-use trial::Subject;
+use trial::record::DeedRecord;
+use trial::{Subject, TrialRecord};
 
-use super::Stop;
 use super::command::{self, CommandError};
+use super::companions::{Companion, Load, Loaded, PortsInUse, TrialContext};
 use super::deed_notes::Origin;
+use super::pool::AgentPool;
+use super::trial_error::TrialError;
+use super::{Stop, deeds};
 use crate::failed::Failed;
 use crate::hosts::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
+use crate::protocol::in_words;
 use crate::speak::speak;
 
 /// So often a variant may hang, its command or the wait for it to come up: a third time would too.
@@ -67,6 +75,10 @@ pub struct Subjects {
     hangs: BTreeMap<(String, String), u32>,
     /// Which run uses them, where one does.
     origin: Option<Origin>,
+    /// Events of the trial under way that were carried out.
+    done: Vec<DeedRecord>,
+    /// Deeds of the trial before, each with its device: it may not be as it was yet.
+    unsettled: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -77,14 +89,8 @@ struct State {
 
 impl Subjects {
     /// Devices as they are found, with what the user's commands can do to them.
-    pub const fn new(hooks: Hooks) -> Self {
-        Self {
-            hooks,
-            states: BTreeMap::new(),
-            left_in: BTreeMap::new(),
-            hangs: BTreeMap::new(),
-            origin: None,
-        }
+    pub fn new(hooks: Hooks) -> Self {
+        Self { hooks, ..Self::default() }
     }
 
     /// Deeds are this run's from now on.
@@ -102,13 +108,8 @@ impl Subjects {
         self.left_in = variants;
     }
 
-    /// Puts a device into the state asked for, if it is not there already; what its probe says.
-    pub fn put(
-        &mut self,
-        subject: &Subject,
-        lab: Option<&Lab>,
-        stop: &Stop,
-    ) -> Result<Option<String>, Failed> {
+    /// Puts a device into the state asked for, if it is not there already.
+    fn put(&mut self, subject: &Subject, lab: Option<&Lab>, stop: &Stop) -> Result<(), Failed> {
         let device = &subject.device;
         let now = self.states.get(device);
         // What an earlier process left it in is no state that is known now, but not as it was found
@@ -119,7 +120,7 @@ impl Subjects {
             return Err(no_way_back(device, variant));
         }
         if subject.variant.as_ref() == now.map(|state| &state.variant) {
-            return Ok(now.and_then(|state| state.probe.clone()));
+            return Ok(());
         }
         // Whatever happens, it is no longer known to be where it was.
         let before = self.states.remove(device);
@@ -142,9 +143,9 @@ impl Subjects {
             (None, None, None) => None,
         };
         if let Some(variant) = subject.variant.clone() {
-            self.states.insert(device.clone(), State { variant, probe: probe.clone() });
+            self.states.insert(device.clone(), State { variant, probe });
         }
-        Ok(probe)
+        Ok(())
     }
 
     /// Resets a device; returns when the reset was begun, or, in a lab, when it is over.
@@ -166,14 +167,21 @@ impl Subjects {
         self.hooks.get(device)?.deeds.get(name)
     }
 
-    /// Waits until a device is as it was before a deed, as far as the testbed says how to tell;
-    /// how long it is to be left alone then.
-    pub fn wait_after(&self, device: &str, name: &str, stop: &Stop) -> Result<Nanos, Failed> {
-        let Some(hook) = self.deed(device, name) else { return Ok(Nanos::ZERO) };
-        if let Some(ready) = &hook.ready {
-            wait_for(device, ready, stop).map_err(|unapplied| unapplied.failed)?;
+    /// Waits until devices are as they were before the deeds of earlier trials, as far as the
+    /// testbed says how to tell.
+    fn settle(&mut self, stop: &Stop) -> Result<(), TrialError> {
+        while let Some((device, name)) = self.unsettled.last() {
+            if let Some(hook) = self.deed(device, name) {
+                let ready = hook.ready.as_ref().map(|ready| wait_for(device, ready, stop));
+                if let Some(Err(Unapplied { failed, .. })) = ready {
+                    let left = || TrialError::NotUndone(not_as_it_was(device, name, &failed));
+                    return Err(if stop.asked() { TrialError::Stopped } else { left() });
+                }
+                stop.rest(hook.settle)?;
+            }
+            self.unsettled.pop();
         }
-        Ok(hook.settle)
+        Ok(())
     }
 
     fn try_to_apply(
@@ -215,6 +223,73 @@ impl Subjects {
         let probe = probe.as_ref().map(|line| run("probe", line, of, AT_ONCE, stop));
         probe.transpose()
     }
+}
+
+impl Companion for Subjects {
+    /// The device is put into the state asked for first, so that nothing of that is in the trial.
+    fn prepare(
+        &mut self,
+        context: TrialContext<'_>,
+        _pool: &mut AgentPool,
+        _ports: &mut PortsInUse,
+    ) -> Result<(), TrialError> {
+        self.settle(context.stop)?;
+        let subject = context.trial.subject.as_ref();
+        Ok(subject.map_or(Ok(()), |subject| self.put(subject, context.lab, context.stop))?)
+    }
+
+    /// Another thread does to the device what the trial says.
+    fn around(&mut self, context: TrialContext<'_>, window: Window, load: Load<'_>) -> Loaded {
+        self.done.clear();
+        if context.trial.events.is_empty() {
+            return load();
+        }
+        self.unsettled = deeds::done_in(context.trial);
+        let (known, over) = (&*self, &Stop::new());
+        let done = thread::scope(|scope| {
+            // Also where the load panics: what was done is undone before the panic goes on.
+            let ended = Ending(over);
+            let doing = scope.spawn(move || deeds::carry_out(context, window, known, over));
+            let loaded = load();
+            drop(ended);
+            match doing.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+                // Worse than whatever ended the trial.
+                Err(left @ TrialError::NotUndone(_)) => Err(left),
+                done => loaded.and(done),
+            }
+        });
+        self.done = done?;
+        Ok(())
+    }
+
+    fn after(
+        &mut self,
+        context: TrialContext<'_>,
+        record: &mut TrialRecord,
+    ) -> Result<(), TrialError> {
+        let state = context.trial.subject.as_ref().and_then(|it| self.states.get(&it.device));
+        record.device.probe = state.and_then(|state| state.probe.clone());
+        record.device.deeds = std::mem::take(&mut self.done);
+        Ok(())
+    }
+}
+
+/// Whatever ends this, the trial is over.
+struct Ending<'a>(&'a Stop);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.ask();
+    }
+}
+
+/// A device that stays changed would have every later trial be one of something else.
+fn not_as_it_was(device: &str, deed: &str, cause: &Failed) -> Failed {
+    Failed::new(format!(
+        "device `{device}` is not as it was before `{deed}`: {}; look at it, or give `ready` of the \
+         deed a longer timeout",
+        in_words(cause)
+    ))
 }
 
 /// Does it; where that lasts, whoever waits is told for what, and how long it may be.

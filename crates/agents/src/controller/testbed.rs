@@ -5,26 +5,25 @@
 //! busy host heard of too late is ordered anew, and only a later trial that can't do without a dead
 //! agent is an error.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use dataplane::clock;
-use lab::{Lab, LabSpec};
+use lab::Lab;
 use measure::{Nanos, Rate};
-use trial::{PortRef, Testbed, TestbedError, Topology, Trial, TrialRecord};
-use wire::MacAddr;
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::accounts::Accounts;
+use super::companions::{Companions, TrialContext};
 use super::conduct::Conduct;
 use super::deed_notes::{self, Origin};
 use super::delays::Delays;
 use super::facts::Facts;
 use super::handle::AgentError;
-use super::launching::{Launching, useless};
+use super::lab_devices::free_processors;
+use super::launching::Launching;
 use super::lost_hosts::{self, LostHosts, Partial};
-use super::numbers::Numbers;
-use super::own_addresses::OwnAddresses;
+use super::orders::Standing;
 use super::pool::AgentPool;
 use super::program::own_file;
 use super::sender_split::SenderSplit;
@@ -33,18 +32,13 @@ use super::trial_error::TrialError;
 use super::{Stop, deeds, site};
 use crate::failed::Failed;
 use crate::hosts::{Hosts, Place};
-use crate::protocol::{Answer, Ask, Mended, in_words};
+use crate::protocol::{Mended, in_words};
 use crate::speak::speak;
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile. A
 /// busy machine may take longer, so a start that came too late is ordered again with more time.
 const LEADS: [Nanos; 3] =
     [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
-/// A port is held or not at once.
-const HOLDING: Duration = Duration::from_secs(10);
-/// Facts are a few dozen files.
-const FACTS: Duration = Duration::from_secs(10);
-
 /// Carries trials out through agents. Dropping it ends them and removes the lab.
 #[derive(Debug)]
 pub struct LiveTestbed {
@@ -54,19 +48,9 @@ pub struct LiveTestbed {
     pub(super) topology: Topology,
     launching: Launching,
     facts: Facts,
-    subjects: Subjects,
-    accounts: Accounts,
-    addresses: OwnAddresses,
-    macs: BTreeMap<PortRef, MacAddr>,
-    delays: Delays,
-    numbers: Numbers,
+    companions: Companions,
+    standing: Standing,
     gone: LostHosts,
-    /// Hosts whose agents lost touch: another is started before the next trial.
-    away: BTreeSet<String>,
-    /// Deeds of the trial before, each with its device: it may not be as it was yet.
-    unsettled: Vec<(String, String)>,
-    /// For whom the test ports are held.
-    holder: Option<String>,
 }
 
 impl LiveTestbed {
@@ -87,118 +71,67 @@ impl LiveTestbed {
     ) -> Result<Self, Failed> {
         let Place { name, hosts } = place.try_into()?;
         let mut this = match hosts {
-            Hosts::Lab(config) => Self::in_lab(name, config, stop, program)?,
+            Hosts::Lab(spec) => {
+                let built = site::build(spec, program);
+                let lab = built.map_err(Failed::to(format!("build lab `{name}`")))?;
+                let topology = site::topology(name, &lab);
+                let launching = Launching::of_lab(program);
+                // Before the agents: should one fail, those before it go, and then the lab.
+                Self {
+                    lab: Some(lab),
+                    ..Self::over(AgentPool::new(stop, true), topology, launching)
+                }
+            }
             Hosts::Reached(config) => {
-                let launching = Launching::of_hosts(program, config);
                 let topology = config.topology(name);
-                let mut this = Self::new(
-                    AgentPool::new(stop, topology.one_machine()),
-                    None,
-                    topology,
-                    launching,
-                );
-                this.subjects = Subjects::new(config.hooks.clone());
-                this.addresses = OwnAddresses::of(&this.topology, &config.own_addresses);
-                this.macs.clone_from(&config.macs);
-                this.delays = Delays::of(&this.topology, config.delay);
+                let launching = Launching::of_hosts(program, config, &topology);
+                let pool = AgentPool::new(stop, topology.one_machine());
+                let mut this = Self::over(pool, topology, launching);
+                this.companions.subjects = Subjects::new(config.hooks.clone());
+                this.companions.delays = Delays::of(&this.topology, config.delay);
+                this.standing.macs.clone_from(&config.macs);
+                this.standing.rate = config.limits.rate;
                 this
             }
         };
         this.launching.all(&this.topology, this.lab.as_ref(), &mut this.pool)?;
-        this.addresses
-            .put(&mut this.pool)
-            .map_err(Failed::to("give the test ports their addresses"))?;
         if let Hosts::Reached(config) = hosts {
             let what = format!("have every frame that arrives at a host wait for {}", config.delay);
-            this.delays.put(&mut this.pool).map_err(Failed::to(what))?;
+            this.companions.delays.put(&mut this.pool).map_err(Failed::to(what))?;
         }
-        this.gather_facts()?;
+        this.facts = Facts::gather(&this.topology, this.lab.as_ref(), &mut this.pool)?;
         if let Hosts::Reached(config) = hosts {
-            let (topology, facts) = (&this.topology, &mut this.facts);
-            this.accounts = Accounts::open(&config.accounts, topology, facts, this.pool.stop())?;
+            let (topology, facts) = (&mut this.topology, &mut this.facts);
+            topology.shared_machine = facts.shared_machine;
+            this.companions.accounts =
+                Accounts::open(&config.accounts, topology, facts, this.pool.stop())?;
         }
         Ok(this)
     }
 
-    fn in_lab(name: &str, spec: &LabSpec, stop: Stop, program: &Path) -> Result<Self, Failed> {
-        let lab = site::build(spec, program).map_err(Failed::to(format!("build lab `{name}`")))?;
-        let topology = site::topology(name, &lab);
-        // Made before the agents: should one fail, those before it go, and then the lab.
-        Ok(Self::new(AgentPool::new(stop, true), Some(lab), topology, Launching::of_lab(program)))
-    }
-
-    /// Hosts whose agents are up already and were told their terms.
+    /// Hosts whose agents are up already and were told their terms, or will be.
     pub(super) fn over(pool: AgentPool, topology: Topology, launching: Launching) -> Self {
-        Self::new(pool, None, topology, launching)
-    }
-
-    fn new(pool: AgentPool, lab: Option<Lab>, topology: Topology, launching: Launching) -> Self {
         Self {
             pool,
-            lab,
+            lab: None,
             topology,
             launching,
             facts: Facts::default(),
-            subjects: Subjects::default(),
-            accounts: Accounts::default(),
-            addresses: OwnAddresses::default(),
-            macs: BTreeMap::new(),
-            delays: Delays::default(),
-            numbers: Numbers::default(),
+            companions: Companions::default(),
+            standing: Standing::default(),
             gone: LostHosts::default(),
-            away: BTreeSet::new(),
-            unsettled: Vec::new(),
-            holder: None,
         }
-    }
-
-    fn gather_facts(&mut self) -> Result<(), Failed> {
-        for host in self.topology.agents() {
-            let failed = |cause: TrialError| useless(&host.name, cause);
-            let interfaces = host.ports.iter().flat_map(|p| p.interfaces.clone()).collect();
-            let answer =
-                self.pool.ask(&host.name, Ask::Facts { interfaces }, FACTS).map_err(failed)?;
-            let Answer::Facts(facts) = answer else {
-                return Err(failed(self.pool.unexpected(&host.name, "facts")));
-            };
-            self.facts.hosts.insert(host.name.clone(), *facts);
-        }
-        let one = self.facts.take_machines();
-        self.facts.shared_machine = one || self.lab.is_some();
-        let Some(lab) = &self.lab else {
-            self.topology.shared_machine = one;
-            return Ok(());
-        };
-        for device in &lab.plan().devices {
-            let facts = site::device_facts(lab, device)
-                .map_err(Failed::to(format!("ask device `{}` for its facts", device.name)))?;
-            self.facts.devices.insert(device.name.clone(), facts);
-        }
-        Ok(())
     }
 
     /// Keeps other runs from the test ports for as long as this testbed is up; told by `holder`
     /// where one of them is held already.
     pub fn hold(&mut self, holder: &str) -> Result<(), Failed> {
-        self.holder = Some(holder.to_owned());
-        let hosts: Vec<String> = self.topology.agents().map(|host| host.name.clone()).collect();
-        hosts.iter().try_for_each(|host| self.hold_on(host))
-    }
-
-    fn hold_on(&mut self, name: &str) -> Result<(), Failed> {
-        let Some(holder) = self.holder.clone() else { return Ok(()) };
-        let own = self.topology.hosts.iter().filter(|host| host.name == name);
-        let interfaces = own.flat_map(|h| &h.ports).flat_map(|p| p.interfaces.clone()).collect();
-        let failed = |cause: TrialError| useless(name, cause);
-        match self.pool.ask(name, Ask::Hold { interfaces, holder }, HOLDING).map_err(failed)? {
-            Answer::Holding => Ok(()),
-            _ => Err(failed(self.pool.unexpected(name, "holding"))),
-        }
+        self.launching.hold(holder, &self.topology, &mut self.pool)
     }
 
     /// A run goes on that put these devices into these variants.
     pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
-        self.subjects.left_in(variants);
+        self.companions.subjects.left_in(variants);
     }
 
     /// Undoes what an earlier process of a run did to a device. A lab went with it.
@@ -207,12 +140,12 @@ impl LiveTestbed {
             return Ok(());
         }
         let note = deed_notes::take_of(run, device, deed);
-        deeds::undo_left(&self.subjects, device, deed, note)
+        deeds::undo_left(&self.companions.subjects, device, deed, note)
     }
 
     /// What is done to devices from now on is this run's doing.
     pub fn used_by(&mut self, origin: Origin) {
-        self.subjects.used_by(origin);
+        self.companions.subjects.used_by(origin);
     }
 
     /// What hosts and device are, for the report.
@@ -226,8 +159,8 @@ impl LiveTestbed {
     }
 
     /// What an interface may be asked to send, where there is a limit.
-    pub fn rate_limit(&self) -> Option<Rate> {
-        self.launching.limits().rate
+    pub const fn rate_limit(&self) -> Option<Rate> {
+        self.standing.rate
     }
 
     /// The agents' processes, by host.
@@ -240,24 +173,14 @@ impl LiveTestbed {
         self.lab.as_ref()
     }
 
-    /// The device is put into the state asked for first, so that nothing of that is in the trial.
     fn conduct(&mut self, trial: &Trial) -> Result<TrialRecord, TrialError> {
-        self.settle()?;
-        self.unsettled = deeds::done_in(trial);
-        let lab = self.lab.as_ref();
-        let probe = match &trial.subject {
-            Some(subject) => self.subjects.put(subject, lab, self.pool.stop())?,
-            None => None,
-        };
-        if let Some(lab) = lab {
-            site::make_ready(lab, &self.topology, trial);
-        }
         let lanes = SenderSplit::of(trial);
+        let settle = trial.phases.settle;
         let [first, longer @ ..] = LEADS;
         let mut ran = self.carry_out(&lanes, first);
         // One host may be faster than any seen before: then it gets as many numbers as it needs.
-        while ran.is_ok() && self.numbers.take_ran_out() {
-            self.pool.rest(trial.phases.settle)?;
+        while ran.is_ok() && self.standing.numbers.take_ran_out() {
+            self.pool.stop().rest(settle)?;
             ran = self.carry_out(&lanes, first);
         }
         for lead in longer {
@@ -265,27 +188,10 @@ impl LiveTestbed {
                 break;
             }
             self.pool.abort();
-            self.pool.rest(trial.phases.settle)?;
+            self.pool.stop().rest(settle)?;
             ran = self.carry_out(&lanes, lead);
         }
-        let mut record = ran?;
-        record.device.probe = probe;
-        Ok(record)
-    }
-
-    /// What earlier trials did to devices is over before the next begins.
-    fn settle(&mut self) -> Result<(), TrialError> {
-        while let Some((device, name)) = self.unsettled.last() {
-            let stop = self.pool.stop();
-            let settled = self.subjects.wait_after(device, name, stop);
-            let settle = settled.map_err(|cause| {
-                let left = || TrialError::NotUndone(not_as_it_was(device, name, &cause));
-                if stop.asked() { TrialError::Stopped } else { left() }
-            });
-            self.pool.rest(settle?)?;
-            self.unsettled.pop();
-        }
-        Ok(())
+        ran
     }
 
     fn carry_out(
@@ -293,21 +199,16 @@ impl LiveTestbed {
         lanes: &SenderSplit<'_>,
         lead: Nanos,
     ) -> Result<TrialRecord, TrialError> {
-        let (pool, topology, lab) = (&mut self.pool, &self.topology, self.lab.as_ref());
-        let (subjects, accounts) = (&self.subjects, &mut self.accounts);
-        let (delays, numbers, macs) = (&mut self.delays, &mut self.numbers, &self.macs);
-        let rate = self.launching.limits().rate;
+        let (trial, topology, lab) = (lanes.asked(), &self.topology, self.lab.as_ref());
+        let stop = &self.pool.stop().clone();
         let mut conduct = Conduct {
-            pool,
-            topology,
-            macs,
-            lab,
-            subjects,
-            accounts,
-            delays,
+            context: TrialContext { trial, topology, lab, stop },
+            pool: &mut self.pool,
             lanes,
-            rate,
-            numbers,
+            standing: &mut self.standing,
+            // On real hosts the kernel decides.
+            processors: lab.map_or_else(Vec::new, |lab| free_processors(lab, topology, trial)),
+            companions: &mut self.companions.list(),
             lead,
         };
         conduct.run()
@@ -315,22 +216,12 @@ impl LiveTestbed {
 
     /// Another agent on every host whose agent lost touch in the trial before.
     fn reach_again(&mut self, trial: &Trial) -> Result<(), TestbedError> {
-        while let Some(host) = self.away.first().cloned() {
-            let lab = self.lab.as_ref();
-            let again = self.launching.again(&host, &self.topology, lab, &mut self.pool);
-            let again = again.and_then(|()| {
-                let put = self.addresses.put_again(&host, &mut self.pool);
-                put.map_err(|cause| useless(&host, cause))
-            });
-            if let Err(error) = again.and_then(|()| self.hold_on(&host)) {
-                if self.pool.stop().asked() {
-                    return Err(TestbedError::Interrupted);
-                }
-                return Err(TestbedError::Lost { label: trial.label.clone(), cause: error.into() });
-            }
-            self.away.remove(&host);
-        }
-        Ok(())
+        let lab = self.lab.as_ref();
+        let again = self.launching.reach_again(&self.topology, lab, &mut self.pool);
+        let lost =
+            |error: Failed| TestbedError::Lost { label: trial.label.clone(), cause: error.into() };
+        let stopped = self.pool.stop().asked();
+        again.map_err(|error| if stopped { TestbedError::Interrupted } else { lost(error) })
     }
 
     /// A lab goes with all that is changed in it; a host stays.
@@ -364,7 +255,7 @@ impl LiveTestbed {
             && error.is_fatal()
         {
             if let Some(host) = error.out_of_touch() {
-                self.away.insert(host.to_owned());
+                self.launching.lost_touch(host);
             } else {
                 self.pool.dismiss(error.host());
                 self.say_what_stays(&error);
@@ -373,15 +264,6 @@ impl LiveTestbed {
         }
         Ok(TrialRecord { unanswered, ..TrialRecord::failed(clock::realtime().0, reason) })
     }
-}
-
-/// A device that stays changed would have every later trial be one of something else.
-fn not_as_it_was(device: &str, deed: &str, cause: &Failed) -> Failed {
-    Failed::new(format!(
-        "device `{device}` is not as it was before `{deed}`: {}; look at it, or give `ready` of the \
-         deed a longer timeout",
-        in_words(cause)
-    ))
 }
 
 impl Testbed for LiveTestbed {
@@ -409,7 +291,7 @@ impl LiveTestbed {
     fn run_whole(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         self.reach_again(trial)?;
         match self.conduct(trial) {
-            Ok(record) => match self.pool.rest(trial.phases.settle) {
+            Ok(record) => match self.pool.stop().rest(trial.phases.settle) {
                 Ok(()) => Ok(record),
                 Err(_) => Err(TestbedError::Interrupted),
             },

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use super::examination::{Examination, NicFacts, PortProbe, ProbeReply};
 use super::facts::HostFacts;
-use super::orders::{Order, SideReport};
+use super::orders::Order;
 use super::setting::Setting;
 use super::terms::Terms;
-use trial::record::Usage;
+use trial::record::{FlowRecord, Usage};
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 18;
+pub const PROTOCOL: u32 = 19;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,21 +42,12 @@ pub struct Hello {
     /// The program's version: `0.1.0`.
     #[serde(default)]
     pub version: String,
-    /// What it can do beyond the protocol's minimum; unknown ones are ignored.
-    #[serde(default)]
-    pub features: Vec<String>,
 }
 
 impl Hello {
     /// This program's own.
     pub fn ours() -> Self {
-        Self {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            features: ["echo", "datagrams", "bulk", "exchange", "storage", "iperf3"]
-                .map(str::to_owned)
-                .to_vec(),
-        }
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() }
     }
 
     /// Refuses a peer of another protocol.
@@ -99,14 +90,14 @@ pub enum Ask {
         /// The limits.
         terms: Terms,
     },
-    /// Keeps other runs from these ports until the agent ends. Answered by `holding`.
+    /// Keeps other runs from these ports until the agent ends. Answered by `done`.
     Hold {
         /// Test ports.
         interfaces: Vec<String>,
         /// Who holds them, as another is told.
         holder: String,
     },
-    /// Changes or restores segmentation and receive offloads. Answered by `offloads`.
+    /// Changes or restores segmentation and receive offloads. Answered by `done`.
     Offloads {
         /// The ports.
         interfaces: Vec<String>,
@@ -130,13 +121,13 @@ pub enum Ask {
     },
     /// Which ports this host has at all. Answered by `nics`.
     Nics,
-    /// Changes settings of the host, until the agent ends. Answered by `changed`.
+    /// Changes settings of the host, until the agent ends. Answered by `done`.
     Change {
         /// In this order; the first that fails ends it, and what was changed before stays to be
         /// restored.
         settings: Vec<Setting>,
     },
-    /// Listens for marked frames at these ports, in place of any others. Answered by `listening`.
+    /// Listens for marked frames at these ports, in place of any others. Answered by `done`.
     Listen {
         /// Test ports.
         interfaces: Vec<String>,
@@ -161,22 +152,22 @@ pub enum Ask {
         /// Ports whose counters are read around the load.
         interfaces: Vec<String>,
     },
-    /// Opens the sending sides, which also send learning frames. Answered by `connected`.
+    /// Opens the sending sides, which also send learning frames. Answered by `done`.
     Connect {
         /// The sending sides.
         senders: Vec<Order>,
     },
     /// Runs everything prepared and connected over a window of this host's monotonic clock.
-    /// Answered at once by `started`.
+    /// Answered at once by `done`.
     Start {
         /// When.
         window: Window,
     },
     /// Waits for the window's end and hands the reports over. Answered by `collected`.
     Collect,
-    /// Ends the trial at once, whatever its state; data ports close. Answered by `aborted`.
+    /// Ends the trial at once, whatever its state; data ports close. Answered by `done`.
     Abort,
-    /// Ends the agent. Answered by `farewell`; then the agent exits.
+    /// Ends the agent. Answered by `done`; then the agent exits.
     Goodbye,
 }
 
@@ -251,6 +242,8 @@ pub struct Mended {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
+    /// To what is only to be done.
+    Done,
     /// To `clock`.
     Clock {
         /// The agent's monotonic clock.
@@ -260,10 +253,6 @@ pub enum Answer {
     Facts(Box<HostFacts>),
     /// To `examine`.
     Examined(Box<Examination>),
-    /// To `change`.
-    Changed,
-    /// To `listen`.
-    Listening,
     /// To `nics`.
     Nics {
         /// In the kernel's order.
@@ -284,13 +273,6 @@ pub enum Answer {
         /// What became of what killed agents had left changed.
         mended: Mended,
     },
-    /// To `hold`.
-    Holding,
-    /// To `offloads`.
-    Offloads {
-        /// By port, each feature that differs now from before the request, and its state.
-        changed: BTreeMap<String, BTreeMap<String, bool>>,
-    },
     /// To `delay`.
     Delayed {
         /// By port, the link at which its frames wait.
@@ -301,16 +283,23 @@ pub enum Answer {
         /// The port number of each receiver, in the request's order.
         ports: Vec<u16>,
     },
-    /// To `connect`.
-    Connected,
-    /// To `start`.
-    Started,
     /// To `collect`.
     Collected(Box<Collected>),
-    /// To `abort`.
-    Aborted,
-    /// To `goodbye`.
-    Farewell,
+}
+
+impl Answer {
+    /// To `examine`, and nothing else.
+    pub fn examined(self) -> Option<Examination> {
+        match self {
+            Self::Examined(examined) => Some(*examined),
+            _ => None,
+        }
+    }
+
+    /// That it is done, and nothing else.
+    pub fn done(self) -> Option<()> {
+        (self == Self::Done).then_some(())
+    }
 }
 
 /// What a host has to say of a trial.
@@ -334,8 +323,8 @@ pub struct FlowReport {
     /// When the side's thread was ready to work, on this host's monotonic clock: after the window's
     /// start where it came late.
     pub ready: Nanos,
-    /// The report, or why there is none.
-    pub report: Result<SideReport, String>,
+    /// The flow's record as far as this side saw it, or why there is none.
+    pub report: Result<FlowRecord, String>,
 }
 
 /// Bytes are not a message, or not one for us.

@@ -1,16 +1,14 @@
-//! The ends of flows, as they are ordered from an agent and reported by it.
+//! The ends of flows, as they are ordered from an agent.
 //!
-//! What a flow does is the trial's or the data plane's own word for it, and so are the reports;
-//! this only gives one name to each, and says what requests take of a wire. Never runs one: the
-//! agent does.
+//! What a flow does is the trial's own word for it, with what the controller found out for its two
+//! ends; this only gives one name to each, and says what requests take of a wire. Never runs one:
+//! the agent does.
 
 use dataplane::datagram::Traffic;
-use dataplane::echo::{EchoServerReport, Requests};
-use dataplane::exchange::EndReport;
+use dataplane::echo::Requests;
 use dataplane::{End, iperf3};
 use measure::FrameSize;
 use serde::{Deserialize, Serialize};
-use trial::record::{FlowRecord, ServerRecord};
 use trial::{Bulk, Echo, Exchange, Protocol, Schedule, Storage};
 
 /// An end of a flow: one that opens a data port and waits there, or one that begins to speak.
@@ -35,47 +33,23 @@ pub enum Work {
 }
 
 impl Work {
-    /// Which end of which kind of flow waits.
-    pub const fn receiver(&self) -> &'static str {
-        match self {
-            Self::Echo(_) => "echo server",
-            Self::Datagrams(_) => "receiver",
-            Self::Bulk(_) => "sink",
-            Self::Exchange(_) => "exchange responder",
-            Self::Storage(_) => "storage server",
-            Self::Iperf3(_) => "iperf3 server",
+    /// What people call the side that begins, or the one that waits.
+    pub const fn side(&self, begins: bool) -> &'static str {
+        match (self, begins) {
+            (Self::Echo(_), false) => "echo server",
+            (Self::Echo(_), true) => "echo client",
+            (Self::Datagrams(_), false) => "receiver",
+            (Self::Datagrams(_), true) => "sender",
+            (Self::Bulk(_), false) => "sink",
+            (Self::Bulk(_), true) => "source",
+            (Self::Exchange(_), false) => "exchange responder",
+            (Self::Exchange(_), true) => "exchange initiator",
+            (Self::Storage(_), false) => "storage server",
+            (Self::Storage(_), true) => "storage client",
+            (Self::Iperf3(_), false) => "iperf3 server",
+            (Self::Iperf3(_), true) => "iperf3 client",
         }
     }
-
-    /// Which end of which kind of flow begins.
-    pub const fn sender(&self) -> &'static str {
-        match self {
-            Self::Echo(_) => "echo client",
-            Self::Datagrams(_) => "sender",
-            Self::Bulk(_) => "source",
-            Self::Exchange(_) => "exchange initiator",
-            Self::Storage(_) => "storage client",
-            Self::Iperf3(_) => "iperf3 client",
-        }
-    }
-}
-
-/// Report of one side of a flow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SideReport {
-    /// The flow's record, of which this side saw all there is: a kernel answered.
-    Whole(FlowRecord),
-    /// The flow's record, of which this side filled in its own half.
-    Half(FlowRecord),
-    /// Counts of an echo server.
-    Echo(EchoServerReport),
-    /// Counts of an exchange's end.
-    Exchange(EndReport),
-    /// Counts of a storage's host.
-    Storage(ServerRecord),
-    /// Whole records of a test of an iperf3 server, one for each of its flows.
-    Iperf3(Vec<iperf3::WayRecord>),
 }
 
 /// Of a frame with its FCS, on the wire: preamble, delimiter and gap (IEEE 802.3).

@@ -19,7 +19,7 @@ use super::SinkReport;
 use crate::newcomers::Newcomers;
 use crate::socket::is_pause;
 use crate::stream::{abort, wait_for};
-use crate::{End, FlowError, Halt, Window, clock};
+use crate::{End, FlowError, Halt, Side, Window, clock};
 
 const READ_OCTETS: usize = 256 << 10;
 
@@ -37,9 +37,11 @@ struct Counted {
     outside: u64,
 }
 
-impl Sink {
-    /// Listens.
-    pub fn bind(end: &End<Bulk>) -> Result<Self, FlowError> {
+impl Side for Sink {
+    type Flow = Bulk;
+    type Report = SinkReport;
+
+    fn open(end: &End<Bulk>, _halt: &Halt) -> Result<Self, FlowError> {
         if end.flow.interval == Nanos::ZERO {
             return Err(FlowError::Unsuitable("count streams every 0ns".to_owned()));
         }
@@ -47,13 +49,12 @@ impl Sink {
         Ok(Self { newcomers, end: end.clone() })
     }
 
-    /// Where to connect.
-    pub fn port(&self) -> u16 {
+    fn port(&self) -> u16 {
         self.newcomers.port()
     }
 
-    /// Accepts and reads until every stream has ended, the window closes or a halt is asked for.
-    pub fn run(mut self, window: Window, halt: &Halt) -> Result<SinkReport, FlowError> {
+    /// Accepts and reads until every stream has ended, or the window closes.
+    fn run(mut self, window: Window, halt: &Halt) -> Result<SinkReport, FlowError> {
         let expected = usize::from(self.end.flow.streams);
         let mut counted: Vec<Counted> = Vec::new();
         counted.resize_with(expected, Counted::default);

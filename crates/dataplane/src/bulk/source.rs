@@ -20,7 +20,7 @@ use super::info::{Sent, TcpInfo};
 use crate::hello::{self, Hello};
 use crate::socket::{self, is_pause};
 use crate::stream::{abort, open, wait_for};
-use crate::{End, FlowError, Halt, Window, clock};
+use crate::{End, FlowError, Halt, Side, Window, clock};
 
 /// One write; large enough that system calls cost little beside copying.
 const WRITE_OCTETS: usize = 256 << 10;
@@ -65,10 +65,13 @@ impl Load<'_> {
     }
 }
 
-impl Source {
-    /// Connects every stream; the sink need only be bound. A congestion control that is not to be
+impl Side for Source {
+    type Flow = Bulk;
+    type Report = SourceReport;
+
+    /// Connects every stream. A congestion control that is not to be
     /// had is unsuitable, and the error lists those that are.
-    pub fn connect(end: &End<Bulk>) -> Result<Self, FlowError> {
+    fn open(end: &End<Bulk>, _halt: &Halt) -> Result<Self, FlowError> {
         if end.flow.interval == Nanos::ZERO || end.flow.streams == 0 {
             return Err(FlowError::Unsuitable(format!(
                 "connect {} streams read every {}: both must be above zero",
@@ -89,20 +92,8 @@ impl Source {
         Ok(Self::over(streams, hello::OCTETS as u64, (remote, interval), congestion_control))
     }
 
-    /// Over connections that have sent a greeting of so many octets each.
-    pub(crate) fn over(
-        streams: Vec<TcpStream>,
-        greeting: u64,
-        (remote, interval): (SocketAddr, Nanos),
-        congestion_control: String,
-    ) -> Self {
-        let stream = |tcp| Stream { tcp, greeting, written: AtomicU64::new(0) };
-        let streams = streams.into_iter().map(stream).collect();
-        Self { remote, interval, congestion_control, streams }
-    }
-
     /// Sends from the window's start to its stop, and closes every stream by the window's close.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<SourceReport, FlowError> {
+    fn run(self, window: Window, halt: &Halt) -> Result<SourceReport, FlowError> {
         let load = Load { window, halt, broken: AtomicBool::new(false) };
         let (points, ends) = thread::scope(|scope| {
             let writers: Vec<_> = self
@@ -137,6 +128,20 @@ impl Source {
         };
         let written = self.streams.iter().map(|s| ByteCount(s.sent().payload)).collect();
         Ok(SourceReport { record, acked, written })
+    }
+}
+
+impl Source {
+    /// Over connections that have sent a greeting of so many octets each.
+    pub(crate) fn over(
+        streams: Vec<TcpStream>,
+        greeting: u64,
+        (remote, interval): (SocketAddr, Nanos),
+        congestion_control: String,
+    ) -> Self {
+        let stream = |tcp| Stream { tcp, greeting, written: AtomicU64::new(0) };
+        let streams = streams.into_iter().map(stream).collect();
+        Self { remote, interval, congestion_control, streams }
     }
 
     /// Reads every stream at the end of each interval, and at the end of the load.

@@ -17,7 +17,7 @@ use super::tally::Tally;
 use super::{Traffic, frames, interface, learning, ports, stations};
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
-use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
+use crate::{End, FlowError, Halt, Identity, Side, Window, affinity, clock};
 
 /// A bound receiver; frames queue in it, or are counted, from now on.
 pub struct Receiver {
@@ -39,9 +39,19 @@ enum Input {
 }
 
 impl Receiver {
+    /// What counts (`xdp`, `af-xdp`, `packet` or `udp`), and why that.
+    pub fn backend(&self) -> (&'static str, String) {
+        (self.backend.as_str(), self.reason.clone())
+    }
+}
+
+impl Side for Receiver {
+    type Flow = Traffic;
+    type Report = DatagramsRecord;
+
     /// Takes the ports, what counts, and all memory. What was asked for by name and can't be had is
     /// unavailable; frames that can't hold a probe, and addresses of two versions, are unsuitable.
-    pub fn bind(spec: &End<Traffic>) -> Result<Self, FlowError> {
+    fn open(spec: &End<Traffic>, _halt: &Halt) -> Result<Self, FlowError> {
         learning::check_limit(spec.flow.limit)?;
         frames::check(spec.local.is_ipv6(), spec.flow.asked.headers.vlan, &spec.flow.asked.frames)?;
         spec.flow.check_spread(spec.local)?;
@@ -58,19 +68,14 @@ impl Receiver {
         Ok(Self { port, cpu, input, backend, reason, reserved, identity })
     }
 
-    /// Where frames are to be sent: the lowest port.
-    pub fn port(&self) -> u16 {
+    /// The lowest port of the flow.
+    fn port(&self) -> u16 {
         self.port
-    }
-
-    /// What counts (`xdp`, `af-xdp`, `packet` or `udp`), and why that.
-    pub fn backend(&self) -> (&'static str, String) {
-        (self.backend.as_str(), self.reason.clone())
     }
 
     /// Receives until the window closes or a halt is asked for. Everything that reached this host
     /// by then is counted; what comes later is not. Fills in the receiver's half of the record.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
+    fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         let (mut intake, mut tally) = match self.input {
             Input::Kernel(counter) => {
                 let mut report = counter.run(window, halt)?;

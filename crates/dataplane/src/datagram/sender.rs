@@ -11,7 +11,7 @@ use trial::record::{DatagramsRecord, Ends};
 use super::choice::{self, Opened, Transmitter};
 use super::output::Refusal;
 use super::{Traffic, frames, gap_ns, learning, load, udp_socket};
-use crate::{End, FlowError, Halt, Window, affinity, clock};
+use crate::{End, FlowError, Halt, Side, Window, affinity, clock};
 
 /// A sender with its way and frames ready.
 #[derive(Debug)]
@@ -20,12 +20,15 @@ pub struct Sender {
     opened: Opened,
 }
 
-impl Sender {
+impl Side for Sender {
+    type Flow = Traffic;
+    type Report = DatagramsRecord;
+
     /// Takes the socket, resolves the next hop and builds every frame. Frames that exceed the MTU
     /// of the route or can't hold a probe, and addresses of two versions, are unsuitable; a backend
     /// that was asked for by name and can't be had is unavailable. May wait three seconds for a
     /// next hop that does not answer.
-    pub fn open(spec: &End<Traffic>) -> Result<Self, FlowError> {
+    fn open(spec: &End<Traffic>, _halt: &Halt) -> Result<Self, FlowError> {
         learning::check_limit(spec.flow.limit)?;
         frames::check(
             spec.remote.is_ipv6(),
@@ -35,9 +38,35 @@ impl Sender {
         spec.flow.check_spread(spec.remote.ip())?;
         check_ports(spec)?;
         check_schedule(spec.flow.asked.schedule)?;
-        Ok(Self { spec: spec.clone(), opened: choice::open(spec)? })
+        let mut this = Self { spec: spec.clone(), opened: choice::open(spec)? };
+        this.learn()?;
+        Ok(this)
     }
 
+    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
+    /// calling thread, which it binds to the processor asked for and whose timer slack it sets to
+    /// the least. Fills in the sender's half of the record.
+    fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
+        affinity::pin(self.spec.flow.cpu)?;
+        // Coarser sleeping is no error.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        affinity::ask_for_short_slice();
+        let window = Window { start: window.start + self.spec.flow.phase, ..window };
+        let report = match self.opened.transmitter {
+            Transmitter::Live(live) => live.run(window, halt)?,
+            Transmitter::Handed(output) => load::run(*output, &self.spec, window, halt)?,
+        };
+        let spread = self.spec.flow.spread();
+        let ends = Ends {
+            from: spread.source(self.opened.from, 0),
+            to: spread.destination(self.spec.remote, 0),
+        };
+        let ends = Some(Box::new(ends));
+        Ok(DatagramsRecord { backend_reason: self.opened.how, ends, ..report })
+    }
+}
+
+impl Sender {
     /// `xdp-live`, `af-xdp`, `packet`, `udp` or `udp-gso`, and why that one.
     pub fn backend(&self) -> (&'static str, String) {
         (self.opened.transmitter.name(), self.opened.how.clone())
@@ -45,7 +74,7 @@ impl Sender {
 
     /// Sends a few frames that teach the path its addresses (RFC 2544 §23); they are never counted.
     /// One that the kernel drops is not an error.
-    pub fn learn(&mut self) -> Result<(), FlowError> {
+    fn learn(&mut self) -> Result<(), FlowError> {
         let output = match &mut self.opened.transmitter {
             Transmitter::Live(live) => return live.learn(),
             Transmitter::Handed(output) => output,
@@ -64,28 +93,6 @@ impl Sender {
             }
         }
         Ok(())
-    }
-
-    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
-    /// calling thread, which it binds to the processor asked for and whose timer slack it sets to
-    /// the least. Fills in the sender's half of the record.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
-        affinity::pin(self.spec.flow.cpu)?;
-        // Coarser sleeping is no error.
-        let _ = nix::sys::prctl::set_timerslack(1);
-        affinity::ask_for_short_slice();
-        let window = Window { start: window.start + self.spec.flow.phase, ..window };
-        let report = match self.opened.transmitter {
-            Transmitter::Live(live) => live.run(window, halt)?,
-            Transmitter::Handed(output) => load::run(*output, &self.spec, window, halt)?,
-        };
-        let spread = self.spec.flow.spread();
-        let ends = Ends {
-            from: spread.source(self.opened.from, 0),
-            to: spread.destination(self.spec.remote, 0),
-        };
-        let ends = Some(Box::new(ends));
-        Ok(DatagramsRecord { backend_reason: self.opened.how, ends, ..report })
     }
 }
 

@@ -66,6 +66,7 @@ impl Tally {
                 elapsed,
                 rounds: self.rounds,
                 intervals: self.intervals.into_iter().map(ByteCount).collect(),
+                frames: 0,
                 lost: 0,
             },
             parts_sent: 0,

@@ -16,7 +16,7 @@ use trial::record::{DatagramsRecord, FlowRecord};
 use super::agreement::{Agreement, joined};
 use super::control::ANSWERING;
 use super::fault::ServerFault;
-use super::load::{Datagrams, LARGEST, Test};
+use super::load::{LARGEST, Stream, Test};
 use super::message::{Counted, Own, Parameters};
 use crate::datagram::load::{GRACE, GRACE_SHARE};
 use crate::datagram::pacer::Pacer;
@@ -58,14 +58,14 @@ struct Got {
 #[derive(Debug)]
 pub(super) struct DatagramTest {
     agreement: Agreement,
-    load: Datagrams,
+    load: Stream,
     reverse: bool,
 }
 
 impl DatagramTest {
     pub(super) fn connect(
         end: &End<Test>,
-        (load, reverse): (Datagrams, bool),
+        (load, reverse): (Stream, bool),
         halt: &Halt,
     ) -> Result<Self, FlowError> {
         let agreement = Agreement::with(end, &Parameters::udp(&load, reverse), halt)?;
@@ -150,7 +150,7 @@ impl DatagramTest {
     }
 }
 
-impl Datagrams {
+impl Stream {
     fn send(&self, socket: &UdpSocket, window: Window, halt: &Halt) -> Result<Sent, FlowError> {
         let mut schedule = Pacer::new(&window, self.gap_ns, self.limit, self.burst_limit);
         let mut sent = Sent::default();

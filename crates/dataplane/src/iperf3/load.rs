@@ -4,8 +4,8 @@
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
-use trial::Bulk;
 use trial::record::FlowRecord;
+use trial::{Backend, Bulk, Datagrams, FlowKind, Headers, Reception, Schedule};
 
 /// Seconds, microseconds and a number of 32 bits…
 const HEADER: usize = 12;
@@ -28,18 +28,10 @@ pub struct Way {
     pub flow: u16,
     /// Whether the server sends.
     pub reverse: bool,
-    /// What is sent.
-    pub load: Load,
-}
-
-/// What a server takes, and sends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Load {
-    /// TCP as fast as it goes.
-    Streams(Bulk),
-    /// UDP at a rate.
-    Datagrams(Datagrams),
+    /// What is sent: TCP streams, or datagrams that are [plain](is_plain).
+    pub kind: FlowKind,
+    /// Datagrams that the load may come to.
+    pub limit: u64,
 }
 
 /// What became of one flow of a test.
@@ -54,39 +46,57 @@ pub struct WayRecord {
 impl Test {
     /// The streams one way.
     pub(super) fn streams(&self, reverse: bool) -> Option<(u16, &Bulk)> {
-        self.ways.iter().find(|way| way.reverse == reverse).and_then(|way| match &way.load {
-            Load::Streams(bulk) => Some((way.flow, bulk)),
-            Load::Datagrams(_) => None,
+        self.ways.iter().find(|way| way.reverse == reverse).and_then(|way| match &way.kind {
+            FlowKind::Bulk(bulk) => Some((way.flow, bulk)),
+            _ => None,
         })
     }
 }
 
-/// Datagrams of one size, at one rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Datagrams {
-    /// Octets of UDP payload.
-    pub payload: u32,
-    /// Nanoseconds from one to the next.
-    pub gap_ns: f64,
-    /// The most that a late sender sends back to back; at least 1.
-    pub burst_limit: u32,
-    /// How many the load may come to.
-    pub limit: u64,
+/// True if iperf3 can send these datagrams: frames of one size, at one rate, by a UDP socket and with
+/// plain headers.
+pub fn is_plain(asked: &Datagrams) -> bool {
+    let Datagrams { frames, schedule, backend, receiver, headers, destination, .. } = asked;
+    matches!(schedule, Schedule::Paced(_))
+        && frames.single().is_some()
+        && matches!(backend, Backend::Auto | Backend::Udp)
+        && matches!(receiver, Reception::Auto | Reception::Udp)
+        && *headers == Headers::default()
+        && destination.is_receiver()
 }
 
-impl Datagrams {
-    /// What can't be sent so.
-    pub(super) fn check(&self) -> Result<(), String> {
-        if !(WIDE_HEADER as u32..=LARGEST).contains(&self.payload) {
-            let payload = self.payload;
+/// Datagrams as they are made and paced.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Stream {
+    /// Octets of UDP payload.
+    pub(super) payload: u32,
+    /// Nanoseconds from one to the next.
+    pub(super) gap_ns: f64,
+    /// The most that a late sender sends back to back; at least 1.
+    pub(super) burst_limit: u32,
+    /// How many the load may come to.
+    pub(super) limit: u64,
+}
+
+impl Stream {
+    /// As a flow asks for them, or why they can't be sent so.
+    pub(super) fn new(asked: &Datagrams, limit: u64) -> Result<Self, String> {
+        let (Schedule::Paced(rate), Some(size), true) =
+            (asked.schedule, asked.frames.single(), is_plain(asked))
+        else {
+            return Err("its datagrams are plain, and go at one rate".to_owned());
+        };
+        let payload = size.octets().saturating_sub(asked.headers.above_payload());
+        let (gap_ns, burst_limit) = (1e9 / rate.0, asked.burst_limit);
+        if !(WIDE_HEADER as u32..=LARGEST).contains(&payload) {
             return Err(format!(
                 "{payload} octets of payload: {WIDE_HEADER} to {LARGEST} are possible"
             ));
         }
-        if self.gap_ns.is_finite() && self.gap_ns > 0.0 {
-            return Ok(());
+        if gap_ns.is_finite() && gap_ns > 0.0 {
+            return Ok(Self { payload, gap_ns, burst_limit, limit });
         }
-        Err(format!("send a datagram every {} ns", self.gap_ns))
+        Err(format!("send a datagram every {gap_ns} ns"))
     }
 
     /// Whether numbers take 64 bits.
@@ -135,7 +145,7 @@ mod tests {
         #[test]
         fn a_number_survives_its_header(number: u64, wide: bool, at: u64) {
             let limit = if wide { u64::MAX } else { 9 };
-            let load = Datagrams { payload: 64, gap_ns: 1.0, burst_limit: 1, limit };
+            let load = Stream { payload: 64, gap_ns: 1.0, burst_limit: 1, limit };
             let mut octets = [0; 64];
             load.stamp(&mut octets, number, Nanos(at));
             let kept = if wide { number } else { u64::from(number as u32) };

@@ -12,7 +12,7 @@ use trial::Bulk;
 use trial::record::FarEndRecord;
 
 use super::fault::ServerFault;
-use super::load::Datagrams;
+use super::load::Stream;
 use crate::FlowError;
 
 /// Octets of what tells a test's connections: 36 letters and a zero.
@@ -151,7 +151,7 @@ impl<'a> Parameters<'a> {
     }
 
     /// Datagrams one way.
-    pub(super) fn udp(load: &Datagrams, reverse: bool) -> Self {
+    pub(super) fn udp(load: &Stream, reverse: bool) -> Self {
         Self {
             udp: true,
             parallel: 1,

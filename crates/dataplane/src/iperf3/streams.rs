@@ -17,7 +17,7 @@ use super::fault::ServerFault;
 use super::load::{Test, WayRecord};
 use super::message::{COOKIE, Own, Parameters, Results};
 use crate::bulk::{SinkReport, Source, SourceReport, sink};
-use crate::{End, FlowError, Halt, Window, socket};
+use crate::{End, FlowError, Halt, Side, Window, socket};
 
 /// The most streams one way that a server takes.
 const MOST: u16 = 128;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use dataplane::counters::{InterfaceCounters, host, interfaces};
 use dataplane::datagram::{Receiver, Sender, Spread, Traffic};
-use dataplane::{FlowError, Halt, Identity, Window, clock};
+use dataplane::{FlowError, Halt, Identity, Side, Window, clock};
 use lab::{Lab, LabSpec, Privilege, privilege, twin};
 use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 use trial::record::{DatagramsRecord, Usage};
@@ -131,12 +131,11 @@ pub fn try_run(
 ) -> Result<Ran, FlowError> {
     let (from, to) = (End::of(lab, "h1", flow.ipv6), End::of(lab, "h2", flow.ipv6));
     let spec = receiver_spec(&to, from.address, flow);
-    let receiver = to.inside(|| Receiver::bind(&spec))?;
+    let receiver = to.inside(|| Receiver::open(&spec, &Halt::new()))?;
     let port = receiver.port();
     let remote = SocketAddr::new(to.address, port);
     let spec = sender_spec(&from, remote, flow);
-    let mut sender = from.inside(|| Sender::open(&spec))?;
-    sender.learn()?;
+    let sender = from.inside(|| Sender::open(&spec, &Halt::new()))?;
     // What learning called forth has come by the time the counters are read.
     std::thread::sleep(std::time::Duration::from_millis(20));
     let before = to.inside(host).expect("read host's counters");

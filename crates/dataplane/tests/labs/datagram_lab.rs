@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::datagram_ends::{
     self, End, Flow, check_conserved, every, lab, report, run, sender_spec, try_run,
 };
-use dataplane::FlowError;
 use dataplane::counters::interfaces;
 use dataplane::datagram::{Sender, Spread};
+use dataplane::{FlowError, Halt, Side};
 use lab::{FarEnd, LabDevice, LabSpec};
 use measure::{FrameRate, Nanos, Rate};
 use trial::{Backend, Reception, Schedule};
@@ -132,7 +132,7 @@ fn frames_beyond_the_mtu_are_unsuitable_and_both_numbers_are_named() {
     let remote = SocketAddr::new(to.address, 9);
     for backend in BACKENDS {
         let spec = sender_spec(&from, remote, &Flow::of(9_018, backend, Reception::Auto));
-        match from.inside(|| Sender::open(&spec)) {
+        match from.inside(|| Sender::open(&spec, &Halt::new())) {
             Err(FlowError::Unsuitable(text)) => {
                 assert!(text.contains("9018") && text.contains("1500"), "{text}");
             }
@@ -148,7 +148,7 @@ fn a_backend_asked_for_by_name_is_never_replaced_by_another() {
     let remote = SocketAddr::new(to.address, 9);
     let refused = |flow: &Flow, named: &str, because: &str| {
         let spec = sender_spec(&from, remote, flow);
-        match from.inside(|| Sender::open(&spec)) {
+        match from.inside(|| Sender::open(&spec, &Halt::new())) {
             Err(FlowError::Unavailable { asked, why }) => {
                 assert_eq!(asked, named);
                 assert!(why.contains(because), "{why}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::datagram_ends::{self, End, Flow, IDENTITY, lab, receiver_spec};
 use dataplane::datagram::Receiver;
-use dataplane::{Halt, Window, clock};
+use dataplane::{Halt, Side, Window, clock};
 use lab::{Lab, LabDevice, LabSpec};
 use measure::{FrameMix, Nanos};
 use trial::record::DatagramsRecord;
@@ -35,7 +35,7 @@ fn receive(
     let (from, to) = (End::of(lab, "h1", flow.ipv6), End::of(lab, "h2", flow.ipv6));
     let mut spec = receiver_spec(&to, from.address, flow);
     spec.flow.limit = LIMIT;
-    let receiver = to.inside(|| Receiver::bind(&spec)).expect("bind receiver");
+    let receiver = to.inside(|| Receiver::open(&spec, &Halt::new())).expect("bind receiver");
     let port = receiver.port();
     let socket = from.inside(|| UdpSocket::bind((from.address, 0))).expect("bind");
     socket.connect((to.address, port)).expect("connect");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::datagram_ends::{End, IDENTITY, lab};
 use dataplane::counters::interfaces;
 use dataplane::exchange::{EndReport, ExchangeInitiator, ExchangeResponder};
-use dataplane::{FlowError, Halt, Window, clock};
+use dataplane::{FlowError, Halt, Side, Window, clock};
 use lab::{Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
 use trial::{Carrier, Exchange};
@@ -37,9 +37,9 @@ fn end(local: IpAddr, remote: SocketAddr, flow: Exchange) -> dataplane::End<Exch
 fn swap(lab: &Lab, exchange: &Exchange, meddle: impl FnOnce(&End<'_>, &End<'_>)) -> Ends {
     let (from, to) = (End::of(lab, "h1", false), End::of(lab, "h2", false));
     let waits = end(to.address, SocketAddr::new(from.address, 0), exchange.clone());
-    let waiter = to.inside(|| ExchangeResponder::bind(&waits)).expect("bind");
+    let waiter = to.inside(|| ExchangeResponder::open(&waits, &Halt::new())).expect("bind");
     let calls = end(from.address, SocketAddr::new(to.address, waiter.port()), exchange.clone());
-    let caller = from.inside(|| ExchangeInitiator::connect(&calls)).expect("connect");
+    let caller = from.inside(|| ExchangeInitiator::open(&calls, &Halt::new())).expect("connect");
     let (window, halt) = (window(LOAD), Halt::new());
     thread::scope(|scope| {
         let one = scope.spawn(|| caller.run(window, &halt));
@@ -144,7 +144,7 @@ fn an_end_that_is_not_heard_still_hears() {
     // The waiter is told of a caller by nobody: it waits out its load.
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let waits = end(local, SocketAddr::new(local, 0), exchange(1_000, 8));
-    let waiter = ExchangeResponder::bind(&waits).expect("bind");
+    let waiter = ExchangeResponder::open(&waits, &Halt::new()).expect("bind");
     let report = waiter.run(window(Nanos::from_millis(60)), &Halt::new()).expect("run");
     assert_eq!(
         (report.receipt.messages, report.parts_sent, report.receipt.intervals.len()),
@@ -154,7 +154,7 @@ fn an_end_that_is_not_heard_still_hears() {
     let silent = std::net::UdpSocket::bind((local, 0)).expect("bind");
     let remote = silent.local_addr().expect("address");
     let calls = end(local, remote, exchange(1_000_000, 2));
-    let caller = ExchangeInitiator::connect(&calls).expect("connect");
+    let caller = ExchangeInitiator::open(&calls, &Halt::new()).expect("connect");
     let report = caller.run(window(Nanos::from_millis(500)), &Halt::new()).expect("run");
     assert_eq!((report.receipt.messages, report.parts_received), (0, 0));
     assert!((2..=6).contains(&report.parts_sent), "{report:?}");
@@ -165,12 +165,12 @@ fn strangers_datagrams_are_refused_and_counted() {
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let exchange = exchange(100_000, 8);
     let waits = end(local, SocketAddr::new(local, 0), exchange.clone());
-    let waiter = ExchangeResponder::bind(&waits).expect("bind");
+    let waiter = ExchangeResponder::open(&waits, &Halt::new()).expect("bind");
     let remote = SocketAddr::new(local, waiter.port());
     let stranger = std::net::UdpSocket::bind((local, 0)).expect("bind");
     stranger.send_to(b"GET / HTTP/1.1\r\n\r\n", remote).expect("say");
     let calls = end(local, remote, exchange);
-    let caller = ExchangeInitiator::connect(&calls).expect("connect");
+    let caller = ExchangeInitiator::open(&calls, &Halt::new()).expect("connect");
     let (window, halt) = (window(Nanos::from_millis(100)), Halt::new());
     thread::scope(|scope| {
         let waiting = scope.spawn(|| waiter.run(window, &halt));
@@ -179,5 +179,8 @@ fn strangers_datagrams_are_refused_and_counted() {
         assert_eq!((report.rejected.foreign, report.rejected.malformed), (0, 1));
     });
     let nothing = waits.with(self::exchange(1, 0));
-    assert!(matches!(ExchangeResponder::bind(&nothing), Err(FlowError::Unsuitable(_))));
+    assert!(matches!(
+        ExchangeResponder::open(&nothing, &Halt::new()),
+        Err(FlowError::Unsuitable(_))
+    ));
 }

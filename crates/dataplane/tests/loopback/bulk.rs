@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::bulk::{Sink, SinkReport, Source, SourceReport};
-use dataplane::{End, FlowError, Halt, Identity, Window, clock};
+use dataplane::{End, FlowError, Halt, Identity, Side, Window, clock};
 use measure::{ByteCount, Nanos};
 use trial::Bulk;
 
@@ -31,9 +31,10 @@ fn run(
     load: Nanos,
     meddle: impl FnOnce(SocketAddr, &Halt),
 ) -> (SourceReport, SinkReport) {
-    let sink = Sink::bind(&end(SocketAddr::new(LOCAL, 0), streams)).expect("bind sink");
+    let sink =
+        Sink::open(&end(SocketAddr::new(LOCAL, 0), streams), &Halt::new()).expect("bind sink");
     let at = SocketAddr::new(LOCAL, sink.port());
-    let source = Source::connect(&end(at, streams)).expect("connect source");
+    let source = Source::open(&end(at, streams), &Halt::new()).expect("connect source");
     let (window, halt) = (window(load), Halt::new());
     thread::scope(|scope| {
         let read = scope.spawn(|| sink.run(window, &halt).expect("read"));
@@ -141,7 +142,7 @@ fn a_halt_ends_both_sides_early() {
 fn a_peer_that_stalls_holds_nothing_up() {
     let stalled = TcpListener::bind((LOCAL, 0)).expect("listen");
     let at = stalled.local_addr().expect("address");
-    let source = Source::connect(&end(at, 1)).expect("connect source");
+    let source = Source::open(&end(at, 1), &Halt::new()).expect("connect source");
     let start = clock::monotonic();
     let stop = start + Nanos::from_millis(100);
     let window = Window { start, stop, closed: stop + Nanos::from_millis(50) };
@@ -152,7 +153,7 @@ fn a_peer_that_stalls_holds_nothing_up() {
 
 #[test]
 fn a_sink_whose_source_never_comes_ends_with_its_window() {
-    let sink = Sink::bind(&end(SocketAddr::new(LOCAL, 0), 2)).expect("bind sink");
+    let sink = Sink::open(&end(SocketAddr::new(LOCAL, 0), 2), &Halt::new()).expect("bind sink");
     let start = clock::monotonic();
     let stop = start + Nanos::from_millis(60);
     let got = sink.run(Window { start, stop, closed: stop }, &Halt::new()).expect("run");
@@ -166,7 +167,7 @@ fn an_unknown_congestion_control_is_unsuitable_and_lists_those_that_are() {
     let at = SocketAddr::new(LOCAL, 9);
     let mut spec = end(at, 1);
     spec.flow.congestion_control = "no-such".to_owned();
-    match Source::connect(&spec) {
+    match Source::open(&spec, &Halt::new()) {
         Err(FlowError::Unsuitable(text)) => {
             assert!(text.contains("no-such") && text.contains("reno"), "{text}");
         }
@@ -179,7 +180,7 @@ fn nobody_listening_is_an_error_that_names_the_peer() {
     // None that the kernel may give to the very socket that connects, which would then be its own
     // peer (RFC 9293 §3.5, simultaneous open).
     let port = SocketAddr::new(LOCAL, 9);
-    match Source::connect(&end(port, 1)) {
+    match Source::open(&end(port, 1), &Halt::new()) {
         Err(error @ FlowError::Kernel { .. }) => {
             assert_eq!(error.to_string(), format!("connect tcp socket to {port}"));
         }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::datagram::{Receiver, Sender, Traffic};
-use dataplane::{End, FlowError, Halt, Identity, Window, clock};
+use dataplane::{End, FlowError, Halt, Identity, Side, Window, clock};
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::record::DatagramsRecord;
 use trial::{Backend, Datagrams, Schedule};
@@ -53,11 +53,11 @@ fn run(
     load: Nanos,
     meddle: impl FnOnce(SocketAddr),
 ) -> (DatagramsRecord, DatagramsRecord) {
-    let receiver = Receiver::bind(&receiver(frame_size)).expect("bind receiver");
+    let receiver = Receiver::open(&receiver(frame_size), &Halt::new()).expect("bind receiver");
     let port = receiver.port();
-    let mut sender = Sender::open(&sender(port, frame_size, schedule)).expect("open sender");
+    let sender =
+        Sender::open(&sender(port, frame_size, schedule), &Halt::new()).expect("open sender");
     assert_eq!(sender.backend().0, "udp");
-    sender.learn().expect("learn");
     let (window, halt) = (window(load), Halt::new());
     thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run(window, &halt).expect("receive"));
@@ -149,9 +149,10 @@ fn strangers_change_no_count_and_are_counted() {
 #[test]
 fn a_halt_ends_both_sides_early() {
     let frame_size = size(64);
-    let receiver = Receiver::bind(&receiver(frame_size)).expect("bind receiver");
+    let receiver = Receiver::open(&receiver(frame_size), &Halt::new()).expect("bind receiver");
     let schedule = every(2e9);
-    let sender = Sender::open(&sender(receiver.port(), frame_size, schedule)).expect("open sender");
+    let sender = Sender::open(&sender(receiver.port(), frame_size, schedule), &Halt::new())
+        .expect("open sender");
     let (window, halt) = (window(Nanos::from_secs(600)), Halt::new());
     thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run(window, &halt).expect("receive"));
@@ -168,9 +169,10 @@ fn a_halt_ends_both_sides_early() {
 
 #[test]
 fn queued_frames_are_counted_though_the_window_is_over() {
-    let receiver = Receiver::bind(&receiver(size(64))).expect("bind receiver");
+    let receiver = Receiver::open(&receiver(size(64)), &Halt::new()).expect("bind receiver");
     let schedule = every(1e4);
-    let sender = Sender::open(&sender(receiver.port(), size(64), schedule)).expect("open sender");
+    let sender = Sender::open(&sender(receiver.port(), size(64), schedule), &Halt::new())
+        .expect("open sender");
     let past = clock::monotonic();
     let window = Window { start: past, stop: past + Nanos::from_millis(5), closed: past };
     let sent = sender.run(window, &Halt::new()).expect("send");
@@ -202,7 +204,7 @@ fn what_cannot_be_sent_is_unsuitable() {
         (endless, "at most"),
         (standing, "every 0 ns"),
     ] {
-        match Sender::open(&spec) {
+        match Sender::open(&spec, &Halt::new()) {
             Err(FlowError::Unsuitable(text)) => assert!(text.contains(expect), "{text}"),
             other => panic!("{other:?} instead of unsuitable ({expect})"),
         }
@@ -212,7 +214,7 @@ fn what_cannot_be_sent_is_unsuitable() {
 #[test]
 fn automatic_choice_over_loopback_is_udp_and_says_why() {
     let spec = changed(64, |flow| flow.asked.backend = Backend::Auto);
-    let (name, reason) = Sender::open(&spec).expect("open sender").backend();
+    let (name, reason) = Sender::open(&spec, &Halt::new()).expect("open sender").backend();
     assert_eq!(name, "udp");
     assert!(reason.contains("lo") && reason.contains("Ethernet"), "{reason}");
 }

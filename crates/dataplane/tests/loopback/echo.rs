@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::echo::{EchoClient, EchoServer, EchoServerReport, Requests};
-use dataplane::{End, FlowError, Halt, Identity, Window, clock};
+use dataplane::{End, FlowError, Halt, Identity, Side, Window, clock};
 use measure::reading::{Rejected, Stamp};
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::record::EchoRecord;
@@ -62,11 +62,13 @@ fn converse(
 ) -> Option<(EchoRecord, Option<EchoServerReport>)> {
     if protocol == Protocol::Icmp {
         may_ping().then_some(())?;
-        let asker = EchoClient::connect(&asker(protocol, 0, octets, schedule)).unwrap();
+        let asker = EchoClient::open(&asker(protocol, 0, octets, schedule), &Halt::new()).unwrap();
         return Some((asker.run(window(100), &Halt::new()).unwrap(), None));
     }
-    let reflector = EchoServer::bind(&reflector(protocol, octets)).unwrap();
-    let asker = EchoClient::connect(&asker(protocol, reflector.port(), octets, schedule)).unwrap();
+    let reflector = EchoServer::open(&reflector(protocol, octets), &Halt::new()).unwrap();
+    let asker =
+        EchoClient::open(&asker(protocol, reflector.port(), octets, schedule), &Halt::new())
+            .unwrap();
     let window = window(100);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
     let report = asker.run(window, &Halt::new()).unwrap();
@@ -118,9 +120,12 @@ fn the_open_loop_sends_no_more_than_the_schedule_asks() {
 
 #[test]
 fn tcp_sends_the_smallest_frame_that_its_headers_leave_room_in() {
-    let reflector = EchoServer::bind(&reflector(Protocol::Tcp, 64)).unwrap();
-    let asker =
-        EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 64, Schedule::Greedy)).unwrap();
+    let reflector = EchoServer::open(&reflector(Protocol::Tcp, 64), &Halt::new()).unwrap();
+    let asker = EchoClient::open(
+        &asker(Protocol::Tcp, reflector.port(), 64, Schedule::Greedy),
+        &Halt::new(),
+    )
+    .unwrap();
     let timestamps = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps").unwrap();
     let expected = if timestamps.trim() == "0" { 64 } else { 76 };
     assert_eq!(asker.frame_size(), size(expected));
@@ -139,7 +144,7 @@ fn request(sequence: u32) -> Probe {
 
 #[test]
 fn a_udp_reflector_answers_nobody_but_the_asker() {
-    let reflector = EchoServer::bind(&reflector(Protocol::Udp, 64)).unwrap();
+    let reflector = EchoServer::open(&reflector(Protocol::Udp, 64), &Halt::new()).unwrap();
     let to = SocketAddr::new(HERE, reflector.port());
     let socket = |from| {
         let socket = UdpSocket::bind(SocketAddr::new(from, 0)).unwrap();
@@ -197,7 +202,7 @@ fn ask_a_rogue(schedule: Schedule, load_ms: u64, mischief: Mischief) -> EchoReco
             answer(&socket, from, probe);
         }
     });
-    let asker = EchoClient::connect(&asker(Protocol::Udp, port, 64, schedule)).unwrap();
+    let asker = EchoClient::open(&asker(Protocol::Udp, port, 64, schedule), &Halt::new()).unwrap();
     let report = asker.run(window(load_ms), &Halt::new()).unwrap();
     rogue.join().unwrap();
     report
@@ -288,7 +293,7 @@ fn nobody_there_is_no_answer() {
         (Protocol::Tcp, closed.port()),
         (Protocol::Udp, closed.port()),
     ] {
-        let outcome = EchoClient::connect(&asker(protocol, port, 64, Schedule::Greedy));
+        let outcome = EchoClient::open(&asker(protocol, port, 64, Schedule::Greedy), &Halt::new());
         assert!(matches!(outcome, Err(FlowError::NoAnswer { .. })), "{protocol:?}: {outcome:?}");
     }
 }
@@ -296,7 +301,7 @@ fn nobody_there_is_no_answer() {
 #[test]
 fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     use std::io::{Read, Write};
-    let reflector = EchoServer::bind(&reflector(Protocol::Tcp, 128)).unwrap();
+    let reflector = EchoServer::open(&reflector(Protocol::Tcp, 128), &Halt::new()).unwrap();
     let to = SocketAddr::new(HERE, reflector.port());
     let greeting = packet(Probe { time_ns: 0, ..request(u32::MAX) }, 18);
     let refused = |octets: &[u8]| {
@@ -308,8 +313,11 @@ fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     refused(&packet(Probe { token: 1, ..request(u32::MAX) }, 18));
     refused(&greeting[..5]);
     refused(&packet(request(0), 18));
-    let asker = EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 128, Schedule::Greedy))
-        .unwrap();
+    let asker = EchoClient::open(
+        &asker(Protocol::Tcp, reflector.port(), 128, Schedule::Greedy),
+        &Halt::new(),
+    )
+    .unwrap();
     assert!(std::net::TcpStream::connect(to).is_err(), "the port is closed to others");
     let window = window(50);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
@@ -356,7 +364,8 @@ fn junk_in_a_stream_changes_no_result() {
     let listener = TcpListener::bind(SocketAddr::new(HERE, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let rogue = thread::spawn(move || rogue_stream(&listener));
-    let asker = EchoClient::connect(&asker(Protocol::Tcp, port, 128, every(2e6))).unwrap();
+    let asker =
+        EchoClient::open(&asker(Protocol::Tcp, port, 128, every(2e6)), &Halt::new()).unwrap();
     let report = asker.run(window(100), &Halt::new()).unwrap();
     rogue.join().unwrap();
     let sent = report.sent;
@@ -371,9 +380,10 @@ fn junk_in_a_stream_changes_no_result() {
 fn a_halt_ends_both_sides_at_once() {
     for protocol in [Protocol::Udp, Protocol::Tcp] {
         for schedule in [Schedule::Greedy, every(2e9)] {
-            let reflector = EchoServer::bind(&reflector(protocol, 64)).unwrap();
+            let reflector = EchoServer::open(&reflector(protocol, 64), &Halt::new()).unwrap();
             let asker =
-                EchoClient::connect(&asker(protocol, reflector.port(), 64, schedule)).unwrap();
+                EchoClient::open(&asker(protocol, reflector.port(), 64, schedule), &Halt::new())
+                    .unwrap();
             let start = clock::monotonic();
             let hour = start + Nanos::from_secs(3_600);
             let window = Window { start, stop: hour, closed: hour };
@@ -393,14 +403,14 @@ fn a_halt_ends_both_sides_at_once() {
 
 #[test]
 fn what_can_t_be_done_is_said_before_anything_is_sent() {
-    let icmp = EchoServer::bind(&reflector(Protocol::Icmp, 64));
+    let icmp = EchoServer::open(&reflector(Protocol::Icmp, 64), &Halt::new());
     assert!(matches!(icmp, Err(FlowError::Unsuitable(_))));
     let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
     let remote = SocketAddr::new(v6, 0);
     let spec = End { local: v6, remote, ..reflector(Protocol::Udp, 64) };
-    assert!(matches!(EchoServer::bind(&spec), Err(FlowError::Unsuitable(_))));
+    assert!(matches!(EchoServer::open(&spec, &Halt::new()), Err(FlowError::Unsuitable(_))));
     for gap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let outcome = EchoClient::connect(&asker(Protocol::Udp, 9, 64, every(gap)));
+        let outcome = EchoClient::open(&asker(Protocol::Udp, 9, 64, every(gap)), &Halt::new());
         assert!(matches!(outcome, Err(FlowError::Unsuitable(_))), "{gap}");
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::echo::{EchoClient, EchoServer, Requests};
-use dataplane::{End, FlowError, Halt, Identity, Window, clock};
+use dataplane::{End, FlowError, Halt, Identity, Side, Window, clock};
 use measure::{FrameRate, FrameSize, Nanos};
 use nix::sched::{CloneFlags, unshare};
 use trial::record::EchoRecord;
@@ -49,10 +49,10 @@ fn connect(
         let flow = Requests { asked, least_gap_ns: 0.0 };
         End { local: HERE, remote: SocketAddr::new(HERE, port), identity: US, flow }
     };
-    let reflector =
-        (protocol != Protocol::Icmp).then(|| EchoServer::bind(&end(0, Schedule::Greedy)).unwrap());
+    let reflector = (protocol != Protocol::Icmp)
+        .then(|| EchoServer::open(&end(0, Schedule::Greedy), &Halt::new()).unwrap());
     let spec = end(reflector.as_ref().map_or(0, EchoServer::port), schedule);
-    (EchoClient::connect(&spec), reflector)
+    (EchoClient::open(&spec, &Halt::new()), reflector)
 }
 
 #[test]

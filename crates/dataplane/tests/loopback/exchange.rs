@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::exchange::{EndReport, ExchangeInitiator, ExchangeResponder};
-use dataplane::{End, FlowError, Halt, Identity, Window, clock};
+use dataplane::{End, FlowError, Halt, Identity, Side, Window, clock};
 use measure::{ByteCount, Nanos};
 use trial::{Carrier, Exchange};
 
@@ -36,9 +36,9 @@ fn run(
     load: Nanos,
     meddle: impl FnOnce(SocketAddr, &Halt),
 ) -> (Result<EndReport, FlowError>, Result<EndReport, FlowError>) {
-    let waiter = ExchangeResponder::bind(&waiter(size)).expect("bind");
+    let waiter = ExchangeResponder::open(&waiter(size), &Halt::new()).expect("bind");
     let at = SocketAddr::new(LOCAL, waiter.port());
-    let caller = ExchangeInitiator::connect(&caller(at, size)).expect("connect");
+    let caller = ExchangeInitiator::open(&caller(at, size), &Halt::new()).expect("connect");
     let (window, halt) = (window(load), Halt::new());
     thread::scope(|scope| {
         let one = scope.spawn(|| waiter.run(window, &halt));
@@ -83,13 +83,13 @@ fn strangers_are_turned_away_and_counted() {
     assert_eq!(back.expect("waiter").rejected.foreign, 0);
     forth.expect("caller");
 
-    let waiter = ExchangeResponder::bind(&waiter(1_000)).expect("bind");
+    let waiter = ExchangeResponder::open(&waiter(1_000), &Halt::new()).expect("bind");
     let at = SocketAddr::new(LOCAL, waiter.port());
     let mut rubbish = TcpStream::connect(at).expect("connect");
     rubbish.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("say");
     let foreign = End { identity: Identity { token: 1, ..IDENTITY }, ..caller(at, 1_000) };
-    let foreign = ExchangeInitiator::connect(&foreign).expect("connect");
-    let own = ExchangeInitiator::connect(&caller(at, 1_000)).expect("connect");
+    let foreign = ExchangeInitiator::open(&foreign, &Halt::new()).expect("connect");
+    let own = ExchangeInitiator::open(&caller(at, 1_000), &Halt::new()).expect("connect");
     let (window, halt) = (window(Nanos::from_millis(100)), Halt::new());
     thread::scope(|scope| {
         let waiting = scope.spawn(|| waiter.run(window, &halt));
@@ -117,7 +117,7 @@ fn a_halt_ends_both_ends_early() {
 fn a_peer_that_leaves_during_the_load_is_an_error() {
     let listener = TcpListener::bind((LOCAL, 0)).expect("listen");
     let at = listener.local_addr().expect("address");
-    let caller = ExchangeInitiator::connect(&caller(at, 1_000)).expect("connect");
+    let caller = ExchangeInitiator::open(&caller(at, 1_000), &Halt::new()).expect("connect");
     let (peer, _) = listener.accept().expect("accept");
     drop(peer);
     match caller.run(window(Nanos::from_secs(600)), &Halt::new()) {
@@ -130,7 +130,7 @@ fn a_peer_that_leaves_during_the_load_is_an_error() {
 
 #[test]
 fn a_waiter_whom_nobody_calls_ends_with_its_load() {
-    let waiter = ExchangeResponder::bind(&waiter(1_000)).expect("bind");
+    let waiter = ExchangeResponder::open(&waiter(1_000), &Halt::new()).expect("bind");
     let report = waiter.run(window(Nanos::from_millis(60)), &Halt::new()).expect("run");
     assert_eq!((report.receipt.messages, report.receipt.octets), (0, ByteCount(0)));
     assert_eq!(report.receipt.intervals, [ByteCount(0); 2]);
@@ -139,5 +139,8 @@ fn a_waiter_whom_nobody_calls_ends_with_its_load() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let nothing = waiter(0);
-    assert!(matches!(ExchangeResponder::bind(&nothing), Err(FlowError::Unsuitable(_))));
+    assert!(matches!(
+        ExchangeResponder::open(&nothing, &Halt::new()),
+        Err(FlowError::Unsuitable(_))
+    ));
 }

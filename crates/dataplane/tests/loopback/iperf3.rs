@@ -9,14 +9,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dataplane::iperf3::{
-    Datagrams, Iperf3Client, Load, Results, State, Test, Way, WayRecord, stream_number,
-};
-use dataplane::{End, Halt, Identity, Window, clock};
-use measure::Nanos;
+use dataplane::iperf3::{Iperf3Client, Results, State, Test, Way, WayRecord, stream_number};
+use dataplane::{End, Halt, Identity, Side, Window, clock};
+use measure::{FrameRate, FrameSize, Nanos};
 use serde_json::Value;
-use trial::Bulk;
 use trial::record::{BulkRecord, DatagramsRecord, FlowRecord};
+use trial::{Backend, Bulk, Datagrams, FlowKind, Schedule};
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const LOAD: Nanos = Nanos::from_millis(300);
@@ -69,8 +67,11 @@ fn window(load: Nanos) -> Window {
 fn end(remote: SocketAddr, streams: u16, ways: &[bool]) -> End<Test> {
     let bulk =
         Bulk { streams, congestion_control: "reno".to_owned(), interval: Nanos::from_millis(100) };
-    let load = Load::Streams(bulk);
-    let way = |(flow, reverse): (u16, &bool)| Way { flow, reverse: *reverse, load: load.clone() };
+    let kind = FlowKind::Bulk(bulk);
+    let way = |(flow, reverse): (u16, &bool)| {
+        let (reverse, kind) = (*reverse, kind.clone());
+        Way { flow, reverse, kind, limit: 0 }
+    };
     test(remote, (7..).zip(ways).map(way).collect())
 }
 
@@ -81,7 +82,7 @@ fn test(remote: SocketAddr, ways: Vec<Way>) -> End<Test> {
 
 fn run(end: &End<Test>) -> Vec<WayRecord> {
     let halt = Halt::new();
-    let client = Iperf3Client::connect(end, &halt).expect("the server agrees");
+    let client = Iperf3Client::open(end, &halt).expect("the server agrees");
     client.run(window(LOAD), &halt).expect("the test runs")
 }
 
@@ -138,8 +139,10 @@ fn the_servers_own_output_has_the_same_octets() {
 fn datagrams_are_counted_as_the_server_counts_them() {
     for (reverse, limit) in [(false, 10_000), (true, 10_000), (false, 1 << 32)] {
         let Some(server) = Server::start() else { return };
-        let load = Datagrams { payload: 982, gap_ns: 500_000.0, burst_limit: 64, limit };
-        let way = Way { flow: 3, reverse, load: Load::Datagrams(load) };
+        // 982 octets of payload, every 500 µs.
+        let (size, rate) = (FrameSize::new(1028).unwrap(), FrameRate(2_000.0));
+        let load = Datagrams::plain(size, Schedule::Paced(rate), Backend::Auto, 64);
+        let way = Way { flow: 3, reverse, kind: FlowKind::Datagrams(load), limit };
         let records = run(&test(server.1, vec![way]));
         let told = server.told();
         let [WayRecord { flow: 3, record: FlowRecord::Datagrams(record) }] = records.as_slice()
@@ -183,15 +186,15 @@ fn one_test_after_another_and_a_busy_server_is_named() {
         assert!(bulk_of(&run(&end(server.1, 1, &[false]))[0]).received.0 > 0);
     }
     // Called off before it began: the server is free for the next.
-    drop(Iperf3Client::connect(&end(at, 3, &[false]), &Halt::new()).expect("agrees"));
-    let held = Iperf3Client::connect(&end(at, 1, &[true]), &Halt::new()).expect("agrees");
-    let busy = Iperf3Client::connect(&end(at, 1, &[false]), &Halt::new()).expect_err("busy");
+    drop(Iperf3Client::open(&end(at, 3, &[false]), &Halt::new()).expect("agrees"));
+    let held = Iperf3Client::open(&end(at, 1, &[true]), &Halt::new()).expect("agrees");
+    let busy = Iperf3Client::open(&end(at, 1, &[false]), &Halt::new()).expect_err("busy");
     let named =
         format!("begin a test on the iperf3 server at {at}: the server is busy running a test");
     assert_eq!(busy.to_string(), named);
     drop(held);
     let halt = Halt::new();
-    let client = Iperf3Client::connect(&end(at, 1, &[true]), &halt).expect("free again");
+    let client = Iperf3Client::open(&end(at, 1, &[true]), &halt).expect("free again");
     let began = Instant::now();
     let long = window(Nanos::from_secs(60));
     let halted = thread::scope(|scope| {
@@ -210,7 +213,7 @@ fn a_server_that_dies_in_mid_test_is_named() {
         let Some(mut server) = Server::start() else { return };
         let at = server.1;
         let halt = Halt::new();
-        let client = Iperf3Client::connect(&end(at, 2, &[reverse]), &halt).expect("agrees");
+        let client = Iperf3Client::open(&end(at, 2, &[reverse]), &halt).expect("agrees");
         let broken = thread::scope(|scope| {
             let running = scope.spawn(|| client.run(window(Nanos::from_secs(60)), &halt));
             thread::sleep(Duration::from_millis(200));
@@ -225,7 +228,7 @@ fn a_server_that_dies_in_mid_test_is_named() {
 #[test]
 fn nobody_there_is_named_with_the_kernels_word() {
     let at = SocketAddr::new(LOCAL, free_port());
-    let absent = Iperf3Client::connect(&end(at, 1, &[false]), &Halt::new()).expect_err("nobody");
+    let absent = Iperf3Client::open(&end(at, 1, &[false]), &Halt::new()).expect_err("nobody");
     assert_eq!(absent.to_string(), format!("connect to the iperf3 server at {at}"));
     let cause = std::error::Error::source(&absent).expect("the kernel's word").to_string();
     assert!(cause.contains("refused"), "{cause}");
@@ -253,7 +256,7 @@ fn against(says: &'static [u8], closes: bool) -> String {
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        let told = Iperf3Client::connect(&end(at, 1, &[false]), halt)
+        let told = Iperf3Client::open(&end(at, 1, &[false]), halt)
             .and_then(|client| client.run(window(LOAD), halt));
         halt.ask();
         told.expect_err("no test").to_string()

@@ -92,6 +92,38 @@ impl FrameRate {
     }
 }
 
+const FRAME_SUFFIXES: [(&str, f64); 4] =
+    [("Mpps", 1e6), ("kpps", 1e3), ("Kpps", 1e3), ("pps", 1.0)];
+
+/// As people write it: `50kpps`, `1.2Mpps`, `1000pps`. A bare number is refused, because it could
+/// as well be bits.
+impl FromStr for FrameRate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let text = text.trim();
+        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, suffix) = (&text[..split], text[split..].trim());
+        let no_number = |_| UnitError::NoNumber { text: text.to_owned() };
+        let value: f64 = number.parse().map_err(no_number)?;
+        let known = FRAME_SUFFIXES.iter().find(|(known, _)| *known == suffix);
+        let (_, scale) = known.ok_or_else(|| UnitError::UnknownSuffix {
+            suffix: suffix.to_owned(),
+            quantity: "frame rate",
+            known: "pps, kpps, Mpps",
+        })?;
+        let rate = value * scale;
+        if (1.0..=1e9).contains(&rate) {
+            return Ok(Self(rate));
+        }
+        Err(UnitError::OutOfRange {
+            value: text.to_owned(),
+            quantity: "frame rate",
+            low: 1,
+            high: 1_000_000_000,
+        })
+    }
+}
+
 /// Which octets of a frame a bit rate counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RateConvention {

@@ -69,6 +69,11 @@ fn texts_and_values() {
     assert_eq!(nanos("1min"), nanos("60s"));
     assert_eq!(nanos("2d"), nanos("48h"));
     assert_eq!(nanos("90sec"), nanos("90s"));
+    assert_eq!("50kpps".parse(), Ok(FrameRate(50_000.0)));
+    assert_eq!("1.5 Mpps".parse(), Ok(FrameRate(1_500_000.0)));
+    for text in ["50", "50Mbit", "pps", "", "1.2.3kpps", "0pps", "2000Mpps"] {
+        assert!(text.parse::<FrameRate>().is_err(), "{text}");
+    }
     assert_eq!("64KiB".parse::<ByteCount>(), Ok(ByteCount(65_536)));
     assert_eq!("36MB".parse::<ByteCount>(), Ok(ByteCount(36_000_000)));
     assert_eq!("1500".parse::<ByteCount>(), Ok(ByteCount(1_500)));

@@ -11,11 +11,13 @@ mod fit;
 mod judgement;
 mod page;
 mod ratios;
+mod request;
 mod rows;
 mod run;
 mod spec;
 
 pub(super) use ends::attached;
+pub use request::Buffer;
 pub use spec::{
     Background, BufferPorts, BufferSpec, FairShare, Mtu, Retransmits, StabilityLimits, Variation,
 };

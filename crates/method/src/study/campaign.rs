@@ -18,7 +18,7 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{Blocks, Estimate, Needs, SpecProblem, StudySpec, Varied, numbered};
+use super::{Blocks, Estimate, Known, Needs, SpecProblem, StudySpec, Varied, numbered};
 use crate::comparison::{Comparable, Compared, Level as Of, MARGIN, Side, compare};
 use ::page::Figure;
 use trial::{Setting, Subject};
@@ -156,19 +156,20 @@ impl CampaignSpec {
     }
 
     /// See [`StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         if self.cells.is_empty() {
             return Err(SpecProblem::Nothing { what: "allowed combination of levels" });
         }
         if self.studies.is_empty() {
             return Err(SpecProblem::Nothing { what: "study" });
         }
-        place::check_ports(self, topology)?;
+        known.topology.map_or(Ok(()), |whole| place::check_ports(self, whole))?;
         for cell in &self.cells {
-            let there = place::topology(self, cell, topology);
-            for study in &self.studies {
-                place::study(self, cell, study).check(&there)?;
-            }
+            let there = known.topology.map(|whole| place::topology(self, cell, whole));
+            let known = Known { topology: there.as_ref(), ..known };
+            self.studies
+                .iter()
+                .try_for_each(|study| place::study(self, cell, study).check(known))?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ mod filling;
 mod finding;
 mod outlets;
 mod page;
+mod request;
 mod rig;
 mod rows;
 mod run;
@@ -19,4 +20,5 @@ mod shot;
 mod spec;
 mod threshold;
 
+pub use request::Depth;
 pub use spec::{Congested, DepthSpec, OutputSenders};

@@ -10,12 +10,14 @@ mod floods;
 mod gone;
 mod infer;
 mod page;
+mod request;
 mod rounds;
 mod run;
 mod scene;
 mod spec;
 
 pub use arrangement::{Arrangement, Matching};
+pub use request::{Fabric, Margin};
 pub use spec::{FabricSpec, Nodes};
 
 /// A trial's place: its scene, its cell there, and the round.

@@ -8,10 +8,12 @@
 mod cell;
 mod finding;
 mod page;
+mod request;
 mod rows;
 mod run;
 mod sharing;
 mod spec;
 mod treatment;
 
+pub use request::Failover;
 pub use spec::FailoverSpec;

@@ -7,8 +7,10 @@ mod cell;
 mod finding;
 mod load;
 mod page;
+mod request;
 mod run;
 mod spec;
 
 pub use load::Load;
+pub use request::Latency;
 pub use spec::LatencySpec;

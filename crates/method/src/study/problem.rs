@@ -2,7 +2,7 @@
 //!
 //! Owns the checks that studies share, and the hint for each problem. Never looks at a record.
 
-use super::LinkMtu;
+use super::{LinkMtu, PacedFrames};
 use measure::{FrameRate, FrameSize, Nanos, Rate, Refused};
 use trial::topology::{CableEnd, HostPort, PortRef, Topology};
 use trial::{IpVersion, TestbedError};
@@ -391,10 +391,19 @@ pub(super) fn rate(
     if !(rate.0.is_finite() && rate.0 > 0.0) {
         return Err(out_of_range(what, &format!("{} frames/s", rate.0), "more than 0"));
     }
-    match link.map(|link| (link, link.line_rate(size))) {
-        Some((link, line_rate)) if rate.0 > line_rate.0 => {
-            Err(SpecProblem::AboveLineRate { rate, size, link, line_rate, is_limit: false })
-        }
-        _ => Ok(()),
+    link.map_or(Ok(()), |link| {
+        carried(PacedFrames { size, rate }, (link, link.line_rate(size)), false)
+    })
+}
+
+/// A load that a link carries, by what it carries of that size; `is_limit` of a token bucket.
+pub(super) fn carried(
+    PacedFrames { size, rate }: PacedFrames,
+    (link, line_rate): (Rate, FrameRate),
+    is_limit: bool,
+) -> Result<(), SpecProblem> {
+    if rate.0 <= line_rate.0 {
+        return Ok(());
     }
+    Err(SpecProblem::AboveLineRate { rate, size, link, line_rate, is_limit })
 }

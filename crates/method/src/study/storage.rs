@@ -9,10 +9,14 @@ mod budget;
 mod cell;
 mod fill;
 mod finding;
+pub mod job;
 mod measured;
 mod page;
+mod request;
 mod run;
 mod spec;
 mod what_if;
 
+pub use job::JobFile;
+pub use request::Storage;
 pub use spec::StorageSpec;

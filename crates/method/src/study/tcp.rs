@@ -5,8 +5,10 @@
 mod cell;
 mod finding;
 mod page;
+mod request;
 mod rows;
 mod run;
 mod spec;
 
+pub use request::Tcp;
 pub use spec::{TcpDirection, TcpSpec};

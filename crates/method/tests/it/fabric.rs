@@ -142,7 +142,7 @@ impl Script for Blocking {
                     elapsed: load,
                     rounds: Histogram::new(),
                     intervals,
-                    lost: 0,
+                    ..ReceiptRecord::default()
                 };
                 let (forward, backward) = (receipt.clone(), receipt);
                 FlowRecord::Exchange(ExchangeRecord { forward, backward })

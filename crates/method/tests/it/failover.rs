@@ -247,7 +247,7 @@ fn a_deed_has_its_control_in_every_block() {
 
 #[test]
 fn what_the_testbed_does_not_know_is_refused() {
-    let check = |spec: FailoverSpec, topology: &Topology| spec.check(topology);
+    let check = |spec, topology: &Topology| StudySpec::Failover(spec).check(topology);
     assert_eq!(check(FailoverSpec::quick(), &topology()), Ok(()));
     let unknown = check(spec("reboot"), &topology()).expect_err("nobody knows it");
     assert_eq!(unknown.hint(), "the testbed knows link-down, kill");

@@ -3,7 +3,7 @@
 
 use measure::{ByteCount, Nanos, Rate};
 use method::study::Finding as _;
-use method::{Between, SpecProblem, TcpSpec};
+use method::{Between, SpecProblem, StudySpec, TcpSpec};
 use page::{Caveat, Figure, Key, Metric};
 use scripted::{Scripted, judged};
 use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
@@ -99,7 +99,7 @@ fn every_direction_comes_once_a_block_in_an_order_of_the_seeds() {
 
 #[test]
 fn what_can_not_be_measured_is_told_before_a_trial() {
-    let check = |spec: TcpSpec| spec.check(&topology(true));
+    let check = |spec: TcpSpec| StudySpec::Tcp(spec).check(&topology(true));
     let port = |text: &str| Some(text.parse().expect("a port's name"));
     assert_eq!(
         check(TcpSpec { between: Between::one_pair(port("h2/eth1"), None), ..TcpSpec::quick() }),

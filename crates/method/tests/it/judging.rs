@@ -284,7 +284,7 @@ fn exchanges_through_a_device_that_pauses() {
         elapsed: Nanos::from_secs(1),
         rounds: Histogram::new(),
         intervals: vec![ByteCount(10_000)],
-        lost: 0,
+        ..ReceiptRecord::default()
     };
     let (forward, backward) = (receipt.clone(), receipt);
     let seen = [FlowRecord::Exchange(ExchangeRecord { forward, backward })];

@@ -248,12 +248,12 @@ fn impossible_requests_are_refused_with_a_reason() {
     for host in &mut place.hosts {
         host.ports[0].rate = Some(Rate(1_000_000_000));
     }
-    assert_eq!(ok.check(&place), Ok(()));
+    assert_eq!(StudySpec::Latency(ok.clone()).check(&place), Ok(()));
     for (spec, expected) in table {
-        let problem = spec.check(&place).expect_err(expected);
+        let problem = StudySpec::Latency(spec).check(&place).expect_err(expected);
         assert_eq!(problem.to_string(), expected);
         assert!(!problem.hint().is_empty());
     }
     let nowhere = SpecProblem::NoPair { testbed: "model".to_owned() };
-    assert_eq!(ok.check(&topology(false, false)), Err(nowhere));
+    assert_eq!(StudySpec::Latency(ok.clone()).check(&topology(false, false)), Err(nowhere));
 }

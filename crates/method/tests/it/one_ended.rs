@@ -103,8 +103,9 @@ fn what_takes_a_receiver_is_refused() {
         (ForwardingSpec { receiver: Reception::Xdp, ..flood() }, "the receiver `xdp`"),
         (ForwardingSpec { between: from_far, ..flood() }, "send from `far/eth1`"),
     ] {
-        let refused = spec.check(&topology()).expect_err(words).to_string();
+        let refused = StudySpec::Forwarding(spec).check(&topology()).expect_err(words).to_string();
         assert!(refused.contains(words), "{refused}");
     }
-    with(vec![Flood, Throughput, LossCurve]).check(&topology()).expect("they can be counted");
+    let counted = StudySpec::Forwarding(with(vec![Flood, Throughput, LossCurve]));
+    counted.check(&topology()).expect("they can be counted");
 }

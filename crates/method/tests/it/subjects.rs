@@ -221,7 +221,9 @@ fn frames_grow_to_their_headers_and_mixes_have_a_mean() {
 #[test]
 fn impossible_requests_are_refused_beforehand() {
     let topology = bench(&["sw1", "sw2"], true);
-    let check = |spec: &ForwardingSpec| spec.check(&topology).expect_err("impossible");
+    let check = |spec: &ForwardingSpec| {
+        StudySpec::Forwarding(spec.clone()).check(&topology).expect_err("impossible")
+    };
     let base = || spec(&[ForwardingTest::Throughput], Vec::new());
     let with = |subjects| ForwardingSpec { subjects, ..base() };
     let unknown = check(&with(vec![subject("sw9", None)]));
@@ -235,7 +237,7 @@ fn impossible_requests_are_refused_beforehand() {
     let bursts = check(&ForwardingSpec { backend, ..base() });
     assert!(matches!(bursts, SpecProblem::Bursts { test: "throughput", .. }), "{bursts}");
     let flood = ForwardingSpec { backend, tests: vec![ForwardingTest::Flood], ..base() };
-    assert_eq!(flood.check(&topology), Ok(()));
+    assert_eq!(StudySpec::Forwarding(flood).check(&topology), Ok(()));
     let headers = Headers { version: IpVersion::V6, ..Headers::default() };
     let no_address = check(&ForwardingSpec { headers, ..base() });
     assert!(matches!(no_address, SpecProblem::NoIpv6 { .. }));
@@ -365,7 +367,7 @@ mod campaigns {
             spec(vec![devices(), variants()], &[&[("device", "sw2"), ("variant", "fast")]]);
         assert_eq!(campaign.cells, [[0, 0], [0, 1], [1, 0]]);
         let mut model = model();
-        campaign.check(model.topology()).expect("possible");
+        StudySpec::Campaign(Box::new(campaign.clone())).check(model.topology()).expect("possible");
         let figures = campaign.run(&mut model, 7).expect("the model never dies");
         // Device and cable, of three cells and the control.
         assert_eq!(model.asked.len(), 8 * 2 * 4);
@@ -427,7 +429,9 @@ mod campaigns {
             factor("nic", vec![("a", ports(&["h1/eth1", "h2/eth1"])), ("b", ports(&["eth3"]))]);
         let campaign = spec(vec![nic], &[]);
         let mut model = model();
-        campaign.check(model.topology()).expect("the cable is left to both");
+        StudySpec::Campaign(Box::new(campaign.clone()))
+            .check(model.topology())
+            .expect("the cable is left to both");
         campaign.run(&mut model, 3).expect("the model never dies");
         for trial in &model.asked {
             let through = ["eth2", if trial.label.contains(", a") { "eth1" } else { "eth3" }];

@@ -4,8 +4,8 @@
 //! Owns no bar: each outcome must be named for what it is.
 
 use measure::{FrameRate, Nanos};
-use method::DepthSpec;
 use method::study::Finding as _;
+use method::{DepthSpec, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use sim::{HostModel, VirtualTestbed};
@@ -88,7 +88,8 @@ fn two_hosts_are_too_few() {
     let sheet =
         profile("name = \"s\"\nports = 2\nrate = \"1Gbit\"\nbuffer = { per_port = \"1MiB\" }\n");
     let place = testbed(sheet);
-    let problem = short().check(trial::Testbed::topology(&place)).expect_err("two hosts");
+    let problem =
+        StudySpec::Depth(short()).check(trial::Testbed::topology(&place)).expect_err("two hosts");
     assert!(problem.to_string().contains("find 3 hosts"), "{problem}");
 }
 

@@ -6,7 +6,7 @@
 
 use measure::Nanos;
 use method::study::Finding as _;
-use method::{Arrangement, FabricSpec, Nodes};
+use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use sim::{Death, HostModel, VirtualTestbed};
@@ -45,7 +45,7 @@ fn testbed(more: &str, dies: Option<Death>) -> VirtualTestbed {
 }
 
 fn run(spec: &FabricSpec, testbed: &mut VirtualTestbed) -> Vec<Figure> {
-    spec.check(testbed.topology()).expect("a possible study");
+    StudySpec::Fabric(spec.clone()).check(testbed.topology()).expect("a possible study");
     spec.run(testbed, 7).expect("every trial has a record").rows()
 }
 

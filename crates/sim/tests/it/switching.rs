@@ -4,7 +4,7 @@
 
 use measure::{FrameSize, Nanos, Rate};
 use method::study::Finding as _;
-use method::{Profile, SwitchTest, SwitchingSpec};
+use method::{Profile, StudySpec, SwitchTest, SwitchingSpec};
 use page::{Caveat, Condition, Figure, Key, Metric, Verdict};
 use trial::{FlowRecord, Observed, Trial, TrialRecord};
 
@@ -32,7 +32,8 @@ fn spec(tests: &[SwitchTest], octets: u32) -> SwitchingSpec {
 
 fn measure(device: device::Profile, spec: &SwitchingSpec) -> Vec<Figure> {
     let mut testbed = testbed(device);
-    spec.check(trial::Testbed::topology(&testbed)).expect("it can be asked for");
+    let asked = StudySpec::Switching(spec.clone());
+    asked.check(trial::Testbed::topology(&testbed)).expect("it can be asked for");
     spec.run(&mut testbed, 7).expect("every trial runs").rows()
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use agents::controller::Stop;
 use journal::Store;
 use measure::Nanos;
 use method::StudySpec;
@@ -26,7 +27,7 @@ use super::{Failure, Outcome, lone, privilege};
 use crate::config::claims::{self, Sheet};
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed};
-use crate::controller::{Opened, Stop};
+use crate::controller::Opened;
 use crate::speak::tell;
 
 /// `accept`

@@ -6,6 +6,8 @@
 use measure::{Nanos, Rate};
 use method::StudySpec;
 use method::run::SweptValue;
+use method::study::buffer::Buffer;
+use method::study::depth::Depth;
 
 use super::options::Measuring;
 use super::run_request::Request;
@@ -13,8 +15,7 @@ use super::session;
 use super::sim::sweep;
 use super::{Failure, Outcome};
 use crate::config::resolved::Testbed;
-use crate::config::{ConfigError, round_trip, testbed};
-use crate::request::{Buffer, Depth, StudyRequest as _};
+use crate::config::{ConfigError, request, round_trip, testbed};
 
 /// `buffer`
 #[derive(Debug, clap::Args)]
@@ -82,12 +83,12 @@ impl Args {
     fn studies(&self, testbed: &Testbed) -> Result<Vec<StudySpec>, ConfigError> {
         let mut studies = Vec::new();
         if self.esnet || !self.estimate {
-            studies.push(self.buffer.resolve(testbed));
+            studies.push(request::from_flags(&self.buffer, testbed));
         }
         if self.estimate {
-            studies.push(self.depth().resolve(testbed));
+            studies.push(request::from_flags(&self.depth(), testbed));
         }
-        studies.into_iter().map(|study| study.map_err(ConfigError::of_flags)).collect()
+        studies.into_iter().collect()
     }
 
     /// With what the verb's two studies have in common.

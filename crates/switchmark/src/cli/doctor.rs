@@ -6,6 +6,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use agents::agent;
+use agents::controller::{LiveTestbed, Stop};
+use agents::protocol::{Mended, Setting};
 use measure::Nanos;
 use page::{Answer, Page};
 use serde::Serialize;
@@ -15,11 +18,8 @@ use trial::Testbed as _;
 use super::left_deeds::{self, Restored};
 use super::output::page_text;
 use super::{Failure, Outcome, options, privilege};
-use crate::agent;
 use crate::config::testbed;
-use crate::controller::{LiveTestbed, Stop};
 use crate::doctor::{self, Calibration, Effort, Limits, LineRates, Place, State};
-use crate::protocol::{Mended, Setting};
 use crate::speak;
 use crate::terminal::screen::screen;
 

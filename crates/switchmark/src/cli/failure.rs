@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::fmt::Write as _;
 
+use agents::failed::Failed;
 use journal::StoreError;
 use lab::LabError;
 use method::SpecProblem;
@@ -14,7 +15,6 @@ use trial::TestbedError;
 use super::Refused;
 use super::exit::Status;
 use crate::config::ConfigError;
-use crate::failed::Failed;
 
 /// A verb's failure. Not an `Error` itself, so that any error turns into one by `?`.
 #[derive(Debug)]

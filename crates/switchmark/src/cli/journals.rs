@@ -9,6 +9,8 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
+use agents::failed::Failed;
+use agents::unfinished;
 use journal::Store;
 
 use super::exit::Status;
@@ -16,8 +18,6 @@ use super::options::Data;
 use super::{Failure, output, signals};
 use crate::config::ConfigError;
 use crate::controller::far_journal::{self, FarJournal};
-use crate::failed::Failed;
-use crate::unfinished;
 
 /// Of a path (`PATH_MAX`).
 const LONGEST_NAME: u64 = 4096;

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use agents::controller::{Ports, Stop};
+use agents::guest;
 use lab::{Equipment, HostPortPlan, Lab, LabDevice, LabPlan, LabSpec, Switchboard};
 use page::{Cell, Table};
 
@@ -23,9 +25,7 @@ use super::privilege::become_able;
 use super::{Failure, Outcome, signals};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
-use crate::controller::{Ports, Stop};
 use crate::doctor::{Effort, Limits};
-use crate::guest;
 use crate::speak::{print, tell};
 use crate::terminal::screen::screen;
 

@@ -7,17 +7,17 @@
 
 use std::path::Path;
 
+use agents::controller::deed_notes::{self, BegunDeed};
+use agents::controller::undo_noted;
+use agents::failed::Failed;
+use agents::protocol::in_words;
 use jiff::Timestamp;
 use journal::{BegunDeed as Noted, Store};
 
 use super::lone;
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, testbed};
-use crate::controller::deed_notes::{self, BegunDeed};
-use crate::controller::undo_noted;
-use crate::failed::Failed;
 use crate::ownership::{self, own_files_only};
-use crate::protocol::in_words;
 use crate::speak::tell;
 
 /// What undoes them.

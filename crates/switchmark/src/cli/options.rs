@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use measure::{Nanos, Refused};
+use method::request::given::{Given, Value};
+use method::request::values::{Duration, HowLong};
 use serve::Listen;
 
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, hosts_name, testbed};
-use crate::request::given::{Given, Value};
-use crate::request::values::{Duration, HowLong};
 
 /// Of every verb that yields data.
 #[derive(Debug, Clone, Args)]

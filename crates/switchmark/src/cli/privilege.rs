@@ -6,12 +6,12 @@
 
 use std::path::Path;
 
+use agents::controller::Stop;
 use lab::Privilege;
 
 use super::options::{Beside, Data};
 use super::{Failure, serve, signals};
 use crate::config::resolved::{Source, Testbed as Place};
-use crate::controller::Stop;
 use crate::speak::tell;
 
 /// Gets the right to build labs, and catches signals. Must come before any thread.

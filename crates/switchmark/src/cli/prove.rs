@@ -15,9 +15,11 @@ mod truths;
 
 use std::path::{Path, PathBuf};
 
+use agents::controller::Stop;
 use measure::Nanos;
 use method::Profile;
 use method::prove::{Certificate, Place};
+use method::request::given::Given;
 use page::Figure;
 
 use self::budget::Budget;
@@ -25,9 +27,7 @@ use self::case::{Case, Kind, Study, World};
 use self::draw::Draws;
 use super::options;
 use super::{Failure, Outcome, lone, output, privilege};
-use crate::controller::Stop;
 use crate::files;
-use crate::request::given::Given;
 use crate::speak::tell;
 use crate::terminal::progress::Wait;
 use page::numbers;

@@ -5,11 +5,14 @@
 
 use std::path::Path;
 
+use agents::controller::deed_notes::Origin;
+use agents::controller::{Stop, killed_at};
 use jiff::Timestamp;
 use journal::{Journal, Store};
 use measure::{Nanos, Refused};
 use method::acceptance::SheetClaim;
 use method::run::{RunMeta, RunStatus, SweepPoint, TrialTotals};
+use method::study::Known;
 use method::{Estimate, StudySpec, numbered};
 use page::Figure;
 use trial::RoundTrips;
@@ -25,9 +28,8 @@ use super::privilege::{Prepared, prepare_shown};
 use super::run_request::{DATA_SHEET, Request};
 use super::{Failure, Outcome, another_time, before, left_deeds, lone, own, preflight};
 use crate::config::resolved::{Source, Testbed as Place};
-use crate::config::{ConfigError, bounds, testbed, way_back};
-use crate::controller::deed_notes::Origin;
-use crate::controller::{CableRun, Opened, RecordedCable, Stop, killed_at};
+use crate::config::{ConfigError, outline, testbed, way_back};
+use crate::controller::{CableRun, Opened, RecordedCable};
 use crate::ownership::own_files_only;
 use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
@@ -112,18 +114,11 @@ pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
 
 /// What can be told from the request alone.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
-    let bounds = bounds::of(&request.testbed);
-    for study in &request.studies {
-        bounds.check(study).map_err(Refused::from)?;
-    }
-    let name = &request.testbed.name;
-    if let Source::Hosts(hosts) = &request.testbed.source {
-        way_back::check(&request.studies, &hosts.topology(name))?;
-    }
-    if let Some(topology) = request.testbed.topology() {
-        for study in &request.studies {
-            study.check(&topology).map_err(Refused::from)?;
-        }
+    let (outline, topology) = (outline::of(&request.testbed), request.testbed.topology());
+    let known = Known { outline: Some(&outline), topology: topology.as_ref() };
+    request.studies.iter().try_for_each(|study| study.check(known)).map_err(Refused::from)?;
+    if let (Source::Hosts(_), Some(topology)) = (&request.testbed.source, &topology) {
+        way_back::check(&request.studies, topology)?;
     }
     Ok(())
 }
@@ -390,7 +385,7 @@ pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Estimate {
 pub fn ending(error: &TestbedError) -> RunStatus {
     match error {
         TestbedError::Interrupted => RunStatus::Interrupted,
-        other => RunStatus::Failed { reason: crate::protocol::in_words(other) },
+        other => RunStatus::Failed { reason: agents::protocol::in_words(other) },
     }
 }
 

@@ -13,12 +13,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use agents::controller::Stop;
+use agents::unfinished;
 use nix::sys::signal::{SigSet, Signal};
 
 use super::exit::Status;
-use crate::controller::Stop;
 use crate::speak::speak;
-use crate::unfinished;
 
 /// An end in order has this long; the rest of the three seconds is for the way out.
 const IN_ORDER: Duration = Duration::from_millis(2400);

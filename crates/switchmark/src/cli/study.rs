@@ -2,12 +2,14 @@
 //!
 //! Owns what they have in common. Which options a study has is its request's to say.
 
+use method::request::StudyRequest;
+use method::study_verbs;
+
 use super::options::{self, Measuring};
 use super::run_request::Request;
 use super::session;
 use super::{Failure, Outcome};
-use crate::config::ConfigError;
-use crate::request::{self, StudyRequest, study_verbs};
+use crate::config::request;
 
 /// A testbed, and what is asked of the study.
 #[derive(Debug, clap::Args)]
@@ -26,11 +28,11 @@ pub struct Args<R: clap::Args> {
 }
 
 macro_rules! verb {
-    ($($(#[$help:meta])* $study:ident)+) => {
+    ($($(#[$help:meta])* $study:ident($request:ty))+) => {
         /// The verbs of one study each.
         #[derive(Debug, clap::Subcommand)]
         pub enum Verb {
-            $($(#[$help])* $study(Box<Args<request::$study>>),)+
+            $($(#[$help])* $study(Box<Args<$request>>),)+
         }
 
         /// Measures.
@@ -46,7 +48,7 @@ study_verbs!(verb);
 fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
         let testbed = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
-        let study = args.request.resolve(&testbed).map_err(ConfigError::of_flags)?;
+        let study = request::from_flags(&args.request, &testbed)?;
         let (verb, claims) = (study.name(), Vec::new());
         Ok(Request { verb, testbed, studies: vec![study], seed: None, claims })
     })

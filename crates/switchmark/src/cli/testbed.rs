@@ -7,6 +7,8 @@ mod cables;
 
 use std::fmt::Write as _;
 
+use agents::controller::{Known, Surroundings};
+use agents::protocol::NicFacts;
 use page::{Cell, Listing, Style};
 use toml::Spanned;
 use trial::topology::PortRef;
@@ -17,8 +19,6 @@ use crate::config::hosts_name;
 use crate::config::resolved::Reach;
 use crate::config::source::{Fault, SourceText};
 use crate::config::{ConfigError, testbed};
-use crate::controller::{Known, Surroundings};
-use crate::protocol::NicFacts;
 use crate::speak;
 use crate::terminal::screen::screen;
 

@@ -24,8 +24,8 @@ use super::options::{self, Beside, Data, duration, length};
 use super::privilege::prepare_shown;
 use super::session::{self, NewRun};
 use super::{Failure, Outcome, left_deeds, lone, output, own, preflight};
+use crate::config::ConfigError;
 use crate::config::resolved::Source;
-use crate::config::{ConfigError, frame_rate};
 use crate::controller::Opened;
 use alerts::Alerts;
 use clock::Clock;
@@ -104,7 +104,7 @@ pub struct Args {
 fn rate(text: &str) -> Result<FrameRate, String> {
     let plain: Result<f64, _> = text.parse();
     let rate = plain.map_or_else(
-        |_| frame_rate::parse(text).map_err(|e| e.to_string()),
+        |_| text.parse().map_err(|e: measure::UnitError| e.to_string()),
         |n| Ok(FrameRate(n)),
     )?;
     if rate.0 >= 1.0 { Ok(rate) } else { Err("at least one a second".to_owned()) }

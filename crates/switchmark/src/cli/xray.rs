@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use agents::controller::Stop;
 use journal::Store;
 use method::study::xray::{self, DataSheet};
 
@@ -16,7 +17,6 @@ use super::session::{self, NewRun, Start};
 use super::{Failure, Outcome};
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed, testbed};
-use crate::controller::Stop;
 use crate::files;
 use crate::terminal::screen::screen;
 

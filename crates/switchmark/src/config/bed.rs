@@ -8,7 +8,7 @@ use method::study::xray::Bed;
 use trial::Topology;
 use trial::topology::DeviceKind;
 
-use super::bounds;
+use super::outline;
 use super::resolved::{Source, Testbed};
 
 /// What is known of the testbed before anything is built or sent.
@@ -28,7 +28,7 @@ pub fn of(place: &Testbed) -> Bed {
         _ => place.topology().map_or((0, false, false), attached),
     };
     let simulated = matches!(place.source, Source::Virtual(_));
-    Bed { simulated, link: bounds::link_rate(place), hosts, switch, deeds }
+    Bed { simulated, link: outline::of(place).slowest_link(), hosts, switch, deeds }
 }
 
 fn is_switch(device: &LabDevice) -> bool {

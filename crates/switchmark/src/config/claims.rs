@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use method::acceptance::SheetClaim;
+use method::request::given::Given;
+use method::study::fabric::Margin;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::models;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
-use crate::request::fabric::Margin;
-use crate::request::given::Given;
 
 /// One `[[accept]]`: words, or a metric with what it has to keep.
 #[derive(Debug, Deserialize)]

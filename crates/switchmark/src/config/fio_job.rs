@@ -1,31 +1,34 @@
 //! A job file of fio's as a storage flow's job.
 //!
-//! Owns the file's form, and the options that are the study's own words for a job; which others a
-//! job may have is [`crate::fio_options`]'s. Never reads a file that the job file names.
+//! Owns the file's form. The options that are the study's own words for a job are the study's, and
+//! which others a job may have is [`agents::fio_options`]'s. Never reads a file that the job file
+//! names.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 
-use measure::{ByteCount, Ranged as _, Refused};
-use trial::{Jobs, Pattern, QueueDepth, ReadPercent, Storage};
+use agents::fio_options::{self, Admitted};
+use measure::{Ranged as _, Refused};
+use method::study::storage::JobFile;
+use method::study::storage::job::{FioJob, READS, WRITES, octets, pattern, plain};
+use trial::{Jobs, QueueDepth, ReadPercent};
 
-use super::source::Fault;
-use crate::fio_options::{self, Admitted};
-
-/// A job as its file has it, and for how long it asks to run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FioJob {
-    /// The job.
-    pub job: Storage,
-    /// `runtime`, in fio's own words: seconds where no unit is given.
-    pub runtime: Option<String>,
-}
+use super::source::{Fault, SourceText};
 
 /// One option as it stands in the file.
 struct Line<'a> {
     name: &'a str,
     value: &'a str,
     span: Range<usize>,
+}
+
+/// Puts the job in the place of its file's name, which is relative to `base`.
+pub fn read(file: &mut JobFile, base: &Path) -> Result<(), Fault> {
+    let JobFile::Named(path) = &*file else { return Ok(()) };
+    let source = SourceText::read(&base.join(path)).map_err(Fault::elsewhere)?;
+    let job = parse(&source.text).map_err(|fault| Fault::elsewhere(source.locate(fault)))?;
+    *file = JobFile::Read(Box::new(job));
+    Ok(())
 }
 
 /// Reads a job file: `[global]` and one more section.
@@ -99,59 +102,16 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
     Ok(file)
 }
 
-const WRITES: ReadPercent = ReadPercent::known(0);
-const READS: ReadPercent = ReadPercent::known(100);
-/// Share of reads in a mix of which nothing is said.
-pub const HALF: ReadPercent = ReadPercent::known(50);
-
-/// fio's own defaults.
-pub fn plain() -> Storage {
-    Storage {
-        ioengine: "psync".into(),
-        filename: String::new(),
-        pattern: Pattern::Sequential,
-        rwmixread: READS,
-        bs: ByteCount(4096),
-        numjobs: Jobs::known(1),
-        iodepth: QueueDepth::known(1),
-        replicas: Vec::new(),
-        options: BTreeMap::new(),
-        server: None,
-        disk: None,
-        allow_destroy: false,
-    }
-}
-
 /// A mix changes only what both reads and writes.
 fn mixed(now: ReadPercent, asked: ReadPercent) -> ReadPercent {
     if now == WRITES || now == READS { now } else { asked }
 }
 
-/// `randrw`: the order, and the share of reads.
-pub fn pattern(text: &str, mix: ReadPercent) -> Result<(Pattern, ReadPercent), Refused> {
-    let half = if mix == WRITES || mix == READS { HALF } else { mix };
-    match text {
-        "read" => Ok((Pattern::Sequential, READS)),
-        "write" => Ok((Pattern::Sequential, WRITES)),
-        "rw" | "readwrite" => Ok((Pattern::Sequential, half)),
-        "randread" => Ok((Pattern::Random, READS)),
-        "randwrite" => Ok((Pattern::Random, WRITES)),
-        "randrw" => Ok((Pattern::Random, half)),
-        other => Err(Refused::new(
-            format!("`{other}` is not a pattern that can be measured"),
-            "known are read, write, rw, randread, randwrite and randrw",
-        )),
-    }
-}
-
-/// The size of an operation, or of what a server holds.
-pub fn octets(text: &str) -> Result<ByteCount, Refused> {
-    fio_options::octets(text.trim())
-        .ok_or_else(|| Refused::new(format!("`{text}` is no size"), "give one size, such as 4k"))
-}
-
 #[cfg(test)]
 mod tests {
+    use measure::ByteCount;
+    use trial::Pattern;
+
     use super::*;
 
     #[test]

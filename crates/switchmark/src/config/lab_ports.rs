@@ -4,9 +4,10 @@
 //! devices can be told so: the lab does.
 
 use lab::{LabSpec, Policer, RandomLoss, Shaper};
+use measure::{FrameRate, UnitError};
 
 use super::source::{Fault, Word};
-use super::{frame_rate, suggest};
+use super::suggest;
 
 /// The options of this kind.
 pub const OPTIONS: [&str; 3] = ["shaper", "loss", "police"];
@@ -50,7 +51,8 @@ fn police(value: &Word<'_>) -> Result<Policer, Fault> {
     let fault = |message: String| {
         Fault::new(value.span.clone(), message, "write a rate of frames such as 10kpps")
     };
-    let rate = frame_rate::parse(value.text).map_err(|error| fault(error.to_string()))?;
+    let rate: Result<FrameRate, UnitError> = value.text.parse();
+    let rate = rate.map_err(|error| fault(error.to_string()))?;
     Policer::of_rate(rate).ok_or_else(|| {
         let most = Policer::MOST;
         fault(format!("{} frames/s are outside the range of a policer, 1…{most}", rate.0))

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use method::StudySpec;
 use method::acceptance::{self, SheetClaim};
+use method::study::{buffer, depth};
+use method::study_verbs;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -15,8 +17,7 @@ use super::claims::{self, AcceptTable};
 use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
-use super::{lab_name, sim_name, testbed};
-use crate::request::{self, StudyRequest as _, study_verbs};
+use super::{lab_name, request, sim_name, testbed};
 use campaign::CampaignFile;
 
 /// What shall be done.
@@ -45,26 +46,22 @@ struct PlanFile {
 }
 
 macro_rules! study_file {
-    ($($(#[$help:meta])* $study:ident)+) => {
+    ($($(#[$help:meta])* $study:ident($request:ty))+) => {
         /// A study's table: each that has a verb, and the two that `buffer` asks.
         #[derive(Debug, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         enum StudyFile {
-            Buffer(Box<request::Buffer>),
-            Depth(Box<request::Depth>),
-            $($study(Box<request::$study>),)+
+            Buffer(Box<buffer::Buffer>),
+            Depth(Box<depth::Depth>),
+            $($study(Box<$request>),)+
         }
 
         impl StudyFile {
             fn resolve(&self, testbed: &Testbed, base: &Path) -> Result<StudySpec, Fault> {
                 match self {
-                    Self::Buffer(request) => request.resolve(testbed),
-                    Self::Depth(request) => request.resolve(testbed),
-                    $(Self::$study(request) => {
-                        let mut request = request.clone();
-                        request.take_files_from(base);
-                        request.resolve(testbed)
-                    })+
+                    Self::Buffer(stated) => request::resolve(&**stated, testbed, base),
+                    Self::Depth(stated) => request::resolve(&**stated, testbed, base),
+                    $(Self::$study(stated) => request::resolve(&**stated, testbed, base),)+
                 }
             }
         }

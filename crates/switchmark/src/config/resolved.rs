@@ -2,6 +2,7 @@
 //!
 //! Data only. Whoever holds one of these need not ask again whether a cable's far end exists.
 
+use agents::failed::Failed;
 use agents::hosts::{Hosts, Place};
 pub use agents::hosts::{HostsConfig, Limits, Reach};
 use lab::LabSpec;
@@ -10,7 +11,6 @@ use trial::Testbed as _;
 use trial::topology::Topology;
 
 use super::written::Written;
-use crate::failed::Failed;
 
 /// Where trials shall run.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::path::Path;
 
 use device::profile::Parameter;
-use measure::{ByteCount, Nanos, UnitError};
+use measure::{ByteCount, FrameRate, Nanos, UnitError};
 use sim::{Cabling, HostModel};
 
 use super::MOST_HOSTS;
 use super::lab_name::{self};
 use super::resolved::{Source, Testbed, VirtualConfig};
 use super::source::{Fault, Word};
-use super::{frame_rate, profile, suggest};
+use super::{profile, suggest};
 
 /// What stands before a simulated testbed's name.
 pub const PREFIX: &str = "sim:";
@@ -80,7 +80,7 @@ impl Making {
             "mtu" => self.hosts.mtu = lab_name::mtu(lab_name::number(value)?, value.span.clone())?,
             "sends" => {
                 self.hosts.sends_at_most =
-                    Some(unit(value, frame_rate::parse, "such as 1.2Mpps or 50kpps")?);
+                    Some(unit(value, str::parse::<FrameRate>, "such as 1.2Mpps or 50kpps")?);
             }
             "turnaround" => {
                 self.hosts.turnaround = unit(value, str::parse::<Nanos>, "such as 10us")?;

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use measure::Refused;
+use method::request::given::{Place, RefusedAt};
 
 use crate::files;
 
@@ -35,6 +36,15 @@ impl Fault {
     /// A value that is refused where it stands.
     pub fn refused(span: Range<usize>, refused: Refused) -> Self {
         Self::new(span, refused.message, refused.hint)
+    }
+
+    /// A value of a request: a flag's fault names it, that of a plan's key stands there.
+    pub fn of_request(RefusedAt { place, refused }: RefusedAt) -> Self {
+        match place {
+            Place::Flag(flag) => Self::new(0..0, format!("{flag}: {refused}"), refused.hint),
+            Place::Key(span) => Self::refused(span, refused),
+            Place::Nowhere => Self::refused(0..0, refused),
+        }
     }
 
     /// A fault in another text, whose place is found already.

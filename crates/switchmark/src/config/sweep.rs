@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
-use measure::{ByteCount, Nanos, Rate, UnitError};
+use measure::{ByteCount, FrameRate, Nanos, Rate, UnitError};
 use method::run::SweptValue;
 
 use super::source::Fault;
-use super::{frame_rate, sim_name, suggest};
+use super::{sim_name, suggest};
 
 /// So many values one range may have.
 const MOST_VALUES: usize = 1000;
@@ -138,7 +138,7 @@ fn quantity(parameter: &str) -> Option<Quantity> {
             |n| Rate(n as u64).to_string(),
         ),
         "sends" => {
-            whole("_frames_per_s", |text| Ok(frame_rate::parse(text)?.0), |n| format!("{n}pps"))
+            whole("_frames_per_s", |text| Ok(text.parse::<FrameRate>()?.0), |n| format!("{n}pps"))
         }
         "hosts" | "mtu" | "pps_limit" => whole(
             "",

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use method::request::given::HINT;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -13,10 +14,6 @@ use super::suggest;
 
 /// A text value with its place.
 pub type Text = Spanned<String>;
-
-/// Stands between what is wrong and what to do about it, in the one text that TOML's reader takes
-/// as a value's own error.
-pub const HINT: &str = "\nhint: ";
 
 /// Reads a whole file.
 pub fn read<T: DeserializeOwned>(source: &SourceText) -> Result<T, ConfigError> {

@@ -14,11 +14,12 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
 
-use super::far_shell;
+use agents::controller::far_shell;
+use agents::failed::Failed;
+use agents::unfinished::{self, Kind};
+
 use crate::config::ConfigError;
 use crate::config::testbed::is_destination;
-use crate::failed::Failed;
-use crate::unfinished::{self, Kind};
 
 /// Larger ones are not copied.
 pub const LARGEST: u64 = 4 << 30;

@@ -7,9 +7,9 @@ use std::io::{self, BufRead as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use agents::controller::Stop;
 use trial::{Setting, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use super::Stop;
 use crate::speak::tell;
 
 /// How often the user's wish to stop is looked at.

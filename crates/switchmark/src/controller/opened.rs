@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use agents::controller::deed_notes::Origin;
+use agents::controller::{Facts, LiveTestbed, Stop};
+use agents::failed::Failed;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use super::deed_notes::Origin;
 use super::manual_steps::ManualSteps;
 use super::simulated::Simulated;
-use super::{Facts, LiveTestbed, Stop};
 use crate::config::resolved::{self, Source};
-use crate::failed::Failed;
 
 /// Either kind.
 #[derive(Debug)]

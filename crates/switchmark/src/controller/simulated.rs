@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use agents::controller::{Facts, Stop};
 use sim::{HostModel, VirtualTestbed};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use super::{Facts, Stop};
 use crate::config::resolved::VirtualConfig;
 
 /// Carries trials out in virtual time.

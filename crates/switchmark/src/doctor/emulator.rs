@@ -8,6 +8,7 @@ mod page;
 
 use std::sync::Arc;
 
+use agents::controller::{LiveTestbed, Stop};
 use device::Profile;
 use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::quantile::median;
@@ -22,7 +23,6 @@ use trial::{FlowRecord, Outcome, Testbed, TestbedError, Trial, TrialRecord};
 use crate::cli::Failure;
 use crate::config::ConfigError;
 use crate::config::resolved::{Source, Testbed as ResolvedTestbed};
-use crate::controller::{LiveTestbed, Stop};
 use crate::terminal::progress::Watched;
 
 /// The device: no latency, no queue that fills, ports faster than any host here.

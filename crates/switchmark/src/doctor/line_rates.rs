@@ -2,6 +2,7 @@
 //!
 //! Owns the decision and its reasons. Never measures: the calibration has the rates.
 
+use agents::protocol::HostFacts;
 use measure::quantile::median_interval;
 use measure::{FrameMix, FrameSize, Interval, Rate};
 use page::Reply;
@@ -10,7 +11,6 @@ use trial::{Backend, Topology};
 
 use super::generator::{Calibration, Highest};
 use super::readiness::BUSY;
-use crate::protocol::HostFacts;
 
 /// The speeds that are asked for, in bits a second.
 pub const SPEEDS: [Rate; 3] = [Rate(10_000_000_000), Rate(25_000_000_000), Rate(100_000_000_000)];

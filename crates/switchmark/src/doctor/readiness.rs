@@ -11,6 +11,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use agents::controller::Proof;
+use agents::protocol::{Examination, Link, PortExamination, Setting};
 use serde::Serialize;
 use trial::Topology;
 use trial::topology::PortRef;
@@ -20,8 +22,6 @@ pub use page::page;
 
 use super::paths::{Carried, Passage};
 use crate::config::written::Part;
-use crate::controller::Proof;
-use crate::protocol::{Examination, Link, PortExamination, Setting};
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_methods, reason = "these tests wait for a process")]
 
 mod accept;
-mod any_bytes;
 mod bad_inputs;
 mod buffer_plan;
 mod ci;
@@ -23,7 +22,6 @@ mod one_nic;
 mod pages;
 #[path = "../program/mod.rs"]
 mod program;
-mod protocol;
 mod prove;
 mod serve;
 mod shown;

@@ -8,6 +8,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use agents::protocol::{
+    self, Answer, Ask, FRAME_LIMIT, Hello, Mended, Message, Order, PROTOCOL, Reply, Request, Terms,
+    Work,
+};
+
 use crate::harness::switchmark;
 use dataplane::datagram::Traffic;
 use dataplane::echo::Requests;
@@ -15,10 +20,6 @@ use dataplane::{Identity, Window, clock, iperf3};
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use switchmark::protocol::{
-    self, Answer, Ask, FRAME_LIMIT, Hello, Mended, Message, Order, PROTOCOL, Reply, Request,
-    SideReport, Terms, Work,
-};
 use trial::Protocol;
 use trial::record::FlowRecord;
 use trial::topology::AddressBlock;
@@ -154,9 +155,9 @@ fn nobody_greets_and_it_still_ends_with_stdin() {
 fn the_end_of_stdin_ends_a_trial_under_way() {
     let mut agent = bound();
     let port = prepare(&mut agent, 1);
-    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Done));
     let window = window(Nanos::from_secs(3600));
-    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Done));
     agent.stdin = None;
     let (status, stderr) = agent.end();
     assert!(status.success(), "{status} {stderr}");
@@ -197,11 +198,7 @@ fn prepare(agent: &mut Subject, flow: u16) -> u16 {
 #[test]
 fn another_protocol_is_refused_and_both_are_named() {
     let mut agent = Subject::start();
-    agent.write(&Message::Hello(Hello {
-        protocol: 99,
-        version: "0.0.1".into(),
-        features: Vec::new(),
-    }));
+    agent.write(&Message::Hello(Hello { protocol: 99, version: "0.0.1".into() }));
     assert_eq!(agent.read(), Some(Message::Hello(Hello::ours())), "so that we can say it too");
     let (status, stderr) = agent.end();
     assert!(!status.success());
@@ -256,9 +253,9 @@ fn a_whole_trial_over_loopback() {
     for flow in 1..=2 {
         let port = prepare(&mut agent, flow);
         let senders = vec![asker(flow, port)];
-        assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Connected));
+        assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Done));
         let window = window(Nanos::from_millis(100));
-        assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+        assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Done));
         let collected = match agent.ask(Ask::Collect) {
             Ok(Answer::Collected(collected)) => *collected,
             other => panic!("{other:?}"),
@@ -269,8 +266,8 @@ fn a_whole_trial_over_loopback() {
         for report in collected.reports {
             assert_eq!(report.flow, flow);
             match report.report {
-                Ok(SideReport::Half(FlowRecord::Echo(asker))) => asked = asker.answers.unique,
-                Ok(SideReport::Echo(reflector)) => answered = reflector.answered,
+                Ok(FlowRecord::Echo(asker)) if report.begins => asked = asker.answers.unique,
+                Ok(FlowRecord::Echo(reflector)) => answered = reflector.answers.unique,
                 other => panic!("{other:?}"),
             }
         }
@@ -278,7 +275,7 @@ fn a_whole_trial_over_loopback() {
         assert!(answered >= asked, "{answered} answered, {asked} received");
         assert!(collected.interfaces["lo"]["tx_packets"] >= 2 * asked);
     }
-    assert_eq!(agent.ask(Ask::Goodbye), Ok(Answer::Farewell));
+    assert_eq!(agent.ask(Ask::Goodbye), Ok(Answer::Done));
     assert!(agent.end().0.success());
 }
 
@@ -301,14 +298,15 @@ fn exchange_over(carrier: trial::Carrier) {
         panic!("a port")
     };
     let senders = vec![end(3, ports[0], Work::Exchange(exchange))];
-    assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Connected));
+    assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Done));
     let window = window(Nanos::from_millis(100));
-    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Done));
     let Ok(Answer::Collected(collected)) = agent.ask(Ask::Collect) else { panic!("reports") };
     let mut ends = Vec::new();
     for report in collected.reports {
         match report.report {
-            Ok(SideReport::Exchange(end)) => ends.push(end.receipt),
+            Ok(FlowRecord::Exchange(end)) if report.begins => ends.push(end.backward),
+            Ok(FlowRecord::Exchange(end)) => ends.push(end.forward),
             other => panic!("{other:?}"),
         }
     }
@@ -334,7 +332,7 @@ fn requests_out_of_order_are_refused_and_nothing_breaks() {
     let endless = Window { start, stop: start, closed: start + Nanos::from_secs(1 << 20) };
     let refusal = agent.ask(Ask::Start { window: endless }).expect_err("too long");
     assert!(refusal.contains("longer than"), "{refusal}");
-    assert_eq!(agent.ask(Ask::Abort), Ok(Answer::Aborted));
+    assert_eq!(agent.ask(Ask::Abort), Ok(Answer::Done));
     assert!(matches!(agent.ask(Ask::Clock), Ok(Answer::Clock { .. })));
 }
 
@@ -359,9 +357,9 @@ fn nobody_is_answered_from_everywhere() {
 fn an_abort_ends_a_long_trial_and_closes_its_port() {
     let mut agent = bound();
     let port = prepare(&mut agent, 1);
-    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Done));
     let window = window(Nanos::from_secs(3600));
-    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Done));
     // Collect would wait an hour: the abort is noticed behind it.
     agent.write(&Message::Request(Request { id: 100, ask: Ask::Collect }));
     agent.write(&Message::Request(Request { id: 101, ask: Ask::Abort }));
@@ -447,7 +445,7 @@ fn no_receiver_answers_a_stranger_and_no_trial_outlasts_its_terms() {
     let refusal = agent.ask(asked).expect_err("not of the testbed");
     assert!(refusal.contains("192.0.2.1 is no address of the testbed"), "{refusal}");
     let port = prepare(&mut agent, 1);
-    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Done));
     let window = window(Nanos::from_secs(3 * 3600));
     let refusal = agent.ask(Ask::Start { window }).expect_err("two hours are agreed");
     assert!(refusal.contains("longer than 7200"), "{refusal}");
@@ -457,9 +455,9 @@ fn no_receiver_answers_a_stranger_and_no_trial_outlasts_its_terms() {
 fn a_silent_controller_is_a_lost_one_and_a_beat_keeps_the_agent() {
     let mut agent = bound();
     let port = prepare(&mut agent, 1);
-    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Done));
     let window = window(Nanos::from_secs(3600));
-    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Done));
     let (_keep, never) = mpsc::channel::<()>();
     for _ in 0..16 {
         let _ = never.recv_timeout(protocol::BEAT);

@@ -16,9 +16,9 @@ mod slow_agent;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use agents::controller::{LiveTestbed, Stop};
 use measure::Nanos;
 use switchmark::config::testbed;
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::Testbed as _;
 use trial::books::{self, Books, Place};
 use trial::record::{ReadingDoubt, Side, TrialRecord};

@@ -5,6 +5,8 @@
 //! burst finds limit and bucket, and the delay finds the limit alone. On a machine with other
 //! business an answer may be missing or wide, and must then still hold the truth. Needs root.
 
+use agents::controller::{LiveTestbed, Stop};
+
 use crate::harness::{self, alone, switchmark};
 use lab::{LabDevice, LabSpec, PortLimit};
 use measure::{ByteCount, Rate};
@@ -13,7 +15,6 @@ use method::study::Finding as _;
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use switchmark::config::resolved::{Source, Testbed};
-use switchmark::controller::{LiveTestbed, Stop};
 
 const FRAME: f64 = 1518.0;
 /// What the kernel counts of it: no FCS.

@@ -12,14 +12,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use agents::controller::{LiveTestbed, Stop};
+use agents::protocol::Feature;
+
 use crate::harness::{self, alone, lab_of, switchmark as program, valid_but_for_pacing};
 use lab::LabDevice;
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::config::resolved::{self, Source};
-use switchmark::controller::{LiveTestbed, Stop};
-use switchmark::protocol::Feature;
 use trial::record::{Defect, FlowRecord};
 use trial::topology::{Host, PortRef};
 use trial::{
@@ -329,7 +330,7 @@ fn hosts_add_delay_or_say_why_not_and_leave_nothing() {
             assert!(echo.rtt.min() >= Nanos(9_990_000), "{record:#?}");
         }
         Err(refused) => {
-            let words = switchmark::protocol::in_words(&refused);
+            let words = agents::protocol::in_words(&refused);
             assert!(words.contains("5ms") && words.contains("sch_netem"), "{words}");
             eprintln!("this kernel lacks netem: its refusal is what was tested: {words}");
         }

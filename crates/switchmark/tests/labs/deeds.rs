@@ -8,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use agents::controller::{LiveTestbed, Stop};
 use journal::Store;
 use lab::LabDevice;
 use measure::{FrameRate, Nanos};
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::books;
 use trial::record::{FlowRecord, TrialRecord};
 use trial::{

@@ -11,6 +11,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use agents::controller::LiveTestbed;
+use agents::protocol::{
+    self, Answer, Ask, Hello, Mended, Message, OffloadChange, Reply, Request, Setting, Terms,
+};
+
 use crate::harness::spaces::Spaces;
 use crate::harness::watcher::Watcher;
 use crate::harness::{Scratch, alone, full, json, open, switchmark};
@@ -20,10 +25,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use switchmark::controller::LiveTestbed;
-use switchmark::protocol::{
-    self, Answer, Ask, Hello, Mended, Message, OffloadChange, Reply, Request, Setting, Terms,
-};
 use trial::topology::AddressBlock;
 
 /// An address of the testbed's own.
@@ -289,7 +290,7 @@ fn what_a_user_changed_after_a_killed_agent_stays() {
     for (users, stays) in [(None, found), (Some(1300), 1300), (Some(found), found)] {
         let (mut agent, _) = Agent::start(&testbed);
         let set = Setting::Mtu { interface: "eth1".into(), mtu: 1400 };
-        assert_eq!(agent.ask(Ask::Change { settings: vec![set] }), Ok(Answer::Changed));
+        assert_eq!(agent.ask(Ask::Change { settings: vec![set] }), Ok(Answer::Done));
         let ports = BTreeMap::from([("eth1".to_owned(), 1000)]);
         let delay = Nanos::from_millis(1);
         // A kernel without netem adds none.
@@ -361,8 +362,8 @@ fn a_setting_of_the_machine_is_one_agents() {
     };
     let (mut first, _) = Agent::outside();
     let (mut second, _) = Agent::outside();
-    assert_eq!(first.ask(to(&larger(4096))), Ok(Answer::Changed));
-    assert_eq!(second.ask(to(&larger(4096))), Ok(Answer::Changed), "it is as wanted");
+    assert_eq!(first.ask(to(&larger(4096))), Ok(Answer::Done));
+    assert_eq!(second.ask(to(&larger(4096))), Ok(Answer::Done), "it is as wanted");
     let refused = second.ask(to(&larger(8192))).expect_err("it is another's");
     assert!(refused.contains(PATH), "{refused}");
     end(Way::EndOfStdin, &mut second);
@@ -391,12 +392,12 @@ fn a_port_is_one_runs_at_a_time() {
     let testbed = open(&LabDevice::Cable, None);
     let hold = |holder: &str| Ask::Hold { interfaces: vec!["eth1".into()], holder: holder.into() };
     let (mut first, _) = Agent::start(&testbed);
-    assert_eq!(first.ask(hold("run 1 of lab-3")), Ok(Answer::Holding));
+    assert_eq!(first.ask(hold("run 1 of lab-3")), Ok(Answer::Done));
     let (mut second, _) = Agent::start(&testbed);
     let refused = second.ask(hold("run 2 of lab-4")).expect_err("it is held");
     assert!(refused.contains("held by run 1 of lab-3"), "{refused}");
     drop(first);
-    assert_eq!(second.ask(hold("run 2 of lab-4")), Ok(Answer::Holding));
+    assert_eq!(second.ask(hold("run 2 of lab-4")), Ok(Answer::Done));
 }
 
 /// How a controller's life ends.

@@ -10,12 +10,12 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use agents::controller::{LiveTestbed, Stop};
 use lab::{BridgesSpec, EmulatedSpec, Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
 use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::{Caveat, Figure, Key, Metric};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::Testbed;
 
 use super::harness;

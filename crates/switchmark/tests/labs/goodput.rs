@@ -4,13 +4,13 @@
 //! and its receiver's own figure. The lab's ports are limited by tbf, so that what is held against
 //! each other is how both count, not how fast this machine is. Needs root and iperf3.
 
+use agents::controller::{LiveTestbed, Stop};
 use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
 use method::study::Finding as _;
 use method::{TcpDirection, TcpSpec};
 use page::{Key, Metric};
 use switchmark::config::resolved::{Source, Testbed};
-use switchmark::controller::{LiveTestbed, Stop};
 
 use crate::harness::{Guest, alone, full, switchmark};
 

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use agents::controller::{LiveTestbed, Stop};
 use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use switchmark::config::resolved::{Source, Testbed as ResolvedTestbed};
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::{DatagramsRecord, Defect, EchoRecord, FlowRecord, Outcome, TrialRecord};
 use trial::topology::Pair;
 use trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Protocol, Schedule, Trial};

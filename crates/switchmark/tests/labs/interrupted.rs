@@ -9,6 +9,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use agents::controller::LiveTestbed;
+use agents::protocol::{self, Ask, Hello, Message, OffloadChange, Request};
+
 use crate::harness::{self, Scratch, alone, switchmark, wait_for};
 use journal::Store;
 use lab::Namespace;
@@ -16,8 +19,6 @@ use measure::{ByteCount, Nanos};
 use netlink::{Netlink, NetlinkError};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use switchmark::controller::LiveTestbed;
-use switchmark::protocol::{self, Ask, Hello, Message, OffloadChange, Request};
 use trial::{Backend, Gate};
 use trial::{Testbed as _, Trial, TrialRecord};
 

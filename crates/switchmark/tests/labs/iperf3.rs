@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use agents::controller::{LiveTestbed, Stop};
 use serde_json::Value;
 use switchmark::config::testbed;
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::{BulkRecord, FlowRecord};
 use trial::{Flow, FlowKind, Gate, Offloads, Outcome, Protocol, Testbed as _, TestbedError, Trial};
 

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
+use agents::controller::Ports;
 use device::Profile;
 use lab::{EmulatedSpec, Equipment, Lab, LabDevice, LabSpec};
 use serde_json::Value;
-use switchmark::controller::Ports;
 
 use super::harness::spaces::call;
 use super::harness::{self, Scratch, find, switchmark};

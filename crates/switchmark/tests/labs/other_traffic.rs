@@ -3,6 +3,8 @@
 //!
 //! Needs root, for a lab, and ping.
 
+use agents::controller::{LiveTestbed, Stop};
+
 use crate::harness::{
     self, Guest, alone, bulk, datagrams, echo, paced, switchmark, trial, wait_for,
 };
@@ -12,7 +14,6 @@ use method::{LatencySpec, StudySpec};
 use page::Condition;
 use page::{Caveat, Key};
 use switchmark::config::resolved::{Source, Testbed};
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::Defect;
 use trial::topology::Pair;
 use trial::{Backend, Gate, Protocol, Schedule};

@@ -2,10 +2,11 @@
 //!
 //! Needs root. Never asserts a rate that a busy machine might not reach.
 
+use agents::controller::LiveTestbed;
+
 use crate::harness::{alone, datagrams_of, open, paced, size, trial};
 use lab::LabDevice;
 use measure::Nanos;
-use switchmark::controller::LiveTestbed;
 use trial::record::{PortCounters, Side};
 use trial::{Backend, Datagrams, FlowKind, Gate, Phases, Schedule};
 use trial::{Testbed, TestbedError, TrialRecord};

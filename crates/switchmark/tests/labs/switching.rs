@@ -2,6 +2,8 @@
 //! to, and a broadcast reaches every port. Beside them, in `fabric`, who shares an uplink. Needs
 //! root. Asserts no rate but those that its devices are given.
 
+use agents::controller::{LiveTestbed, Stop};
+
 use crate::harness;
 use lab::{LabDevice, LabSpec};
 use measure::{FrameSize, Nanos};
@@ -10,7 +12,6 @@ use method::{SwitchTest, SwitchingSpec};
 use netlink::Netlink;
 use page::{Caveat, Figure, Key, Metric};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
-use switchmark::controller::{LiveTestbed, Stop};
 
 fn bridge(hosts: u16) -> LiveTestbed {
     let config = LabSpec { hosts, ..LabSpec::new(LabDevice::Bridge) };

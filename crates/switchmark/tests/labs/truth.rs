@@ -41,7 +41,7 @@ enum Gathered {
 
 /// Starts a capture of test traffic that arrives at the second host; returns once it listens.
 fn capture(
-    testbed: &switchmark::controller::LiveTestbed,
+    testbed: &agents::controller::LiveTestbed,
     file: &Path,
     filter: &str,
     gathered: Gathered,

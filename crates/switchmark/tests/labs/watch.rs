@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use agents::controller::Ports;
 use device::Profile;
 use lab::{EmulatedSpec, Equipment, Lab, LabDevice, LabSpec};
 use measure::Nanos;
@@ -20,7 +21,6 @@ use netlink::Netlink;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use switchmark::controller::Ports;
 
 use crate::harness::{Scratch, alone, full, json, switchmark, wait_for};
 use crate::program::get;

@@ -46,6 +46,21 @@ pub struct Storage {
     pub allow_destroy: bool,
 }
 
+/// `4k`, `64KiB`, `4GB`, `4096`: fio's steps are of 1024 whichever way they are written.
+pub fn fio_octets(text: &str) -> Option<ByteCount> {
+    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(at);
+    let step = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << step).map(ByteCount)
+}
+
 measure::ranged! {
     /// Jobs at once.
     Jobs(u16 as i64, 1..=1024, "numbers of jobs", "1 is one client");

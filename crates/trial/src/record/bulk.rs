@@ -28,22 +28,6 @@ pub struct BulkRecord {
 }
 
 impl BulkRecord {
-    /// The flow's record, of which each side filled in its own half.
-    #[must_use]
-    pub fn joined(sender: Self, receiver: Self) -> Self {
-        let mut received = receiver.streams.into_iter().map(|stream| stream.received);
-        let whole = |stream: StreamRecord| StreamRecord {
-            received: received.next().unwrap_or_default(),
-            ..stream
-        };
-        Self {
-            streams: sender.streams.into_iter().map(whole).collect(),
-            received: receiver.received,
-            elapsed: receiver.elapsed,
-            ..sender
-        }
-    }
-
     /// Payload over all of the load phase, bits a second; 0 where it took no time.
     pub fn goodput(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Storage;
 
 /// Reads and writes. What the trial asked for stands in the trial; here is what was done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StorageRecord {
     /// How many jobs there were, and operations under way of each.
     pub numjobs: u16,

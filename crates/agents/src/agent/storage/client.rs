@@ -8,16 +8,18 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::process::{Child, Stdio};
+use std::sync::PoisonError;
 
-use dataplane::{End, FlowError, Halt, Window, clock};
+use dataplane::{End, FlowError, Halt, Side, Window, clock};
 use import::fio;
 use measure::{Histogram, Nanos};
 use trial::record::{OperationsRecord, ServerRecord, StorageLocation, StorageRecord};
 use trial::{Pattern, Storage};
 
 use super::server::{EXPORT, export_name};
-use super::{contents, end, find, last_words, leashed, location, nameless, scratch, target, wait};
-use crate::agent::cancel::Cancel;
+use super::{
+    Files, Job, contents, end, find, last_words, leashed, location, nameless, scratch, target, wait,
+};
 use crate::fio_options::{self, Admitted};
 
 /// fio says when it is over; where it does not for so long beyond its time, it hangs.
@@ -28,25 +30,29 @@ const SLOWEST_LAYOUT: u64 = 1 << 20;
 const MOST_KEPT: usize = 4 << 20;
 
 /// A job that can be run.
-pub struct Client {
+pub struct StorageClient {
     spec: End<Storage>,
     /// The file that was laid out for it, in the place of its `filename`.
     file: Option<File>,
     location: StorageLocation,
 }
 
-impl Client {
+impl Side for StorageClient {
+    type Flow = Job;
+    type Report = StorageRecord;
+
     /// Looks at the storage, and lays out a file where there is none.
-    pub fn prepare(spec: &End<Storage>, reins: &Cancel, halt: &Halt) -> Result<Self, FlowError> {
-        let spec = spec.with(admitted(&spec.flow)?);
+    fn open(end: &End<Job>, halt: &Halt) -> Result<Self, FlowError> {
+        let Job { asked, files } = &end.flow;
+        let spec = end.with(admitted(asked)?);
         find("fio")?;
-        let file = laid_out(&spec.flow, reins, halt)?;
+        let file = laid_out(&spec.flow, files, halt)?;
         let location = location::locate(&spec.flow, file.as_ref());
         Ok(Self { spec, file, location })
     }
 
     /// Runs fio from the window's start for as long as the window's load lasts.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<StorageRecord, FlowError> {
+    fn run(self, window: Window, halt: &Halt) -> Result<StorageRecord, FlowError> {
         let load = window.stop.saturating_sub(window.start);
         clock::rest_until(window.start, || halt.asked());
         let file = self.file.as_ref().map(nameless::inheritable).transpose()?;
@@ -64,12 +70,12 @@ impl Client {
 
 /// The file for a job whose path is free, so that no trial measures how it is laid out. It is as
 /// long as all that the job reads: what fio makes longer it makes anew.
-fn laid_out(job: &Storage, reins: &Cancel, halt: &Halt) -> Result<Option<File>, FlowError> {
+fn laid_out(job: &Storage, files: &Files, halt: &Halt) -> Result<Option<File>, FlowError> {
     let octets = target::octets(job);
     let copy = |file: &File| {
         file.try_clone().map(Some).map_err(|e| FlowError::kernel("open", &job.filename, e))
     };
-    let mut files = reins.files();
+    let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
     if target::is_path(job)
         && let Some(file) = files.get(&job.filename, octets)
     {

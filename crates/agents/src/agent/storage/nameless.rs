@@ -33,7 +33,7 @@ pub(super) const REMEDY: &str = "give a smaller `size`, or name a file on a larg
 
 /// Files that were laid out whole, by the path that jobs have for them.
 #[derive(Debug, Default)]
-pub(in crate::agent) struct NamelessFiles(BTreeMap<String, (u64, File)>);
+pub struct NamelessFiles(BTreeMap<String, (u64, File)>);
 
 impl NamelessFiles {
     /// The file for `path`, if it holds `octets` at least.

@@ -9,9 +9,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use dataplane::{End, FlowError, Halt, Identity, Window, clock};
+use dataplane::{End, FlowError, Halt, Identity, Side, Window, clock};
 use measure::Nanos;
-use trial::record::{ServerRecord, ServiceTimes};
+use trial::record::{ServerRecord, ServiceTimes, StorageRecord};
 use trial::{ServedMemory, Storage};
 
 use super::room::Room;
@@ -35,9 +35,12 @@ struct Serving {
     stats: File,
 }
 
-impl StorageServer {
+impl Side for StorageServer {
+    type Flow = Storage;
+    type Report = StorageRecord;
+
     /// Starts the server, and looks whether the disk is there.
-    pub fn open(spec: &End<Storage>) -> Result<Self, FlowError> {
+    fn open(spec: &End<Storage>, _halt: &Halt) -> Result<Self, FlowError> {
         if let Some(disk) = &spec.flow.disk {
             diskstats(disk)?;
         }
@@ -50,13 +53,12 @@ impl StorageServer {
         Ok(Self { server, disk: spec.flow.disk.clone() })
     }
 
-    /// Where it listens; 0 where it does not.
-    pub fn port(&self) -> u16 {
+    fn port(&self) -> u16 {
         self.server.as_ref().map_or(0, |server| server.port)
     }
 
-    /// Serves until the window closes, and tells what that took.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<ServerRecord, FlowError> {
+    /// Serves until the window closes.
+    fn run(self, window: Window, halt: &Halt) -> Result<StorageRecord, FlowError> {
         clock::rest_until(window.start, || halt.asked());
         let disk = self.disk.as_deref();
         let before = disk.map(diskstats).transpose()?;
@@ -69,7 +71,7 @@ impl StorageServer {
             writes: after.writes.saturating_sub(before.writes),
             writing: after.writing.saturating_sub(before.writing),
         });
-        Ok(ServerRecord { served, disk })
+        Ok(StorageRecord { server: ServerRecord { served, disk }, ..StorageRecord::default() })
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use dataplane::FlowError;
 use nix::libc::{ENOENT, ENOTDIR};
-use trial::Storage;
+use trial::{Storage, fio_octets};
 
 use super::nameless::REMEDY;
 use super::room::Room;
@@ -53,7 +53,7 @@ pub(super) const fn only_reads(job: &Storage) -> bool {
 
 /// One of the job's options that is a number of octets.
 fn option(job: &Storage, name: &str) -> Option<u64> {
-    Some(fio_options::octets(job.options.get(name)?)?.0)
+    Some(fio_octets(job.options.get(name)?)?.0)
 }
 
 /// Whether a file is to be laid out for the job, whose path is free; refuses what must not be

@@ -13,7 +13,7 @@ use trial::record::{PortCounters, ReadingDoubt, ReadingRecord};
 
 use super::watch::{AGAIN, Watch};
 use super::{Asked, Cable, Counted, LEAST_PATIENCE};
-use crate::controller::pool::AgentPool;
+use crate::controller::Stop;
 use crate::controller::trial_error::TrialError;
 use crate::protocol::in_words;
 
@@ -23,7 +23,7 @@ impl Asked {
         &mut self,
         (since, before): (Nanos, &Account),
         counted: Counted<'_>,
-        pool: &AgentPool,
+        stop: &Stop,
     ) -> Result<(Changes, ReadingRecord), TrialError> {
         let hosts = counted.ports;
         let (began, patience) = (clock::monotonic(), self.patience());
@@ -32,7 +32,7 @@ impl Asked {
         let (mut waited, mut now);
         let mut last;
         loop {
-            let read = self.read(pool.stop());
+            let read = self.read(stop);
             now = clock::monotonic();
             waited = now.saturating_sub(began);
             match read {
@@ -60,7 +60,7 @@ impl Asked {
                 }
                 Err(_) => {}
             }
-            pool.rest(AGAIN)?;
+            stop.rest(AGAIN)?;
         }
         let (account, changes) = last.unzip();
         let changes = changes.unwrap_or_default();

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use measure::Nanos;
-use trial::{Event, Gate, Subject};
+use trial::{Event, Gate, Subject, Topology};
 
 use super::*;
 use crate::hosts::hooks::{DeviceHooks, Hooks};
@@ -63,9 +63,11 @@ impl Bench {
         let start = clock::monotonic();
         let window = Window { start, stop: start + NEVER, closed: start + NEVER };
         let (stop, over, subjects) = (Stop::new(), Stop::new(), self.subjects());
+        let topology = Topology::new("none", Vec::new(), Vec::new());
+        let context = TrialContext { trial: &trial, topology: &topology, lab: None, stop: &stop };
         thread::scope(|scope| {
             scope.spawn(|| meanwhile(&stop, &over));
-            carry_out(&trial, window, (&subjects, None), (&stop, &over))
+            carry_out(context, window, &subjects, &over)
         })
     }
 

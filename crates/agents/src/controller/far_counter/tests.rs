@@ -83,9 +83,7 @@ fn nothing_is_known_but_how_many_left() {
     let (flows, topology) = ([flow(1, "h1/eth1", "far/eth1")], topology());
     let mut sides = Sides::default();
     stand_in(&flows, &topology, &mut sides);
-    let Some(SideReport::Half(FlowRecord::Datagrams(report))) = sides.waiting.get(&1) else {
-        panic!("{sides:?}")
-    };
+    let Some(FlowRecord::Datagrams(report)) = sides.waited.get(&1) else { panic!("{sides:?}") };
     assert_eq!(report.receiver, "device counter core/2");
     assert_eq!((report.receiving, report.arrivals.count()), (Nanos::ZERO, 0));
     let mut records = vec![FlowRecord::Datagrams(one_way(Nanos::from_secs(1), 1_000, 0))];

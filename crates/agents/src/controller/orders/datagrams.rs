@@ -8,8 +8,9 @@ use measure::Nanos;
 use trial::topology::{AddressBlock, PortRef};
 use trial::{Backend, Datagrams, Destination, Flow, IpVersion, Schedule};
 
+use super::super::clocks::allowance;
 use super::super::numbers::MARGIN;
-use super::{Scene, check_rate, refused};
+use super::{Scene, check_schedule, refused};
 use crate::failed::Failed;
 
 /// From here on a receiver's processor is kept awake by the load itself.
@@ -25,14 +26,7 @@ impl Scene<'_> {
         datagrams: &Datagrams,
         own: &PortRef,
     ) -> Result<Traffic, Failed> {
-        match datagrams.schedule {
-            Schedule::Paced(rate) => check_rate(flow, rate)?,
-            Schedule::Falling { from, to, .. } => {
-                check_rate(flow, from)?;
-                check_rate(flow, to)?;
-            }
-            Schedule::Greedy | Schedule::Burst(_) => {}
-        }
+        check_schedule(flow, datagrams.schedule)?;
         let cpu = |host| self.processor(flow, host);
         let headers = &datagrams.headers;
         let range = |port: &PortRef| match headers.spread.addresses {
@@ -53,7 +47,7 @@ impl Scene<'_> {
                 && self.lanes.lane(flow.id).of == 1
                 && cpu(&flow.to.host) != cpu(&flow.from.host),
             phase: self.phase(flow, datagrams.schedule),
-            receiver_ahead_ns: self.allowance(flow),
+            receiver_ahead_ns: allowance(self.allowances, flow),
             ..Traffic::new(asked, self.limit(flow, datagrams)?)
         })
     }
@@ -75,6 +69,7 @@ impl Scene<'_> {
         const SILENT: u64 = 0x0257_8000_0000;
         match destination {
             Destination::Receiver => self
+                .standing
                 .macs
                 .get(&flow.to)
                 .map(|mac| mac.0.iter().fold(0, |low: u64, octet| low << 8 | u64::from(*octet))),
@@ -111,7 +106,7 @@ impl Scene<'_> {
     pub(super) fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, Failed> {
         let load = self.lanes.trial().phases.load;
         let frames = match datagrams.schedule {
-            Schedule::Greedy => self.numbers.for_flood(load),
+            Schedule::Greedy => self.standing.numbers.for_flood(load),
             Schedule::Paced(rate) => rate.0 * load.as_secs_f64(),
             Schedule::Falling { from, to, .. } => from.0.max(to.0) * load.as_secs_f64(),
             Schedule::Burst(frames) => frames as f64,

@@ -6,11 +6,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
-use dataplane::iperf3::{self, Load, Test, Way};
+use dataplane::iperf3::{self, Test, Way};
 use trial::topology::PortRef;
-use trial::{Backend, Datagrams, Flow, FlowKind, Headers, Reception, Schedule};
+use trial::{Flow, FlowKind};
 
-use super::{ByHost, Scene, answered_by_kernel, check_rate, refused};
+use super::{ByHost, Scene, answered_by_kernel, check_schedule, refused};
 use crate::failed::Failed;
 use crate::protocol::{Order, Work};
 
@@ -48,36 +48,26 @@ impl Scene<'_> {
         Err(refused(flow, why).unavailable())
     }
 
-    /// Datagrams as iperf3 sends them.
-    fn paced(&self, flow: &Flow, asked: &Datagrams) -> Result<iperf3::Datagrams, Failed> {
-        let (Schedule::Paced(rate), Some(size), true) =
-            (asked.schedule, asked.frames.single(), is_plain(asked))
-        else {
-            let why = "iperf3 sends frames of one size, at one rate, by a UDP socket and with plain headers";
-            return Err(refused(flow, why).unavailable());
-        };
-        check_rate(flow, rate)?;
-        Ok(iperf3::Datagrams {
-            payload: size.octets().saturating_sub(asked.headers.above_payload()),
-            gap_ns: 1e9 / rate.0,
-            burst_limit: asked.burst_limit,
-            limit: self.limit(flow, asked)?,
-        })
-    }
-
     /// One order for each test, to the agents at the near ends.
     pub(super) fn tests(&self) -> Result<ByHost<Order>, Failed> {
         let mut orders: ByHost<Order> = ByHost::new();
         for flow in &self.lanes.trial().flows {
             let Some(server) = self.server_of(flow)? else { continue };
-            let load = match &flow.kind {
-                FlowKind::Datagrams(datagrams) => Load::Datagrams(self.paced(flow, datagrams)?),
-                FlowKind::Bulk(bulk) => Load::Streams(bulk.clone()),
-                _ => continue,
+            let limit = match &flow.kind {
+                FlowKind::Datagrams(asked) if !iperf3::is_plain(asked) => {
+                    let why = "iperf3 sends frames of one size, at one rate, by a UDP socket and with plain headers";
+                    return Err(refused(flow, why).unavailable());
+                }
+                FlowKind::Datagrams(asked) => {
+                    check_schedule(flow, asked.schedule)?;
+                    self.limit(flow, asked)?
+                }
+                _ => 0,
             };
             let local = self.address(flow, server.near)?;
             let remote = SocketAddr::new(self.address(flow, server.far)?, server.port);
-            let way = Way { flow: flow.id, reverse: server.reverse, load };
+            let (reverse, kind) = (server.reverse, flow.kind.clone());
+            let way = Way { flow: flow.id, reverse, kind, limit };
             // A server runs one test at a time, whoever asks.
             let busy = orders.values_mut().flatten().find(|order| order.remote == remote);
             match busy {
@@ -97,15 +87,6 @@ impl Scene<'_> {
     }
 }
 
-/// Whether iperf3 sends it: one rate, headers of which nothing varies, and no choice of how.
-fn is_plain(datagrams: &Datagrams) -> bool {
-    let Datagrams { backend, receiver, headers, destination, .. } = datagrams;
-    matches!(backend, Backend::Auto | Backend::Udp)
-        && matches!(receiver, Reception::Auto | Reception::Udp)
-        && *headers == Headers::default()
-        && destination.is_receiver()
-}
-
 /// Adds the other way to a test.
 fn join(order: &mut Order, way: Way, local: IpAddr) -> Result<(), &'static str> {
     const ONE: &str = "runs one test at a time, of one flow each way at most";
@@ -113,7 +94,7 @@ fn join(order: &mut Order, way: Way, local: IpAddr) -> Result<(), &'static str> 
         return Err(ONE);
     };
     match test.ways.as_slice() {
-        [first] if first.reverse != way.reverse && first.load == way.load => {
+        [first] if first.reverse != way.reverse && first.kind == way.kind => {
             test.ways.push(way);
             Ok(())
         }

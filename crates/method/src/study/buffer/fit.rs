@@ -6,6 +6,7 @@ use measure::{Nanos, Rate};
 
 use super::ends::Ends;
 use super::{Background, BufferSpec};
+use crate::study::Known;
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use trial::topology::{PortRef, Topology};
 
@@ -17,11 +18,12 @@ pub(super) fn link_rate(spec: &BufferSpec, topology: &Topology, to: &PortRef) ->
 }
 
 /// See [`crate::StudySpec::check`].
-pub(super) fn check(spec: &BufferSpec, topology: &Topology) -> Result<(), SpecProblem> {
+pub(super) fn check(spec: &BufferSpec, known: Known<'_>) -> Result<(), SpecProblem> {
     problem::some("congestion control", &spec.congestion_controls)?;
     problem::some("number of streams", &spec.streams)?;
     problem::lasts(spec.duration)?;
     check_numbers(spec)?;
+    let Some(topology) = known.topology else { return Ok(()) };
     let ways = spec.ways(topology)?;
     for way in ways.subjects() {
         let ends = Ends::of(ways.pair(way), spec, topology)?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ends, fit};
 use crate::study::{
-    BLOCKS, Blocks, Estimate, Needs, Profile, SpecProblem, Streams, TRIES, Tries, Ways,
+    BLOCKS, Blocks, Estimate, Known, Needs, Profile, SpecProblem, Streams, TRIES, Tries, Ways,
 };
 use trial::topology::PortRef;
 use trial::{Subject, Topology};
@@ -162,8 +162,8 @@ impl BufferSpec {
     }
 
     /// See [`crate::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        fit::check(self, topology)
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
+        fit::check(self, known)
     }
 
     /// See [`crate::StudySpec::needs`].

@@ -11,7 +11,8 @@ use super::Arrangement;
 use super::scene::Scene;
 use crate::study::problem::{self, out_of_range};
 use crate::study::{
-    BLOCKS, Between, Blocks, Estimate, Needs, Profile, SpecProblem, TRIES, Tries, Varied, Ways,
+    BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, TRIES, Tries, Varied,
+    Ways,
 };
 use trial::{Carrier, Subject, Topology};
 
@@ -133,8 +134,7 @@ impl FabricSpec {
     }
 
     /// See [`crate::study::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        let ways = self.ways(topology)?;
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         problem::some("arrangement", &self.arrangements)?;
         problem::lasts(self.duration)?;
         for size in self.messages.iter().chain([&self.message]) {
@@ -152,6 +152,8 @@ impl FabricSpec {
         if matches!(self.carrier, Carrier::Datagrams { credits: 0 }) {
             return Err(out_of_range("the number of credits", &0, "1 or more"));
         }
+        let Some(topology) = known.topology else { return Ok(()) };
+        let ways = self.ways(topology)?;
         for way in ways.subjects() {
             let device = ways.subject(way).map(|subject| subject.device.as_str());
             let patterns = self.arrangements.iter().map(|arrangement| arrangement.pattern());

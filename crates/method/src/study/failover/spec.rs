@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::study::ways::{Way, Ways};
 use crate::study::{
-    BLOCKS, Between, Blocks, Estimate, Needs, Profile, SpecProblem, TRIES, Tries, problem, varied,
+    BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, TRIES, Tries, problem,
+    varied,
 };
 use trial::topology::KnownDeed;
 use trial::{Headers, Spread, Subject, Topology};
@@ -100,7 +101,7 @@ impl FailoverSpec {
     }
 
     /// See [`crate::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         let zero = [
             ("the time before the deed", self.before),
             ("the time until the deed is undone", self.away),
@@ -115,6 +116,7 @@ impl FailoverSpec {
             return Err(problem::out_of_range("the number of flows", &flows, "1 to 4096"));
         }
         problem::rate("each flow's rate", self.rate, self.frame_size, None)?;
+        let Some(topology) = known.topology else { return Ok(()) };
         let ways = self.ways(topology)?;
         for way in ways.subjects() {
             let pair = ways.pair(way);

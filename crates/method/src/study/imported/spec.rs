@@ -4,7 +4,7 @@
 //! Never reads a tool's output.
 
 use super::finding::ImportedFinding;
-use crate::study::{Agents, Estimate, Needs, SpecProblem, Varied};
+use crate::study::{Agents, Estimate, Known, Needs, SpecProblem, Varied};
 use serde::{Deserialize, Serialize};
 use trial::{Subject, Testbed, TestbedError, Topology};
 
@@ -28,7 +28,8 @@ impl ImportedSpec {
     }
 
     /// See [`crate::StudySpec::check`].
-    pub const fn check(&self, _topology: &Topology) -> Result<(), SpecProblem> {
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "what every study has")]
+    pub(crate) const fn check(&self, _known: Known<'_>) -> Result<(), SpecProblem> {
         Ok(())
     }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::load::Load;
 use crate::study::{
-    Agents, BLOCKS, Between, Blocks, Bypass, Estimate, Needs, PacedFrames, Profile, SpecProblem,
-    TRIES, Tries, Varied, Ways, problem, rate,
+    Agents, BLOCKS, Between, Blocks, Bypass, Estimate, Known, Needs, PacedFrames, Profile,
+    SpecProblem, TRIES, Tries, Varied, Ways, problem, rate,
 };
 use trial::{Protocol, Schedule, Subject, Topology};
 
@@ -73,11 +73,12 @@ impl LatencySpec {
     }
 
     /// See [`crate::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         problem::some("protocol", &self.protocols)?;
         problem::some("frame size", &self.sizes)?;
         problem::some("load", &self.loads)?;
         problem::lasts(self.duration)?;
+        let Some(topology) = known.topology else { return Ok(()) };
         let link = self.ways(topology)?.link(topology);
         if let Schedule::Paced(rate) = self.schedule {
             for &size in &self.sizes {

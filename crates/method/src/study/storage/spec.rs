@@ -9,7 +9,8 @@ use super::cell::Cell;
 use super::fill;
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::{
-    BLOCKS, Between, Blocks, Bypass, Estimate, Needs, Profile, TRIES, Tries, Way, Ways, varied,
+    BLOCKS, Between, Blocks, Bypass, Estimate, Known, Needs, Profile, TRIES, Tries, Way, Ways,
+    varied,
 };
 use trial::{QueueDepth, Result, Storage, Subject, Topology};
 
@@ -82,7 +83,7 @@ impl StorageSpec {
     }
 
     /// See [`crate::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         problem::some("size of operations", &self.sizes)?;
         problem::some("number of operations under way", &self.depths)?;
         problem::lasts(self.duration)?;
@@ -95,6 +96,7 @@ impl StorageSpec {
             let what = "round trips a second beside the job";
             return Err(out_of_range(what, &self.probes.0, "1 to 10,000"));
         }
+        let Some(topology) = known.topology else { return Ok(()) };
         self.ways(topology).map(drop)
     }
 

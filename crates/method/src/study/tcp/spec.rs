@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::study::ways::Ways;
 use crate::study::{
-    Agents, BLOCKS, Between, Blocks, Estimate, Needs, Profile, SpecProblem, Streams, TRIES, Tries,
-    problem, varied,
+    Agents, BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, Streams, TRIES,
+    Tries, problem, varied,
 };
 use trial::{Offloads, Result, Subject, Topology};
 
@@ -107,13 +107,14 @@ impl TcpSpec {
     }
 
     /// See [`crate::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         problem::some("direction", &self.directions)?;
         problem::lasts(self.duration)?;
         if self.interval == Nanos::ZERO || self.interval > self.duration {
             let range = "above 0 and at most the duration";
             return Err(problem::out_of_range("the interval", &self.interval, range));
         }
+        let Some(topology) = known.topology else { return Ok(()) };
         self.ways(topology).map(drop)
     }
 

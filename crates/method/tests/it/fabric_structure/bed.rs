@@ -146,7 +146,7 @@ fn exchanged(load: Nanos) -> FlowRecord {
         elapsed: load,
         rounds: Histogram::growing(),
         intervals: vec![measure::ByteCount(6_553_600); 10],
-        lost: 0,
+        ..ReceiptRecord::default()
     };
     FlowRecord::Exchange(ExchangeRecord { forward: receipt.clone(), backward: receipt })
 }

@@ -3,13 +3,15 @@
 //! Owns the two devices and what is asked of them. Runs nothing: virtual time costs a few seconds.
 
 use measure::{ByteCount, Nanos};
+use method::request::given::Given;
+use method::study::buffer::Buffer;
+use method::study::depth::Depth;
 use method::study::{Blocks, Streams};
 use method::{Background, StudySpec};
 use sim::HostModel;
 
+use crate::config::request;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
-use crate::request::given::Given;
-use crate::request::{Buffer, Depth, StudyRequest as _};
 
 /// What one of them buffers.
 pub fn size(device: &str) -> Option<ByteCount> {
@@ -37,10 +39,10 @@ pub fn runs() -> Vec<(Testbed, Vec<StudySpec>)> {
             blocks: Some(Given::new(Blocks::known(1))),
             ..Buffer::default()
         };
-        let esnet = asked.resolve(&path).expect("no device is named, and no size");
+        let esnet = request::from_flags(&asked, &path).expect("no device is named, and no size");
         runs.push((path, vec![esnet]));
         let short = place(name, size, "0us");
-        let depth = Depth::default().resolve(&short).expect("nor here");
+        let depth = request::from_flags(&Depth::default(), &short).expect("nor here");
         runs.push((short, vec![depth]));
     }
     runs

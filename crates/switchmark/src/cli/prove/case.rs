@@ -8,7 +8,15 @@ use std::path::Path;
 use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::{ByteCount, FrameMix, FrameRate, FrameSize, Nanos};
 use method::prove::Truth;
+use method::request::StudyRequest;
+use method::request::given::Given;
 use method::search::GoalName;
+use method::study::depth::Depth;
+use method::study::fabric::Fabric;
+use method::study::forwarding::Forwarding;
+use method::study::latency::Latency;
+use method::study::storage::Storage;
+use method::study::switching::Switching;
 use method::study::{BLOCKS, Blocks};
 use method::{ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
 use serde::{Deserialize, Serialize};
@@ -17,9 +25,7 @@ use trial::{Jobs, PortRef, Protocol, QueueDepth, VlanId};
 
 use crate::cli::Failure;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
-use crate::config::{ConfigError, testbed};
-use crate::request::given::Given;
-use crate::request::{Depth, Fabric, Forwarding, Latency, Storage, StudyRequest, Switching};
+use crate::config::{ConfigError, request, testbed};
 
 /// What stands for the device.
 #[derive(
@@ -424,8 +430,8 @@ impl Case {
     }
 }
 
-fn asked(request: &impl StudyRequest, testbed: &Testbed) -> Result<StudySpec, Failure> {
-    Ok(request.resolve(testbed).map_err(ConfigError::of_flags)?)
+fn asked<R: StudyRequest + Clone>(request: &R, testbed: &Testbed) -> Result<StudySpec, Failure> {
+    Ok(request::from_flags(request, testbed)?)
 }
 
 fn frame_sizes(octets: &[u32]) -> Result<Vec<FrameSize>, Failure> {

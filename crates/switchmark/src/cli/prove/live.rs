@@ -5,6 +5,7 @@
 use std::thread;
 use std::time::Duration;
 
+use agents::controller::Stop;
 use journal::Store;
 
 use super::Proof;
@@ -14,7 +15,6 @@ use super::draw::Draws;
 use crate::cli::options::Data;
 use crate::cli::session::{self, NewRun, Start};
 use crate::cli::{Failure, output};
-use crate::controller::Stop;
 
 /// Between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(100);

@@ -5,6 +5,7 @@
 
 use std::sync::mpsc::Sender;
 
+use agents::controller::Stop;
 use method::StudySpec;
 use method::comparison::{Comparable, MARGIN, Side, compare, per_block};
 use page::Figure;
@@ -17,7 +18,7 @@ use super::draw::Draws;
 use crate::cli::Failure;
 use crate::cli::side_by_side::{processors, side_by_side};
 use crate::config::resolved::Testbed as Place;
-use crate::controller::{Opened, Stop};
+use crate::controller::Opened;
 
 /// What a thread has found out about a device.
 struct Asked {

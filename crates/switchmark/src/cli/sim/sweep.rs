@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
+use agents::controller::Stop;
 use jiff::Timestamp;
 use journal::Store;
 use measure::Nanos;
@@ -22,7 +23,6 @@ use crate::cli::side_by_side::{processors, side_by_side};
 use crate::cli::{Failure, Outcome, another_time, lone, output, privilege, report};
 use crate::config::ConfigError;
 use crate::config::resolved::Source;
-use crate::controller::Stop;
 use crate::terminal::progress::Wait;
 
 /// So many runs one command makes.

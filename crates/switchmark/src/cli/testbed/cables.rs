@@ -4,9 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use agents::controller::Proof;
 use trial::topology::PortRef;
-
-use crate::controller::Proof;
 
 /// Where a port's cable leads.
 #[derive(Debug, Clone, PartialEq, Eq)]

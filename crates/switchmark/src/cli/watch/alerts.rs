@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use agents::controller::{Stop, run_to_end};
 use serde_json::Value;
 
 use crate::config::ConfigError;
-use crate::controller::{Stop, run_to_end};
 use crate::speak;
 
 /// So many wait at most.

@@ -4,11 +4,10 @@
 
 use std::time::Duration;
 
+use agents::controller::Stop;
 use measure::Nanos;
 use method::watch::Reading;
 use nix::time::{ClockId, clock_gettime};
-
-use crate::controller::Stop;
 
 /// How soon a wait hears that it shall end.
 const SLICE: Duration = Duration::from_millis(200);

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use agents::controller::Stop;
+use agents::protocol::in_words;
 use journal::Store;
 use measure::Nanos;
 use method::comparison::Doing;
@@ -21,8 +23,7 @@ use super::clock::Clock;
 use super::log::Log;
 use crate::cli::{Failure, lone};
 use crate::config::resolved::Testbed as Place;
-use crate::controller::{Opened, Stop};
-use crate::protocol::in_words;
+use crate::controller::Opened;
 
 /// So much of what came to light is shown.
 pub const KEPT_NEWS: u32 = 2000;

@@ -4,14 +4,13 @@
 
 use std::ops::Range;
 
-use measure::{ByteCount, Nanos, Rate};
+use measure::{ByteCount, FrameRate, Nanos, Rate};
 use method::acceptance::{About, Keeps, MEASURABLE, Measurable, SheetClaim};
 use page::{Condition, Key, Unit, phrase};
 use toml::{Spanned, Value};
 
 use super::AcceptTable;
 use super::words::rate;
-use crate::config::frame_rate;
 use crate::config::source::Fault;
 use crate::config::suggest;
 use crate::config::typed::Text;
@@ -144,7 +143,8 @@ fn number(value: &Spanned<Value>, unit: Unit) -> Result<f64, Fault> {
             rate(text).map(Rate::bits_per_second).map_err(|error| said(error, "\"10Gbit\""))
         }
         (Value::String(text), Unit::FramesPerSecond) => {
-            frame_rate::parse(text).map(|rate| rate.0).map_err(|error| said(error, "\"1.2Mpps\""))
+            let rate: Result<FrameRate, _> = text.parse();
+            rate.map(|rate| rate.0).map_err(|error| said(error, "\"1.2Mpps\""))
         }
         (other, _) => {
             let like = match unit {

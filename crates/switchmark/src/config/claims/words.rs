@@ -5,15 +5,14 @@
 
 use std::ops::Range;
 
-use measure::{ByteCount, FrameSize, Nanos, Rate, Refused};
+use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate, Refused};
 use method::acceptance::{About, Keeps, Reading, SheetClaim};
+use method::request::given::Value as _;
 use page::{Key, Metric};
 
-use crate::config::frame_rate;
 use crate::config::source::{Fault, Word};
 use crate::config::suggest;
 use crate::config::typed::Text;
-use crate::request::given::Value as _;
 
 /// A form: its words, with a place for each value; and what it comes to.
 struct Form {
@@ -156,7 +155,7 @@ const VALUES: [(&str, Read); 7] = [
     ("BYTES", bytes),
     ("TIME", |text| quantity(text, str::parse::<Nanos>, "5us").map(|time| time.0 as f64)),
     ("RATE", |text| quantity(text, rate, "10Gbit/s").map(Rate::bits_per_second)),
-    ("FRAMES", |text| quantity(text, frame_rate::parse, "1.2Mpps").map(|rate| rate.0)),
+    ("FRAMES", |text| quantity(text, str::parse::<FrameRate>, "1.2Mpps").map(|rate| rate.0)),
     ("SHARE", share),
 ];
 

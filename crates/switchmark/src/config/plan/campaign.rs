@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use measure::{FrameSize, Nanos, Refused};
 use method::StudySpec;
+use method::request::given::{self, Given, Kind};
+use method::request::subjects;
+use method::request::values::unit;
 use method::study::Blocks;
 use method::study::campaign::{
     AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, Repetitions, StopRule, allowed,
@@ -14,13 +17,10 @@ use method::study::campaign::{
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use crate::config::bounds;
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::Fault;
 use crate::config::typed::Text;
-use crate::config::{subjects, suggest};
-use crate::request::given::{self, Given, Kind, ranged_values};
-use crate::request::values::unit;
+use crate::config::{outline, suggest};
 
 /// So many cells at most, and so many repetitions of each in a block.
 const MOST_CELLS: usize = 1000;
@@ -114,8 +114,6 @@ impl CampaignFile {
         })))
     }
 }
-
-ranged_values! { Repetitions }
 
 /// Of an interval, relative.
 #[derive(Debug, Clone)]
@@ -216,7 +214,7 @@ fn meaning(
             };
             let octets = name.parse().map_err(|_| wrong(format!("`{name}` is no frame size")))?;
             let size = FrameSize::new(octets).map_err(|error| wrong(error.to_string()))?;
-            bounds::of(testbed)
+            outline::of(testbed)
                 .check_size(size)
                 .map_err(|problem| Fault::refused(span, problem.into()))?;
             Ok(Means::Size(size))
@@ -259,6 +257,7 @@ fn check_subjects(
     cells: &[Vec<usize>],
     testbed: &Testbed,
 ) -> Result<(), Refused> {
+    let outline = outline::of(testbed);
     for cell in cells {
         let (mut device, mut variant) = (Vec::new(), Vec::new());
         let put = |list: &mut Vec<_>, name: &String| list.push(Given::new(name.clone()));
@@ -273,8 +272,7 @@ fn check_subjects(
             let hint = "add the factor: device = [\"sw1\"]";
             return Err(Refused::new("variants of which device?", hint));
         }
-        subjects::resolve(&device, &variant, testbed)
-            .map_err(|fault| Refused::new(fault.message, fault.hint))?;
+        subjects::resolve(&device, &variant, &outline).map_err(|at| at.refused)?;
     }
     Ok(())
 }

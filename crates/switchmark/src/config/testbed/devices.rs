@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use measure::{Nanos, name};
+use method::study::campaign::AS_FOUND;
 use serde::Deserialize;
 use toml::Spanned;
 use trial::topology::{Device, DeviceKind, KnownDeed};
@@ -16,7 +17,6 @@ use super::counters::{self, CountersFile};
 use crate::config::accounts::Accounts;
 use crate::config::hooks::{DeedHook, DeviceHooks, Hooks, Ready, ReadyBy, VariantHook};
 use crate::config::source::Fault;
-use crate::config::subjects::AS_FOUND;
 use crate::config::typed::{self, Text};
 
 /// A command that applies a variant is given so long where the file says nothing.

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agents::controller::Proof;
+use agents::protocol::{Examination, Setting};
 use dataplane::iperf3;
 use measure::quantile::upper_median;
 use page::Unit;
@@ -12,9 +14,7 @@ use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef, Runs};
 
 use super::{Finding, State, link_of};
 use crate::config::written::Part;
-use crate::controller::Proof;
 use crate::doctor::paths::{Carried, Passage};
-use crate::protocol::{Examination, Setting};
 use page::numbers;
 
 /// What a port carries.

@@ -2,9 +2,10 @@
 //!
 //! Pure. Never asks the host.
 
+use agents::protocol::Examination;
+
 use super::{Finding, State, file};
 use crate::config::written::Part;
-use crate::protocol::Examination;
 
 /// Waking from a deeper sleep than this shows in round trips.
 const WAKING_US: u64 = 10;

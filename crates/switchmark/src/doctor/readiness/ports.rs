@@ -4,13 +4,13 @@
 
 use std::net::Ipv4Addr;
 
+use agents::protocol::{Interrupt, Link, PortExamination, Setting};
 use trial::topology::HostPort;
 
 use netlink::{Coalescing, Pause, Rings};
 
 use super::{Finding, State, file};
 use crate::config::written::Part;
-use crate::protocol::{Interrupt, Link, PortExamination, Setting};
 
 pub(super) fn of_port(place: &str, port: &HostPort, known: &PortExamination) -> Vec<Finding> {
     let interface = port.interfaces.first().map_or(port.name.as_str(), String::as_str);

@@ -1,10 +1,10 @@
 //! Each judgement, with facts that hold and facts that are broken on purpose.
 
+use agents::protocol::{Examination, IdleState, Interrupt, Link, PortExamination, Setting};
 use netlink::{Coalescing, Nic, Pause, Rings};
 use trial::topology::{CableEnd, HostPort};
 
 use super::{Finding, State, hosts, ports};
-use crate::protocol::{Examination, IdleState, Interrupt, Link, PortExamination, Setting};
 
 fn port() -> HostPort {
     HostPort {

@@ -3,9 +3,9 @@
 //! Owns how each peer floods and how its received frames are counted. What counts is what arrived:
 //! iperf3's receiver tells its own count, the others' is read from the kernel's interface counter.
 
+use agents::controller::LiveTestbed;
 use lab::LabDevice;
 use measure::Nanos;
-use switchmark::controller::LiveTestbed;
 use trial::Testbed;
 use trial::{Backend, Gate, Schedule};
 

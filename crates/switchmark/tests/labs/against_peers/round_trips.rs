@@ -2,9 +2,9 @@
 //!
 //! Owns how each peer is run and read. Never compares a mean with a median.
 
+use agents::controller::LiveTestbed;
 use lab::LabDevice;
 use measure::Nanos;
-use switchmark::controller::LiveTestbed;
 use trial::Testbed;
 use trial::{Gate, Protocol};
 

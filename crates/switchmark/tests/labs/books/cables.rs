@@ -6,10 +6,10 @@
 
 use std::process::{Command, Stdio};
 
+use agents::controller::{LiveTestbed, Stop};
 use lab::{EdgeReading, EmulatedSpec, LabDevice, LabSpec};
 use measure::Nanos;
 use switchmark::config::resolved::{Source, Testbed as Resolved};
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::books::{self, Books, Place};
 use trial::counters::EMULATOR_LATENESS_MAX;
 use trial::record::{FlowRecord, TrialRecord};

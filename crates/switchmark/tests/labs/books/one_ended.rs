@@ -5,10 +5,10 @@
 
 use std::process::{Command, Output, Stdio};
 
+use agents::controller::{LiveTestbed, Stop};
 use measure::Nanos;
 use serde_json::Value;
 use switchmark::config::testbed;
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::books::Place;
 use trial::record::{DatagramsRecord, Defect, Outcome};
 use trial::topology::Pair;

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use agents::controller::{LiveTestbed, Stop};
 use device::Profile;
 use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::FrameMix;
 use sim::{HostModel, VirtualTestbed};
 use switchmark::config::resolved::{Source, Testbed as ResolvedTestbed};
-use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::{FlowRecord, TrialRecord};
 use trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
 use trial::{Outcome, Testbed, validity};

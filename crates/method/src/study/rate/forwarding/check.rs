@@ -5,14 +5,15 @@
 use measure::{Nanos, Rate};
 
 use super::{ForwardingSpec, ForwardingTest};
+use crate::study::Known;
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
-use trial::topology::{HostPort, Runs, Topology};
+use trial::topology::{Runs, Topology};
 use trial::{IpVersion, Reception};
 
 impl ForwardingSpec {
     /// See [`crate::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         problem::some("frame size", &self.frames)?;
         problem::some("test", &self.tests)?;
         problem::lasts(self.duration)?;
@@ -20,13 +21,15 @@ impl ForwardingSpec {
         self.check_repeats()?;
         self.check_headers()?;
         problem::link(self.link_rate)?;
-        self.needs().check_bursts()?;
+        let Some(topology) = known.topology else { return Ok(()) };
         let ways = self.ways(topology)?;
         self.check_receivers(&ways)?;
         if self.headers.version == IpVersion::V6 {
             let pairs = ways.all().into_iter().map(|way| ways.pair(way));
             let mut ports = pairs.flat_map(|pair| [&pair.from, &pair.to]);
-            if let Some(port) = ports.find(|port| topology.port(port).is_none_or(lacks_ipv6)) {
+            if let Some(port) =
+                ports.find(|port| topology.port(port).is_none_or(|port| !port.has_ipv6()))
+            {
                 return Err(SpecProblem::NoIpv6 { port: port.to_string() });
             }
         }
@@ -105,8 +108,4 @@ impl ForwardingSpec {
         }
         Ok(())
     }
-}
-
-const fn lacks_ipv6(port: &HostPort) -> bool {
-    port.address.is_ipv4() && port.address6.is_none()
 }

@@ -11,7 +11,7 @@ use super::{Pattern, SearchRules, SwitchTest, suite};
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
 use crate::study::{
-    Between, Estimate, Link, Needs, Precision, Profile, TRIES, Tries, Varied, pattern,
+    Between, Estimate, Known, Link, Needs, Precision, Profile, TRIES, Tries, Varied, pattern,
 };
 use trial::topology::{PortRef, Topology};
 use trial::{Backend, Subject};
@@ -111,7 +111,7 @@ impl SwitchingSpec {
 
 impl SwitchingSpec {
     /// See [`crate::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         problem::some("frame size", &self.frames)?;
         problem::some("test", &self.tests)?;
         problem::lasts(self.duration)?;
@@ -120,6 +120,7 @@ impl SwitchingSpec {
         if self.burst_duration == Nanos::ZERO {
             return Err(out_of_range("the longest burst's duration", "0", "more than 0"));
         }
+        let Some(topology) = known.topology else { return Ok(()) };
         let ways = self.ways(topology)?;
         for way in ways.subjects() {
             let device = ways.subject(way).map(|subject| subject.device.as_str());

@@ -4,17 +4,14 @@
 //! are.
 
 use measure::{FrameRate, FrameSize};
-use method::study::Blocks;
-use method::{Between, FailoverSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::{PortRef, Spread};
 
-use super::given::{Given, Place, choice, ranged_values, set, value, values};
-use super::values::{Duration, once, place_in};
-use super::{StudyRequest, strict};
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::subjects;
+use super::FailoverSpec;
+use crate::request::given::{Given, Place, RefusedAt, choice, ranged_values, set, value, values};
+use crate::request::values::{Duration, once, place_in};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{Between, Blocks, Outline, Profile, SpecProblem, StudySpec};
 
 measure::ranged! {
     /// Flows that are told apart.
@@ -95,7 +92,7 @@ pub struct Failover {
 }
 
 impl StudyRequest for Failover {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let strict = strict(&self.profile);
         let mut spec = if strict { FailoverSpec::strict() } else { FailoverSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;

@@ -4,19 +4,16 @@
 //! testbed's.
 
 use measure::{FrameSize, Ranged as _, Rate, Refused};
-use method::study::buffer::{FairShare, Mtu, Retransmits, Variation};
-use method::study::{Blocks, Streams};
-use method::{Background, BufferPorts, BufferSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Place, Value, ranged_values, set, set_all, value, values};
-use super::values::{CongestionControl, Duration, Omit};
-use super::{StudyRequest, strict};
-use crate::config::bounds;
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::subjects;
+use super::{Background, BufferPorts, BufferSpec, FairShare, Mtu, Retransmits, Variation};
+use crate::request::given::{
+    Given, Place, RefusedAt, Value, ranged_values, set, set_all, value, values,
+};
+use crate::request::values::{CongestionControl, Duration, Omit};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{Blocks, Outline, Profile, SpecProblem, Streams, StudySpec};
 
 /// MAC header and FCS.
 const AROUND_IP: u32 = 18;
@@ -91,7 +88,7 @@ pub struct Buffer {
 }
 
 impl StudyRequest for Buffer {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { BufferSpec::strict() } else { BufferSpec::quick() };
         spec.ports = BufferPorts {
@@ -106,10 +103,9 @@ impl StudyRequest for Buffer {
         if let Some(backgrounds) = &self.backgrounds {
             spec.backgrounds = values(backgrounds).into_iter().flatten().collect();
         }
-        if let Some(links) = bounds::of(testbed).mtu {
+        if let Some(links) = testbed.mtu {
             let [_, most] = Mtu::RANGE;
-            spec.mtu = Mtu::new(links.octets.min(most as u32))
-                .map_err(|refused| Fault::new(0..0, refused.message, refused.hint))?;
+            spec.mtu = Mtu::new(links.octets.min(most as u32))?;
         }
         set(&mut spec.mtu, &self.mtu);
         spec.background_size = FrameSize::new(spec.mtu.get() + AROUND_IP).unwrap_or(FrameSize::MAX);

@@ -6,14 +6,14 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use measure::{FrameRate, FrameSize, Nanos, Rate, Refused, UnitError};
-use method::Profile;
-use method::study::{Blocks, Precision, Streams};
 use trial::topology::NotAPort;
 use trial::{Headers, PortRef, Protocol};
 
-use super::given::{Given, Kind, Place, Value, choice, no_such_word, ranged_values, values};
-use crate::config::frame_rate;
-use crate::config::source::Fault;
+use super::given::{
+    Given, Kind, Place, RefusedAt, Value, choice, no_such_word, ranged_values, values,
+};
+use crate::study::campaign::Repetitions;
+use crate::study::{Blocks, Precision, Profile, Streams};
 
 choice! { Profile:
     Quick "quick" "Shortened, and every figure says so";
@@ -26,7 +26,7 @@ choice! { Protocol:
     Tcp "tcp" "TCP with Nagle off, answered by the other host's agent";
 }
 
-ranged_values! { Blocks Streams Precision }
+ranged_values! { Blocks Streams Precision Repetitions }
 
 /// A quantity with its unit, which is written like the example.
 pub fn unit<T: FromStr<Err = UnitError>>(text: &str, example: &str) -> Result<T, Refused> {
@@ -36,7 +36,7 @@ pub fn unit<T: FromStr<Err = UnitError>>(text: &str, example: &str) -> Result<T,
 }
 
 /// With a unit; seconds where a flag has none, as iperf3 and ping take them.
-pub(super) fn seconds(text: &str) -> String {
+pub(crate) fn seconds(text: &str) -> String {
     let bare = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     if bare { format!("{text}s") } else { text.to_owned() }
 }
@@ -136,8 +136,7 @@ impl Value for FrameRate {
     type Is = Self;
 
     fn read(text: &str) -> Result<Self, Refused> {
-        frame_rate::parse(text)
-            .map_err(|error| Refused::new(error.to_string(), "write it as \"1kpps\""))
+        unit(text, "\"1kpps\"")
     }
 }
 
@@ -200,7 +199,7 @@ impl Value for Length {
 
 /// `1500`, `1500B`: beyond what can be held there is no size anyway. What `k` stands for nobody
 /// knows: 9k is 9000 octets to one, and 9216 or 9018 to others.
-pub(super) fn octets(text: &str) -> Result<u32, Refused> {
+pub(crate) fn octets(text: &str) -> Result<u32, Refused> {
     let text = text.trim();
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..end].trim_end(), &text[end..]);
@@ -219,11 +218,11 @@ pub(super) fn octets(text: &str) -> Result<u32, Refused> {
 }
 
 /// The frames that carry IP packets and UDP payloads of these lengths.
-pub(super) fn frames_of(
+pub(crate) fn frames_of(
     ip_lengths: &[Given<Length>],
     payloads: &[Given<Length>],
     headers: Headers,
-) -> Result<Vec<FrameSize>, Fault> {
+) -> Result<Vec<FrameSize>, RefusedAt> {
     let (ip, payload) = (headers.above_ip(), headers.above_payload());
     let ways = ip_lengths.iter().map(|length| (length, ip));
     let ways = ways.chain(payloads.iter().map(|length| (length, payload)));
@@ -233,24 +232,24 @@ pub(super) fn frames_of(
                 format!("{}, with {above} octets of headers and FCS: {error}", length.value);
             let least = FrameSize::MIN.octets().saturating_sub(above);
             let hint = format!("give {least} to {}", FrameSize::MAX.octets() - above);
-            length.fault(Refused::new(message, hint))
+            length.refused(Refused::new(message, hint))
         })
     })
     .collect()
 }
 
 /// All sizes, whichever way each was stated, each once.
-pub(super) fn sizes(
+pub(crate) fn sizes(
     frames: &[Given<FrameSize>],
     ip_lengths: &[Given<Length>],
     payloads: &[Given<Length>],
-) -> Result<Vec<FrameSize>, Fault> {
+) -> Result<Vec<FrameSize>, RefusedAt> {
     let lengths = frames_of(ip_lengths, payloads, Headers::default())?;
     Ok(once(values(frames).into_iter().chain(lengths)))
 }
 
 /// The place of a value of a list.
-pub(super) fn place_in<V: Value>(
+pub(crate) fn place_in<V: Value>(
     list: &[Given<V>],
     is_it: impl Fn(&V::Is) -> bool,
 ) -> Option<&Place> {
@@ -258,7 +257,7 @@ pub(super) fn place_in<V: Value>(
 }
 
 /// Each once, in the order of their first.
-pub(super) fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+pub(crate) fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut once = Vec::new();
     for one in all {
         if !once.contains(&one) {

@@ -1,7 +1,7 @@
 //! A value that the user stated, by a flag or by a key of a plan, and where that was.
 //!
-//! Owns the way from text to value, one for both, and the fault that points back at the flag or at
-//! the line. Never knows what a value means: its type does.
+//! Owns the way from text to value, one for both, and the refusal that points back at the flag or
+//! at the line. Never knows what a value means: its type does.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -13,11 +13,13 @@ use clap::builder::{
 };
 use measure::{Ranged, Refused};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
-use toml::Spanned;
+use serde_spanned::Spanned;
 
-use crate::config::source::Fault;
-use crate::config::suggest;
-use crate::config::typed::HINT;
+use super::suggest;
+
+/// Stands between what is wrong and what to do about it, in the one text that TOML's reader takes
+/// as a value's own error.
+pub const HINT: &str = "\nhint: ";
 
 /// How a value is written.
 pub trait Value: Sized + fmt::Debug + Clone + 'static {
@@ -69,14 +71,19 @@ pub enum Place {
     Nowhere,
 }
 
-impl Place {
-    /// A refusal of the value, at this place.
-    pub fn fault(&self, refused: Refused) -> Fault {
-        match self {
-            Self::Flag(flag) => Fault::new(0..0, format!("{flag}: {refused}"), refused.hint),
-            Self::Key(span) => Fault::refused(span.clone(), refused),
-            Self::Nowhere => Fault::refused(0..0, refused),
-        }
+/// A refusal, and the place that it is about.
+#[derive(Debug, Clone)]
+pub struct RefusedAt {
+    /// Where.
+    pub place: Place,
+    /// What, and what to do about it.
+    pub refused: Refused,
+}
+
+/// A refusal of what nobody stated.
+impl From<Refused> for RefusedAt {
+    fn from(refused: Refused) -> Self {
+        Self { place: Place::Nowhere, refused }
     }
 }
 
@@ -97,21 +104,21 @@ impl<V: Value> Given<V> {
     }
 
     /// A refusal of it, at its place.
-    pub fn fault(&self, refused: Refused) -> Fault {
-        self.place.fault(refused)
+    pub fn refused(&self, refused: Refused) -> RefusedAt {
+        RefusedAt { place: self.place.clone(), refused }
     }
 }
 
 /// What is stated goes before what is not.
 #[expect(clippy::ref_option, reason = "a field of a request is an option")]
-pub fn set<V: Value>(target: &mut V::Is, given: &Option<Given<V>>) {
+pub(crate) fn set<V: Value>(target: &mut V::Is, given: &Option<Given<V>>) {
     if let Some(given) = given {
         target.clone_from(&given.value);
     }
 }
 
 /// A list that is stated goes before one that is not.
-pub fn set_all<V: Value>(target: &mut Vec<V::Is>, given: &[Given<V>]) {
+pub(crate) fn set_all<V: Value>(target: &mut Vec<V::Is>, given: &[Given<V>]) {
     if !given.is_empty() {
         *target = values(given);
     }
@@ -119,12 +126,12 @@ pub fn set_all<V: Value>(target: &mut Vec<V::Is>, given: &[Given<V>]) {
 
 /// What is stated, without where.
 #[expect(clippy::ref_option, reason = "a field of a request is an option")]
-pub fn value<V: Value>(given: &Option<Given<V>>) -> Option<V::Is> {
+pub(crate) fn value<V: Value>(given: &Option<Given<V>>) -> Option<V::Is> {
     given.as_ref().map(|given| given.value.clone())
 }
 
 /// The same of a list.
-pub fn values<V: Value>(given: &[Given<V>]) -> Vec<V::Is> {
+pub(crate) fn values<V: Value>(given: &[Given<V>]) -> Vec<V::Is> {
     given.iter().map(|one| one.value.clone()).collect()
 }
 
@@ -274,7 +281,7 @@ macro_rules! choice {
         }
     };
 }
-pub(super) use choice;
+pub(crate) use choice;
 
 /// A word that is none of those.
 pub fn no_such_word(word: &str, known: &[(&str, &str)]) -> Refused {

@@ -1,28 +1,25 @@
-//! Bounds of a testbed, known before anything is opened: what its frames, rates, addresses and
-//! hosts allow.
+//! The outline of a testbed, known before anything is opened: its devices, and what its frames,
+//! rates, addresses and hosts allow.
 //!
-//! Owns the reading of them from a resolved testbed. Whether a study keeps within them is the
-//! study's to say; where it was stated, the request's.
+//! Owns the reading of it from a resolved testbed. Whether a study keeps within it is the study's
+//! to say; where it was stated, the request's.
 
 use lab::{LabDevice, LabSpec};
 use measure::Rate;
-use method::study::{Bounds, LinkMtu};
+use method::study::{KnownDevice, LinkMtu, Outline};
+use trial::topology::Device;
 
 use super::resolved::{Source, Testbed};
 
-/// The slowest link's speed, where it is known before anything runs. Which links a flow takes, and
-/// so what its line rate is, a study tells by its own ports.
-pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
-    of(testbed).links.into_iter().min()
-}
-
-/// The bounds of a testbed.
-pub fn of(testbed: &Testbed) -> Bounds {
+/// The outline of a testbed.
+pub fn of(testbed: &Testbed) -> Outline {
+    let (name, devices) = (testbed.name.clone(), devices(testbed));
+    let outline = Outline { name, devices, ..Outline::default() };
     match &testbed.source {
         Source::Lab(lab) => {
             let mtu = LinkMtu { octets: lab.mtu, owner: "the lab's links", set_by: "the lab" };
             let links = wires(lab).unwrap_or_default();
-            Bounds { mtu: Some(mtu), links, bucket: lab.rate, ..Bounds::default() }
+            Outline { mtu: Some(mtu), links, bucket: lab.rate, ..outline }
         }
         Source::Virtual(config) => {
             let octets = config.hosts.mtu;
@@ -30,14 +27,30 @@ pub fn of(testbed: &Testbed) -> Bounds {
             let hosts = config.hosts.count.min(config.profile.edges());
             let links = (0..hosts).map(|edge| config.profile.edge_rate(device::Edge(edge)));
             let (mtu, links) = (Some(mtu), links.collect());
-            Bounds { mtu, links, is_simulated: true, ..Bounds::default() }
+            Outline { mtu, links, is_simulated: true, ..outline }
         }
         Source::Hosts(config) => {
             let ports = config.hosts.iter().flat_map(|host| &host.ports);
             let links = ports.filter_map(|port| port.rate).collect();
-            Bounds { links, hosts: config.hosts.clone(), ..Bounds::default() }
+            Outline { links, hosts: config.hosts.clone(), ..outline }
         }
     }
+}
+
+/// Devices, as far as they are known before anything is built.
+fn devices(testbed: &Testbed) -> Vec<KnownDevice> {
+    let Source::Lab(lab) = &testbed.source else {
+        let devices = testbed.topology().map_or_else(Vec::new, |topology| topology.devices);
+        let known = |device: Device| KnownDevice { name: device.name, variants: device.variants };
+        return devices.into_iter().map(known).collect();
+    };
+    // A lab that can't be planned is refused elsewhere, and then for its own reason.
+    let subjects = lab.plan().map_or_else(|_| Vec::new(), |plan| plan.subjects);
+    let known = |subject: lab::SubjectPlan| KnownDevice {
+        variants: subject.device.variants().into_iter().map(str::to_owned).collect(),
+        name: subject.name,
+    };
+    subjects.into_iter().map(known).collect()
 }
 
 /// The rates of a lab's ports, where every device is a model or bridges in groups: its cables have

@@ -1,28 +1,42 @@
-//! What of a testbed bounds a study, as far as it is known before anything is opened, and whether a
-//! study keeps within it.
+//! What is known of a testbed when a study is made or checked: its outline before anything is
+//! opened, its topology from then on.
 //!
-//! Owns the arithmetic that is shown where it does not. Which ports a study uses, and what these
-//! carry, is its own [`StudySpec::check`] to say, once there is a topology.
+//! Owns the outline, and the rules by which it bounds what any study needs, with the arithmetic that
+//! is shown where one is broken. Which ports a study uses, and what these carry, is its own to say.
 
 use measure::{FrameRate, FrameSize, Rate};
 
-use super::{Agents, Needs, PacedFrames, SpecProblem, StudySpec};
-use trial::topology::{CableEnd, Host, Runs};
+use super::{Agents, Needs, PacedFrames, SpecProblem, problem};
+use trial::topology::{CableEnd, Host, Runs, Topology};
 use trial::{Backend, Headers, IpVersion, Reception};
 
-/// Bounds of a testbed.
+/// A testbed as far as it is known before anything is opened.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Bounds {
+pub struct Outline {
+    /// Name that the user gave it.
+    pub name: String,
+    /// Devices under test.
+    pub devices: Vec<KnownDevice>,
     /// The largest IP packet of all links, and in words whose it is.
     pub mtu: Option<LinkMtu>,
     /// Speeds of the links, as far as they are known.
     pub links: Vec<Rate>,
     /// Limit of a token bucket at the links, which have no speed of their own.
     pub bucket: Option<Rate>,
-    /// Hosts of the user's, which have the addresses and programs that they have.
+    /// Hosts of the user's, which have the addresses and programs that they have; none where they
+    /// are made for the run.
     pub hosts: Vec<Host>,
     /// True if hosts are models, which have no kernel.
     pub is_simulated: bool,
+}
+
+/// A device, as far as names go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownDevice {
+    /// Its own.
+    pub name: String,
+    /// Those of its variants.
+    pub variants: Vec<String>,
 }
 
 /// The largest IP packet of all links.
@@ -36,18 +50,41 @@ pub struct LinkMtu {
     pub set_by: &'static str,
 }
 
-impl Bounds {
-    /// Refuses a study that some of it can't be had of this testbed; a campaign for its parts.
-    pub fn check(&self, study: &StudySpec) -> Result<(), SpecProblem> {
-        study.parts().iter().try_for_each(|part| {
-            let needs = part.needs();
-            self.check_agents(part.name(), needs.agents)?;
-            needs.sizes.iter().try_for_each(|size| self.check_size(*size))?;
-            needs.check_bursts()?;
-            self.check_means(&needs)?;
-            needs.headers.iter().try_for_each(|headers| self.check_addresses(*headers))?;
-            needs.loads.iter().try_for_each(|load| self.check_load(*load))
-        })
+/// As much of a testbed as is known where a study is checked.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The outline; none where the testbed is one of the past.
+    pub outline: Option<&'a Outline>,
+    /// The topology; none before a lab is built.
+    pub topology: Option<&'a Topology>,
+}
+
+impl<'a> From<&'a Outline> for Known<'a> {
+    fn from(outline: &'a Outline) -> Self {
+        Self { outline: Some(outline), topology: None }
+    }
+}
+
+impl<'a> From<&'a Topology> for Known<'a> {
+    fn from(topology: &'a Topology) -> Self {
+        Self { outline: None, topology: Some(topology) }
+    }
+}
+
+impl Outline {
+    /// The slowest link's speed, where it is known. Which links a flow takes, and so what its line
+    /// rate is, a study tells by its own ports.
+    pub fn slowest_link(&self) -> Option<Rate> {
+        self.links.iter().min().copied()
+    }
+
+    /// Refuses a study's needs that can't be had of this testbed.
+    pub(super) fn check(&self, study: &'static str, needs: &Needs) -> Result<(), SpecProblem> {
+        self.check_agents(study, needs.agents)?;
+        needs.sizes.iter().try_for_each(|size| self.check_size(*size))?;
+        self.check_means(needs)?;
+        needs.headers.iter().try_for_each(|headers| self.check_addresses(*headers))?;
+        needs.loads.iter().try_for_each(|load| self.check_load(*load))
     }
 
     /// Refuses frames that are too large for the links.
@@ -61,7 +98,7 @@ impl Bounds {
     /// Refuses a load that no link carries. A link also carries preamble and gap; a token bucket
     /// counts neither these nor the FCS.
     fn check_load(&self, load: PacedFrames) -> Result<(), SpecProblem> {
-        let PacedFrames { size, rate } = load;
+        let size = load.size;
         let of_bucket =
             |rate: Rate| rate.bits_per_second() / f64::from(8 * size.octets_without_fcs());
         let (link, line_rate, is_limit) = match (self.links.iter().copied().max(), self.bucket) {
@@ -69,10 +106,7 @@ impl Bounds {
             (None, Some(limit)) => (limit, FrameRate(of_bucket(limit)), true),
             (None, None) => return Ok(()),
         };
-        if rate.0 <= line_rate.0.floor() {
-            return Ok(());
-        }
-        Err(SpecProblem::AboveLineRate { rate, size, link, line_rate, is_limit })
+        problem::carried(load, (link, line_rate), is_limit)
     }
 
     /// Refuses headers for which a port has no address, or too few.
@@ -82,7 +116,7 @@ impl Bounds {
         for host in &self.hosts {
             for port in host.ports.iter().filter(|p| matches!(p.cable, CableEnd::Device { .. })) {
                 let place = format!("{}/{}", host.name, port.name);
-                if is_v6 && port.address6.is_none() {
+                if is_v6 && !port.has_ipv6() {
                     return Err(SpecProblem::NoIpv6 { port: place });
                 }
                 let block = port.blocks.iter().find(|block| block.first.is_ipv6() == is_v6);

@@ -3,24 +3,20 @@
 //! Owns its options. What they leave open is the profile's.
 
 use measure::{FrameMix, FrameSize, Refused};
-use method::search::GoalName;
-use method::study::forwarding::{LoadPercent, Repeats, Senders, Verifications};
-use method::study::{Blocks, Precision};
-use method::{
-    Between, ForwardingSpec, ForwardingTest, Profile, SearchKind, SpecProblem, StudySpec,
-};
 use serde::Deserialize;
 use trial::{Backend, Headers, IpVersion, PortRef, Reception, Spread, VlanId};
 
-use super::given::{
-    Given, Kind, Place, Value, choice, no_such_word, ranged_values, set, set_all, value, values,
+use super::{
+    ForwardingSpec, ForwardingTest, LoadPercent, Repeats, SearchKind, Senders, Verifications,
 };
-use super::values::{Duration, Length, frames_of, once, place_in};
-use super::{StudyRequest, strict};
-use crate::config::bounds;
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::subjects;
+use crate::request::given::{
+    Given, Kind, Place, RefusedAt, Value, choice, no_such_word, ranged_values, set, set_all, value,
+    values,
+};
+use crate::request::values::{Duration, Length, frames_of, once, place_in};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::search::GoalName;
+use crate::study::{Between, Blocks, Outline, Precision, Profile, SpecProblem, StudySpec};
 
 measure::ranged! {
     /// Ports or addresses that the frames of a flow have in turn.
@@ -62,9 +58,11 @@ choice! { Reception:
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forwarding {
+    /// Tests by a flag each.
     #[command(flatten)]
     #[serde(skip)]
     pub named: Named,
+    /// Tests by name.
     #[arg(skip)]
     pub tests: Vec<Given<Tests>>,
     /// The highest rate at which a goal holds, for each goal named [default: rfc2544, beside a
@@ -136,23 +134,31 @@ pub struct Forwarding {
     /// Length of the trial that confirms a throughput [default: 2s; strict 60s]
     #[arg(long = "final-time", value_name = "S")]
     pub final_duration: Option<Given<Duration>>,
+    /// Load phase of a latency trial.
     #[arg(skip)]
     pub latency_duration: Option<Given<Duration>>,
+    /// The longest burst on the wire.
     #[arg(skip)]
     pub burst_duration: Option<Given<Duration>>,
+    /// Overload of the recovery test.
     #[arg(skip)]
     pub overload_duration: Option<Given<Duration>>,
+    /// Load phase of the reset test.
     #[arg(skip)]
     pub reset_duration: Option<Given<Duration>>,
     /// Repeats of the flood [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
+    /// Loads of the latency test, in percent of the throughput.
     #[arg(skip)]
     pub latency_percents: Vec<Given<LoadPercent>>,
+    /// Repeats of a latency trial.
     #[arg(skip)]
     pub latency_repeats: Option<Given<Repeats>>,
+    /// Repeats of the back-to-back search.
     #[arg(skip)]
     pub burst_repeats: Option<Given<Repeats>>,
+    /// Number of times that a burst that lost frames is sent again.
     #[arg(skip)]
     pub loss_verification: Option<Given<Verifications>>,
     /// A search ends when its bracket is this narrow, relative to its upper end [default: 0.005]
@@ -190,7 +196,7 @@ pub struct Named {
 }
 
 impl StudyRequest for Forwarding {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { ForwardingSpec::strict() } else { ForwardingSpec::quick() };
         let tests = self.tests();
@@ -224,7 +230,7 @@ impl StudyRequest for Forwarding {
         set(&mut spec.burst_repeats, &self.burst_repeats);
         set(&mut spec.loss_verification, &self.loss_verification);
         set(&mut spec.precision, &self.precision);
-        spec.link_rate = bounds::link_rate(testbed);
+        spec.link_rate = testbed.slowest_link();
         Ok(StudySpec::Forwarding(spec))
     }
 
@@ -288,7 +294,7 @@ impl Forwarding {
         headers
     }
 
-    fn frames(&self, headers: Headers) -> Result<Vec<FrameMix>, Fault> {
+    fn frames(&self, headers: Headers) -> Result<Vec<FrameMix>, RefusedAt> {
         let lengths = frames_of(&self.ip_lengths, &self.payloads, headers)?;
         let all = values(&self.sizes).into_iter().chain(lengths.into_iter().map(FrameMix::of));
         Ok(once(all.chain(values(&self.mixes))))

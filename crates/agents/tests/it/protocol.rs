@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use agents::protocol::{
+    self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
+    MachineFacts, Mended, Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError,
+    Reply, Request, Terms, Work, decode, encode,
+};
 use dataplane::datagram::Traffic;
 use dataplane::echo::Requests;
-use dataplane::exchange::EndReport;
 use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
@@ -13,13 +17,8 @@ use measure::{ByteCount, FrameMix, FrameRate, FrameSize, Histogram, Nanos};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use switchmark::protocol::{
-    self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
-    MachineFacts, Mended, Message, MessageError, OffloadChange, Order, PROTOCOL, ProtocolError,
-    Reply, Request, SideReport, Terms, Work, decode, encode,
-};
 use trial::Protocol;
-use trial::record::{EchoRecord, FlowRecord, ReceiptRecord, Usage};
+use trial::record::{EchoRecord, ExchangeRecord, FlowRecord, ReceiptRecord, Usage};
 use trial::topology::AddressBlock;
 use trial::{Backend, Datagrams, Echo, Schedule, VlanId};
 
@@ -150,10 +149,10 @@ fn histogram() -> impl Strategy<Value = Histogram> {
     })
 }
 
-fn asker_report() -> impl Strategy<Value = SideReport> {
+fn asker_report() -> impl Strategy<Value = FlowRecord> {
     let fields = (frame_size(), any::<u64>(), histogram(), histogram(), 0f64..1e9);
     fields.prop_map(|(frame_size, sent, rtt, ipdv, effective_samples)| {
-        SideReport::Half(FlowRecord::Echo(EchoRecord {
+        FlowRecord::Echo(EchoRecord {
             frame_size,
             sent,
             answers: SequenceCounts { unique: rtt.count(), ..SequenceCounts::default() },
@@ -165,28 +164,24 @@ fn asker_report() -> impl Strategy<Value = SideReport> {
             rejected: Rejected { malformed: sent, foreign: 3 },
             elapsed: Nanos(sent),
             segment: None,
-        }))
+        })
     })
 }
 
-fn end_report() -> impl Strategy<Value = SideReport> {
+fn end_report() -> impl Strategy<Value = FlowRecord> {
     let fields = (any::<u64>(), histogram(), vec(any::<u64>(), 0..4));
     fields.prop_map(|(messages, rounds, intervals)| {
-        SideReport::Exchange(EndReport {
-            receipt: ReceiptRecord {
-                messages,
-                octets: ByteCount(messages),
-                elapsed: Nanos(messages),
-                rounds,
-                intervals: intervals.into_iter().map(ByteCount).collect(),
-                lost: 0,
-            },
-            parts_sent: messages,
-            parts_received: messages / 2,
-            credits_sent: messages / 3,
-            credits_received: messages / 5,
-            rejected: Rejected { malformed: 1, foreign: messages },
-        })
+        let receipt = ReceiptRecord {
+            messages,
+            octets: ByteCount(messages),
+            elapsed: Nanos(messages),
+            rounds,
+            intervals: intervals.into_iter().map(ByteCount).collect(),
+            frames: messages / 2,
+            lost: 0,
+        };
+        let sent = ReceiptRecord { lost: messages, ..ReceiptRecord::default() };
+        FlowRecord::Exchange(ExchangeRecord { forward: receipt, backward: sent })
     })
 }
 
@@ -207,19 +202,13 @@ fn answer() -> impl Strategy<Value = Answer> {
         Just(Answer::Agreed {
             mended: Mended { restored: vec!["offloads of eth1".into()], left: vec!["eth1".into()] }
         }),
-        Just(Answer::Holding),
-        Just(Answer::Connected),
-        Just(Answer::Started),
-        Just(Answer::Aborted),
-        Just(Answer::Farewell),
+        Just(Answer::Done),
         nanos().prop_map(|monotonic| Answer::Clock { monotonic }),
         vec(any::<u16>(), 0..5).prop_map(|ports| Answer::Prepared { ports }),
         facts.prop_map(|(kernel, cpus)| {
             let machine = MachineFacts { kernel, cpus, ..MachineFacts::default() };
             Answer::Facts(Box::new(HostFacts { machine, ports: BTreeMap::new() }))
         }),
-        btree_map("[a-z]{1,4}", btree_map("[a-z]{1,4}", any::<bool>(), 0..3), 0..3)
-            .prop_map(|changed| Answer::Offloads { changed }),
         (vec(flow_report(), 0..3), counts, 0f64..1.0).prop_map(|(reports, counters, busy)| {
             let interfaces = BTreeMap::from([("eth1".to_owned(), counters.clone())]);
             let usage =
@@ -237,9 +226,8 @@ fn complaint() -> impl Strategy<Value = Complaint> {
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
         Just(Message::Beat),
-        (any::<u32>(), ".{0,8}", names()).prop_map(|(protocol, version, features)| {
-            Message::Hello(Hello { protocol, version, features })
-        }),
+        (any::<u32>(), ".{0,8}")
+            .prop_map(|(protocol, version)| Message::Hello(Hello { protocol, version })),
         (any::<u64>(), ask()).prop_map(|(id, ask)| Message::Request(Request { id, ask })),
         (any::<u64>(), prop_oneof![answer().prop_map(Ok), complaint().prop_map(Err)])
             .prop_map(|(id, answer)| Message::Reply(Reply { id, answer })),

@@ -4,18 +4,14 @@
 //! profile's.
 
 use measure::{FrameSize, Refused};
-use method::study::switching::{LearnRate, NoSuchTest, PortCount, Stations};
-use method::{Between, Profile, SpecProblem, StudySpec, SwitchTest, SwitchingSpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Place, Value, ranged_values, set, values};
-use super::values::{Duration, once, place_in};
-use super::{StudyRequest, strict};
-use crate::config::bounds;
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::subjects;
+use super::{LearnRate, NoSuchTest, PortCount, Stations, SwitchTest, SwitchingSpec};
+use crate::request::given::{Given, Place, RefusedAt, Value, ranged_values, set, values};
+use crate::request::values::{Duration, once, place_in};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{Between, Outline, Profile, SpecProblem, StudySpec};
 
 ranged_values! { PortCount Stations LearnRate }
 
@@ -46,6 +42,7 @@ pub struct Switching {
     /// The most addresses that the address tests try [default: 65536]
     #[arg(long, value_name = "N")]
     pub stations: Option<Given<Stations>>,
+    /// Frames a second at which stations speak while their number is searched.
     #[arg(skip)]
     pub learn_rate: Option<Given<LearnRate>>,
     /// Ports that send, and with --to only they and those take part; alone: those that come first
@@ -74,7 +71,7 @@ pub struct Switching {
 }
 
 impl StudyRequest for Switching {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { SwitchingSpec::strict() } else { SwitchingSpec::quick() };
         let tests = self.tests();
@@ -93,7 +90,7 @@ impl StudyRequest for Switching {
         spec.final_duration = spec.final_duration.max(spec.duration);
         set(&mut spec.stations, &self.stations);
         set(&mut spec.learn_rate, &self.learn_rate);
-        spec.link_rate = bounds::link_rate(testbed);
+        spec.link_rate = testbed.slowest_link();
         Ok(StudySpec::Switching(spec))
     }
 
@@ -137,90 +134,15 @@ impl Value for Tests {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use measure::{Nanos, Rate};
-
     use super::*;
-    use crate::config::plan;
-    use crate::config::source::SourceText;
-
-    fn resolved(keys: &str) -> SwitchingSpec {
-        let request: Switching = toml::from_str(keys).expect(keys);
-        let testbed = crate::config::testbed::from_argument("--testbed", "lab:bridge,hosts=4");
-        let Ok(StudySpec::Switching(spec)) = request.resolve(&testbed.expect("a lab")) else {
-            panic!("{keys}")
-        };
-        spec
-    }
 
     #[test]
     fn suites_and_tests_have_names() {
         assert_eq!(Tests::read("rfc2889").expect("a suite").len(), 11);
         assert_eq!(Tests::read("microburst"), Ok(vec![SwitchTest::Microburst]));
         assert!(Tests::read("rfc2544").is_err());
-        let named = resolved("tests = [\"incast\", \"mesh\", \"incast\"]");
-        assert_eq!(named.tests, [SwitchTest::Mesh, SwitchTest::Incast]);
-    }
-
-    #[test]
-    fn what_is_left_open_comes_from_the_profile() {
-        assert_eq!(resolved(""), SwitchingSpec::quick());
-        let longer = resolved("duration = \"7s\"");
-        assert_eq!(longer.final_duration, longer.duration);
-        let testbed = "sim:PROFILES/x450a-48t.toml";
-        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
-        let testbed = testbed.replace("PROFILES", profiles);
-        let testbed = crate::config::testbed::from_argument("--testbed", &testbed);
-        let study = Switching::default().resolve(&testbed.expect("a model"));
-        let Ok(StudySpec::Switching(spec)) = study else { panic!("{study:?}") };
-        assert_eq!(spec.link_rate, Some(Rate(1_000_000_000)));
-    }
-
-    const PLAN: &str = r#"testbed = "lab:bridge,hosts=4"
-[[study]]
-[study.switching]
-tests = ["incast", "mesh"]
-sizes = [128]
-ports = 4
-duration = "200ms"
-final_duration = "1s"
-stations = 100
-learn_rate = 500
-"#;
-
-    #[test]
-    fn every_key_is_taken() {
-        let plan =
-            plan::resolve(&SourceText::file("plan.toml", PLAN), Path::new("")).expect("a plan");
-        let expected = SwitchingSpec {
-            tests: vec![SwitchTest::Mesh, SwitchTest::Incast],
-            frames: vec![FrameSize::new(128).expect("legal")],
-            ports: PortCount::known(4),
-            duration: Nanos::from_millis(200),
-            final_duration: Nanos::from_secs(1),
-            stations: Stations::known(100),
-            learn_rate: LearnRate::known(500),
-            ..SwitchingSpec::quick()
-        };
-        assert_eq!(plan.studies, [StudySpec::Switching(expected)]);
-    }
-
-    #[test]
-    fn a_fault_is_shown_at_its_place() {
-        let table = [
-            ("\"mesh\"", "\"mash\"", "not a test"),
-            ("ports = 4", "ports = 1", "1 is outside the range"),
-            ("stations = 100", "stations = 0", "0 is outside the range"),
-            ("sizes", "size", "unknown key `size`"),
-        ];
-        for (from, to, says) in table {
-            let text = PLAN.replacen(from, to, 1);
-            assert_ne!(text, PLAN, "{from}");
-            let error =
-                plan::resolve(&SourceText::file("plan.toml", text), Path::new("")).expect_err(to);
-            assert!(error.message.contains(says), "{to}: {}", error.message);
-            assert!(!error.hint.is_empty(), "{to}");
-        }
+        let named = "tests = [\"incast\", \"mesh\", \"incast\"]";
+        let named: Switching = toml::from_str(named).expect("keys of a plan");
+        assert_eq!(named.tests(), [SwitchTest::Mesh, SwitchTest::Incast]);
     }
 }

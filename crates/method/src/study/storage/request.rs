@@ -3,21 +3,16 @@
 //! Owns its options, and the job where nobody brought one. What else they leave open is the job's
 //! or the profile's.
 
-use std::path::{Path, PathBuf};
-
 use measure::{ByteCount, Nanos, Refused, UnitError};
-use method::study::Blocks;
-use method::{Between, Profile, StorageSpec, StudySpec};
 use serde::Deserialize;
 use trial::{Jobs, Pattern, PortRef, QueueDepth, ReadPercent, ServedMemory};
 
-use super::given::{Given, Value, ranged_values, set, set_all, value, values};
-use super::values::{Duration, seconds};
-use super::{StudyRequest, strict};
-use crate::config::fio_job::{self, FioJob};
-use crate::config::resolved::{Source, Testbed};
-use crate::config::source::{Fault, SourceText};
-use crate::config::subjects;
+use super::StorageSpec;
+use super::job::{self, JobFile};
+use crate::request::given::{Given, RefusedAt, Value, ranged_values, set, set_all, value, values};
+use crate::request::values::{Duration, seconds};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{Between, Blocks, Outline, Profile, StudySpec};
 
 /// What a server made for the trial holds where the job does not say how much.
 const SERVED: ByteCount = ByteCount(64 << 20);
@@ -33,7 +28,7 @@ pub struct Storage {
     /// A job file of fio's, with one job in it; lab and sim have one of their own [default: the
     /// model's or the lab's own job]
     #[arg(long, value_name = "FILE")]
-    pub fio: Option<Given<File>>,
+    pub fio: Option<Given<JobFile>>,
     /// Have the storage host serve memory by nbdkit, behind a delay that stands for a disk: TIME,
     /// or READ/WRITE [default: the testbed's storage]
     #[arg(long, value_name = "TIME")]
@@ -88,23 +83,22 @@ pub struct Storage {
 }
 
 impl StudyRequest for Storage {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
-        let brought = self.fio.as_ref().map(read_job).transpose()?;
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let at_job = |misfit: Refused| match &self.fio {
-            Some(fio) => fio.fault(misfit),
-            None => Fault::refused(0..0, misfit),
+            Some(fio) => fio.refused(misfit),
+            None => misfit.into(),
         };
-        let (mut job, runtime) = self.job(brought, testbed).map_err(at_job)?;
+        let (mut job, runtime) = self.job(testbed).map_err(at_job)?;
         job.replicas = values(&self.replicas);
-        if job.server.is_some() && !matches!(testbed.source, Source::Virtual(_)) {
+        if job.server.is_some() && !testbed.is_simulated {
             self.check_replicas()?;
         }
         job.disk.clone_from(&self.disk);
         job.allow_destroy = self.allow_destroy;
         if let Some(rw) = &self.rw {
-            let mix = self.rwmixread.as_ref().map_or(fio_job::HALF, |mix| mix.value);
-            let pattern = fio_job::pattern(&rw.value, mix);
-            (job.pattern, job.rwmixread) = pattern.map_err(|misfit| rw.fault(misfit))?;
+            let mix = self.rwmixread.as_ref().map_or(job::HALF, |mix| mix.value);
+            let pattern = job::pattern(&rw.value, mix);
+            (job.pattern, job.rwmixread) = pattern.map_err(|misfit| rw.refused(misfit))?;
         }
         set(&mut job.numjobs, &self.numjobs);
         let mut spec =
@@ -119,32 +113,31 @@ impl StudyRequest for Storage {
         Ok(StudySpec::Storage(Box::new(spec)))
     }
 
-    fn take_files_from(&mut self, base: &Path) {
-        if let Some(fio) = &mut self.fio {
-            fio.value = base.join(&fio.value);
-        }
+    fn job_file(&mut self) -> Option<&mut Given<JobFile>> {
+        self.fio.as_mut()
     }
 }
 
 impl Storage {
     /// nbdkit serves one host's memory and copies nothing.
-    fn check_replicas(&self) -> Result<(), Fault> {
+    fn check_replicas(&self) -> Result<(), RefusedAt> {
         let Some(replica) = self.replicas.first() else { return Ok(()) };
         let message = "the server made for the trial keeps no replicas";
         let hint = "leave out --replica, or name the storage that replicates by --fio FILE; a model's \
                     server (sim:) replicates";
-        Err(replica.fault(Refused::new(message, hint)))
+        Err(replica.refused(Refused::new(message, hint)))
     }
 
     /// The job with its storage, and how long it asks to run.
-    fn job(
-        &self,
-        brought: Option<FioJob>,
-        testbed: &Testbed,
-    ) -> Result<(trial::Storage, Option<Nanos>), Refused> {
-        let own = matches!(testbed.source, Source::Lab(_) | Source::Virtual(_));
-        let (mut job, runtime) = match brought {
-            Some(FioJob { job, runtime }) => (job, runtime),
+    fn job(&self, testbed: &Outline) -> Result<(trial::Storage, Option<Nanos>), Refused> {
+        // A lab's and a model's are ours.
+        let own = testbed.hosts.is_empty();
+        let (mut job, runtime) = match value(&self.fio) {
+            Some(JobFile::Read(file)) => (file.job, file.runtime),
+            Some(JobFile::Named(path)) => {
+                let message = format!("the job file {} was not read", path.display());
+                return Err(Refused::new(message, "name one that can be read"));
+            }
             None if own || self.ramdisk.is_some() => (standing_in(), None),
             None => {
                 let hint = "name one by --fio FILE (in a plan: fio = \"FILE\"), or have a server made by \
@@ -168,19 +161,13 @@ impl Storage {
     }
 }
 
-fn read_job(path: &Given<File>) -> Result<FioJob, Fault> {
-    let source = SourceText::read(&path.value).map_err(Fault::elsewhere)?;
-    fio_job::parse(&source.text).map_err(|fault| Fault::elsewhere(source.locate(fault)))
-}
-
 /// The job where nobody brought one: the write-ups' own, one operation at a time.
 fn standing_in() -> trial::Storage {
-    let plain = fio_job::plain();
     trial::Storage {
         ioengine: "nbd".into(),
         pattern: Pattern::Random,
-        rwmixread: fio_job::HALF,
-        ..plain
+        rwmixread: job::HALF,
+        ..job::plain()
     }
 }
 
@@ -189,7 +176,7 @@ fn served(job: &mut trial::Storage, read: Nanos, write: Nanos) -> Result<(), Ref
         let hint = "a server made for the trial is reached by nbd: write ioengine=nbd, and no filename or uri";
         return Err(Refused::new("the job has a storage of its own", hint));
     }
-    let said = job.options.remove("size").map(|text| fio_job::octets(&text));
+    let said = job.options.remove("size").map(|text| job::octets(&text));
     let size = said.transpose()?.unwrap_or(SERVED);
     if !(1 << 20..=1 << 30).contains(&size.0) {
         let message = format!("a server of {size}: it holds what it serves in memory");
@@ -208,15 +195,12 @@ fn run_time(text: &str) -> Result<Nanos, Refused> {
     Duration::typed(text)
 }
 
-/// A file's path.
-#[derive(Debug, Clone)]
-pub struct File;
+/// A file's path, until it is read.
+impl Value for JobFile {
+    type Is = Self;
 
-impl Value for File {
-    type Is = PathBuf;
-
-    fn read(text: &str) -> Result<PathBuf, Refused> {
-        Ok(text.into())
+    fn read(text: &str) -> Result<Self, Refused> {
+        Ok(Self::Named(text.into()))
     }
 }
 
@@ -250,6 +234,6 @@ impl Value for OneSize {
     type Is = ByteCount;
 
     fn read(text: &str) -> Result<ByteCount, Refused> {
-        fio_job::octets(text)
+        job::octets(text)
     }
 }

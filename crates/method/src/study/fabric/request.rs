@@ -6,19 +6,15 @@
 use std::convert::Infallible;
 
 use measure::{ByteCount, Nanos, Ranged as _, Rate, Refused};
-use method::study::Blocks;
-use method::study::fabric::arrangement::NotAnArrangement;
-use method::{Arrangement, Between, FabricSpec, Nodes, Profile, StudySpec};
 use serde::Deserialize;
 use trial::{Carrier, PortRef};
 
-use super::given::{Given, Kind, Value, set, set_all, values};
-use super::values::{Duration, unit};
-use super::{StudyRequest, strict};
-use crate::config::bounds;
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::subjects;
+use super::arrangement::NotAnArrangement;
+use super::{Arrangement, FabricSpec, Nodes};
+use crate::request::given::{Given, Kind, RefusedAt, Value, set, set_all, values};
+use crate::request::values::{Duration, unit};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{Between, Blocks, Outline, Profile, StudySpec};
 
 /// Frames under way where nothing is said: more than a gigabit link and a switch hold at rest.
 const CREDITS: u16 = 64;
@@ -54,6 +50,7 @@ pub struct Fabric {
     /// With --arrangement: tell groups of ports and their uplinks too, from floods
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub infer: Option<Given<bool>>,
+    /// Refused as `ports` is.
     #[arg(skip)]
     pub hosts: Option<Given<MovedCables>>,
     /// Refused: 0.2 had fewer hosts than ports, and a person who moved cables
@@ -76,6 +73,7 @@ pub struct Fabric {
     /// Their variants; as-found is a device that nothing was done to [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
+    /// Receipts are summed up in steps of this.
     #[arg(skip)]
     pub interval: Option<Given<Interval>>,
     /// Length of each trial, in seconds or with a unit [default: long enough for 150 messages, 1 s
@@ -93,17 +91,16 @@ pub struct Fabric {
 impl StudyRequest for Fabric {
     /// Virtual time is exact, and a second of it for 48 busy ports takes several real ones: where
     /// nothing is said, a tenth of the profile's trials is enough there.
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { FabricSpec::strict() } else { FabricSpec::quick() };
         set(&mut spec.message, &self.message);
         if self.duration.is_none() {
-            let bounds = bounds::of(testbed);
-            if bounds.is_simulated {
+            if testbed.is_simulated {
                 spec.duration = Nanos(spec.duration.0 / 10);
                 spec.interval = Nanos(spec.interval.0 / 10);
             }
-            let slowest = bounds.links.into_iter().min().or(bounds.bucket);
+            let slowest = testbed.slowest_link().or(testbed.bucket);
             let enough = slowest.map(|rate| long_enough(spec.message, rate));
             spec.duration = enough.map_or(spec.duration, |enough| enough.max(spec.duration));
         }
@@ -124,7 +121,7 @@ impl StudyRequest for Fabric {
             if interval.value > spec.duration {
                 let message =
                     format!("{} is longer than a trial's {}", interval.value, spec.duration);
-                return Err(interval.fault(Refused::new(message, USUAL_INTERVAL)));
+                return Err(interval.refused(Refused::new(message, USUAL_INTERVAL)));
             }
             spec.interval = interval.value;
         }
@@ -267,17 +264,7 @@ impl Value for Margin {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::config::plan;
-    use crate::config::source::SourceText;
-
-    fn resolved(request: &Fabric, name: &str) -> FabricSpec {
-        let testbed = crate::config::testbed::from_argument("--testbed", name).expect(name);
-        let Ok(StudySpec::Fabric(spec)) = request.resolve(&testbed) else { panic!("{name}") };
-        spec
-    }
 
     #[test]
     fn carriers_and_margins_are_read() {
@@ -291,89 +278,6 @@ mod tests {
         assert_eq!(Margin::read("0.02"), Ok(0.02));
         for wrong in ["", "0", "1", "100%", "-1%", "x%", "NaN"] {
             assert!(Margin::read(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn what_is_left_open_comes_from_the_profile() {
-        let quick = resolved(&Fabric::default(), "lab:bridge");
-        assert_eq!(quick, FabricSpec { infer: true, ..FabricSpec::quick() });
-        let asked: Fabric = toml::from_str("nodes = [2, 8]\nduration = \"50ms\"").unwrap();
-        let short = resolved(&asked, "lab:bridge");
-        assert_eq!(short.nodes, Nodes::These(vec![2, 8]));
-        assert_eq!(short.interval, short.duration);
-        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
-        let sim = format!("sim:{profiles}/s400-48t.toml");
-        assert_eq!(resolved(&asked, &sim).duration, Nanos::from_millis(50));
-        let virtual_time = resolved(&Fabric::default(), &sim);
-        assert_eq!(virtual_time.duration, Nanos::from_millis(100));
-        assert_eq!(virtual_time.interval, Nanos::from_millis(10));
-    }
-
-    const PLAN: &str = r#"testbed = "lab:bridge,hosts=4"
-[[study]]
-[study.fabric]
-arrangements = ["neighbours", "offset=2", "tournament"]
-nodes = [2, 4]
-message = "16KiB"
-messages = ["1KiB", "32KiB"]
-carrier = "datagrams:7"
-infer = true
-margin = "2%"
-interval = "50ms"
-duration = "500ms"
-blocks = 4
-"#;
-
-    #[test]
-    fn every_key_is_taken() {
-        let plan =
-            plan::resolve(&SourceText::file("plan.toml", PLAN), Path::new("")).expect("a plan");
-        let [StudySpec::Fabric(spec)] = &plan.studies[..] else { panic!("{:?}", plan.studies) };
-        let expected = FabricSpec {
-            arrangements: vec![
-                Arrangement::Neighbours,
-                Arrangement::Offset(2),
-                Arrangement::Tournament,
-            ],
-            nodes: Nodes::These(vec![2, 4]),
-            message: ByteCount(16 << 10),
-            messages: vec![ByteCount(1 << 10), ByteCount(32 << 10)],
-            carrier: Carrier::Datagrams { credits: 7 },
-            infer: true,
-            margin: 0.02,
-            interval: Nanos::from_millis(50),
-            duration: Nanos::from_millis(500),
-            blocks: Blocks::known(4),
-            ..FabricSpec::quick()
-        };
-        assert_eq!(*spec, expected);
-    }
-
-    #[test]
-    fn a_fault_is_shown_at_its_place() {
-        // What is changed, into what, and what the caret stands under.
-        let table = [
-            ("\"offset=2\"", "\"ofset=2\"", "\"ofset=2\"", "not an arrangement"),
-            ("[2, 4]", "[2, 5]", "5", "5 ports can't all be in pairs"),
-            ("[2, 4]", "[0]", "0", "0 is outside the range"),
-            ("\"16KiB\"", "\"16KB/s\"", "\"16KB/s\"", ""),
-            ("\"16KiB\"", "\"32MiB\"", "\"32MiB\"", "32MiB is outside the range of a message"),
-            ("datagrams:7", "datagrams:0", "\"datagrams:0\"", "is not a carrier"),
-            ("\"2%\"", "\"200%\"", "\"200%\"", "is not a margin"),
-            ("\"50ms\"", "\"5s\"", "\"5s\"", "longer than a trial's"),
-            ("margin", "marign", "marign", "unknown key `marign`"),
-        ];
-        for (from, to, at, says) in table {
-            let text = PLAN.replacen(from, to, 1);
-            assert_ne!(text, PLAN, "{from}");
-            let error =
-                plan::resolve(&SourceText::file("plan.toml", text), Path::new("")).expect_err(to);
-            assert!(error.message.contains(says), "{to}: {}", error.message);
-            let caret = error.excerpt.lines().last().unwrap_or_default();
-            let under: usize = caret.matches('^').count();
-            assert_eq!(under, at.len(), "{to}:\n{}", error.excerpt);
-            assert!(!error.hint.is_empty(), "{to}");
         }
     }
 }

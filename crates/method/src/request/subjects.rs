@@ -1,18 +1,14 @@
 //! Devices under test by name, as flags and plans state them: `bridge`, `router:gro`.
 //!
-//! Owns the word for a device that nothing was done to, and the check that a name is known. Pure.
+//! Owns the check that a name is known, and how lists of devices and variants combine. Pure.
 
 use measure::Refused;
 use trial::Subject;
-use trial::topology::Device;
 
-use super::resolved::{Source, Testbed};
-use super::source::Fault;
+use super::given::{Given, RefusedAt};
 use super::suggest;
-use crate::request::given::Given;
-
-/// A device as it is found, where a list of variants has to name it.
-pub const AS_FOUND: &str = "as-found";
+use crate::study::campaign::AS_FOUND;
+use crate::study::{KnownDevice, Outline};
 
 /// What a list of devices and a list of variants ask for: every device in every variant, but one
 /// that is named with its variant in that alone. Variants without devices are the first device's;
@@ -20,30 +16,31 @@ pub const AS_FOUND: &str = "as-found";
 pub fn resolve(
     devices: &[Given<String>],
     variants: &[Given<String>],
-    testbed: &Testbed,
-) -> Result<Vec<Subject>, Fault> {
+    testbed: &Outline,
+) -> Result<Vec<Subject>, RefusedAt> {
     if devices.is_empty() && variants.is_empty() {
         return Ok(Vec::new());
     }
-    let known = known(testbed);
+    let known = &testbed.devices;
     let mut all = Vec::new();
-    let mut put = |device: &Known, variant: &str, stated: &Given<String>| -> Result<(), Fault> {
-        let subject = subject(device, variant).map_err(|misfit| stated.fault(misfit))?;
-        if !all.contains(&subject) {
-            all.push(subject);
-        }
-        Ok(())
-    };
+    let mut put =
+        |device: &KnownDevice, variant: &str, stated: &Given<String>| -> Result<(), RefusedAt> {
+            let subject = subject(device, variant).map_err(|misfit| stated.refused(misfit))?;
+            if !all.contains(&subject) {
+                all.push(subject);
+            }
+            Ok(())
+        };
     let first = known.first().map(|device| Given::new(device.name.clone()));
     let named = if devices.is_empty() { first.as_slice() } else { devices };
     if let (Some(variant), []) = (variants.first(), named) {
         let message = format!("testbed `{}` has no device", testbed.name);
-        return Err(variant.fault(Refused::new(message, "only a device has variants")));
+        return Err(variant.refused(Refused::new(message, "only a device has variants")));
     }
     for stated in named {
         let text = &stated.value;
         let (name, variant) = text.split_once(':').map_or((&**text, None), |(n, v)| (n, Some(v)));
-        let device = find(name, &known).map_err(|misfit| stated.fault(misfit))?;
+        let device = find(name, known).map_err(|misfit| stated.refused(misfit))?;
         match variant {
             Some(variant) => put(device, variant, stated)?,
             None if variants.is_empty() => put(device, AS_FOUND, stated)?,
@@ -53,14 +50,14 @@ pub fn resolve(
     Ok(all)
 }
 
-fn find<'a>(name: &str, known: &'a [Known]) -> Result<&'a Known, Refused> {
+fn find<'a>(name: &str, known: &'a [KnownDevice]) -> Result<&'a KnownDevice, Refused> {
     known.iter().find(|device| device.name == name).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|device| device.name.as_str()).collect();
         Refused::new(format!("there is no device `{name}`"), suggest::hint(name, &names))
     })
 }
 
-fn subject(device: &Known, variant: &str) -> Result<Subject, Refused> {
+fn subject(device: &KnownDevice, variant: &str) -> Result<Subject, Refused> {
     let name = &device.name;
     if variant == AS_FOUND {
         return Ok(Subject { device: name.clone(), variant: None });
@@ -72,30 +69,4 @@ fn subject(device: &Known, variant: &str) -> Result<Subject, Refused> {
     names.extend(device.variants.iter().map(String::as_str));
     let message = format!("device `{name}` has no variant `{variant}`");
     Err(Refused::new(message, suggest::hint(variant, &names)))
-}
-
-/// The testbed's devices, as far as they are known before anything is built.
-fn known(testbed: &Testbed) -> Vec<Known> {
-    let Source::Lab(lab) = &testbed.source else {
-        let devices = testbed.topology().map_or_else(Vec::new, |topology| topology.devices);
-        let known = |device: Device| Known { name: device.name, variants: device.variants };
-        return devices.into_iter().map(known).collect();
-    };
-    // A lab that can't be planned is refused elsewhere, and then for its own reason.
-    let subjects = lab.plan().map_or_else(|_| Vec::new(), |plan| plan.subjects);
-    let known = |subject: lab::SubjectPlan| Known {
-        variants: variants(&subject.device),
-        name: subject.name,
-    };
-    subjects.into_iter().map(known).collect()
-}
-
-fn variants(device: &lab::LabDevice) -> Vec<String> {
-    device.variants().into_iter().map(str::to_owned).collect()
-}
-
-/// A device, as far as names go.
-struct Known {
-    name: String,
-    variants: Vec<String>,
 }

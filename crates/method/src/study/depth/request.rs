@@ -3,31 +3,29 @@
 //! Owns its options. What they leave open is the profile's or the testbed's.
 
 use measure::FrameSize;
-use method::study::Blocks;
-use method::study::depth::{Congested, OutputSenders};
-use method::{DepthSpec, Profile, SpecProblem, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, Place, ranged_values, set, values};
-use super::values::Duration;
-use super::{StudyRequest, strict};
-use crate::config::bounds;
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::subjects;
+use super::{Congested, DepthSpec, OutputSenders};
+use crate::request::given::{Given, Place, RefusedAt, ranged_values, set, values};
+use crate::request::values::Duration;
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{Blocks, Outline, Profile, SpecProblem, StudySpec};
 
 ranged_values! { OutputSenders Congested }
 
 /// Flags of `buffer --estimate`, keys of `[study.depth]`. What the verb's two studies have in
-/// common is a flag of [`super::Buffer`].
+/// common is a flag of [`crate::study::buffer::Buffer`].
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Depth {
+    /// Length of the phases around each trial.
     #[arg(skip)]
     pub profile: Option<Given<Profile>>,
+    /// The device under test.
     #[arg(skip)]
     pub devices: Vec<Given<String>>,
+    /// Its variant.
     #[arg(skip)]
     pub variants: Vec<Given<String>>,
     /// Outputs that are overfilled, in turn: receivers' ports [default: --to, else the second
@@ -46,15 +44,15 @@ pub struct Depth {
     /// The longest that a burst may take [default: 2s; strict 10s]
     #[arg(long, value_name = "S", requires = "estimate")]
     pub longest: Option<Given<Duration>>,
+    /// Repeats of everything.
     #[arg(skip)]
     pub blocks: Option<Given<Blocks>>,
 }
 
 impl StudyRequest for Depth {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec = if strict(&self.profile) { DepthSpec::strict() } else { DepthSpec::quick() };
-        let bounds = bounds::of(testbed);
-        spec.sizes.retain(|size| bounds.check_size(*size).is_ok());
+        spec.sizes.retain(|size| testbed.check_size(*size).is_ok());
         // As large as the testbed's links allow, up to 1518.
         spec.size = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
         set(&mut spec.size, &self.frame_size);

@@ -3,17 +3,14 @@
 //! Owns its options. What they leave open is the profile's.
 
 use measure::Refused;
-use method::study::{Blocks, Streams};
-use method::{Between, Profile, StudySpec, TcpDirection, TcpSpec};
 use serde::Deserialize;
 use trial::PortRef;
 
-use super::given::{Given, set, value};
-use super::values::{CongestionControl, Duration, Omit};
-use super::{StudyRequest, strict};
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::subjects;
+use super::{TcpDirection, TcpSpec};
+use crate::request::given::{Given, RefusedAt, set, value};
+use crate::request::values::{CongestionControl, Duration, Omit};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{Between, Blocks, Outline, Profile, Streams, StudySpec};
 
 /// Flags of `tcp`, keys of `[study.tcp]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
@@ -67,7 +64,7 @@ pub struct Tcp {
 }
 
 impl StudyRequest for Tcp {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec = if strict(&self.profile) { TcpSpec::strict() } else { TcpSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between::one_pair(value(&self.from), value(&self.to));
@@ -87,12 +84,12 @@ impl StudyRequest for Tcp {
 
 impl Tcp {
     /// Those that are asked for alone.
-    fn directions(&self) -> Result<Option<Vec<TcpDirection>>, Fault> {
+    fn directions(&self) -> Result<Option<Vec<TcpDirection>>, RefusedAt> {
         let said = |given: &Option<Given<bool>>| given.as_ref().is_some_and(|given| given.value);
         match (said(&self.reverse), said(&self.bidir), &self.bidir) {
             (true, true, Some(bidir)) => {
                 let hint = "leave `reverse` or `bidir` out; without both, each is measured";
-                Err(bidir.fault(Refused::new("one way only and both ways at once", hint)))
+                Err(bidir.refused(Refused::new("one way only and both ways at once", hint)))
             }
             (true, ..) => Ok(Some(vec![TcpDirection::Reverse])),
             (_, true, _) => Ok(Some(vec![TcpDirection::Bidirectional])),

@@ -2,18 +2,17 @@
 //!
 //! Owns its options and the reading of loads. What they leave open is the profile's.
 
-use measure::{FrameRate, FrameSize, Ranged as _, Refused};
-use method::study::{Blocks, PacedFrames, Streams};
-use method::{Between, LatencySpec, Load, Profile, SpecProblem, StudySpec};
+use measure::{FrameRate, FrameSize, Ranged as _, Refused, UnitError};
 use serde::Deserialize;
 use trial::{PortRef, Protocol, Schedule};
 
-use super::given::{Given, Place, Value, set, set_all, value, values};
-use super::values::{Duration, Length, place_in, sizes};
-use super::{StudyRequest, strict};
-use crate::config::resolved::Testbed;
-use crate::config::source::Fault;
-use crate::config::{frame_rate, subjects};
+use super::{LatencySpec, Load};
+use crate::request::given::{Given, Place, RefusedAt, Value, set, set_all, value, values};
+use crate::request::values::{Duration, Length, place_in, sizes};
+use crate::request::{StudyRequest, strict, subjects};
+use crate::study::{
+    Between, Blocks, Outline, PacedFrames, Profile, SpecProblem, Streams, StudySpec,
+};
 
 /// Flags of `latency`, keys of `[study.latency]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
@@ -67,7 +66,7 @@ pub struct Latency {
 }
 
 impl StudyRequest for Latency {
-    fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+    fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { LatencySpec::strict() } else { LatencySpec::quick() };
         set_all(&mut spec.protocols, &self.protocols);
@@ -134,7 +133,7 @@ impl Value for Load {
                 let (rate, size) = rest.split_once('@').unwrap_or((rest, "64"));
                 let size = FrameSize::new(size.parse().map_err(|_| unknown())?);
                 let frame_size = size.map_err(|error| wrong(error.to_string()))?;
-                let rate = frame_rate::parse(rate).map_err(|error| wrong(error.to_string()))?;
+                let rate = rate.parse().map_err(|error: UnitError| wrong(error.to_string()))?;
                 Ok(Self::Datagrams { frame_size, rate })
             }
             ("tcp", streams) => {

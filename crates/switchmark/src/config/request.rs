@@ -1,0 +1,35 @@
+//! From what is asked of a study to the complete request on a resolved testbed.
+//!
+//! Owns that the files which a request names are read before. What is asked is the study's, and
+//! how it is stated `method::request`'s.
+
+use std::path::Path;
+
+use method::StudySpec;
+use method::request::StudyRequest;
+
+use super::{ConfigError, Fault, Testbed, fio_job, outline};
+
+/// The complete request; a file that it names is relative to `base`.
+pub fn resolve<R: StudyRequest + Clone>(
+    request: &R,
+    testbed: &Testbed,
+    base: &Path,
+) -> Result<StudySpec, Fault> {
+    let mut request = request.clone();
+    if let Some(file) = request.job_file() {
+        fio_job::read(&mut file.value, base)?;
+    }
+    request.resolve(&outline::of(testbed)).map_err(Fault::of_request)
+}
+
+/// The same as flags state it, with files relative to where the program runs.
+pub fn from_flags<R: StudyRequest + Clone>(
+    request: &R,
+    testbed: &Testbed,
+) -> Result<StudySpec, ConfigError> {
+    resolve(request, testbed, Path::new("")).map_err(ConfigError::of_flags)
+}
+
+#[cfg(test)]
+mod tests;
