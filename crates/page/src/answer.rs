@@ -204,9 +204,6 @@ impl Answer {
     /// With the device's value beside the cable's, where there are both.
     #[must_use]
     pub fn with_gauge(mut self, gauge: Gauge) -> Self {
-        for id in gauge.marks.iter().filter_map(|mark| mark.row) {
-            self.state(id);
-        }
         self.gauge = gauge.comparing();
         self
     }
@@ -250,6 +247,11 @@ impl Answer {
     pub fn asked(mut self, question: impl Into<String>) -> Self {
         self.question = question.into();
         self
+    }
+
+    /// True if it has no number of its own: its sentence says all.
+    pub const fn is_sentence(&self) -> bool {
+        self.headline.is_none()
     }
 
     /// Answers by their questions, each question where it is asked first.

@@ -54,7 +54,8 @@ impl Gauges {
     }
 
     fn of_quantity(answers: &[Answer], quantity: &str, unit: Unit) -> Self {
-        let lines: Vec<GaugeLine> = answers.iter().filter_map(|a| line(a, quantity, unit)).collect();
+        let lines: Vec<GaugeLine> =
+            answers.iter().filter_map(|a| line(a, quantity, unit)).collect();
         let marks = || lines.iter().flat_map(|line| &line.marks);
         let values = || marks().flat_map(|mark| [mark.value].into_iter().chain(mark.ends()));
         let positive = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);

@@ -3,8 +3,8 @@
 //! Data alone: renderers draw any of it and know no study. Never holds markup.
 
 use crate::{
-    Forest, Gauges, LevelMap, LossPlaces, Plot, PortGroups, Reply, Shares, Table, TestbedPicture, Tone,
-    Verdict,
+    Forest, Gauges, LevelMap, LossPlaces, Plot, PortGroups, Reply, Shares, Table, TestbedPicture,
+    Tone, Verdict,
 };
 
 /// A part of the page with a heading.

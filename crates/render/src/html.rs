@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use page::{
-    Answer, Block, Caveat, Cell, Column, Document, Gauges, Image, Limit, Page, Picture, Quantity, Reply, RowId,
-    Samples, Section, Style, Table, Unit, Verdict,
+    Answer, Block, Caveat, Cell, Column, Document, Gauges, Image, Limit, Page, Picture, Quantity,
+    Reply, RowId, Samples, Section, Style, Table, Unit, Verdict,
 };
 
 use page::words::{self, Scaled};

@@ -4,7 +4,9 @@
 //! Never decides: it shows and words what was decided.
 
 use measure::Nanos;
-use page::{Answer, Block, Cell, Figure, Key, Page, Reply, Section, Style, Table, Verdict, words};
+use page::{
+    Answer, Block, Cell, Figure, Headline, Key, Page, Reply, Section, Style, Table, Verdict, words,
+};
 
 use super::{Acceptance, Decided, Decision, FALSE_FAILS, Keeps, Reading, Why};
 use crate::prove::{Claim, Says};
@@ -52,7 +54,8 @@ impl Acceptance {
             Decision::Pass => 2,
         });
         all.extend(ordered.into_iter().map(|one| {
-            let told = Answer::new(format!("Measured {}; {}.", one.measured(), one.reason()));
+            let told = Answer::new(format!("{}.", words::capital(&one.reason())))
+                .with_headline(Headline::written(one.measured()));
             let asked = format!("{}?", words::capital(&one.claim.text));
             let told = told.to(asked, reply(one.decision));
             match &one.measured {
@@ -112,18 +115,18 @@ fn overall(acceptance: &Acceptance) -> String {
     let (pass, fail) = (count(Decision::Pass), count(Decision::Fail));
     let open = count(Decision::Inconclusive);
     let told = match acceptance.overall() {
-        Decision::Pass => format!("Pass: the device keeps all of {claims}."),
-        Decision::Fail => format!(
-            "Fail: of {claims} {fail} {} broken, {pass} kept, {open} not shown.",
-            if fail == 1 { "is" } else { "are" }
-        ),
+        Decision::Pass => format!("PASS: {claims} met."),
+        Decision::Fail => {
+            format!("FAIL: {fail} of {claims} not met, {pass} met, {open} undecided.")
+        }
         Decision::Inconclusive => {
-            format!("Inconclusive: of {claims} {pass} kept, {open} not shown, none broken.")
+            format!("INCONCLUSIVE: {open} of {claims} undecided, {pass} met, none broken.")
         }
     };
     let chance = words::trimmed(FALSE_FAILS * all as f64, 2);
     let most = words::trimmed(FALSE_FAILS * 100.0, 1);
-    format!("{told} Of claims that are kept at most {most} % fail by chance: {chance} of {all}.")
+    let hold = if all == 1 { "the claim holds" } else { "all claims hold" };
+    format!("{told} If {hold}, at most {most} % fail by chance: {chance} of {all}.")
 }
 
 /// A decision's word on the first screen and in tables.

@@ -20,6 +20,20 @@ use crate::study::campaign::variance;
 
 /// Of so many figures the blocks are drawn; the table has all.
 const MOST_DRAWN: usize = 8;
+/// So many figures stand on the first screen.
+const MOST_TOLD: usize = 8;
+
+fn figure(row: &Row) -> Answer {
+    let reply = match (row.is_better(), row.comparison.decision) {
+        (Some(true), _) => Some(Reply::Better),
+        (Some(false), _) => Some(Reply::Worse),
+        (None, Decision::Equivalent) => Some(Reply::Equivalent),
+        (None, Decision::Inconclusive) => Some(Reply::Inconclusive),
+        (None, Decision::Different) => None,
+    };
+    let answer = Answer::default().with_headline(sentence::headline(row)).of_case(row.label());
+    Answer { reply, ..answer.asked("Figure by figure") }
+}
 
 impl Compared {
     /// The comparison as a page; `runs` are the reference's and the subject's, `first` is answered
@@ -53,7 +67,7 @@ impl Compared {
                 "{} in run {} and {} in run {}, measured {how}",
                 self.subject, subject.id, self.reference, reference.id
             ),
-            answers: first.into_iter().chain([self.answer()]).collect(),
+            answers: first.into_iter().chain([self.answer()]).chain(self.figures()).collect(),
             picture: picture(&subject.topology),
             sections,
             background,
@@ -82,6 +96,23 @@ impl Compared {
         let said = words::capital(&self.attribution.sentence());
         Answer::new(format!("{} {said}.", self.sentence()))
             .to(format!("{} or {}?", self.subject, self.reference), reply)
+    }
+
+    /// The figures that differ, then those that are open, each with its change; the question's own
+    /// first.
+    fn figures(&self) -> Vec<Answer> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        let own = self.primary.map(|at| &self.rows[at]);
+        rows.sort_by_key(|row| {
+            let is_own = own.is_some_and(|own| std::ptr::eq(own, *row));
+            let rank = match row.comparison.decision {
+                Decision::Different => 0,
+                Decision::Inconclusive => 1,
+                Decision::Equivalent => 2,
+            };
+            (!is_own, rank)
+        });
+        rows.into_iter().take(MOST_TOLD).map(figure).collect()
     }
 
     /// All ratios, and the blocks behind them.

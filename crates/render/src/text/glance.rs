@@ -98,13 +98,15 @@ impl Rows {
         for (question, group) in Answer::by_question(answers) {
             if let [alone] = group[..] {
                 let case = alone.case.as_str();
-                let said = if sentences { alone.text.as_str() } else { "" };
+                let said = if sentences || alone.is_sentence() { alone.text.as_str() } else { "" };
                 self.put(&mut out, question, alone, &[case, said]);
                 continue;
             }
             put_wrapped(&mut out, self.screen, "", &self.bold(question));
             for answer in group {
-                self.put(&mut out, &format!("{}{}", " ".repeat(INDENT), answer.case), answer, &[]);
+                let said = if answer.is_sentence() { answer.text.as_str() } else { "" };
+                let case = format!("{}{}", " ".repeat(INDENT), answer.case);
+                self.put(&mut out, &case, answer, &["", said]);
             }
         }
         if bars {
@@ -146,7 +148,8 @@ impl Rows {
         let below = if has_room { String::new() } else { limit };
         let below = labels.into_iter().map(Some).chain([Some(below)]).flatten();
         let below: Vec<String> = below.chain(more.iter().map(|said| arrows(said))).collect();
-        let (texts, sentence) = below.split_at(below.len().saturating_sub(usize::from(more.len() > 1)));
+        let (texts, sentence) =
+            below.split_at(below.len().saturating_sub(usize::from(more.len() > 1)));
         let named: Vec<&str> = texts.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
         let said = match (named.join(", "), sentence.concat()) {
             (named, said) if named.is_empty() || said.is_empty() => named + &said,

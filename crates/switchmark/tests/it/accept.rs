@@ -75,12 +75,12 @@ fn claims_are_kept_broken_or_open_and_everything_says_so() {
     assert_eq!(ended.status.code(), Some(4));
     assert_eq!(said["acceptance"]["decision"], "fail");
     let told = String::from_utf8_lossy(&ended.stderr);
-    assert!(told.contains("Fail: of 4 claims 1 is broken, 2 kept, 1 not shown."), "{told}");
+    assert!(told.contains("FAIL: 1 of 4 claims not met, 2 met, 1 undecided."), "{told}");
     assert!(told.contains("3 of 4 claims by 2 studies (forwarding, latency)"), "{told}");
     let cases = read(&junit);
     assert!(cases.contains("tests=\"4\" failures=\"1\" skipped=\"1\""), "{cases}");
     let html = read(&page);
-    let (answer, figures) = (html.find("Fail: of"), html.find("Run "));
+    let (answer, figures) = (html.find("FAIL: 1 of"), html.find("accept on "));
     assert!(answer.is_some() && answer < figures, "claims come before the run's figures");
     assert!(html.contains("nobody"), "its source is on the page");
 }

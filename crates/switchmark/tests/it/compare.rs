@@ -227,7 +227,7 @@ fn a_campaign_ends_alike_whether_it_was_killed_or_not() {
     assert_eq!(cells.into_iter().collect::<Vec<_>>(), ["far 64", "near 512", "near 64"]);
     let page = scratch.path("campaign.html");
     let out = page.to_str().expect("a path");
-    let shown = run(&whole, &["report", "latest", "--out", out]);
+    let shown = run(&whole, &["report", "latest", "--full", "--out", out]);
     let text = String::from_utf8_lossy(&shown.stdout);
     assert!(text.contains("A/A control: far 64 under two names"), "{text}");
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -44,8 +44,8 @@ fn a_buffer_run_is_small_and_its_answer_stands_first() {
     let html = page(&scratch, &[&asked[..], &["--time", "12s"]].concat());
     assert!(html.len() < MOST_OCTETS, "{} octets", html.len());
     let first = first_screen(&html);
-    assert!(first.contains("<strong>Enough buffer?</strong>"), "{first}");
-    assert!(first.contains(r#"class="reply "#), "{first}");
+    assert!(first.contains("<h2>Enough buffer?</h2>"), "{first}");
+    assert!(first.contains(" reply "), "{first}");
     // All cases in one plot: a legend with several lines.
     let plot = html.split("<svg").find(|svg| svg.contains("Goodput at the receiver"));
     let lines = plot.expect("a plot").split("</svg>").next().unwrap_or_default();
@@ -61,8 +61,8 @@ fn a_switch_at_line_rate_is_green_and_its_verdict_has_no_colour() {
     let first = first_screen(&html);
     for words in [
         r#"<span class="reply good">yes</span>"#,
-        "<strong>Line rate?</strong>",
-        "= 100.0\u{a0}% of line rate",
+        "<h2>Line rate?</h2>",
+        "Line rate is 99.9\u{a0}% or more.",
         r#"<span class="verdict link">"#,
     ] {
         assert!(first.contains(words), "{words} in {first}");
@@ -81,7 +81,7 @@ fn an_import_does_not_deny_its_own_figures_and_has_no_testbed() {
     let html = page(&scratch, &["import", "ping.txt"]);
     assert!(!html.contains("There is no figure to state"));
     assert!(!html.contains(r#"class="topology""#), "no empty testbed");
-    assert!(first_screen(&html).contains("figures by ping"), "{}", first_screen(&html));
+    assert!(first_screen(&html).contains("Imported by ping"), "{}", first_screen(&html));
 }
 
 #[test]

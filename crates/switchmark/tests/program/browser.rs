@@ -71,7 +71,7 @@ pub fn browse_at(address: &str, scratch: &Scratch) -> (String, Vec<String>) {
 /// What is seen of one frame, by its screen.
 const LAYOUT: &str = r#"(frame) => {
     const page = frame.contentDocument, root = page.documentElement;
-    const first = page.querySelector("ul.answers li"), text = page.querySelector(".answer");
+    const first = page.querySelector("ul.answers li"), text = page.querySelector(".first .number, .first .why");
     const answered = first ? first.getBoundingClientRect().bottom : 0;
     page.querySelectorAll("details").forEach((folded) => { folded.open = true; });
     return {

@@ -5,7 +5,7 @@
 
 use measure::Interval;
 use measure::comparison::{Decision, Scale};
-use page::{Ends, LEAST_CONFIDENCE, Metric, RANGE, Unit, words};
+use page::{Ends, Headline, LEAST_CONFIDENCE, Metric, RANGE, Unit, words};
 
 use crate::comparison::{Better, Blocking, Compared, Direct, Row};
 
@@ -257,13 +257,23 @@ pub(super) fn margin(row: &Row) -> String {
 
 /// `95.9 % CI −7.9…−6.1 %`; of so few repetitions that there is none, that.
 fn ends(row: &Row) -> String {
+    match between(row) {
+        Some(between) => {
+            format!("{} {between}", confidence(row.comparison.interval.confidence))
+        }
+        None => "no interval from so few repetitions".to_owned(),
+    }
+}
+
+/// `−7.9…−6.1 %`; none of so few repetitions that there is no interval.
+fn between(row: &Row) -> Option<String> {
     let own = &row.comparison;
     let Interval { low, high, confidence: sure } = own.interval;
     if sure < LEAST_CONFIDENCE && low >= high {
-        return "no interval from so few repetitions".to_owned();
+        return None;
     }
     let far = |value: f64| !(1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&value);
-    let between = match own.scale {
+    Some(match own.scale {
         Scale::Shift => format!("{}…{}", change(row, low), change(row, high)),
         Scale::Ratio if far(own.value) => format!("{}…{} times", times(low), times(high)),
         Scale::Ratio => {
@@ -271,8 +281,13 @@ fn ends(row: &Row) -> String {
             let end = |value: f64| signed((value - 1.0) * 100.0, decimals);
             format!("{}…{}\u{a0}%", end(low), end(high))
         }
-    };
-    format!("{} {between}", confidence(sure))
+    })
+}
+
+/// The change with its interval: `−10.0 %`, `[−10.2…−9.8 %]`.
+pub(super) fn headline(row: &Row) -> Headline {
+    let interval = between(row).map(|between| format!("[{between}]")).unwrap_or_default();
+    Headline { interval, ..Headline::written(change(row, row.comparison.value)) }
 }
 
 fn confidence(sure: f64) -> String {

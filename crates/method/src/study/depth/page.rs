@@ -197,7 +197,11 @@ fn size_answer(output: &OutputDepth) -> Option<Answer> {
         (Some(_), None) => String::new(),
     };
     let answer = stated(text, figure).led_by(figure).asked("Buffer size").of_case(label);
-    Some(answer.bounded(output.is_bound.then_some(Bound::Least)).stating(longest))
+    Some(
+        answer
+            .bounded(output.is_bound.then_some(Bound::Least))
+            .stating(longest.filter(|_| figure.value.is_some())),
+    )
 }
 
 /// The answer to whether outputs share a buffer, where that is known.

@@ -35,7 +35,7 @@ const SENTENCES: [(&str, &str); 7] = [
     // The rule for the answer before.
     ("Line rate is ", "% or more"),
     // Predictions of what less waiting would give.
-    ("would give at most ", "% more"),
+    ("Without latency: at most ", "% more"),
     ("a faster link ", "%"),
     ("a faster link at most ", "% more"),
     (" without latency ", "%"),

@@ -46,18 +46,27 @@ impl Page {
             let id = until(section, "\"").to_owned();
             page.tables
                 .extend(parts(section, "<table>", "</table>").map(|table| Table::read(&id, table)));
-            let points = parts(section, "<g class=\"pt", "</g>")
-                .filter(|g| until(g, ">").contains("data-rows"));
-            page.points.extend(
-                points
-                    .map(|g| Said { rows: rows(g), text: plain(inside(g, "<title>", "</title>")) }),
-            );
         }
-        let answers = inside(article, "<ul class=\"answers\">", "</ul>");
-        page.answers = parts(answers, "<li", "</li>")
-            .map(|li| Said { rows: rows(until(li, ">")), text: plain(&li[until(li, ">").len()..]) })
-            .collect();
+        let points = parts(article, "<g class=\"pt", "</g>");
+        let points = points.filter(|g| until(g, ">").contains("data-rows"));
+        let point = |g| Said { rows: rows(g), text: plain(inside(g, "<title>", "</title>")) };
+        page.points = points.map(point).collect();
+        let lists = parts(article, "<ul class=\"answers\">", "</ul>");
+        page.answers = lists.flat_map(|list| parts(list, "<li", "</li>")).map(Said::read).collect();
         page
+    }
+}
+
+impl Said {
+    /// An answer: its number's interval has that number's unit.
+    fn read(li: &str) -> Self {
+        let head = until(li, ">");
+        let unit = plain(inside(inside(li, "<span class=\"number\">", "</span>"), "<small>", "<"));
+        let interval = inside(li, "<span class=\"interval\"", "</span>");
+        let interval = interval.split_once('>').map_or("", |(_, text)| text);
+        let ends = interval.trim_matches(['[', ']']).replace(", ", "…");
+        let told = plain(&li[head.len()..].replacen(interval, &format!("{ends} {unit}"), 1));
+        Self { rows: rows(head), text: told }
     }
 }
 

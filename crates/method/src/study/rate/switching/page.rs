@@ -6,7 +6,8 @@
 mod lines;
 
 use page::{
-    Answer, Block, Bound, Cell, Figure, Gauge, Listing, MarkKind, Reply, Style, Table, Unit, Verdict,
+    Answer, Block, Bound, Cell, Figure, Gauge, Listing, MarkKind, Reply, Style, Table, Unit,
+    Verdict,
 };
 
 use super::SwitchTest;
@@ -130,7 +131,9 @@ fn blocking(device: &DeviceFinding, case: &CongestionCase) -> Answer {
         "A congested port drops what it can't take; a port beside it loses nothing."
     };
     let answer = stated(text.to_owned(), &case.blocking).stating(&case.backpressure);
-    answer.of_case(device.label("")).to("Free of head-of-line blocking?", Reply::from(Some(!blocks)))
+    answer
+        .of_case(device.label(""))
+        .to("Free of head-of-line blocking?", Reply::from(Some(!blocks)))
 }
 
 fn mac_table(device: &DeviceFinding, entries: &Figure) -> Option<Answer> {

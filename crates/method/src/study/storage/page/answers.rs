@@ -93,8 +93,9 @@ fn network_share(case: &StorageCase) -> Option<Answer> {
     let at_most = if case.is_network_at_most { "at most " } else { "" };
     let (share_in_words, each) = (words::percent(value), each(case));
     let more = without_latency(case).unwrap_or_default();
-    let text =
-        format!("The network takes {at_most}{share_in_words} of the time of each {each}.{bound}{more}");
+    let text = format!(
+        "The network takes {at_most}{share_in_words} of the time of each {each}.{bound}{more}"
+    );
     let verdict = match (case.has_device, &case.without_device) {
         (false, _) => share.verdict,
         (true, Some(_)) => rate.verdict,
@@ -123,7 +124,7 @@ fn storage_takes_most(own: &Operations) -> bool {
 
 /// What the device adds, predicted against observed.
 fn added(case: &StorageCase) -> Option<Answer> {
-    let Added { observed, predicted, rest, agrees } = case.foremost().added.as_ref()?;
+    let Added { observed, predicted, agrees, .. } = case.foremost().added.as_ref()?;
     let value = observed.value?;
     let (low, high) = (observed.low.unwrap_or(value), observed.high.unwrap_or(value));
     let is_none = low <= 0.0 && high >= 0.0;
@@ -142,5 +143,5 @@ fn added(case: &StorageCase) -> Option<Answer> {
     );
     let headline = Headline::of(observed).map(Headline::signed);
     let answer = stated(text, observed).with_headline(headline).of_case(label(case));
-    Some(answer.asked("Added to each operation").stating([predicted, rest]))
+    Some(answer.asked("Added to each operation").stating([predicted]))
 }
