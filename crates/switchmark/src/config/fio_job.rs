@@ -1,7 +1,7 @@
 //! A job file of fio's as a storage flow's job.
 //!
-//! Owns the file's form. The options that are the study's own words for a job are the study's, and
-//! which others a job may have is [`crate::fio_options`]'s. Never reads a file that the job file names.
+//! Owns the file's form. Words for a job that the study has too are the study's, and which others
+//! a job may have is [`crate::fio_options`]'s. Never reads a file that the job file names.
 
 use std::ops::Range;
 use std::path::Path;
