@@ -1,8 +1,8 @@
 //! What is known of a testbed when a study is made or checked: its outline before anything is
 //! opened, its topology from then on.
 //!
-//! Owns the outline, and the rules by which it bounds what any study needs, with the arithmetic that
-//! is shown where one is broken. Which ports a study uses, and what these carry, is its own to say.
+//! Owns the outline, and the rules by which it bounds what any study needs, with the arithmetic
+//! that is shown where one is broken. Which ports a study uses is its own to say.
 
 use measure::{FrameRate, FrameSize, Rate};
 
