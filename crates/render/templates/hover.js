@@ -37,7 +37,7 @@
 // A link to a folded section opens it.
 (() => {
   const open = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let at = target?.querySelector("details") ?? target; at; at = at.parentElement) {
       if (at.tagName === "DETAILS") at.open = true;
     }

@@ -97,6 +97,10 @@ impl Rows {
         let mut out = String::new();
         for (question, group) in Answer::by_question(answers) {
             if let [alone] = group[..] {
+                if question.is_empty() && alone.is_sentence() {
+                    put_wrapped(&mut out, self.screen, "", &arrows(&alone.text));
+                    continue;
+                }
                 let case = alone.case.as_str();
                 let said = if sentences || alone.is_sentence() { alone.text.as_str() } else { "" };
                 self.put(&mut out, question, alone, &[case, said]);
@@ -131,9 +135,15 @@ impl Rows {
         }
         let mut labels = wrap(&arrows(label), self.label);
         line += &pad(&labels.remove(0), self.label);
+        let mut no_room = String::new();
         if let Some(headline) = &answer.headline {
             line += &self.bold(&format!("  {:>1$}", headline.value, self.value));
-            line += &format!("  {}", pad(&headline.interval, self.interval));
+            let interval = format!("  {}", pad(&headline.interval, self.interval));
+            if width(&unpainted(&line)) + width(&interval) <= self.screen.columns {
+                line += &interval;
+            } else {
+                no_room.clone_from(&headline.interval);
+            }
         } else if self.value > 0 {
             line += &" ".repeat(4 + self.value + self.interval);
         }
@@ -146,7 +156,7 @@ impl Rows {
         let line = if has_room { format!("{line}  {limit}") } else { line };
         let _ = writeln!(out, "{}", line.trim_end());
         let below = if has_room { String::new() } else { limit };
-        let below = labels.into_iter().map(Some).chain([Some(below)]).flatten();
+        let below = labels.into_iter().chain([no_room, below]);
         let below: Vec<String> = below.chain(more.iter().map(|said| arrows(said))).collect();
         let (texts, sentence) =
             below.split_at(below.len().saturating_sub(usize::from(more.len() > 1)));

@@ -336,7 +336,8 @@ fn an_interrupted_data_sheet_is_written_when_it_goes_on() {
 fn a_sweep_has_a_row_for_each_value() {
     let folder = Folder::new("sim-sweep");
     let asked = ["sim", "profiles/sw.toml", "plan.toml", "--sweep", "pps_limit=100000..400000*2"];
-    let output = folder.run(&[&asked[..], &["--report", "page.html", "-j", "2"]].concat());
+    let more = ["--report", "page.html", "-j", "2", "--full"];
+    let output = folder.run(&[&asked[..], &more].concat());
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     for words in ["3 of 3 points", "100,000 /s", "200,000 /s", "400,000 /s", "all: Simulated"] {
@@ -348,7 +349,7 @@ fn a_sweep_has_a_row_for_each_value() {
 
     // The same from the journal alone, by the sweep's name.
     let name = told.split_whitespace().nth(1).expect("the sweep's id").to_owned();
-    let again = folder.run(&["report", &name]);
+    let again = folder.run(&["report", &name, "--full"]);
     assert_eq!(text(&again.stdout), told.replace("report: page.html\n", ""));
 
     let document = folder.json(&["report", &name]);
@@ -372,7 +373,7 @@ fn two_parameters_make_a_table_of_pairs() {
     let folder = Folder::new("sim-pairs");
     let asked = ["sim", "profiles/sw.toml,hosts=2", "plan.toml"];
     let sweeps = ["--sweep", "pps_limit=100000,200000", "--sweep", "delay=1ms,2ms"];
-    let output = folder.run(&[&asked[..], &sweeps].concat());
+    let output = folder.run(&[&asked[..], &sweeps, &["--full"]].concat());
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(told.contains("4 of 4 points"), "{told}");
