@@ -19,8 +19,7 @@ use trial::record::{PortCounters, ReadingDoubt, ReadingRecord, Side};
 use trial::topology::{CableEnd, Host, PortRef, Runs};
 use trial::{Topology, TrialRecord};
 
-use super::companions::{Companion, PortsInUse, TrialContext};
-use super::pool::AgentPool;
+use super::companions::{Companion, Done, Preparing, TrialContext};
 use super::trial_error::TrialError;
 use super::{Facts, Stop, far_counter};
 use crate::failed::Failed;
@@ -127,12 +126,7 @@ impl Accounts {
 
 impl Companion for Accounts {
     /// Looks at what leaves the ports that stand for a trial's receivers while nothing is sent.
-    fn prepare(
-        &mut self,
-        context: TrialContext<'_>,
-        _pool: &mut AgentPool,
-        _ports: &mut PortsInUse,
-    ) -> Result<(), TrialError> {
+    fn prepare(&mut self, context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         let receives = |asked: &&mut Asked| {
             crosses(context, &asked.name) && asked.cables.iter().any(|cable| cable.receives)
         };
@@ -141,7 +135,7 @@ impl Companion for Accounts {
     }
 
     /// What the devices that a trial crosses have counted so far.
-    fn before(&mut self, context: TrialContext<'_>) -> Result<(), TrialError> {
+    fn before(&mut self, context: TrialContext<'_>) -> Done {
         self.before.clear();
         for (number, asked) in self.asked.iter_mut().enumerate() {
             if !crosses(context, &asked.name) {
@@ -157,11 +151,7 @@ impl Companion for Accounts {
 
     /// What they counted since, once their counters have caught up with what the hosts counted;
     /// it stands for receivers at hosts on which nothing runs.
-    fn after(
-        &mut self,
-        context: TrialContext<'_>,
-        record: &mut TrialRecord,
-    ) -> Result<(), TrialError> {
+    fn after(&mut self, context: TrialContext<'_>, record: &mut TrialRecord) -> Done {
         let flows = &context.trial.flows;
         let sent = far_counter::sent(flows, &record.flows, context.topology);
         let (mut ports, mut readings) = (Vec::new(), Vec::new());

@@ -35,43 +35,43 @@ pub struct TrialContext<'a> {
     pub stop: &'a Stop,
 }
 
+/// The hosts of a trial before any of their agents opens a port.
+#[derive(Debug)]
+pub struct Preparing<'a> {
+    /// The agents.
+    pub pool: &'a mut AgentPool,
+    /// Interfaces whose counters are the trial's.
+    pub ports: &'a mut PortsInUse,
+}
+
 /// Takes part in trials beside the agents. Whatever fails ends the trial.
 pub trait Companion: fmt::Debug {
-    /// Before any agent opens a port. Interfaces that are to be counted too are put to `ports`.
-    fn prepare(
-        &mut self,
-        _context: TrialContext<'_>,
-        _pool: &mut AgentPool,
-        _ports: &mut PortsInUse,
-    ) -> Result<(), TrialError> {
+    /// Before any agent opens a port.
+    fn prepare(&mut self, _context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         Ok(())
     }
 
     /// Right before the load.
-    fn before(&mut self, _context: TrialContext<'_>) -> Result<(), TrialError> {
+    fn before(&mut self, _context: TrialContext<'_>) -> Done {
         Ok(())
     }
 
     /// While the load runs and is waited for by `load`, which is called once.
-    fn around(&mut self, _context: TrialContext<'_>, _window: Window, load: Load<'_>) -> Loaded {
+    fn around(&mut self, _context: TrialContext<'_>, _window: Window, load: Load<'_>) -> Done {
         load()
     }
 
     /// Right after the load. The record has what the hosts counted, and what companions nearer to
     /// the load have put there.
-    fn after(
-        &mut self,
-        _context: TrialContext<'_>,
-        _record: &mut TrialRecord,
-    ) -> Result<(), TrialError> {
+    fn after(&mut self, _context: TrialContext<'_>, _record: &mut TrialRecord) -> Done {
         Ok(())
     }
 }
 
 /// Waits for the load's end.
-pub type Load<'a> = &'a mut dyn FnMut() -> Loaded;
-/// Whether it ended well.
-pub type Loaded = Result<(), TrialError>;
+pub type Load<'a> = &'a mut dyn FnMut() -> Done;
+/// Whether a part of the trial went well.
+pub type Done = Result<(), TrialError>;
 
 /// All of a testbed's.
 #[derive(Debug, Default)]
@@ -100,7 +100,7 @@ pub fn around(
     context: TrialContext<'_>,
     window: Window,
     load: Load<'_>,
-) -> Loaded {
+) -> Done {
     match companions {
         [] => load(),
         [first, nearer @ ..] => {

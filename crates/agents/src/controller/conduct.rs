@@ -15,7 +15,7 @@ use trial::{Flow, FlowKind, Offloads, Topology, Trial, TrialRecord, validity};
 
 use super::assemble::{Sides, assemble};
 use super::clocks::{Allowances, Clocks, allowance};
-use super::companions::{Companion, PortsInUse, TrialContext, around};
+use super::companions::{Companion, PortsInUse, Preparing, TrialContext, around};
 use super::far_counter;
 use super::orders::{ByHost, Scene, Standing};
 use super::pool::AgentPool;
@@ -64,7 +64,7 @@ impl Conduct<'_> {
         let hosts: Vec<String> = in_use.keys().cloned().collect();
         self.set_offloads(&in_use)?;
         for companion in &mut *self.companions {
-            companion.prepare(context, self.pool, &mut in_use)?;
+            companion.prepare(context, &mut Preparing { pool: self.pool, ports: &mut in_use })?;
         }
         self.pool.compare_clocks(&hosts)?;
         let allowances = self.allowances();

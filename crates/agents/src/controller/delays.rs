@@ -10,7 +10,7 @@ use measure::{FrameSize, Nanos, Rate};
 use trial::Topology;
 use trial::topology::HostPort;
 
-use super::companions::{Companion, PortsInUse, TrialContext};
+use super::companions::{Companion, Done, Preparing, TrialContext};
 use super::pool::AgentPool;
 use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask};
@@ -64,15 +64,10 @@ impl Delays {
 
 impl Companion for Delays {
     /// What is dropped where frames wait on purpose is the host's doing too.
-    fn prepare(
-        &mut self,
-        _context: TrialContext<'_>,
-        pool: &mut AgentPool,
-        ports: &mut PortsInUse,
-    ) -> Result<(), TrialError> {
-        self.put(pool)?;
+    fn prepare(&mut self, _context: TrialContext<'_>, hosts: &mut Preparing<'_>) -> Done {
+        self.put(hosts.pool)?;
         for (host, through) in &self.through {
-            for interfaces in ports.get_mut(host).into_iter().flat_map(BTreeMap::values_mut) {
+            for interfaces in hosts.ports.get_mut(host).into_iter().flat_map(BTreeMap::values_mut) {
                 let links = interfaces.iter().filter_map(|name| through.get(name)).cloned();
                 let links: Vec<String> = links.collect();
                 interfaces.extend(links);

@@ -15,9 +15,8 @@ use trial::record::{PortCounters, Side};
 use trial::topology::{CableEnd, PortRef, Topology};
 use trial::{Backend, Flow, FlowKind, Reception, Trial, TrialRecord};
 
-use super::companions::{Companion, PortsInUse, TrialContext};
+use super::companions::{Companion, Done, Preparing, TrialContext};
 use super::models::{self, ModelSnapshot};
-use super::pool::AgentPool;
 use super::site::interfaces;
 use super::trial_error::TrialError;
 use crate::failed::Failed;
@@ -31,28 +30,19 @@ pub struct LabDevices {
 }
 
 impl Companion for LabDevices {
-    fn prepare(
-        &mut self,
-        context: TrialContext<'_>,
-        _pool: &mut AgentPool,
-        _ports: &mut PortsInUse,
-    ) -> Result<(), TrialError> {
+    fn prepare(&mut self, context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         if let Some(lab) = context.lab {
             make_ready(lab, context.topology, context.trial);
         }
         Ok(())
     }
 
-    fn before(&mut self, context: TrialContext<'_>) -> Result<(), TrialError> {
+    fn before(&mut self, context: TrialContext<'_>) -> Done {
         self.before = context.lab.map(|lab| look(lab, context)).transpose()?;
         Ok(())
     }
 
-    fn after(
-        &mut self,
-        context: TrialContext<'_>,
-        record: &mut TrialRecord,
-    ) -> Result<(), TrialError> {
+    fn after(&mut self, context: TrialContext<'_>, record: &mut TrialRecord) -> Done {
         let Some((lab, (devices, models))) = context.lab.zip(self.before.take()) else {
             return Ok(());
         };

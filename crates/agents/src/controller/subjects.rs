@@ -19,9 +19,8 @@ use trial::record::DeedRecord;
 use trial::{Subject, TrialRecord};
 
 use super::command::{self, CommandError};
-use super::companions::{Companion, Load, Loaded, PortsInUse, TrialContext};
+use super::companions::{Companion, Done, Load, Preparing, TrialContext};
 use super::deed_notes::Origin;
-use super::pool::AgentPool;
 use super::trial_error::TrialError;
 use super::{Stop, deeds};
 use crate::failed::Failed;
@@ -227,19 +226,14 @@ impl Subjects {
 
 impl Companion for Subjects {
     /// The device is put into the state asked for first, so that nothing of that is in the trial.
-    fn prepare(
-        &mut self,
-        context: TrialContext<'_>,
-        _pool: &mut AgentPool,
-        _ports: &mut PortsInUse,
-    ) -> Result<(), TrialError> {
+    fn prepare(&mut self, context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         self.settle(context.stop)?;
         let subject = context.trial.subject.as_ref();
         Ok(subject.map_or(Ok(()), |subject| self.put(subject, context.lab, context.stop))?)
     }
 
     /// Another thread does to the device what the trial says.
-    fn around(&mut self, context: TrialContext<'_>, window: Window, load: Load<'_>) -> Loaded {
+    fn around(&mut self, context: TrialContext<'_>, window: Window, load: Load<'_>) -> Done {
         self.done.clear();
         if context.trial.events.is_empty() {
             return load();
@@ -262,11 +256,7 @@ impl Companion for Subjects {
         Ok(())
     }
 
-    fn after(
-        &mut self,
-        context: TrialContext<'_>,
-        record: &mut TrialRecord,
-    ) -> Result<(), TrialError> {
+    fn after(&mut self, context: TrialContext<'_>, record: &mut TrialRecord) -> Done {
         let state = context.trial.subject.as_ref().and_then(|it| self.states.get(&it.device));
         record.device.probe = state.and_then(|state| state.probe.clone());
         record.device.deeds = std::mem::take(&mut self.done);

@@ -135,6 +135,8 @@ impl FabricSpec {
 
     /// See [`crate::study::StudySpec::check`].
     pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
+        // First: what else is wrong with a run of 0.2 that moved cables does not matter.
+        let ways = known.topology.map(|topology| self.ways(topology)).transpose()?;
         problem::some("arrangement", &self.arrangements)?;
         problem::lasts(self.duration)?;
         for size in self.messages.iter().chain([&self.message]) {
@@ -152,8 +154,7 @@ impl FabricSpec {
         if matches!(self.carrier, Carrier::Datagrams { credits: 0 }) {
             return Err(out_of_range("the number of credits", &0, "1 or more"));
         }
-        let Some(topology) = known.topology else { return Ok(()) };
-        let ways = self.ways(topology)?;
+        let Some((topology, ways)) = known.topology.zip(ways) else { return Ok(()) };
         for way in ways.subjects() {
             let device = ways.subject(way).map(|subject| subject.device.as_str());
             let patterns = self.arrangements.iter().map(|arrangement| arrangement.pattern());
