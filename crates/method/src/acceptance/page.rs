@@ -41,13 +41,11 @@ impl Acceptance {
         overall(self)
     }
 
-    /// The answer of the first screen: all in a line, then each claim that is not kept, or by a
-    /// rule of its own.
+    /// The answer of the first screen: all in a line, then each claim, those not met first.
     pub(crate) fn answers(&self) -> Vec<Answer> {
         let whole = Answer::new(overall(self));
         let mut all = vec![whole.to("Keeps its data sheet?", reply(self.overall()))];
-        let is_told = |one: &&Decided| one.decision != Decision::Pass || rule(one).is_some();
-        let mut ordered: Vec<&Decided> = self.decided.iter().filter(is_told).collect();
+        let mut ordered: Vec<&Decided> = self.decided.iter().collect();
         ordered.sort_by_key(|one| match one.decision {
             Decision::Fail => 0,
             Decision::Inconclusive => 1,

@@ -77,7 +77,7 @@ const LAYOUT: &str = r#"(frame) => {
     return {
       page: frame.getAttribute("src"),
       width: frame.contentWindow.innerWidth, height: frame.contentWindow.innerHeight,
-      content: root.scrollWidth, answered, answer: first ? first.innerText : "",
+      content: root.scrollWidth, answered, answer: first ? first.closest(".card").innerText : "",
       letters: text ? parseFloat(frame.contentWindow.getComputedStyle(text).fontSize) : 0,
     };
 }"#;

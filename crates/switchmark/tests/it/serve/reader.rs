@@ -48,6 +48,7 @@ const READY: &str = r##"(page) => {
 
 const LOOK: &str = r#"(frame) => {
     const page = frame.contentDocument, all = (what) => [...page.querySelectorAll(what)];
+    all("details").forEach((one) => { one.open = true; });
     return {
         ...frame.notes, at: page.location.pathname, width: frame.contentWindow.innerWidth,
         content: page.documentElement.scrollWidth,

@@ -186,7 +186,10 @@ fn the_program_says_which_cable_is_bad_and_who_waited() {
     let mut command = Command::new(switchmark());
     command.args(["forwarding", "--flood", "--size", "1518", "-t", "0.3", "--blocks", "1"]);
     command.args(["--testbed", "lab:emulated=sw1.toml,mtu=1500", "--report", "page.html"]);
-    command.args(["--journal", "j.db"]).current_dir(scratch.folder()).stdin(Stdio::null());
+    command
+        .args(["--full", "--journal", "j.db"])
+        .current_dir(scratch.folder())
+        .stdin(Stdio::null());
     let output = command.output().expect("it starts");
     let [said, errors] = [&output.stdout, &output.stderr].map(|out| String::from_utf8_lossy(out));
     assert!(output.status.success(), "{said}{errors}");

@@ -60,7 +60,10 @@ fn the_program_says_which_port_was_held_back() {
     let wires = Wires::new(&scratch, &counters(&scratch, 30_000), false);
     let mut command = Command::new(switchmark());
     command.args(["forwarding", "--flood", "--size", "512", "-t", "0.3", "--blocks", "1"]);
-    command.args(["--journal", "j.db", "--testbed"]).arg(&wires.file).current_dir(scratch.folder());
+    command
+        .args(["--full", "--journal", "j.db", "--testbed"])
+        .arg(&wires.file)
+        .current_dir(scratch.folder());
     let output = command.stdin(Stdio::null()).output().expect("it starts");
     let [said, errors] = [&output.stdout, &output.stderr].map(|out| String::from_utf8_lossy(out));
     assert!(output.status.success(), "{said}{errors}");

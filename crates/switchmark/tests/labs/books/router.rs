@@ -160,7 +160,7 @@ fn a_routers_losses_are_put_where_the_kernel_counted_them() {
 fn forwarding(scratch: &Scratch, wires: &Wires, more: &[&str]) -> Output {
     let mut command = Command::new(switchmark());
     let args = ["forwarding", "--flood", "--size", "512", "-t", "0.3", "--blocks", "2"];
-    command.args(args).args(["--seed", "1", "--journal", "j.db"]).args(more);
+    command.args(args).args(["--seed", "1", "--full", "--journal", "j.db"]).args(more);
     command.arg("--testbed").arg(&wires.file).current_dir(scratch.folder());
     command.stdin(Stdio::null()).output().expect("it starts")
 }
