@@ -45,7 +45,7 @@ fn a_buffer_run_is_small_and_its_answer_stands_first() {
     assert!(html.len() < MOST_OCTETS, "{} octets", html.len());
     let first = first_screen(&html);
     assert!(first.contains("<h2>Enough buffer?</h2>"), "{first}");
-    assert!(first.contains(" reply "), "{first}");
+    assert!(first.contains(r#"class="reply "#), "{first}");
     // All cases in one plot: a legend with several lines.
     let plot = html.split("<svg").find(|svg| svg.contains("Goodput at the receiver"));
     let lines = plot.expect("a plot").split("</svg>").next().unwrap_or_default();
