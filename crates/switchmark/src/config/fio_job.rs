@@ -31,7 +31,7 @@ pub fn read(file: &mut JobFile, base: &Path) -> Result<(), Fault> {
 }
 
 /// Reads a job file: `[global]` and one more section.
-fn parse(text: &str) -> Result<FioJob, Fault> {
+pub fn parse(text: &str) -> Result<FioJob, Fault> {
     let mut sections: Vec<(&str, Range<usize>)> = Vec::new();
     let mut options: Vec<Line<'_>> = Vec::new();
     let mut at = 0;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::harness::{Scratch, alone, full, json, open, short_latency, switchmark, trial};
 use lab::LabDevice;
 use measure::Nanos;
+use method::study::storage::job;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -175,7 +176,7 @@ impl Draw {
     /// As a controller might say it that checks nothing.
     fn unchecked(&self) -> Storage {
         let (pattern, rwmixread) =
-            fio_job::pattern(self.pattern, trial::ReadPercent::known(50)).expect("known");
+            job::pattern(self.pattern, trial::ReadPercent::known(50)).expect("known");
         let mut options: BTreeMap<_, _> = self.options.iter().cloned().collect();
         if !self.size.is_empty() {
             options.insert("size".into(), self.size.into());
@@ -186,7 +187,7 @@ impl Draw {
             pattern: if self.pattern.starts_with("rand") { Pattern::Random } else { pattern },
             rwmixread,
             options,
-            ..fio_job::plain()
+            ..job::plain()
         }
     }
 }
