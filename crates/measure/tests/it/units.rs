@@ -1,6 +1,6 @@
 //! Units: read as written, converted as the standards say.
 
-use measure::{ByteCount, FrameSize, Nanos, Rate, RateConvention};
+use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate, RateConvention};
 use proptest::prelude::*;
 
 /// The write-up that mixed these up: `-l36` is a payload, IP length 64 and a frame of 82.
