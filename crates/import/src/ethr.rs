@@ -5,7 +5,7 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
-use crate::numbers::{between, leading, nanoseconds, prefix};
+use crate::numbers::{begins, behind, between, scaled, time};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -33,9 +33,12 @@ impl Reader for Ethr {
         "ethr"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.starts_with("Ethr: Comprehensive Network") {
-            self.end(found);
+    fn begins(&self, line: &str) -> bool {
+        line.starts_with("Ethr: Comprehensive Network")
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if self.begins(line) {
             self.begun = true;
             return true;
         }
@@ -57,7 +60,7 @@ impl Ethr {
         let id = between(before, "[", "]").map(str::trim);
         let is_sum = id.is_none_or(|id| id == "SUM");
         self.protocol = ["UDP", "TCP"].into_iter().find(|name| before.contains(name));
-        let mut values = after.split_whitespace().map(scaled);
+        let mut values = after.split_whitespace().map(|word| scaled(word, 1000.0));
         let Some(Some(bits)) = values.next() else { return false };
         if self.test == Some("connections") {
             return true;
@@ -113,12 +116,12 @@ impl Ethr {
             return true;
         }
         if line.starts_with("Sent = ") {
-            let count = |name| crate::numbers::behind(line, name);
+            let count = |name| behind(line, name);
             self.counts = count("Sent =").zip(count("Received ="));
             return true;
         }
         let is_stream = line.starts_with('[') && (line.contains("] local ") || self.server);
-        is_stream || STARTS.iter().any(|start| line.starts_with(start))
+        is_stream || begins(&STARTS, line)
     }
 
     fn put(self, found: &mut Found) {
@@ -138,10 +141,8 @@ impl Ethr {
         }
         let delays = row.clone().doubting(Caveat::SoftwareTimestamps);
         if let [only] = self.delays[..] {
-            for (q, ns) in POINTS.into_iter().zip(&only[1..]) {
-                found.at(&delays, Metric::Rtt, q, *ns);
-            }
-            found.mean(&delays, Metric::Rtt, Unit::Nanoseconds, only[0]);
+            let points: Vec<(f64, f64)> = POINTS.into_iter().zip(only[1..].to_vec()).collect();
+            found.distribution(&delays, Metric::Rtt, &points, Some(only[0]));
         } else if !self.delays.is_empty() {
             let fold = |at: usize, by: fn(f64, f64) -> f64| {
                 self.delays.iter().map(|row| row[at]).reduce(by).unwrap_or(f64::NAN)
@@ -155,16 +156,4 @@ impl Ethr {
             found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
         }
     }
-}
-
-/// `7.1G`, `488.3K`, `61K`
-fn scaled(word: &str) -> Option<f64> {
-    let (value, unit) = leading(word)?;
-    Some(value * prefix(unit.chars().next(), 1000.0)?)
-}
-
-/// `155.448us`
-fn time(word: &str) -> Option<f64> {
-    let (value, unit) = leading(word)?;
-    Some(value * nanoseconds(unit)?)
 }

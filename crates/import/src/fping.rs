@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
-use crate::found::{Contradiction, Found, Row};
+use crate::checks::Contradiction;
+use crate::found::{Found, Row};
 use crate::numbers::{between, leading, number};
 use crate::reader::Reader;
 use crate::series::Series;
@@ -18,6 +19,12 @@ const MS: f64 = 1e6;
 pub(crate) struct Hosts(BTreeMap<String, Host>);
 
 impl Hosts {
+    /// True of one of fping's values.
+    pub(crate) fn has(value: &Value) -> bool {
+        let kinds = ["resp", "summary", "vSum", "timeout", "intSum", "stats"];
+        kinds.into_iter().any(|kind| value.get(kind).is_some())
+    }
+
     /// `{"resp": {"host": …, "rtt": …}}`, `{"summary": {…}}`, `{"vSum": {…, "values": […]}}`
     pub(crate) fn take(&mut self, value: &Value) {
         for (kind, own) in value.as_object().into_iter().flatten() {
@@ -56,6 +63,8 @@ const MOST_HOSTS: usize = 65_536;
 #[derive(Debug, Default)]
 pub(crate) struct Fping {
     hosts: BTreeMap<String, Host>,
+    /// How many of `-Q`'s clocks there were.
+    clocks: u32,
 }
 
 #[derive(Debug, Default)]
@@ -66,11 +75,18 @@ struct Host {
     sent: Option<f64>,
     received: f64,
     octets: Option<f64>,
+    /// Its last summary is of an interval, under that clock.
+    is_part: bool,
+    clock: Option<u32>,
 }
 
 impl Reader for Fping {
     fn tool(&self) -> &'static str {
         "fping"
+    }
+
+    fn begins(&self, _line: &str) -> bool {
+        false
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
@@ -81,6 +97,7 @@ impl Reader for Fping {
         // `[13:55:02]`, above each of `-Q`'s summaries
         let is_clock = line.starts_with('[') && line.len() == 10 && line.ends_with(']');
         let is_clock = is_clock && line.matches(':').count() == 2;
+        self.clocks += u32::from(is_clock);
         let around = is_around(line) && !self.hosts.is_empty();
         if is_clock || around || line.starts_with("fping: ") {
             return true;
@@ -95,7 +112,13 @@ impl Reader for Fping {
             return false;
         }
         let Some(read) = Told::of(rest) else { return false };
-        self.hosts.entry(name.to_owned()).or_default().take(read);
+        let host = self.hosts.entry(name.to_owned()).or_default();
+        // `-Q` prints summaries under a clock, and the last one of the whole time under none.
+        if matches!(read, Told::Summary { .. }) {
+            host.is_part = self.clocks > 0 && host.clock != Some(self.clocks);
+            host.clock = Some(self.clocks);
+        }
+        host.take(read);
         true
     }
 
@@ -233,7 +256,7 @@ impl Host {
             .with(Key::To, name)
             .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 38).max(64)))
             .doubting(Caveat::SoftwareTimestamps)
-            .doubting_if(self.sent.is_none(), Caveat::CutOff)
+            .doubting_if(self.sent.is_none() || self.is_part, Caveat::CutOff)
             .contradicted(self.contradiction());
         let row = row.samples(self.received.max(0.0) as u64);
         if !self.replies.is_empty() {

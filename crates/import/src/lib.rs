@@ -4,7 +4,7 @@
 //! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a
 //! line that is not understood is named.
 
-mod counts;
+mod checks;
 mod ethr;
 pub mod fio;
 mod fio_terse;
@@ -14,7 +14,6 @@ mod formats;
 mod found;
 mod fping;
 mod iperf3;
-mod iperf_csv;
 mod iperf_text;
 mod irtt;
 mod irtt_text;
@@ -24,7 +23,9 @@ mod mtr;
 mod nccl;
 mod netperf;
 mod numbers;
+mod nuttcp;
 mod objects;
+mod osu;
 mod perftest;
 mod ping;
 mod problem;
@@ -34,11 +35,12 @@ mod rows;
 mod series;
 mod sockperf;
 mod text;
+mod trex;
 mod uperf;
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use page::Figure;
+use page::{Figure, UnreadLine};
 
 pub use formats::{FORMATS, Format, Made};
 
@@ -49,11 +51,11 @@ pub struct Imported {
     pub tools: Vec<&'static str>,
     /// What they measured; the conditions `device`, `path` and `file` are the caller's.
     pub figures: Vec<Figure>,
-    /// Lines that no tool's reader understood, with their numbers from 1; the first
-    /// [`MOST_NAMED`].
-    pub unknown: Vec<(usize, String)>,
+    /// Lines that no tool's reader understood, the first [`MOST_NAMED`], and what of its JSON was
+    /// left out; whose `file` is the caller's.
+    pub unread: Vec<UnreadLine>,
     /// How many lines those are in all.
-    pub unknown_lines: usize,
+    pub unread_lines: usize,
     /// What was stepped over or left out, in words.
     pub notes: Vec<String>,
 }
@@ -123,6 +125,22 @@ pub enum ImportError {
         /// Its name.
         tool: &'static str,
     },
+}
+
+impl ImportError {
+    /// The line that it names.
+    pub const fn line(&self) -> Option<usize> {
+        match self {
+            Self::NotText | Self::Unreadable(_) => None,
+            Self::TooMuch { number }
+            | Self::UnknownJson { number }
+            | Self::BrokenJson { number, .. }
+            | Self::ToolFailed { number, .. }
+            | Self::Missing { number, .. }
+            | Self::Nothing { number, .. }
+            | Self::NoResult { number, .. } => Some(*number),
+        }
+    }
 }
 
 /// So many lines that were not understood are kept.

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::counts::Counts;
+use crate::checks::{Contradiction, Counts};
 use crate::found::{Found, Row};
-use crate::numbers::{behind, between, number};
+use crate::numbers::{Printed, behind, between, number};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -38,9 +38,12 @@ impl Reader for Netperf {
         "netperf"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.contains(" TEST from ") && line.contains(" to ") {
-            self.end(found);
+    fn begins(&self, line: &str) -> bool {
+        line.contains(" TEST from ") && line.contains(" to ")
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if self.begins(line) {
             let name = line.split(" TEST from ").next().unwrap_or_default();
             let name = name.trim_start_matches("MIGRATED ").to_ascii_uppercase();
             let burst = behind(line, "first burst ").unwrap_or(0.0);
@@ -119,7 +122,15 @@ impl Test {
     }
 
     fn named(&self, names: [&str; 2]) -> Option<f64> {
-        names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value))
+        let value = names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value));
+        // What was not measured is told as -1.
+        value.filter(|value| *value >= 0.0)
+    }
+
+    /// True of one request at a time, each answered before the next.
+    fn is_request(&self) -> bool {
+        let is_own = ["REQUEST/RESPONSE", "SEND|RECV"].iter().any(|name| self.name.contains(name));
+        is_own && !self.name.contains("CONNECT") && self.burst <= 0.0
     }
 
     fn row(&self) -> Row {
@@ -140,7 +151,6 @@ impl Test {
     fn of_table(&self, found: &mut Found) {
         let Some(first) = self.rows.first() else { return };
         let row = self.row();
-        let request = self.name.contains("REQUEST/RESPONSE");
         match (&self.rows[..], self.unit) {
             // Socket, message, seconds, messages, errors, throughput; then the receiver's.
             ([sent, received, ..], Some(bits)) if self.name.contains("UDP") => {
@@ -151,7 +161,11 @@ impl Test {
                 };
                 let row = row.with(Key::Message, octets.max(0.0) as u64);
                 let counts = Counts { lost: out - arrived, all: *out, percent: None };
-                let row = row.contradicted(counts.contradiction());
+                let counted = Printed { value: arrived * octets * 8.0 / seconds, step: 0.0 };
+                let counted = Printed { step: 0.02 * counted.value + counted.value * 0.01 / seconds, ..counted };
+                let row = row.contradicted(counts.contradiction()).contradicted(
+                    Contradiction::unless_same("rate-of-octets", Printed::exact(rate * bits), counted),
+                );
                 found.goodput(&row, rate * bits);
                 counts.put(&row, *seconds, found);
             }
@@ -167,7 +181,7 @@ impl Test {
                 }
             }
             // Send socket, recv socket, request, response, seconds, transactions a second.
-            (_, None) if request && !self.name.contains("CONNECT") => {
+            (_, None) if self.name.contains("REQUEST/RESPONSE") => {
                 if let Some(rate) = first.get(5).filter(|_| first.len() >= 6) {
                     self.round_trip(&row, *rate, found);
                 }
@@ -178,7 +192,7 @@ impl Test {
 
     /// One after the other, the transactions take the whole time.
     fn round_trip(&self, row: &Row, per_second: f64, found: &mut Found) {
-        if per_second > 0.0 && self.burst <= 0.0 {
+        if per_second > 0.0 && self.is_request() {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps);
             let row = row.with(Key::Estimate, "from-transaction-rate");
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 1e9 / per_second);
@@ -188,7 +202,6 @@ impl Test {
     fn of_names(&self, found: &mut Found) {
         let row = self.row();
         let us = |names| self.named(names).map(|us| us * 1e3);
-        let delays = row.clone().doubting(Caveat::SoftwareTimestamps);
         let points = [
             (0.0, ["Minimum Latency Microseconds", "MIN_LATENCY"]),
             (0.5, ["50th Percentile Latency Microseconds", "P50_LATENCY"]),
@@ -196,27 +209,30 @@ impl Test {
             (0.99, ["99th Percentile Latency Microseconds", "P99_LATENCY"]),
             (1.0, ["Maximum Latency Microseconds", "MAX_LATENCY"]),
         ];
+        let unit = ["Throughput Units", "THROUGHPUT_UNITS"];
+        let unit = unit.iter().find_map(|name| self.named.get(*name)).map_or("", String::as_str);
+        let rate = self.named(["Throughput", "THROUGHPUT"]);
+        let transactions = rate.filter(|_| unit.starts_with("Trans"));
+        let transactions =
+            transactions.or_else(|| self.named(["Transaction Rate Tran/s", "TRANSACTION_RATE"]));
+        let mean = us(["Mean Latency Microseconds", "MEAN_LATENCY"])
+            .or_else(|| us(["Round Trip Latency usec/tran", "RT_LATENCY"]).filter(|ns| *ns > 0.0));
+        // Of several instances at once the rates are added up, and 1 / rate is no round trip.
+        let of_rate = transactions.filter(|rate| *rate > 0.0 && self.is_request());
+        let contradiction = mean.zip(of_rate).and_then(|(mean, rate)| {
+            let counted = Printed { value: 1e9 / rate, step: 0.1 * mean };
+            Contradiction::unless_same("mean-of-rate", Printed::exact(mean), counted)
+        });
         let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");
         if !stream {
-            for (q, names) in points {
-                if let Some(ns) = us(names) {
-                    found.at(&delays, Metric::Rtt, q, ns);
-                }
-            }
-            if let Some(ns) = us(["Mean Latency Microseconds", "MEAN_LATENCY"]) {
-                found.mean(&delays, Metric::Rtt, Unit::Nanoseconds, ns);
-            }
+            let row = row.clone().doubting(Caveat::SoftwareTimestamps).contradicted(contradiction);
+            let points: Vec<(f64, f64)> =
+                points.into_iter().filter_map(|(q, names)| Some((q, us(names)?))).collect();
+            found.distribution(&row, Metric::Rtt, &points, mean);
         }
-        let unit = ["Throughput Units", "THROUGHPUT_UNITS"];
-        let unit = unit.iter().find_map(|name| self.named.get(*name));
-        let rate = self.named(["Throughput", "THROUGHPUT"]);
-        if let (Some(rate), Some(unit)) = (rate, unit) {
-            match bits(unit) {
-                Some(bits) => found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits),
-                None if unit.starts_with("Trans") => self.round_trip(&row, rate, found),
-                None => {}
-            }
-        } else if let Some(rate) = self.named(["Transaction Rate Tran/s", "TRANSACTION_RATE"]) {
+        if let (Some(rate), Some(bits)) = (rate, bits(unit)) {
+            found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
+        } else if let Some(rate) = transactions.filter(|_| contradiction.is_none()) {
             self.round_trip(&row, rate, found);
         }
     }

@@ -1,5 +1,7 @@
 //! The lines around iperf's results. Pure.
 
+use crate::numbers::{begins, fits_any};
+
 /// A title (`-T`) in front of a line.
 pub(super) fn untitled(line: &str) -> (&str, &str) {
     match line.split_once(":  ") {
@@ -8,7 +10,7 @@ pub(super) fn untitled(line: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a test begins here.
+/// True of a line with which a test begins.
 pub(super) fn starts(line: &str) -> bool {
     const STARTS: [&str; 4] = [
         "Connecting to host",
@@ -16,13 +18,42 @@ pub(super) fn starts(line: &str) -> bool {
         "Accepted connection",
         "Server listening on",
     ];
-    STARTS.iter().any(|start| line.starts_with(start))
+    begins(&STARTS, line)
         || (line.starts_with('[') && line.contains("] local ") && line.contains(" connected "))
 }
 
-/// Whether it is one of them.
+/// True of what only iperf 3 prints, false of what only iperf 2 does.
+pub(super) fn version_three(line: &str) -> Option<bool> {
+    const THREE: [&str; 7] = [
+        "Connecting to host ",
+        "Accepted connection",
+        "iperf 3.",
+        "iperf3",
+        "Starting Test:",
+        "Server listening on #~",
+        "*] local * connected to ~",
+    ];
+    const TWO: [&str; 6] = [
+        "Client connecting to ",
+        "Server listening on TCP",
+        "Server listening on UDP",
+        "[ ID] Interval       Transfer",
+        "[ ID] Interval        Transfer",
+        "[ ID] Interval            Transfer",
+    ];
+    let has = |name: &str| line.contains(name);
+    let heading = line.starts_with('[') && has("Interval");
+    if begins(&TWO, line) || has(" connected with ") || (heading && has("Write/Err")) {
+        Some(false)
+    } else {
+        let three = begins(&THREE[..5], line) || fits_any(&THREE[5..], line);
+        (three || (heading && (has("Bitrate") || has(" Retr")))).then_some(true)
+    }
+}
+
+/// True of one of them.
 pub(super) fn is(line: &str) -> bool {
-    const INSIDE: [&str; 9] = [
+    const INSIDE: [&str; 10] = [
         "] final connect times",
         "] local ",
         "] Sent ",
@@ -32,8 +63,9 @@ pub(super) fn is(line: &str) -> bool {
         "WARNING: did not receive ack",
         "] TX",
         "datagrams received out-of-order",
+        "-PDF: ",
     ];
-    const AROUND: [&str; 50] = [
+    const AROUND: [&str; 52] = [
         "iperf_json_finish:",
         "iperf_errexit:",
         "bind failed:",
@@ -84,8 +116,10 @@ pub(super) fn is(line: &str) -> bool {
         "warning: ",
         "connect failed:",
         "Using ",
+        "Bounce-back test ",
+        "Bursting: ",
     ];
     (line.starts_with('[') && INSIDE.iter().any(|part| line.contains(part)))
-        || AROUND.iter().any(|start| line.starts_with(start))
+        || begins(&AROUND, line)
         || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | ' ')))
 }

@@ -16,17 +16,17 @@ fn folder() -> PathBuf {
 }
 
 /// One stored output.
-struct Fixture {
-    file: String,
-    tool: String,
+pub(super) struct Fixture {
+    pub file: String,
+    pub tool: String,
     version: String,
     mode: String,
     made: Made,
     expected: String,
-    octets: Vec<u8>,
+    pub octets: Vec<u8>,
 }
 
-fn fixtures() -> Vec<Fixture> {
+pub(super) fn fixtures() -> Vec<Fixture> {
     let index = std::fs::read_to_string(folder().join("index.tsv")).expect("the index");
     let rows = index.lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
@@ -133,8 +133,8 @@ fn every_line_of_a_stored_output_is_understood() {
     let mut left = String::new();
     for fixture in fixtures() {
         if let Ok(read) = read(&fixture.octets) {
-            for (number, line) in read.unknown {
-                let _ = writeln!(left, "{}:{number}: {line}", fixture.file);
+            for one in read.unread {
+                let _ = writeln!(left, "{}:{}: {}", fixture.file, one.line, one.text);
             }
         }
     }
@@ -191,12 +191,19 @@ fn an_output_that_was_pasted_or_logged_tells_the_same() {
         for (name, paste) in &pastes {
             let pasted = read(paste(&text).as_bytes());
             compared += 1;
-            if !pasted.is_ok_and(|pasted| pasted.figures == plain.figures) {
+            let figures = |read: Imported| read.figures.into_iter().map(elsewhere).collect::<Vec<_>>();
+            if !pasted.is_ok_and(|pasted| figures(pasted) == figures(plain.clone())) {
                 let _ = writeln!(wrong, "{}: {name}", fixture.file);
             }
         }
     }
     assert!(compared > 1500 && wrong.is_empty(), "{compared}:\n{wrong}");
+}
+
+/// A figure wherever it stands.
+fn elsewhere(mut figure: Figure) -> Figure {
+    figure.conditions.remove(&Key::Lines);
+    figure
 }
 
 fn lead(text: &str, lead: &str) -> String {

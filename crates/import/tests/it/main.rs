@@ -3,5 +3,6 @@
 
 mod any_output;
 mod fixtures;
+mod garbled;
 mod outputs;
 mod real_tools;

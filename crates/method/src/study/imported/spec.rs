@@ -82,7 +82,7 @@ impl ImportedSpec {
 /// The same thing, wherever it was measured.
 fn is_beside(cable: &Figure, figure: &Figure) -> bool {
     const PLACE: [Key; 5] = [Key::Device, Key::Path, Key::File, Key::Position, Key::Tool];
-    let is_place = |name: &Key| PLACE.contains(name) || Key::CONTRADICTION.contains(name);
+    let is_place = |name: &Key| PLACE.contains(name) || Key::OF_ONE_OUTPUT.contains(name);
     let case = |figure: &Figure| {
         let kept = figure.conditions.iter().filter(|(name, value)| {
             let is_number = matches!(value, Condition::Number(_));
