@@ -5,11 +5,11 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
-use crate::numbers::{begins, behind, between, scaled, time};
+use crate::numbers::{begins, behind, between, number, scaled, time};
 use crate::reader::Reader;
 use crate::series::Series;
 
-/// The columns of a table of latency, `Avg` and then these.
+/// The columns of a second's table of latency, `Avg` and then these.
 const POINTS: [f64; 8] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 
 /// Reads it.
@@ -22,8 +22,11 @@ pub(crate) struct Ethr {
     sums: Series,
     streams: Series,
     packets: Series,
-    /// Each second's table: the mean, then [`POINTS`].
-    delays: Vec<[f64; 9]>,
+    /// Seconds of the intervals of all, and of the whole run.
+    seconds: f64,
+    lasted: f64,
+    streams_lasted: f64,
+    duration: Option<f64>,
     counts: Option<(f64, f64)>,
     test: Option<&'static str>,
 }
@@ -37,7 +40,7 @@ impl Reader for Ethr {
         line.starts_with("Ethr: Comprehensive Network")
     }
 
-    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
         if self.begins(line) {
             self.begun = true;
             return true;
@@ -45,7 +48,7 @@ impl Reader for Ethr {
         if !self.begun {
             return false;
         }
-        self.interval(line) || self.delay(line) || self.note(line)
+        self.interval(line) || self.delay(line, found) || self.note(line)
     }
 
     fn end(&mut self, found: &mut Found) {
@@ -65,9 +68,16 @@ impl Ethr {
         if self.test == Some("connections") {
             return true;
         }
+        let time = before.split_whitespace().last().and_then(|time| time.split_once('-'));
+        let Some((from, to)) = time.and_then(|(from, to)| number(from).zip(number(to))) else {
+            return false;
+        };
+        self.seconds = self.seconds.max(to);
         if is_sum {
+            self.lasted += to - from;
             self.sums.push(bits);
         } else {
+            self.streams_lasted += to - from;
             self.streams.push(bits);
         }
         if let Some(Some(packets)) = values.next().filter(|_| is_sum || self.sums.is_empty()) {
@@ -77,12 +87,12 @@ impl Ethr {
     }
 
     /// `155.448us  22.263us  51.016us …`
-    fn delay(&mut self, line: &str) -> bool {
+    fn delay(&self, line: &str, found: &mut Found) -> bool {
         let all: Option<Vec<f64>> = line.split_whitespace().map(time).collect();
         let Some(all) = all.and_then(|all| <[f64; 9]>::try_from(all).ok()) else { return false };
-        if self.delays.len() < 100_000 {
-            self.delays.push(all);
-        }
+        let row = self.row().on_line(found.at).doubting(Caveat::SoftwareTimestamps);
+        let points: Vec<(f64, f64)> = POINTS.into_iter().zip(all[1..].to_vec()).collect();
+        found.distribution(&row, Metric::Rtt, &points, Some(all[0]));
         true
     }
 
@@ -107,6 +117,7 @@ impl Ethr {
             "Tracing route",
         ];
         self.server |= line.starts_with("Listening on");
+        self.duration = behind(line, "Ethr done, duration: ").or(self.duration);
         if line.starts_with("Protocol ") && line.contains("Conn/s") {
             self.test = Some("connections");
         }
@@ -124,32 +135,28 @@ impl Ethr {
         is_stream || begins(&STARTS, line)
     }
 
+    fn row(&self) -> Row {
+        let protocol = self.protocol.unwrap_or("TCP").to_ascii_lowercase();
+        Row::of("ethr").with(Key::Protocol, protocol).with_known(Key::Test, self.test)
+    }
+
     fn put(self, found: &mut Found) {
         // A server's table has clients beside each other, and no sum.
         if self.server {
             return;
         }
-        let protocol = self.protocol.unwrap_or("TCP").to_ascii_lowercase();
-        let row = Row::of("ethr").with(Key::Protocol, protocol).with_known(Key::Test, self.test);
+        let row = self.row();
         let rates = if self.sums.is_empty() { &self.streams } else { &self.sums };
         if let Some(bits) = rates.mean() {
+            let lasted = if self.sums.is_empty() { self.streams_lasted } else { self.lasted };
+            let lacks = lasted < self.seconds.max(self.duration.unwrap_or(0.0));
             let row = row.clone().samples(rates.count).doubting(Caveat::SenderOnly);
+            let row = row.doubting_if(lacks, Caveat::UnreadLines);
+            let row = row.doubting_if(self.duration.is_none(), Caveat::CutOff);
             found.goodput(&row.clone(), bits);
             if let Some(packets) = self.packets.mean() {
                 found.put(&row, Metric::Sent, Unit::FramesPerSecond, packets);
             }
-        }
-        let delays = row.clone().doubting(Caveat::SoftwareTimestamps);
-        if let [only] = self.delays[..] {
-            let points: Vec<(f64, f64)> = POINTS.into_iter().zip(only[1..].to_vec()).collect();
-            found.distribution(&delays, Metric::Rtt, &points, Some(only[0]));
-        } else if !self.delays.is_empty() {
-            let fold = |at: usize, by: fn(f64, f64) -> f64| {
-                self.delays.iter().map(|row| row[at]).reduce(by).unwrap_or(f64::NAN)
-            };
-            let mean = fold(0, |a, b| a + b) / self.delays.len() as f64;
-            let (least, most) = (fold(1, f64::min), fold(8, f64::max));
-            found.summary(&delays, Metric::Rtt, [least, mean, most]);
         }
         if let Some((sent, received)) = self.counts.filter(|(s, r)| *s > 0.0 && r <= s) {
             let row = row.samples(sent as u64);

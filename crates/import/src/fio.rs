@@ -10,12 +10,10 @@ use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::fio_text::{POINTS, Part, put_all, put_points};
+use crate::fio_text::{KINDS, POINTS, Part, put_all, put_points};
 use crate::found::{Found, Row};
 use crate::numbers::{number, scaled, share};
 use crate::problem::Problem;
-
-const KINDS: [&str; 3] = ["read", "write", "trim"];
 
 /// Reads, writes or trims of a run of fio's, all its jobs together.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -5,7 +5,7 @@
 
 use page::{Key, Metric};
 
-use crate::fio_text::{Part, put_all, put_points};
+use crate::fio_text::{KINDS, Part, put_all, put_points};
 use crate::found::{Found, Row};
 use crate::numbers::{number, share};
 use crate::reader::Reader;
@@ -29,7 +29,9 @@ impl Reader for Terse {
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let fields: Vec<&str> = line.split(';').collect();
-        let is_terse = fields.len() > 40 && fields[1].starts_with("fio-");
+        // What is cut off may be a kind of operations.
+        let least = if fields[0] == "5" { 180 } else { 120 };
+        let is_terse = fields.len() >= least && fields[1].starts_with("fio-");
         is_terse && job(&fields, found)
     }
 
@@ -50,7 +52,7 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
         }
     }
     let field = |at: usize| fields.get(at).and_then(|field| number(field));
-    let kinds: Vec<(Part, usize)> = ["read", "write", "trim"]
+    let kinds: Vec<(Part, usize)> = KINDS
         .into_iter()
         .zip(begins)
         .filter(|(_, first)| *first >= 12)

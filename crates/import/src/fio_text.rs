@@ -18,6 +18,9 @@ pub(crate) const LITTLE: f64 = 0.02;
 /// No output has more jobs.
 const MOST_JOBS: usize = 4096;
 
+/// What operations are.
+pub(crate) const KINDS: [&str; 3] = ["read", "write", "trim"];
+
 /// Of a distribution: fio prints seventeen more.
 pub(crate) const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
 
@@ -127,6 +130,8 @@ struct Group {
     /// As the group's own lines have it: the first job's.
     depth: Option<f64>,
     kinds: Vec<Kind>,
+    /// Operations were counted of a kind that has no line.
+    lacks_kind: bool,
     cut: bool,
 }
 
@@ -154,7 +159,7 @@ struct Percentiles {
 impl Group {
     /// True of this group's line.
     fn take(&mut self, line: &str) -> bool {
-        for name in ["read", "write", "trim"] {
+        for name in KINDS {
             let own = line.strip_prefix(name).and_then(|rest| rest.trim_start().strip_prefix(':'));
             // `read: IOPS=17.0k, BW=…` of fio 3, `read : io=…, bw=…, iops=8042, runt=…` of fio 2
             let Some(rest) = own.filter(|rest| rest.to_ascii_lowercase().contains("iops=")) else {
@@ -177,9 +182,12 @@ impl Group {
                 .split([',', '/'])
                 .filter_map(|part| number(part.trim_start_matches(['r', 'w', 'd', '='])))
                 .collect();
-            for kind in &mut self.kinds {
-                let at = ["read", "write", "trim"].iter().position(|name| *name == kind.name);
-                kind.count = at.and_then(|at| counts.get(at)).copied();
+            for (name, count) in KINDS.into_iter().zip(counts) {
+                let own = self.kinds.iter_mut().find(|kind| kind.name == name);
+                self.lacks_kind |= own.is_none() && count > 0.0;
+                if let Some(kind) = own {
+                    kind.count = Some(count);
+                }
             }
             return true;
         }
@@ -200,6 +208,7 @@ impl Group {
             .with_known(Key::IoDepth, depth.map(whole))
             .with_known(Key::BlockSize, header.octets.map(whole))
             .with_known(Key::Pattern, header.pattern)
+            .doubting_if(self.lacks_kind, Caveat::UnreadLines)
             .doubting_if(self.cut, Caveat::CutOff);
         let kinds = std::mem::take(&mut self.kinds);
         let row = kinds.iter().fold(row, |row, kind| row.contradicted(kind.contradiction()));
@@ -248,6 +257,10 @@ impl Kind {
             let ends = |name| fio_number(line, name).map(|number| number.value);
             let all = (ends("min="), ends("avg="), ends("max="), unit);
             let (Some(min), Some(avg), Some(max), Some(unit)) = all else { return false };
+            // A second one is of another kind, whose first line is missing.
+            if self.latency.is_some() {
+                return false;
+            }
             self.latency = Some([min * unit, avg * unit, max * unit]);
             return true;
         }

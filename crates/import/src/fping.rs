@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::{between, leading, number};
+use crate::numbers::{between, leading, number, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -75,6 +75,8 @@ struct Host {
     sent: Option<f64>,
     received: f64,
     octets: Option<f64>,
+    /// How many replies had lines, where a list repeats them.
+    lines: Option<u64>,
     /// Its last summary is of an interval, under that clock.
     is_part: bool,
     clock: Option<u32>,
@@ -173,16 +175,27 @@ impl Told {
             if rest.contains("timed out") || rest.contains("unreachable") {
                 return Some(Self::None);
             }
-            let (octets, rest) = leading(rest.trim_start_matches([',', ' ']))?;
-            let (ms, _) = leading(rest.strip_prefix(" bytes, ")?)?;
-            return Some(Self::Reply(octets, ms));
+            let own = numbers(", # bytes, # ms (# avg, #% loss)~", rest)?;
+            return Some(Self::Reply(own[0], own[1]));
         }
         let all: Option<Vec<Option<f64>>> = rest
             .split_whitespace()
-            .map(|word| if word == "-" { Some(None) } else { number(word).map(Some) })
+            .map(|word| if word == "-" { Some(None) } else { three_digits(word).map(Some) })
             .collect();
         all.filter(|all| !all.is_empty()).map(Self::List)
     }
+}
+
+/// A time as fping prints it: `0.033`, `1.23`, `12.3`, `123`; one that was cut has fewer digits.
+fn three_digits(word: &str) -> Option<f64> {
+    let time = printed(word)?;
+    let step = match time.value {
+        ..1.0 => 0.001,
+        ..10.0 => 0.01,
+        ..100.0 => 0.1,
+        _ => 1.0,
+    };
+    (time.step < 2.0 * step).then_some(time.value)
 }
 
 impl Fping {
@@ -221,6 +234,8 @@ impl Host {
                 self.sent = Some(all.len() as f64);
                 let answered: Vec<f64> = all.into_iter().flatten().collect();
                 self.received = answered.len() as f64;
+                // Of `-C` each reply has its line too, unless it is quiet.
+                self.lines = Some(self.replies.count).filter(|lines| *lines > 0);
                 // The list repeats the lines above it.
                 self.replies = Series::default();
                 for ms in answered {
@@ -232,7 +247,7 @@ impl Host {
 
     /// The summary's counts and times, and those of the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
-        let lines = self.replies.count;
+        let lines = self.lines.unwrap_or(self.replies.count);
         if self.sent.is_none() || lines == 0 {
             return None;
         }

@@ -67,7 +67,7 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let before = found.figures.len();
     let direction = if both { Some("forward") } else { reverse.then_some("reverse") };
     let forward = row.clone().with_known(Key::Direction, direction);
-    let forward_side = Side { document, end, suffix: "", udp, both };
+    let forward_side = Side { document, end, suffix: "", udp };
     forward_side.put(&forward, found);
     if both {
         let reverse = row.clone().with(Key::Direction, "reverse");
@@ -92,8 +92,6 @@ struct Side<'a> {
     /// Of its sums' names.
     suffix: &'static str,
     udp: bool,
-    /// The other way is there too.
-    both: bool,
 }
 
 impl Side<'_> {
@@ -129,8 +127,10 @@ impl Side<'_> {
             let is_mixed = self.udp && received.is_none();
             let arrived = counts.filter(|_| is_mixed).and_then(|counts| counts.arrived());
             let own = self.intervals("bytes").zip(self.intervals("seconds"));
-            // Some name the intervals of both ways alike.
-            let own = own.filter(|_| is_mixed && !self.both && self.intervals("lost_packets").is_some());
+            // Of both ways their intervals have one name.
+            let of_all = self.intervals("packets").zip(counts);
+            let is_own = of_all.is_some_and(|(own, told)| own <= 1.02 * told.all + 2.0);
+            let own = own.filter(|_| is_mixed && is_own && self.intervals("lost_packets").is_some());
             let own = own.map(|(octets, seconds)| 8.0 * octets / seconds);
             found.goodput(&row, own.unwrap_or_else(|| bits * arrived.unwrap_or(1.0)));
         }

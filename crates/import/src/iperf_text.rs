@@ -87,7 +87,8 @@ impl Reader for Iperf {
         let again = self.run.ended()
             && !self.is_copy
             && Line::of(line, &self.run.heading).is_some_and(|line| is_first(&line));
-        again || (chatter::starts(line) && !self.run.streams.is_empty() && !self.is_copy)
+        let starts = chatter::starts(line) && !self.run.is_own_server(line);
+        again || (starts && !self.run.streams.is_empty() && !self.is_copy)
     }
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
@@ -135,6 +136,12 @@ impl Run {
         self.streams.values().any(|stream| stream.is_ended)
     }
 
+    /// True of a connection to the port on which this client listens itself.
+    fn is_own_server(&self, line: &str) -> bool {
+        let port = numbers("[*] local * port # connected ~", line).map(|own| own[0]);
+        self.client && port.is_some() && port == self.listening
+    }
+
     /// What a line around the results tells.
     fn note(&mut self, line: &str) -> bool {
         self.three += chatter::version_three(line).map_or(0, |three| if three { 10 } else { -10 });
@@ -154,9 +161,7 @@ impl Run {
         let listening = numbers("Server listening on * port #~", line).map(|own| own[0]);
         self.listening = listening.or(self.listening);
         if let Some(id) = line::id_of(line) {
-            let is_own = |port: f64| self.client && self.listening == Some(port);
-            let local = numbers("[*] local * port # connected ~", line);
-            if line.contains("(reverse)") || local.is_some_and(|own| is_own(own[0])) {
+            if line.contains("(reverse)") || self.is_own_server(line) {
                 self.reversed.insert(id);
             } else if line.contains("] Sent ") {
                 for ((_, of), stream) in &mut self.streams {
@@ -211,7 +216,7 @@ impl Run {
             let own = self.streams.iter().filter(move |((of, id), _)| {
                 *of == way && id.starts_with("SUM") == sum && !id.starts_with("FD")
             });
-            own.filter_map(|(_, stream)| stream.result(self.is_three(), self.udp))
+            own.filter_map(|(_, stream)| stream.result(self.is_three(), self.udp, self.reverse))
         };
         let streams: Vec<Outcome> = of(false).collect();
         let all = streams.iter().copied().reduce(Outcome::and);
@@ -235,6 +240,7 @@ impl Run {
         });
         result.contradiction = result.contradiction.or(of_counts).or(of_rates);
         result.cwnd = all.and_then(|all| all.cwnd).or(result.cwnd);
+        result.has_gap |= all.is_some_and(|all| all.has_gap);
         Some(result)
     }
 
@@ -263,6 +269,8 @@ impl Run {
             return;
         }
         let row = row.doubting_if(sender_only, Caveat::SenderOnly);
+        // Before 3.7 the intervals told what arrived.
+        let row = row.doubting_if(result.has_gap && self.udp && three, Caveat::UnreadLines);
         let on_line = result.number.map_or_else(|| row.clone(), |at| row.clone().on_line(at));
         found.goodput(&on_line, result.bits_per_second.value);
         if let Some(counts) = result.counts {
@@ -272,6 +280,7 @@ impl Run {
             found.put(&row, Metric::Retransmits, Unit::Count, again);
         }
         if let Some(cwnd) = result.cwnd.filter(|_| !self.udp) {
+            let row = row.doubting_if(result.has_gap, Caveat::UnreadLines);
             found.put(&row, Metric::CwndMax, Unit::Bytes, cwnd);
         }
     }

@@ -9,7 +9,7 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::checks::{Contradiction, Counts};
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, behind, between, number};
+use crate::numbers::{Printed, behind, between, number, printed};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -26,6 +26,8 @@ struct Test {
     burst: f64,
     /// Bits a second, where the heading has a unit.
     unit: Option<f64>,
+    /// The table has a heading.
+    is_headed: bool,
     /// The table's rows.
     rows: Vec<Vec<f64>>,
     /// What omni names.
@@ -81,13 +83,28 @@ impl Test {
         if let Some((name, value)) = line.split_once('=')
             && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         {
-            self.named.insert(name.to_owned(), value.trim().to_owned());
-            return true;
+            let value = value.trim();
+            let is_cut = name == "THROUGHPUT" && printed(value).is_none_or(|rate| rate.step > 0.011);
+            if !is_cut {
+                self.named.insert(name.to_owned(), value.to_owned());
+            }
+            return !is_cut;
         }
         if line.contains(',') {
             return self.commas(line);
         }
         let words: Vec<&str> = line.split_whitespace().collect();
+        if is_heading(&words) {
+            let unit = words.iter().find_map(|word| bits(word).filter(|_| word.contains("/s")));
+            self.unit = self.unit.or(unit);
+            self.is_headed = true;
+            return true;
+        }
+        // Rates have two digits behind the point; one that is cut has fewer.
+        let is_rate = |word: &&&str| word.contains('.') && printed(word).is_none_or(|p| p.step > 0.011);
+        if !self.is_headed || words.iter().any(|word| is_rate(&word)) {
+            return false;
+        }
         let mut numbers: Vec<f64> = words.iter().map_while(|word| number(word)).collect();
         if numbers.len() == words.len() {
             if self.rows.len() < 8 {
@@ -102,11 +119,9 @@ impl Test {
             self.unit = bits(unit);
             numbers.push(f64::NAN);
             self.rows.push(numbers);
-            return true;
+            return self.unit.is_some();
         }
-        let unit = words.iter().find_map(|word| bits(word).filter(|_| word.contains("/s")));
-        self.unit = self.unit.or(unit);
-        is_heading(&words)
+        false
     }
 
     /// omni's names in one line and their values in the next.

@@ -33,8 +33,10 @@ impl Reader for Sockperf {
         // `--full-log`: each packet's times; the summary above them has their points.
         let is_packet = line.splitn(5, ',').filter(|field| number(field).is_some()).count() == 4;
         if line.starts_with("[ 0] IP =") {
-            self.seen.protocol = Some(if line.ends_with("# TCP") { "tcp" } else { "udp" });
-            return true;
+            let end = [("# TCP", "tcp"), ("# UDP", "udp")];
+            let protocol = end.iter().find(|(end, _)| line.ends_with(end)).map(|(_, name)| *name);
+            self.seen.protocol = protocol;
+            return protocol.is_some();
         }
         line.starts_with("test was performed using the following parameters")
             || line.starts_with("packet, txTime")

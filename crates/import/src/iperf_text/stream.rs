@@ -37,6 +37,8 @@ struct Intervals {
     sends_datagrams: bool,
     /// One is missing between two others.
     has_gap: bool,
+    /// Until when those were that do not count.
+    omitted: f64,
 }
 
 /// A stream's result, or several streams' together.
@@ -53,6 +55,8 @@ pub(super) struct Outcome {
     pub is_report: bool,
     /// It was put together from what was printed before the end.
     pub is_cut: bool,
+    /// Some intervals are missing.
+    pub has_gap: bool,
     pub contradiction: Option<Contradiction>,
     /// Of the line that says it, where one does.
     pub number: Option<usize>,
@@ -91,7 +95,7 @@ impl Intervals {
         let slack = 0.05 * line.length() + 0.05;
         self.count > 0
             && !self.has_gap
-            && self.first <= line.from + 1e-6
+            && self.first <= line.from.max(self.omitted) + 1e-6
             && (self.last - line.to).abs() <= slack
     }
 
@@ -113,6 +117,7 @@ impl Intervals {
 impl Stream {
     pub(super) fn take(&mut self, line: Line, is_report: bool) {
         if line.tail.omitted {
+            self.intervals.omitted = line.to;
             return;
         }
         self.is_ended = line.is_end();
@@ -129,7 +134,7 @@ impl Stream {
 
     /// What arrived counts; without its line, what knows of losses; then the sender's, and last
     /// what the intervals come to.
-    pub(super) fn result(&self, three: bool, udp: bool) -> Option<Outcome> {
+    pub(super) fn result(&self, three: bool, udp: bool, reverse: bool) -> Option<Outcome> {
         let sent = self.sender.as_ref();
         let sum = self.report.as_ref().or(self.receiver.as_ref()).or(self.whole.as_ref());
         let again = sent.and_then(|line| line.tail.retransmits);
@@ -155,7 +160,10 @@ impl Stream {
             _ => self.intervals.outcome(three && !self.sent_datagrams)?,
         };
         let is_unmarked = self.report.is_none() && self.receiver.is_none() && sent.is_none();
-        if three && udp && is_unmarked && (self.whole.is_some() || self.sent_datagrams) {
+        result.has_gap = self.intervals.count > 0
+            && sum.or(sent).is_some_and(|line| !self.intervals.cover(line));
+        let is_sum = self.whole.is_some() || (self.sent_datagrams && !reverse);
+        if three && udp && is_unmarked && is_sum {
             self.arrived(&mut result);
         }
         result = self.checked(result, three && udp, sum);
@@ -170,6 +178,9 @@ impl Stream {
         if let (Some(own), true) = (own, result.seconds > 0.0) {
             result.bits_per_second = own.bytes.times(8.0 / result.seconds);
         } else if let Some(share) = result.counts.and_then(|counts| counts.arrived()) {
+            // Some servers print nothing for what arrived.
+            let none = result.bits_per_second.value <= 0.0 && share > 0.0;
+            let share = if none { f64::NAN } else { share };
             result.bits_per_second = result.bits_per_second.times(share);
         }
     }
@@ -228,14 +239,17 @@ impl Outcome {
     /// Two streams' at once.
     pub(super) fn and(self, other: Self) -> Self {
         let both = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
-        let (own, of_other) = (self.bits_per_second, other.bits_per_second);
+        // Streams end a moment apart: all octets over the longest time.
+        let seconds = self.seconds.max(other.seconds);
+        let part = |of: &Self| of.bits_per_second.times(if seconds > 0.0 { of.seconds / seconds } else { 1.0 });
+        let (own, of_other) = (part(&self), part(&other));
         let counts = self.counts.zip(other.counts).map(|(a, b)| Counts::sum(&[a, b]));
         Self {
             bits_per_second: Printed {
                 value: own.value + of_other.value,
                 step: own.step + of_other.step,
             },
-            seconds: self.seconds.max(other.seconds),
+            seconds,
             counts,
             retransmits: both(self.retransmits, other.retransmits),
             cwnd: self.cwnd.into_iter().chain(other.cwnd).reduce(f64::max),
@@ -243,6 +257,7 @@ impl Outcome {
             of_sender: self.of_sender || other.of_sender,
             is_report: self.is_report && other.is_report,
             is_cut: self.is_cut || other.is_cut,
+            has_gap: self.has_gap || other.has_gap,
             contradiction: self.contradiction.or(other.contradiction),
             number: None,
         }
