@@ -75,9 +75,11 @@ struct Host {
     sent: Option<f64>,
     received: f64,
     octets: Option<f64>,
+    /// How many values its list has.
+    listed: Option<usize>,
     /// How many replies had lines, where a list repeats them.
     lines: Option<u64>,
-    /// Its last summary is of an interval, under that clock.
+    /// Its last summary is of an interval, under that clock, or its list is cut.
     is_part: bool,
     clock: Option<u32>,
 }
@@ -125,8 +127,12 @@ impl Reader for Fping {
     }
 
     fn end(&mut self, found: &mut Found) {
-        for (name, host) in std::mem::take(&mut self.hosts) {
-            host.put(&name, found);
+        let hosts = std::mem::take(&mut self.hosts);
+        // Each host of a list is asked as often.
+        let most = hosts.values().filter_map(|host| host.listed).max();
+        for (name, host) in hosts {
+            let is_cut = host.listed.is_some() && host.listed < most;
+            Host { is_part: host.is_part || is_cut, ..host }.put(&name, found);
         }
     }
 }
@@ -232,6 +238,7 @@ impl Host {
             }
             Told::List(all) => {
                 self.sent = Some(all.len() as f64);
+                self.listed = Some(all.len());
                 let answered: Vec<f64> = all.into_iter().flatten().collect();
                 self.received = answered.len() as f64;
                 // Of `-C` each reply has its line too, unless it is quiet.

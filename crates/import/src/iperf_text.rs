@@ -54,6 +54,11 @@ struct Run {
     payload: Option<f64>,
     /// iperf 2.0's `--full-duplex`, which prints one line and does not say of what.
     full_duplex: bool,
+    after_dashes: bool,
+    /// The lines that come are sums.
+    is_summing: bool,
+    /// The streams whose connection has a line.
+    connected: BTreeSet<String>,
     /// Of a bounceback: its server waits before it answers.
     holds: bool,
     /// Of lines of commas: when the last one was printed, and the ports of all.
@@ -157,10 +162,16 @@ impl Run {
         self.report |= line.ends_with("Server Report:");
         if line.starts_with('[') && line.contains("Interval") {
             self.heading = Heading::of(line);
+            // Another heading behind a line of dashes begins the sums.
+            self.is_summing = self.after_dashes;
         }
+        self.after_dashes = line.starts_with("- - - -") || line.starts_with("Test Complete");
         let listening = numbers("Server listening on * port #~", line).map(|own| own[0]);
         self.listening = listening.or(self.listening);
         if let Some(id) = line::id_of(line) {
+            if line.contains("] local ") && self.connected.len() < MOST_STREAMS {
+                self.connected.insert(id.clone());
+            }
             if line.contains("(reverse)") || self.is_own_server(line) {
                 self.reversed.insert(id);
             } else if line.contains("] Sent ") {
@@ -181,8 +192,9 @@ impl Run {
         let reverse = line.is_reverse || self.reversed.contains(&line.id);
         let way = if reverse { Way::Reverse } else { Way::Forward };
         if self.streams.len() < MOST_STREAMS {
+            let is_sum = self.is_summing && self.is_three();
             let of = self.streams.entry((way, line.id.clone())).or_default();
-            of.take(line, std::mem::take(&mut self.report));
+            of.take(line, std::mem::take(&mut self.report), is_sum);
         }
     }
 
@@ -271,6 +283,10 @@ impl Run {
         let row = row.doubting_if(sender_only, Caveat::SenderOnly);
         // Before 3.7 the intervals told what arrived.
         let row = row.doubting_if(result.has_gap && self.udp && three, Caveat::UnreadLines);
+        // What a stream is, its connection's line tells: whose, and which way.
+        let is_connected = |id: &String| id.starts_with("SUM") || self.connected.contains(id);
+        let lacks = !self.connected.is_empty() && !self.streams.keys().all(|(_, id)| is_connected(id));
+        let row = row.doubting_if(lacks, Caveat::UnreadLines);
         let on_line = result.number.map_or_else(|| row.clone(), |at| row.clone().on_line(at));
         found.goodput(&on_line, result.bits_per_second.value);
         if let Some(counts) = result.counts {

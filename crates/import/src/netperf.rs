@@ -102,7 +102,9 @@ impl Test {
         }
         // Rates have two digits behind the point; one that is cut has fewer.
         let is_rate = |word: &&&str| word.contains('.') && printed(word).is_none_or(|p| p.step > 0.011);
-        if !self.is_headed || words.iter().any(|word| is_rate(&word)) {
+        let has_time = words.iter().any(|word| word.contains('.'));
+        let lacks_rate = has_time && words.last().is_some_and(|last| last.parse::<u64>().is_ok());
+        if !self.is_headed || lacks_rate || words.iter().any(|word| is_rate(&word)) {
             return false;
         }
         let mut numbers: Vec<f64> = words.iter().map_while(|word| number(word)).collect();

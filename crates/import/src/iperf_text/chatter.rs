@@ -53,9 +53,8 @@ pub(super) fn version_three(line: &str) -> Option<bool> {
 
 /// True of one of them.
 pub(super) fn is(line: &str) -> bool {
-    const INSIDE: [&str; 10] = [
+    const INSIDE: [&str; 9] = [
         "] final connect times",
-        "] local ",
         "] Sent ",
         "] Server Report",
         "Interval",
@@ -119,6 +118,9 @@ pub(super) fn is(line: &str) -> bool {
         "Bounce-back test ",
         "Bursting: ",
     ];
+    if line.contains("] local ") {
+        return line.contains(" connected ");
+    }
     (line.starts_with('[') && INSIDE.iter().any(|part| line.contains(part)))
         || begins(&AROUND, line)
         || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | ' ')))

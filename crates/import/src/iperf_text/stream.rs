@@ -57,6 +57,8 @@ pub(super) struct Outcome {
     pub is_cut: bool,
     /// Some intervals are missing.
     pub has_gap: bool,
+    /// How many there are.
+    pub intervals: u64,
     pub contradiction: Option<Contradiction>,
     /// Of the line that says it, where one does.
     pub number: Option<usize>,
@@ -66,7 +68,7 @@ impl Intervals {
     /// Takes note of one, unless it is over all of the time of those before it.
     fn take(&mut self, line: Line) -> Option<Line> {
         let covers = line.from <= self.first + 1e-6 && line.to >= self.last - 0.05 * line.length();
-        if self.count > 0 && covers {
+        if self.last > self.first && covers {
             return Some(line);
         }
         if self.count == 0 {
@@ -92,7 +94,7 @@ impl Intervals {
 
     /// True of those over all of a line's time.
     fn cover(&self, line: &Line) -> bool {
-        let slack = 0.05 * line.length() + 0.05;
+        let slack = 0.02 + 0.002 * line.length();
         self.count > 0
             && !self.has_gap
             && self.first <= line.from.max(self.omitted) + 1e-6
@@ -115,7 +117,8 @@ impl Intervals {
 }
 
 impl Stream {
-    pub(super) fn take(&mut self, line: Line, is_report: bool) {
+    /// One more line, of the server's report to its client, or of the sums behind all intervals.
+    pub(super) fn take(&mut self, line: Line, is_report: bool, is_sum: bool) {
         if line.tail.omitted {
             self.intervals.omitted = line.to;
             return;
@@ -127,6 +130,8 @@ impl Stream {
             self.receiver = Some(line);
         } else if line.tail.sender {
             self.sender = Some(line);
+        } else if is_sum {
+            self.whole = Some(line);
         } else if let Some(whole) = self.intervals.take(line) {
             self.whole = Some(whole);
         }
@@ -160,8 +165,11 @@ impl Stream {
             _ => self.intervals.outcome(three && !self.sent_datagrams)?,
         };
         let is_unmarked = self.report.is_none() && self.receiver.is_none() && sent.is_none();
+        let mut sums = [sum, sent].into_iter().flatten().peekable();
+        result.intervals = self.intervals.count;
         result.has_gap = self.intervals.count > 0
-            && sum.or(sent).is_some_and(|line| !self.intervals.cover(line));
+            && sums.peek().is_some()
+            && !sums.any(|line| self.intervals.cover(line));
         let is_sum = self.whole.is_some() || (self.sent_datagrams && !reverse);
         if three && udp && is_unmarked && is_sum {
             self.arrived(&mut result);
@@ -257,7 +265,10 @@ impl Outcome {
             of_sender: self.of_sender || other.of_sender,
             is_report: self.is_report && other.is_report,
             is_cut: self.is_cut || other.is_cut,
-            has_gap: self.has_gap || other.has_gap,
+            has_gap: self.has_gap
+                || other.has_gap
+                || (self.intervals == 0) != (other.intervals == 0),
+            intervals: self.intervals.max(other.intervals),
             contradiction: self.contradiction.or(other.contradiction),
             number: None,
         }

@@ -18,7 +18,7 @@ const MARKS: [Caveat; 4] = [
 ];
 
 /// So many lines of one output are tried.
-const TRIED: usize = 40;
+const TRIED: usize = 24;
 
 /// True of a figure that an untouched output has, or that says less than one of those: the same
 /// value to its printed digits, and no condition that is another's.
@@ -26,7 +26,7 @@ fn is_among(figure: &Figure, whole: &[Figure]) -> bool {
     let about = |key: &Key| *key != Key::Position && !Key::OF_ONE_OUTPUT.contains(key);
     let near = |a: Option<f64>, b: Option<f64>| {
         let (a, b) = (a.unwrap_or(f64::NAN), b.unwrap_or(f64::NAN));
-        (a - b).abs() <= 0.01 * a.abs().max(b.abs()) + 1e-9
+        (a - b).abs() <= 0.015 * a.abs().max(b.abs()) + 1e-9
     };
     whole.iter().any(|of| {
         (figure.metric, figure.unit, figure.quantile) == (of.metric, of.unit, of.quantile)
