@@ -14,6 +14,8 @@ pub struct Format {
     pub outputs: usize,
     /// Where those come from.
     pub made: Made,
+    /// What of an output is held against the rest of it.
+    pub checks: &'static str,
 }
 
 /// Where a tool's stored outputs come from.
@@ -25,6 +27,12 @@ pub enum Made {
     Documented,
 }
 
+const PING: &str = "replies' lines against the summary's count, least, mean and most; the share \
+    lost against what was sent and received; least, mean and most in order";
+const IPERF: &str = "rate against octets and time; intervals against their sum, in octets and \
+    losses; streams against their sum; the share lost against lost and sent; a counter at its end; \
+    the server's own output against the end";
+
 /// All of them.
 pub const FORMATS: &[Format] = &[
     Format {
@@ -33,6 +41,7 @@ pub const FORMATS: &[Format] = &[
         modes: "interrupted, ipv6, large, no-answer, normal, quiet",
         outputs: 24,
         made: Made::Run,
+        checks: PING,
     },
     Format {
         tool: "ethr",
@@ -41,6 +50,7 @@ pub const FORMATS: &[Format] = &[
             tcp-latency, tcp-ping, udp-bandwidth, udp-packets",
         outputs: 8,
         made: Made::Run,
+        checks: "seconds without an interval; percentiles in order",
     },
     Format {
         tool: "fio",
@@ -50,6 +60,7 @@ pub const FORMATS: &[Format] = &[
             several-jobs, terse, terse-five, trim-none",
         outputs: 96,
         made: Made::Run,
+        checks: "operations a second against their count and time, and against latency and depth; percentiles in order; kinds counted without a line",
     },
     Format {
         tool: "fping",
@@ -58,6 +69,7 @@ pub const FORMATS: &[Format] = &[
             statistics, timestamps, unreachable, vcount, vcount-quiet",
         outputs: 38,
         made: Made::Run,
+        checks: "replies against the summary's count and mean; lists of one length; least, mean and most in order",
     },
     Format {
         tool: "iperf",
@@ -68,6 +80,7 @@ pub const FORMATS: &[Format] = &[
             udp-enhanced, udp-parallel, units",
         outputs: 63,
         made: Made::Run,
+        checks: IPERF,
     },
     Format {
         tool: "iperf3",
@@ -82,6 +95,7 @@ pub const FORMATS: &[Format] = &[
             zerocopy-congestion",
         outputs: 234,
         made: Made::Run,
+        checks: IPERF,
     },
     Format {
         tool: "iperf3",
@@ -90,6 +104,7 @@ pub const FORMATS: &[Format] = &[
             udp-nothing-received, udp-sum-percent",
         outputs: 5,
         made: Made::Documented,
+        checks: IPERF,
     },
     Format {
         tool: "irtt",
@@ -97,6 +112,7 @@ pub const FORMATS: &[Format] = &[
         modes: "json, json-length, json-no-stamps, length, quiet, text",
         outputs: 12,
         made: Made::Run,
+        checks: "least, median, mean and most in order",
     },
     Format {
         tool: "mtr",
@@ -105,6 +121,7 @@ pub const FORMATS: &[Format] = &[
             report-wide, xml",
         outputs: 30,
         made: Made::Run,
+        checks: "the last station against the destination; best, mean and worst in order",
     },
     Format {
         tool: "nccl-tests",
@@ -113,6 +130,7 @@ pub const FORMATS: &[Format] = &[
             reduce-scatter, sendrecv",
         outputs: 7,
         made: Made::Documented,
+        checks: "algorithm bandwidth against octets and time; results checked",
     },
     Format {
         tool: "netperf",
@@ -121,6 +139,7 @@ pub const FORMATS: &[Format] = &[
             omni-latency, tcp-crr, tcp-maerts, tcp-rr, tcp-stream, udp-rr, udp-stream, units",
         outputs: 30,
         made: Made::Run,
+        checks: "mean latency against 1 / rate; octets received against the rate; percentiles in order",
     },
     Format {
         tool: "perftest",
@@ -129,6 +148,7 @@ pub const FORMATS: &[Format] = &[
             send-lat, send-lat-all-sizes, write-bw, write-bw-gigabits, write-lat",
         outputs: 12,
         made: Made::Documented,
+        checks: "bandwidth against messages a second; percentiles in order",
     },
     Format {
         tool: "ping",
@@ -138,6 +158,7 @@ pub const FORMATS: &[Format] = &[
             unreachable, verbose",
         outputs: 64,
         made: Made::Run,
+        checks: PING,
     },
     Format {
         tool: "ping",
@@ -145,6 +166,7 @@ pub const FORMATS: &[Format] = &[
         modes: "below-a-millisecond, duplicates, ipv6, no-answer, normal, quiet, unreachable",
         outputs: 11,
         made: Made::Documented,
+        checks: PING,
     },
     Format {
         tool: "qperf",
@@ -153,6 +175,7 @@ pub const FORMATS: &[Format] = &[
             verbose, verbose-bw, with-configuration",
         outputs: 11,
         made: Made::Run,
+        checks: "results that belong to another test, or are told twice",
     },
     Format {
         tool: "sockperf",
@@ -161,6 +184,7 @@ pub const FORMATS: &[Format] = &[
             throughput-tcp, under-load, under-load-max",
         outputs: 17,
         made: Made::Run,
+        checks: "percentiles in order",
     },
     Format {
         tool: "uperf",
@@ -168,5 +192,6 @@ pub const FORMATS: &[Format] = &[
         modes: "details, request-response, request-response-details, stream, stream-threads",
         outputs: 5,
         made: Made::Run,
+        checks: "rate against octets and time; transactions against the total",
     },
 ];

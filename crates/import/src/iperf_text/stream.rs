@@ -101,6 +101,11 @@ impl Intervals {
             && (self.last - line.to).abs() <= slack
     }
 
+    /// True of those over all of a line's time, and with TCP with all of its octets.
+    fn are_all_of(&self, line: &Line, udp: bool) -> bool {
+        self.cover(line) && (udp || line.bytes.agrees(self.bytes))
+    }
+
     fn outcome(&self, is_cut: bool) -> Option<Outcome> {
         if let Some(only) = &self.only {
             return Some(Outcome { is_cut, ..Outcome::of(only) });
@@ -169,7 +174,7 @@ impl Stream {
         result.intervals = self.intervals.count;
         result.has_gap = self.intervals.count > 0
             && sums.peek().is_some()
-            && !sums.any(|line| self.intervals.cover(line));
+            && !sums.any(|line| self.intervals.are_all_of(line, udp));
         let is_sum = self.whole.is_some() || (self.sent_datagrams && !reverse);
         if three && udp && is_unmarked && is_sum {
             self.arrived(&mut result);

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use import::{FORMATS, Imported, Made, read};
-use page::{Condition, Figure, Key};
+use page::{Caveat, Condition, Figure, Key};
 
 use crate::any_output::check;
 
@@ -139,6 +139,31 @@ fn every_line_of_a_stored_output_is_understood() {
         }
     }
     assert!(left.is_empty(), "{left}");
+}
+
+/// No tool's own output makes its reader doubt that it read all of it, and few make it doubt the
+/// tool.
+#[test]
+fn a_stored_output_is_read_in_full_and_agrees_with_itself() {
+    let (mut unread, mut contradict, mut all) = (String::new(), String::new(), 0);
+    for fixture in fixtures() {
+        let Ok(read) = read(&fixture.octets) else { continue };
+        all += 1;
+        if fixture.expected.contains("!self-contradictory") {
+            continue;
+        }
+        let of = |caveat| read.figures.iter().find(|figure| figure.caveats.contains(&caveat));
+        if let Some(figure) = of(Caveat::UnreadLines) {
+            let _ = writeln!(unread, "{}: {figure:?}", fixture.file);
+        }
+        if let Some(figure) = of(Caveat::SelfContradictory) {
+            let said = |key| figure.conditions.get(&key).map(ToString::to_string);
+            let of = [Key::Contradiction, Key::ContradictionSaid, Key::ContradictionCounted].map(said);
+            let _ = writeln!(contradict, "{}: {of:?}", fixture.file);
+        }
+    }
+    assert!(unread.is_empty(), "{unread}");
+    assert!(100 * contradict.lines().count() <= all, "{contradict}");
 }
 
 /// `import --formats` tells of what is stored, all of it and nothing else.

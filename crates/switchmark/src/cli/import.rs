@@ -11,8 +11,7 @@ use journal::Store;
 use measure::name;
 use method::run::{RunMeta, RunStatus};
 use method::{ImportedSpec, StudySpec};
-use page::Figure;
-use page::Key;
+use page::{Figure, Key, UnreadLine};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
 
@@ -78,7 +77,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     for path in &args.bypass {
         taken.file(path, "cable", "bypass")?;
     }
-    let study = StudySpec::Imported(ImportedSpec::new(taken.files, taken.figures));
+    let study = ImportedSpec::new(taken.files, taken.figures, taken.unread);
+    let study = StudySpec::Imported(study);
     let meta = meta(&device, study, taken.notes);
     let store = Store::open(&output::store_path(&args.data)?)?;
     store.create_run(&meta)?;
@@ -94,7 +94,7 @@ fn formats() -> String {
     let all: usize = FORMATS.iter().map(|format| format.outputs).sum();
     let mut out = String::new();
     for format in FORMATS {
-        let Format { tool, versions, modes, outputs, made } = format;
+        let Format { tool, versions, modes, outputs, made, checks } = format;
         let made = match made {
             Made::Run => "made by running it",
             Made::Documented => "written after its documented format",
@@ -102,6 +102,7 @@ fn formats() -> String {
         out += &wrapped("", &format!("{tool}: {outputs} outputs, {made}"));
         out += &wrapped("  versions  ", versions);
         out += &wrapped("  modes     ", modes);
+        out += &wrapped("  checked   ", checks);
     }
     let last = format!(
         "{all} stored outputs are read by a test. flent's files and switchmark's own rows are read too."
@@ -114,6 +115,7 @@ fn formats() -> String {
 struct Taken {
     files: Vec<String>,
     figures: Vec<Figure>,
+    unread: Vec<UnreadLine>,
     notes: Vec<String>,
 }
 
@@ -137,13 +139,16 @@ impl Taken {
             }
             self.figures.push(figure);
         }
-        for (number, line) in read.unknown.iter().take(MOST_QUOTED) {
-            self.notes.push(format!("{named}, line {number}: not understood: `{line}`"));
+        for line in read.unread.iter().take(MOST_QUOTED.min(read.unread_lines)) {
+            let (number, text) = (line.line, &line.text);
+            self.notes.push(format!("{named}, line {number}: not understood: `{text}`"));
         }
-        if read.unknown_lines > MOST_QUOTED {
-            let more = read.unknown_lines - MOST_QUOTED;
+        if read.unread_lines > MOST_QUOTED {
+            let more = read.unread_lines - MOST_QUOTED;
             self.notes.push(format!("{named}: {more} more lines are not understood"));
         }
+        let of_file = |line: UnreadLine| UnreadLine { file: named.clone(), ..line };
+        self.unread.extend(read.unread.into_iter().map(of_file));
         self.files.push(named);
         Ok(())
     }
