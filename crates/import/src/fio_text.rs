@@ -323,7 +323,7 @@ fn fio_number(line: &str, name: &str) -> Option<Printed> {
 
 /// Lines around the results.
 fn is_chatter(line: &str) -> bool {
-    const STARTS: [&str; 21] = [
+    const STARTS: [&str; 22] = [
         "note: both iodepth",
         "hostname=",
         "Laying out",
@@ -345,6 +345,7 @@ fn is_chatter(line: &str) -> bool {
         "sync (",
         "clat (",
         "errors ",
+        "issued ",
     ];
     let words = line.split(' ').count();
     let starts = line.starts_with("Starting ") && words <= 6;

@@ -1,4 +1,4 @@
-//! Other tools' output as figures: [`FORMATS`] lists the tools, and our own rows are read too.
+//! Other tools' output as figures: [`formats`] lists the tools, and our own rows are read too.
 //!
 //! Owns the recognition of an output by its content, and one module a tool. Each figure carries
 //! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a
@@ -42,7 +42,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use page::{Figure, UnreadLine};
 
-pub use formats::{FORMATS, Format, Made};
+pub use formats::{Format, Made, formats};
 
 /// What one file told.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,6 +16,8 @@ const GIGABYTES: f64 = 8e9;
 #[derive(Debug, Default)]
 pub(crate) struct Nccl {
     test: Option<String>,
+    /// Some line of its was seen.
+    open: bool,
     /// Its heading was seen, and has so many columns.
     begun: bool,
     columns: usize,
@@ -76,8 +78,9 @@ impl Nccl {
             found.put(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
         }
         let known = begins(&STARTS, rest);
+        self.open |= known;
         // A line of nothing but the mark stands between nccl-tests' parts.
-        known || ((self.begun || self.test.is_some()) && rest.is_empty())
+        known || (self.open && rest.is_empty())
     }
 
     fn row(&self) -> Row {
@@ -103,6 +106,10 @@ impl Nccl {
             let wrong = wrong.map(|counted| Contradiction { code, said: 0.0, counted });
             let row = row.contradicted(wrong);
             let row = row.contradicted(rate(octets, four));
+            // What is printed as nothing is less than the last digit.
+            let bound = (bus <= 0.0).then_some(page::AT_MOST);
+            let bus = if bus <= 0.0 { 0.01 } else { bus };
+            let row = row.with_known(Key::Bound, bound);
             found.put(&row, Metric::Goodput, Unit::BitsPerSecond, bus * GIGABYTES);
         }
         true

@@ -6,7 +6,7 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
-use crate::numbers::{begins, fits, number};
+use crate::numbers::{begins, number};
 use crate::reader::Reader;
 
 /// What a table's second column is, by the test's name.
@@ -46,8 +46,9 @@ impl Reader for Osu {
     }
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if let Some(title) = fits("# OSU * v*", line) {
-            let test = TESTS.into_iter().find(|(name, _)| *name == title[0]);
+        let title = line.strip_prefix("# OSU ").and_then(|rest| rest.rsplit_once(" v"));
+        if let Some((title, _)) = title {
+            let test = TESTS.into_iter().find(|(name, _)| *name == title);
             *self = Self { test, begun: true, ..Self::default() };
             return true;
         }

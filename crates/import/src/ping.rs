@@ -88,6 +88,8 @@ pub(crate) struct Ping {
     data_octets: Option<f64>,
     packet_octets: Option<f64>,
     replies: Series,
+    /// Further answers to one request, which BSD counts in its summary.
+    duplicates: Series,
     /// By how much a reply's time may be off, at most, in nanoseconds.
     step: f64,
     /// Sent and received, as the summary has them, and the share lost in percent.
@@ -198,13 +200,15 @@ impl Ping {
             let Some(time) = scale.and_then(|scale| Some(value?.times(scale))) else {
                 return printed(last).is_some() && fits_any(&["# * *seq=# *=#"], line);
             };
-            if !line.ends_with("(DUP!)") {
+            if line.ends_with("(DUP!)") {
+                self.duplicates.push(time.value);
+            } else {
                 self.push(time);
             }
             return true;
         }
         if let Some((octets, time)) = mikrotik(line).filter(|_| numbered) {
-            self.coarse = true;
+            (self.begun, self.coarse) = (true, true);
             if let Some(time) = time {
                 self.packet_octets = Some(octets);
                 self.push(time);
@@ -364,11 +368,23 @@ impl Ping {
 
     fn times(&self) -> Option<Contradiction> {
         let [least, mean, most] = self.summary?;
+        let (own, again) = (&self.replies, &self.duplicates);
         let of = |value: f64| Printed { value: value / MS, step: self.step / MS };
-        let all = [(least, self.replies.min), (most, self.replies.max), (mean, self.replies.mean()?)];
-        all.into_iter().find_map(|(said, counted)| {
-            Contradiction::unless_same("mean-ms-of-replies", said.times(1.0 / MS), of(counted))
-        })
+        let differs = |least_of: f64, most_of: f64, mean_of: f64| {
+            [(least, least_of), (most, most_of), (mean, mean_of)].into_iter().find_map(
+                |(said, counted)| {
+                    let said = said.times(1.0 / MS);
+                    Contradiction::unless_same("mean-ms-of-replies", said, of(counted))
+                },
+            )
+        };
+        let alone = differs(own.min, own.max, own.mean()?)?;
+        let count = (own.count + again.count) as f64;
+        let together = || {
+            let mean = (own.sum + again.sum) / count;
+            differs(own.min.min(again.min), own.max.max(again.max), mean)
+        };
+        if again.is_empty() { Some(alone) } else { together() }
     }
 }
 

@@ -5,7 +5,9 @@ use crate::numbers::{begins, fits_any};
 /// A title (`-T`) in front of a line.
 pub(super) fn untitled(line: &str) -> (&str, &str) {
     match line.split_once(":  ") {
-        Some((title, rest)) if !title.contains(['[', ' ']) => (title, rest.trim_start()),
+        Some((title, rest)) if !title.contains(['[', ' ']) && title != "Bursting" => {
+            (title, rest.trim_start())
+        }
         _ => ("", line),
     }
 }

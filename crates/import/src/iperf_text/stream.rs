@@ -101,9 +101,10 @@ impl Intervals {
             && (self.last - line.to).abs() <= slack
     }
 
-    /// True of those over all of a line's time, and with TCP with all of its octets.
+    /// True of those with all of a line's octets; with datagrams, some of which are lost, of those
+    /// over all of its time.
     fn are_all_of(&self, line: &Line, udp: bool) -> bool {
-        self.cover(line) && (udp || line.bytes.agrees(self.bytes))
+        if udp { self.cover(line) } else { line.bytes.agrees(self.bytes) }
     }
 
     fn outcome(&self, is_cut: bool) -> Option<Outcome> {

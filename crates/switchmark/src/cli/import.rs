@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use import::{FORMATS, Format, Made};
+use import::Made;
 use jiff::Timestamp;
 use journal::Store;
 use measure::name;
@@ -91,18 +91,18 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 
 /// The tools that are read, one paragraph each.
 fn formats() -> String {
-    let all: usize = FORMATS.iter().map(|format| format.outputs).sum();
+    let formats = import::formats();
+    let all: usize = formats.iter().map(|format| format.outputs).sum();
     let mut out = String::new();
-    for format in FORMATS {
-        let Format { tool, versions, modes, outputs, made, checks } = format;
-        let made = match made {
+    for format in formats {
+        let made = match format.made {
             Made::Run => "made by running it",
             Made::Documented => "written after its documented format",
         };
-        out += &wrapped("", &format!("{tool}: {outputs} outputs, {made}"));
-        out += &wrapped("  versions  ", versions);
-        out += &wrapped("  modes     ", modes);
-        out += &wrapped("  checked   ", checks);
+        out += &wrapped("", &format!("{}: {} outputs, {made}", format.tool, format.outputs));
+        out += &wrapped("  versions  ", format.versions);
+        out += &wrapped("  modes     ", format.modes);
+        out += &wrapped("  checked   ", format.checks());
     }
     let last = format!(
         "{all} stored outputs are read by a test. flent's files and switchmark's own rows are read too."
