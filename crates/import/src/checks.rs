@@ -20,16 +20,13 @@ impl Contradiction {
     /// Two numbers of one thing.
     pub(crate) fn of(code: &'static str, said: f64, counted: f64) -> Self {
         let digits = 10_f64.powi(3 - counted.abs().max(1e-3).log10().ceil() as i32);
-        let counted = if counted.abs() < 1e3 { (counted * digits).round() / digits } else { counted.round() };
+        let counted =
+            if counted.abs() < 1e3 { (counted * digits).round() / digits } else { counted.round() };
         Self { code, said, counted }
     }
 
     /// Where two numbers differ by more than the digits that were not printed.
-    pub(crate) fn unless_same(
-        code: &'static str,
-        said: Printed,
-        counted: Printed,
-    ) -> Option<Self> {
+    pub(crate) fn unless_same(code: &'static str, said: Printed, counted: Printed) -> Option<Self> {
         (!said.agrees(counted)).then(|| Self::of(code, said.value, counted.value))
     }
 
@@ -78,7 +75,11 @@ impl Counts {
     pub(crate) fn sum(of: &[Self]) -> Self {
         let lost = of.iter().map(|one| one.lost).sum();
         let all = of.iter().map(|one| one.all).sum();
-        Self { lost, all, percent: of.first().and_then(|one| one.percent).filter(|_| of.len() == 1) }
+        Self {
+            lost,
+            all,
+            percent: of.first().and_then(|one| one.percent).filter(|_| of.len() == 1),
+        }
     }
 
     /// Where the sum of all streams and the streams themselves differ by more than a late one.

@@ -4,8 +4,9 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::found::{Found, Row};
-use crate::numbers::{begins, behind, between, number, scaled, time};
+use crate::numbers::{behind, between, number, scaled, time};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -97,25 +98,6 @@ impl Ethr {
     }
 
     fn note(&mut self, line: &str) -> bool {
-        const STARTS: [&str; 17] = [
-            "Maintainer:",
-            "Using destination",
-            "[  ID ]",
-            "Protocol ",
-            "Ethr done",
-            "Hint:",
-            "- - -",
-            "-----",
-            "Running latency test",
-            "Avg ",
-            "Accepting IP",
-            "Listening on",
-            "Warning:",
-            "Error ",
-            "TCP connect statistics",
-            "[RemoteAddress]",
-            "Tracing route",
-        ];
         self.server |= line.starts_with("Listening on");
         self.duration = behind(line, "Ethr done, duration: ").or(self.duration);
         if line.starts_with("Protocol ") && line.contains("Conn/s") {
@@ -132,7 +114,7 @@ impl Ethr {
             return true;
         }
         let is_stream = line.starts_with('[') && (line.contains("] local ") || self.server);
-        is_stream || begins(&STARTS, line)
+        is_stream || is_around("ethr", line)
     }
 
     fn row(&self) -> Row {

@@ -219,7 +219,8 @@ fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) 
     for (name, scale, whole) in
         [("clat_ns", 1.0, false), ("clat", 1e3, false), ("lat_ns", 1.0, true)]
     {
-        let told = jobs.iter().filter(ran).filter_map(|job| job[of.kind][name]["percentile"].as_object());
+        let told =
+            jobs.iter().filter(ran).filter_map(|job| job[of.kind][name]["percentile"].as_object());
         let point = |(name, value): (&String, &Value)| {
             Some((share(number(name)?), value.as_f64()? * scale))
         };

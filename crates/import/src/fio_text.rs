@@ -6,6 +6,7 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, between, leading, nanoseconds, number, prefix};
@@ -71,7 +72,7 @@ impl Reader for Text {
         self.begun &= !line.starts_with("Run status");
         self.interrupted |= line.starts_with("fio: terminating on signal");
         let own = self.group.jobs.is_some() && self.group.take(line);
-        own || is_chatter(line) || line.contains(": Laying out IO file")
+        own || is_chatter(line)
     }
 
     fn end(&mut self, found: &mut Found) {
@@ -168,7 +169,8 @@ impl Group {
             let name_of = if rest.contains("IOPS=") { "IOPS=" } else { "iops=" };
             let Some(per_second) = fio_number(rest, name_of) else { return false };
             let milliseconds = behind(rest, "runt=").or_else(|| {
-                let (_, last) = rest.split_once("msec)").map_or(rest, |(own, _)| own).rsplit_once('/')?;
+                let (_, last) =
+                    rest.split_once("msec)").map_or(rest, |(own, _)| own).rsplit_once('/')?;
                 number(last)
             });
             let seconds = milliseconds.map(|ms| ms / 1e3);
@@ -323,39 +325,12 @@ fn fio_number(line: &str, name: &str) -> Option<Printed> {
 
 /// Lines around the results.
 fn is_chatter(line: &str) -> bool {
-    const STARTS: [&str; 22] = [
-        "note: both iodepth",
-        "hostname=",
-        "Laying out",
-        "fio-",
-        "fio:",
-        "Jobs:",
-        "lat (",
-        "cpu ",
-        "IO depths",
-        "submit ",
-        "complete ",
-        "latency ",
-        "Run status",
-        "READ:",
-        "WRITE:",
-        "TRIM:",
-        "Disk stats",
-        "...",
-        "sync (",
-        "clat (",
-        "errors ",
-        "issued ",
-    ];
     let words = line.split(' ').count();
     let starts = line.starts_with("Starting ") && words <= 6;
     let kinds = ["process", "processes", "thread", "threads"];
     // A client names its server in front of the server's lines.
     let is_server = line.starts_with('<') && line.ends_with('>') && words == 1;
-    (starts && kinds.iter().any(|kind| line.ends_with(kind)))
-        || is_server
-        || begins(&STARTS, line)
-        || line.contains(": ios=")
+    (starts && kinds.iter().any(|kind| line.ends_with(kind))) || is_server || is_around("fio", line)
 }
 
 /// Reads or writes, in what both of fio's forms tell of them.

@@ -1,6 +1,7 @@
 //! Which tools' outputs are read, of which versions and in which modes, and what of an output is
-//! held against the rest of it: the table that `import --formats` prints. A test writes it, from the
-//! outputs that it reads.
+//! held against the rest of it: the table that `import --formats` prints.
+//!
+//! A test writes it, from the outputs that it reads. Never reads one.
 
 /// One tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
+use crate::around::is_around;
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{between, leading, number, numbers, printed};
@@ -102,7 +103,7 @@ impl Reader for Fping {
         let is_clock = line.starts_with('[') && line.len() == 10 && line.ends_with(']');
         let is_clock = is_clock && line.matches(':').count() == 2;
         self.clocks += u32::from(is_clock);
-        let around = is_around(line) && !self.hosts.is_empty();
+        let around = is_around("fping", line) && !self.hosts.is_empty();
         if is_clock || around || line.starts_with("fping: ") {
             return true;
         }
@@ -135,26 +136,6 @@ impl Reader for Fping {
             Host { is_part: host.is_part || is_cut, ..host }.put(&name, found);
         }
     }
-}
-
-fn is_around(line: &str) -> bool {
-    const PARTS: [&str; 14] = [
-        " targets",
-        " alive",
-        " unreachable",
-        " unknown addresses",
-        " timeouts",
-        " ICMP Echos sent",
-        " ICMP Echo Replies",
-        " other ICMP",
-        "min round trip time",
-        "avg round trip time",
-        "max round trip time",
-        "elapsed real time",
-        "ICMP Host Unreachable",
-        "duplicate for",
-    ];
-    PARTS.iter().any(|part| line.contains(part))
 }
 
 /// What one line says of its host.

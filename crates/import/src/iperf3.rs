@@ -1,8 +1,8 @@
 //! iperf3's JSON, of all its generations: with and without sums of both sides, `--bidir`,
 //! `--json-stream`.
 //!
-//! Owns which sum is what arrived. Never takes `end.sum` of UDP for it: that mixes the sender's count
-//! with the receiver's losses.
+//! Owns which sum is what arrived. Never takes `end.sum` of UDP for it: that mixes the sender's
+//! count with the receiver's losses.
 
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::{Map, Value};
@@ -130,7 +130,8 @@ impl Side<'_> {
             // Of both ways their intervals have one name.
             let of_all = self.intervals("packets").zip(counts);
             let is_own = of_all.is_some_and(|(own, told)| own <= 1.02 * told.all + 2.0);
-            let own = own.filter(|_| is_mixed && is_own && self.intervals("lost_packets").is_some());
+            let own =
+                own.filter(|_| is_mixed && is_own && self.intervals("lost_packets").is_some());
             let own = own.map(|(octets, seconds)| 8.0 * octets / seconds);
             found.goodput(&row, own.unwrap_or_else(|| bits * arrived.unwrap_or(1.0)));
         }
@@ -188,7 +189,8 @@ impl Side<'_> {
         let rate = near(8.0 * octets / seconds);
         let said = Printed::exact(number(told, "bits_per_second")?);
         let of_rate = Contradiction::unless_same("rate-of-octets", said, rate);
-        let omits = self.document.value["start"]["test_start"]["omit"].as_f64().unwrap_or(0.0) > 0.0;
+        let omits =
+            self.document.value["start"]["test_start"]["omit"].as_f64().unwrap_or(0.0) > 0.0;
         let is_apart = |own: f64| {
             let sums = [Some(octets), sent.and_then(|sent| number(sent, "bytes"))];
             // The last interval's end may be cut off the list, and a late part be in one of them.

@@ -243,8 +243,10 @@ impl Run {
             _ => return all,
         };
         let counts: Vec<Counts> = streams.iter().filter_map(|one| one.counts).collect();
-        let of_counts =
-            result.counts.filter(|_| counts.len() == streams.len()).and_then(|sum| sum.against(&counts));
+        let of_counts = result
+            .counts
+            .filter(|_| counts.len() == streams.len())
+            .and_then(|sum| sum.against(&counts));
         let of_rates = all.filter(|all| streams.len() > 1 && all.of_sender == result.of_sender);
         let of_rates = of_rates.and_then(|all| {
             let (sum, streams) = (result.bits_per_second, all.bits_per_second);
@@ -287,7 +289,8 @@ impl Run {
         let row = row.doubting_if(result.has_gap && self.udp && three, Caveat::UnreadLines);
         // What a stream is, its connection's line tells: whose, and which way.
         let is_connected = |id: &String| id.starts_with("SUM") || self.connected.contains(id);
-        let lacks = !self.connected.is_empty() && !self.streams.keys().all(|(_, id)| is_connected(id));
+        let lacks =
+            !self.connected.is_empty() && !self.streams.keys().all(|(_, id)| is_connected(id));
         let row = row.doubting_if(lacks, Caveat::UnreadLines);
         let on_line = result.number.map_or_else(|| row.clone(), |at| row.clone().on_line(at));
         found.goodput(&on_line, result.bits_per_second.value);

@@ -4,8 +4,9 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::found::{Found, Row};
-use crate::numbers::{begins, leading, time};
+use crate::numbers::{leading, time};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -30,28 +31,6 @@ impl Reader for Text {
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        const AROUND: [&str; 20] = [
-            "Min ",
-            "---",
-            "IPDV",
-            "send IPDV",
-            "receive IPDV",
-            "send call time",
-            "timer error",
-            "server proc. time",
-            "duration:",
-            "server packets",
-            "bytes sent",
-            "send/receive rate",
-            "timer stats",
-            "seq=",
-            "late",
-            "*** ",
-            "send error",
-            "expected",
-            "duplicate",
-            "out of",
-        ];
         if line.starts_with('[')
             && (line.contains("] connecting to ") || line.contains("[Connected]"))
         {
@@ -83,7 +62,7 @@ impl Reader for Text {
             self.octets = leading(rest).map(|(octets, _)| octets);
             return true;
         }
-        begins(&AROUND, line) || line.starts_with('[')
+        is_around("irtt", line) || line.starts_with("*** ") || line.starts_with('[')
     }
 
     fn end(&mut self, found: &mut Found) {

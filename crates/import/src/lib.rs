@@ -4,6 +4,7 @@
 //! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a
 //! line that is not understood is named.
 
+mod around;
 mod checks;
 mod ethr;
 pub mod fio;

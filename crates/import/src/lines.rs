@@ -194,11 +194,11 @@ fn behind_step(text: &str) -> Option<&str> {
 }
 
 /// Programs of which a command is known without a prompt that is one's only.
-const TOOLS: [&str; 10] = [
-    "ping", "iperf", "iperf3", "fio", "netperf", "qperf", "sockperf", "mtr", "fping", "mpirun",
-];
+const TOOLS: [&str; 10] =
+    ["ping", "iperf", "iperf3", "fio", "netperf", "qperf", "sockperf", "mtr", "fping", "mpirun"];
 
-/// The command behind a shell's prompt, whose first word is a program's name: `root@host:~# iperf3 -s`
+/// The command behind a shell's prompt, whose first word is a program's name:
+/// `root@host:~# iperf3 -s`
 pub(crate) fn behind_prompt(line: &str) -> Option<&str> {
     let (prompt, command) = line.split_at(line.find(['$', '#', '%', '>'])? + 1);
     let prompt = &prompt[..prompt.len() - 1];
@@ -211,7 +211,8 @@ pub(crate) fn behind_prompt(line: &str) -> Option<&str> {
     let program = command.trim_start().trim_start_matches("sudo ");
     let is_command = program.is_empty()
         || (command.starts_with(' ') || prompt.starts_with("C:\\"))
-            && program.starts_with(|c: char| c.is_ascii_lowercase() || matches!(c, '.' | '/' | '['));
+            && program
+                .starts_with(|c: char| c.is_ascii_lowercase() || matches!(c, '.' | '/' | '['));
     (is_prompt && is_command).then_some(program)
 }
 

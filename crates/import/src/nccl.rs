@@ -4,6 +4,7 @@
 
 use page::{Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, number, printed};
@@ -46,24 +47,6 @@ impl Reader for Nccl {
 
 impl Nccl {
     fn comment(&mut self, rest: &str, found: &mut Found) -> bool {
-        const STARTS: [&str; 16] = [
-            "nccl-tests",
-            "Collective test",
-            "nThread",
-            "Using devices",
-            "Rank",
-            "Blocking",
-            "size",
-            "(B)",
-            "Out of bounds",
-            "Avg bus",
-            "out-of-place",
-            "in-place",
-            "Parallel",
-            "NCCL",
-            "error",
-            "nRanks",
-        ];
         if let Some(name) = rest.strip_prefix("Collective test starting: ") {
             self.test = Some(name.trim().to_owned());
         }
@@ -77,7 +60,7 @@ impl Nccl {
             let row = self.row().with(Key::Statistic, "mean").on_line(found.at);
             found.put(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
         }
-        let known = begins(&STARTS, rest);
+        let known = is_around("nccl-tests", rest);
         self.open |= known;
         // A line of nothing but the mark stands between nccl-tests' parts.
         known || (self.open && rest.is_empty())

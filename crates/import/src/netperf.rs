@@ -84,7 +84,8 @@ impl Test {
             && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         {
             let value = value.trim();
-            let is_cut = name == "THROUGHPUT" && printed(value).is_none_or(|rate| rate.step > 0.011);
+            let is_cut =
+                name == "THROUGHPUT" && printed(value).is_none_or(|rate| rate.step > 0.011);
             if !is_cut {
                 self.named.insert(name.to_owned(), value.to_owned());
             }
@@ -101,7 +102,8 @@ impl Test {
             return true;
         }
         // Rates have two digits behind the point; one that is cut has fewer.
-        let is_rate = |word: &&&str| word.contains('.') && printed(word).is_none_or(|p| p.step > 0.011);
+        let is_rate =
+            |word: &&&str| word.contains('.') && printed(word).is_none_or(|p| p.step > 0.011);
         let has_time = words.iter().any(|word| word.contains('.'));
         let lacks_rate = has_time && words.last().is_some_and(|last| last.parse::<u64>().is_ok());
         if !self.is_headed || lacks_rate || words.iter().any(|word| is_rate(&word)) {
@@ -139,7 +141,8 @@ impl Test {
     }
 
     fn named(&self, names: [&str; 2]) -> Option<f64> {
-        let value = names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value));
+        let value =
+            names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value));
         // What was not measured is told as -1.
         value.filter(|value| *value >= 0.0)
     }
@@ -179,9 +182,16 @@ impl Test {
                 let row = row.with(Key::Message, octets.max(0.0) as u64);
                 let counts = Counts { lost: out - arrived, all: *out, percent: None };
                 let counted = Printed { value: arrived * octets * 8.0 / seconds, step: 0.0 };
-                let counted = Printed { step: 0.02 * counted.value + counted.value * 0.01 / seconds, ..counted };
+                let counted = Printed {
+                    step: 0.02 * counted.value + counted.value * 0.01 / seconds,
+                    ..counted
+                };
                 let row = row.contradicted(counts.contradiction()).contradicted(
-                    Contradiction::unless_same("rate-of-octets", Printed::exact(rate * bits), counted),
+                    Contradiction::unless_same(
+                        "rate-of-octets",
+                        Printed::exact(rate * bits),
+                        counted,
+                    ),
                 );
                 found.goodput(&row, rate * bits);
                 counts.put(&row, *seconds, found);
@@ -256,25 +266,11 @@ impl Test {
 }
 
 fn is_heading(words: &[&str]) -> bool {
-    const WORDS: [&str; 16] = [
-        "Recv",
-        "Socket",
-        "Size",
-        "bytes",
-        "Local",
-        "Send",
-        "Final",
-        "Elapsed",
-        "Messages",
-        "Okay",
-        "Throughput",
-        "Units",
-        "(sec)",
-        "Bytes",
-        "Rate",
-        "Utilization",
-    ];
-    let known = |word: &&&str| WORDS.contains(*word) || between(word, "10^", "bits").is_some();
+    const WORDS: &str = "Recv Socket Size bytes Local Send Final Elapsed Messages Okay Throughput \
+        Units (sec) Bytes Rate Utilization";
+    let known = |word: &&&str| {
+        WORDS.split(' ').any(|own| own == **word) || between(word, "10^", "bits").is_some()
+    };
     words.iter().filter(known).count() * 3 >= words.len()
         || words.starts_with(&["Local", "/Remote"])
 }

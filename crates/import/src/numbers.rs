@@ -46,9 +46,7 @@ pub(crate) fn printed(text: &str) -> Option<Printed> {
         _ => return None,
     };
     let whole = text.split(point).next()?;
-    is_grouped(whole, group)
-        .then(|| plain(&text.replace(group, "").replace(point, ".")))
-        .flatten()
+    is_grouped(whole, group).then(|| plain(&text.replace(group, "").replace(point, "."))).flatten()
 }
 
 fn is_grouped(whole: &str, by: char) -> bool {
@@ -158,7 +156,8 @@ pub(crate) fn share(percent: f64) -> f64 {
 }
 
 /// What a line has at the `#` (a number) and `*` (any text) of a shape that it fits, to its end. A
-/// blank of the shape is any number of blanks, `^` the same or none, and `~` at its end is anything.
+/// blank of the shape is any number of blanks, `^` the same or none, and `~` at its end is
+/// anything.
 pub(crate) fn fits<'a>(shape: &str, line: &'a str) -> Option<Vec<&'a str>> {
     let mut found = Vec::new();
     matches(shape, line, &mut found).then_some(found)
@@ -263,7 +262,10 @@ mod tests {
     #[test]
     fn a_shape_is_fitted_to_a_lines_end() {
         let line = "0.165 ms  606993/612585 (99%)  receiver";
-        assert_eq!(numbers("# ms #/# (#%) receiver", line), Some(vec![0.165, 606_993.0, 612_585.0, 99.0]));
+        assert_eq!(
+            numbers("# ms #/# (#%) receiver", line),
+            Some(vec![0.165, 606_993.0, 612_585.0, 99.0])
+        );
         assert_eq!(numbers("# ms #/# (#%)", line), None);
         assert_eq!(fits("*: avg=^# ~", "fx: avg= 3 us"), Some(vec!["fx", "3"]));
         assert_eq!(fits("a * c", "a b b c"), Some(vec!["b b"]));

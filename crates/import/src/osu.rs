@@ -75,12 +75,14 @@ impl Reader for Osu {
 impl Osu {
     /// `# Size          Latency (us)`, and with `-f` the least and most behind the mean.
     fn head(&mut self, line: &str) -> bool {
-        let line = line.replace(" (", "(").replace("Avg Lat", "AvgLat").replace("Min Lat", "MinLat");
+        let line =
+            line.replace(" (", "(").replace("Avg Lat", "AvgLat").replace("Min Lat", "MinLat");
         let line = line.replace("Max Lat", "MaxLat").replace("P50 Tail Lat", "P50TailLat");
         let names: Vec<&str> = line.trim_start_matches("# ").split_whitespace().collect();
         let of = |name: &str| names.iter().position(|other| *other == name);
         self.columns = names.len();
-        self.column = ["Latency(us)", "AvgLatency(us)", "Bandwidth(MB/s)", "MB/s"].into_iter().find_map(of);
+        self.column =
+            ["Latency(us)", "AvgLatency(us)", "Bandwidth(MB/s)", "MB/s"].into_iter().find_map(of);
         self.column.is_some()
     }
 }

@@ -5,6 +5,7 @@
 
 use page::{Caveat, Key, Metric};
 
+use crate::around::is_around;
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number};
@@ -69,7 +70,8 @@ impl Reader for Perftest {
             return self.head(line);
         }
         let values: Option<Vec<f64>> = line.split_whitespace().map(number).collect();
-        let values = values.filter(|values| !values.is_empty() && values.len() == self.columns.len());
+        let values =
+            values.filter(|values| !values.is_empty() && values.len() == self.columns.len());
         if let Some(values) = values {
             self.put(&values, found);
             self.has_rows = true;
@@ -80,7 +82,7 @@ impl Reader for Perftest {
             *self = Self::default();
             return true;
         }
-        is_around(line)
+        is_line(line)
     }
 
     fn end(&mut self, _found: &mut Found) {}
@@ -92,29 +94,9 @@ fn is_test(name: &str) -> bool {
     TESTS.iter().any(|test| name.starts_with(test)) && kinds.iter().any(|kind| name.contains(kind))
 }
 
-fn is_around(line: &str) -> bool {
-    const PARTS: [&str; 15] = [
-        "Waiting for client",
-        "PCIe relax order",
-        "Dual-port",
-        "Number of qps",
-        "Connection type",
-        "TX depth",
-        "RX depth",
-        "CQ Moderation",
-        "Mtu ",
-        "Link type",
-        "GID index",
-        "Max inline",
-        "rdma_cm",
-        "Data ex. method",
-        "address:",
-    ];
-    PARTS.iter().any(|part| line.contains(part))
+fn is_line(line: &str) -> bool {
+    is_around("perftest", line)
         || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | '*' | ' ')))
-        || line.starts_with("GID:")
-        || line.starts_with("Conflicting CPU frequency")
-        || line.contains(" : ")
 }
 
 impl Perftest {

@@ -6,6 +6,7 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, fits, fits_any, leading, numbers, printed};
@@ -25,56 +26,6 @@ const WINDOWS: [&str; 8] = [
     "Esecuzione di Ping * con # byte di dati:",
     "* に ping を送信しています # バイトのデータ:",
     "正在 Ping * 具有 # 字节的数据:",
-];
-
-/// Lines without a result.
-const AROUND: [&str; 46] = [
-    "ping -~",
-    "ping: ~",
-    "no answer yet for icmp_seq~",
-    "Request timeout for icmp_seq~",
-    "Request timed out~",
-    "Zeit*berschreitung der Anforderung~",
-    "D*lai d*attente de la demande d*",
-    "Tiempo de espera agotado para esta solicitud~",
-    "Esgotado o tempo limite do pedido~",
-    "Richiesta scaduta~",
-    "要求がタイムアウトしました~",
-    "请求超时~",
-    "*Destination host unreachable.",
-    "*Zielhost nicht erreichbar.",
-    "*Host de destino ina*",
-    "Impossible de joindre l*",
-    "*Host di destinazione non raggiungibile.",
-    "*宛先ホストに到達できません。",
-    "*无法访问目标主机。",
-    "Persi = # (#% *",
-    "Ping statistics for ~",
-    "Ping-Statistik f*r ~",
-    "Statistiques Ping pour ~",
-    "Estad*sticas de ping para ~",
-    "Estat*sticas do Ping para ~",
-    "Statistiche Ping per ~",
-    "* の ping 統計:",
-    "* 的 Ping 统计信息:",
-    "Approximate round trip times~",
-    "Ca. Zeitangaben in Millisek~",
-    "Dur*e approximative des boucles en ~",
-    "Tiempos aproximados de ida y vuelta ~",
-    "Aproximar um n*mero redondo de vezes ~",
-    "Tempo approssimativo percorsi ~",
-    "ラウンド トリップの概算時間 ~",
-    "往返行程的估计时间~",
-    "(#% *),",
-    "perda),",
-    "WARNING: ~",
-    "Warning: ~",
-    "pipe #",
-    "Vr HL TOS~",
-    "Type escape sequence to abort.",
-    "Packet sent with ~",
-    "SEQ HOST SIZE TTL TIME STATUS",
-    "Control-C",
 ];
 
 /// Reads it: one ping, as far as it was read.
@@ -155,8 +106,8 @@ fn duration(text: &str) -> Option<Printed> {
 }
 
 impl Ping {
-    /// `56(84) bytes of data` (Linux), `56 data bytes` (BSD, busybox), `32 bytes of data` (Windows),
-    /// `Sending 5, 100-byte ICMP Echos` (Cisco)
+    /// `56(84) bytes of data` (Linux), `56 data bytes` (BSD, busybox), `32 bytes of data`
+    /// (Windows), `Sending 5, 100-byte ICMP Echos` (Cisco)
     fn header(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let octets = |word: &str| leading(word).map(|(octets, _)| octets);
@@ -235,8 +186,11 @@ impl Ping {
             let own = numbers(shape, line)?;
             Some((own[at[0]], own[at[1]], own.get(2).copied()))
         };
-        let windows = of("*:^* = #*^* = #*^* = #~", [0, 1]).or_else(|| of("*: * = #, * = #,", [0, 1]));
-        if let Some((sent, received, lost)) = windows.filter(|_| self.coarse || line.starts_with("Packets: Sent")) {
+        let windows =
+            of("*:^* = #*^* = #*^* = #~", [0, 1]).or_else(|| of("*: * = #, * = #,", [0, 1]));
+        if let Some((sent, received, lost)) =
+            windows.filter(|_| self.coarse || line.starts_with("Packets: Sent"))
+        {
             self.counts = Some((sent, received));
             self.percent = lost.map(|lost| Printed { value: 100.0 * lost / sent, step: 0.5 });
             return true;
@@ -305,10 +259,12 @@ impl Ping {
             return dots.len() == line.len() || line.ends_with("---");
         }
         let unreachable = (line.contains("icmp_seq=") && begins(&["From ", "Von ", "De "], line))
-            || (self.begun && fits_any(&["# bytes from *", "Reply from *: *", "# # # *"], line));
+            || (self.begun
+                && !line.contains("seq=")
+                && fits_any(&["# bytes from *: *", "Reply from *: *", "# # # *"], line));
         (line.starts_with("---") && line.ends_with("---") && line.len() > 8)
             || unreachable
-            || fits_any(&AROUND, line)
+            || is_around("ping", line)
     }
 
     fn row(&self) -> Row {
@@ -336,7 +292,8 @@ impl Ping {
         let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
         let summary = self.summary.map(|all| all.map(|one| one.value));
         // MikroTik prints microseconds where it has them.
-        let coarse = self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
+        let coarse =
+            self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
         if !self.replies.is_empty() && is_whole && !coarse {
             found.samples(&row, Metric::Rtt, &self.replies, 1.0);
         } else if let Some(times) = summary {

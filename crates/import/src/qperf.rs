@@ -29,9 +29,9 @@ impl Reader for Qperf {
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
         if is_header(line) {
             self.configuration = line == "conf:";
-            let name = TESTS.into_iter().find(|test| line.strip_suffix(':') == Some(test));
-            self.test = name.map(|name| Test { name, ..Test::default() });
-            return name.is_some() || self.configuration;
+            let name = line.trim_end_matches(':').to_owned();
+            self.test = is_known(&name).then(|| Test { name, ..Test::default() });
+            return self.test.is_some() || self.configuration;
         }
         (self.configuration && (line.starts_with("loc_") || line.starts_with("rem_")))
             || line.contains(" qperf ")
@@ -45,36 +45,12 @@ impl Reader for Qperf {
     }
 }
 
-/// Those whose figures have names here.
-const TESTS: [&str; 27] = [
-    "tcp_lat",
-    "tcp_bw",
-    "udp_lat",
-    "udp_bw",
-    "sctp_lat",
-    "sctp_bw",
-    "rds_lat",
-    "rds_bw",
-    "sdp_lat",
-    "sdp_bw",
-    "rc_lat",
-    "rc_bw",
-    "rc_bi_bw",
-    "rc_rdma_read_lat",
-    "rc_rdma_read_bw",
-    "rc_rdma_write_lat",
-    "rc_rdma_write_poll_lat",
-    "rc_rdma_write_bw",
-    "uc_lat",
-    "uc_bw",
-    "uc_bi_bw",
-    "uc_rdma_write_lat",
-    "uc_rdma_write_poll_lat",
-    "uc_rdma_write_bw",
-    "ud_lat",
-    "ud_bw",
-    "ud_bi_bw",
-];
+/// True of a test whose figures have names here: of a transport, how long or how much.
+fn is_known(name: &str) -> bool {
+    let transport = name.split('_').next().unwrap_or_default();
+    let is_told = name.ends_with("_lat") || name.ends_with("_bw");
+    is_told && ["tcp", "udp", "sctp", "rds", "sdp", "rc", "uc", "ud"].contains(&transport)
+}
 
 /// `tcp_lat:` alone on its line, of a test that is known or not: the one before ends.
 fn is_header(line: &str) -> bool {
@@ -84,7 +60,7 @@ fn is_header(line: &str) -> bool {
 
 #[derive(Debug, Default)]
 struct Test {
-    name: &'static str,
+    name: String,
     latency_ns: Option<f64>,
     bits_per_second: Option<f64>,
     message: Option<f64>,
@@ -105,7 +81,9 @@ impl Test {
         let (Some(value), unit) = (grouped(value), unit.trim()) else { return false };
         let is_latency = self.name.ends_with("_lat");
         let to = match name {
-            "latency" => (&mut self.latency_ns, nanoseconds(unit).map(|scale| value * scale), is_latency),
+            "latency" => {
+                (&mut self.latency_ns, nanoseconds(unit).map(|scale| value * scale), is_latency)
+            }
             "bw" | "recv_bw" => (&mut self.bits_per_second, bits(value, unit), !is_latency),
             "msg_size" => (&mut self.message, octets(value, unit), true),
             "loc_recv_msgs" => (&mut self.received, Some(value), true),
@@ -125,7 +103,7 @@ impl Test {
         let rdma = matches!(kind, "rc" | "uc" | "ud");
         let mut row = Row::of("qperf")
             .with_known(Key::Protocol, (!rdma).then_some(kind))
-            .with_known(Key::Test, rdma.then_some(self.name))
+            .with_known(Key::Test, rdma.then_some(self.name.as_str()))
             .with_known(Key::Direction, self.name.contains("_bi_").then_some("total"));
         if let Some(octets) = self.message.filter(|octets| *octets >= 0.0) {
             row = row.with(Key::Message, octets as u64);

@@ -5,8 +5,9 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::found::{Found, Row};
-use crate::numbers::{begins, behind, fits_any, number, numbers, share};
+use crate::numbers::{begins, behind, number, numbers, share};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -68,17 +69,6 @@ struct Seen {
 impl Seen {
     /// True of a line that sockperf prints.
     fn take(&mut self, line: &str) -> bool {
-        const OTHERS: [&str; 9] = [
-            "sockperf: == version~",
-            "sockperf[CLIENT]~",
-            "sockperf: Warmup stage~",
-            "sockperf: Starting test~",
-            "sockperf: Test end~",
-            "sockperf: [Total Run]~",
-            "sockperf: [Valid Duration]~",
-            "sockperf: ==*",
-            "sockperf: Total of # messages sent in # sec~",
-        ];
         self.message = behind(line, "message size is").or(self.message);
         let of = |shape: &str| numbers(shape, line).map(|own| own[0]);
         if let Some(mean) = of("sockperf: Summary: Latency is # usec")
@@ -106,7 +96,7 @@ impl Seen {
         } else if let Some(lost) = behind(line, "# dropped messages =") {
             self.lost = lost;
         } else {
-            return fits_any(&OTHERS, line);
+            return is_around("sockperf", line);
         }
         true
     }

@@ -4,6 +4,7 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, leading, prefix, printed};
@@ -31,20 +32,13 @@ impl Reader for Trex {
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        const OTHERS: [&str; 20] = [
-            "owner", "link", "state", "speed", "CPU util.", "--", "Tx bps L2", "Tx bps L1",
-            "Line Util.", "Rx bps", "ibytes", "obytes", "tx-bytes", "rx-bytes", "tx-pkts", "rx-pkts",
-            "oerrors", "ierrors", "promiscuous", "flow ctrl",
-        ];
-        const AROUND: [&str; 10] = [
-            "Global Statist", "connection   :", "version      :", "cpu_util.    :",
-            "rx_cpu_util. :", "async_util.  :", "total_cps.   :", "trex>", "status:", "*** TRex",
-        ];
         if self.begins(line) {
             self.columns = line.matches('|').count();
             return true;
         }
-        if begins(&AROUND, line) || (self.columns > 0 && begins(&["-----------+"], line)) {
+        if (!line.contains('|') && is_around("trex", line))
+            || (self.columns > 0 && begins(&["-----------+"], line))
+        {
             return true;
         }
         let mut cells = line.split('|').map(str::trim);
@@ -54,7 +48,7 @@ impl Reader for Trex {
             return false;
         }
         let Some(at) = ROWS.iter().position(|row| *row == name) else {
-            return begins(&OTHERS, name);
+            return is_around("trex", line);
         };
         let numbers: Option<Vec<Printed>> = cells.into_iter().map(cell).collect();
         let is_new = numbers.is_some() && self.rows[at].is_none();

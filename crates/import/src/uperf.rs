@@ -5,9 +5,10 @@
 
 use page::Caveat;
 
+use crate::around::is_around;
 use crate::checks::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, begins, leading, number, prefix, printed};
+use crate::numbers::{Printed, leading, number, prefix, printed};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -31,26 +32,6 @@ impl Reader for Uperf {
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        const AROUND: [&str; 18] = [
-            "-----",
-            "Netstat",
-            "Nic ",
-            "Run Statistics",
-            "Hostname",
-            "Difference(%)",
-            "master",
-            "Group",
-            "Strand",
-            "Thr",
-            "Txn",
-            "Flowop",
-            "connect ",
-            "write ",
-            "read ",
-            "disconnect ",
-            "lo ",
-            "eth",
-        ];
         if self.begins(line) {
             self.begun = true;
             return true;
@@ -70,7 +51,7 @@ impl Reader for Uperf {
             }
             return true;
         }
-        begins(&AROUND, line)
+        is_around("uperf", line)
             || line.contains("b/s ")
             || line.ends_with('%')
             || line.matches('.').count() >= 3

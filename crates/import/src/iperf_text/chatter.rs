@@ -1,5 +1,6 @@
 //! The lines around iperf's results. Pure.
 
+use crate::around::is_around;
 use crate::numbers::{begins, fits_any};
 
 /// A title (`-T`) in front of a line.
@@ -55,75 +56,5 @@ pub(super) fn version_three(line: &str) -> Option<bool> {
 
 /// True of one of them.
 pub(super) fn is(line: &str) -> bool {
-    const INSIDE: [&str; 9] = [
-        "] final connect times",
-        "] Sent ",
-        "] Server Report",
-        "Interval",
-        "Role",
-        "WARNING: did not receive ack",
-        "] TX",
-        "datagrams received out-of-order",
-        "-PDF: ",
-    ];
-    const AROUND: [&str; 52] = [
-        "iperf_json_finish:",
-        "iperf_errexit:",
-        "bind failed:",
-        "TCP congestion control",
-        "iperf Done.",
-        "iperf3: interrupt",
-        "iperf3: error",
-        "iperf3: ",
-        "Connecting to host ",
-        "Reverse mode, ",
-        "Client connecting to",
-        "Server listening on",
-        "UDP buffer size",
-        "TCP window size",
-        "TCP window",
-        "TCP Congestion",
-        "Sending ",
-        "Accepted connection",
-        "iperf3 -c ",
-        "iperf -c ",
-        "iperf3 -s",
-        "iperf -s",
-        "iperf 3.",
-        "Time:",
-        "Cookie:",
-        "Linux ",
-        "Control connection MSS",
-        "TCP MSS:",
-        "Target Bitrate:",
-        "Starting Test:",
-        "Test Complete.",
-        "CPU Utilization:",
-        "snd_tcp_congestion",
-        "rcv_tcp_congestion",
-        "Write buffer size",
-        "Read buffer size",
-        "TOS ",
-        "Setting UDP block size",
-        "Congestion algorithm is ",
-        "Setting fragment size",
-        "read failed:",
-        "recvmsg failed:",
-        "write failed:",
-        "shutdown failed",
-        "listener bind failed",
-        "WARNING: ",
-        "Waiting for server threads",
-        "warning: ",
-        "connect failed:",
-        "Using ",
-        "Bounce-back test ",
-        "Bursting: ",
-    ];
-    if line.contains("] local ") {
-        return line.contains(" connected ");
-    }
-    (line.starts_with('[') && INSIDE.iter().any(|part| line.contains(part)))
-        || begins(&AROUND, line)
-        || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | ' ')))
+    is_around("iperf", line) || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | ' ')))
 }

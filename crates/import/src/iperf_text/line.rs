@@ -51,7 +51,8 @@ pub(super) struct Heading {
 
 impl Heading {
     pub(super) fn of(line: &str) -> Self {
-        let parts = line.split_whitespace().find(|word| word.contains("Cwnd") && word.contains('/'));
+        let parts =
+            line.split_whitespace().find(|word| word.contains("Cwnd") && word.contains('/'));
         let window = |word: &str| word.split('/').position(|part| part.starts_with("Cwnd"));
         Self {
             retransmits: line.contains(" Retr"),
@@ -119,7 +120,8 @@ impl Line {
             return None;
         }
         let counted = self.bytes.times(8.0 / seconds);
-        let counted = Printed { step: counted.step + counted.value * self.time_step / seconds, ..counted };
+        let counted =
+            Printed { step: counted.step + counted.value * self.time_step / seconds, ..counted };
         Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted)
     }
 }

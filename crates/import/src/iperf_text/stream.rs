@@ -150,8 +150,9 @@ impl Stream {
         let sum = self.report.as_ref().or(self.receiver.as_ref()).or(self.whole.as_ref());
         let again = sent.and_then(|line| line.tail.retransmits);
         // A server that was not heard at the end is printed as one that received nothing.
-        let unheard =
-            |line: &Line| line.bytes.value <= 0.0 && sent.is_some_and(|sent| sent.bytes.value > 0.0);
+        let unheard = |line: &Line| {
+            line.bytes.value <= 0.0 && sent.is_some_and(|sent| sent.bytes.value > 0.0)
+        };
         let mut result = match (sum, sent) {
             (Some(line), _) if !unheard(line) => Outcome {
                 is_report: self.report.is_some(),
@@ -228,8 +229,10 @@ impl Stream {
         let sums = sums.into_iter().flatten().chain(self.whole.as_ref().filter(|_| !old));
         let covered: Vec<&Line> = sums.filter(|line| own.cover(line)).collect();
         // What was under way at the end is in one of them.
-        let late = Printed { value: own.bytes.value, step: own.bytes.step + 0.03 * own.bytes.value };
-        let differ = |line: &Line| Contradiction::unless_same("octets-of-intervals", line.bytes, late);
+        let late =
+            Printed { value: own.bytes.value, step: own.bytes.step + 0.03 * own.bytes.value };
+        let differ =
+            |line: &Line| Contradiction::unless_same("octets-of-intervals", line.bytes, late);
         let all: Option<Vec<Contradiction>> = covered.into_iter().map(differ).collect();
         all?.first().copied()
     }
@@ -255,7 +258,9 @@ impl Outcome {
         let both = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
         // Streams end a moment apart: all octets over the longest time.
         let seconds = self.seconds.max(other.seconds);
-        let part = |of: &Self| of.bits_per_second.times(if seconds > 0.0 { of.seconds / seconds } else { 1.0 });
+        let part = |of: &Self| {
+            of.bits_per_second.times(if seconds > 0.0 { of.seconds / seconds } else { 1.0 })
+        };
         let (own, of_other) = (part(&self), part(&other));
         let counts = self.counts.zip(other.counts).map(|(a, b)| Counts::sum(&[a, b]));
         Self {

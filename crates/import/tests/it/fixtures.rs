@@ -20,7 +20,7 @@ pub(super) struct Fixture {
     pub file: String,
     pub tool: String,
     version: String,
-    mode: String,
+    pub mode: String,
     made: Made,
     expected: String,
     pub octets: Vec<u8>,
@@ -158,7 +158,8 @@ fn a_stored_output_is_read_in_full_and_agrees_with_itself() {
         }
         if let Some(figure) = of(Caveat::SelfContradictory) {
             let said = |key| figure.conditions.get(&key).map(ToString::to_string);
-            let of = [Key::Contradiction, Key::ContradictionSaid, Key::ContradictionCounted].map(said);
+            let of =
+                [Key::Contradiction, Key::ContradictionSaid, Key::ContradictionCounted].map(said);
             let _ = writeln!(contradict, "{}: {of:?}", fixture.file);
         }
     }
@@ -208,7 +209,9 @@ fn the_tables_of_formats_are_those_of_the_stored_outputs() {
         let _ = writeln!(table, "{tool}\t{made}\t{}\t{versions}\t{modes}", all.len());
     }
     hold("src/formats.tsv", &table);
-    let mut rows = String::from("| tool | versions stored | outputs | what is checked |\n|---|---|---:|---|\n");
+    let mut rows = String::from(
+        "| tool | versions stored | outputs | what is checked |\n|---|---|---:|---|\n",
+    );
     for format in formats() {
         let star = if format.made == Made::Documented { "*" } else { "" };
         let (tool, outputs, checks) = (format.tool, format.outputs, format.checks());
@@ -249,7 +252,8 @@ fn an_output_that_was_pasted_or_logged_tells_the_same() {
         for (name, paste) in &pastes {
             let pasted = read(paste(&text).as_bytes());
             compared += 1;
-            let figures = |read: Imported| read.figures.into_iter().map(elsewhere).collect::<Vec<_>>();
+            let figures =
+                |read: Imported| read.figures.into_iter().map(elsewhere).collect::<Vec<_>>();
             if !pasted.is_ok_and(|pasted| figures(pasted) == figures(plain.clone())) {
                 let _ = writeln!(wrong, "{}: {name}", fixture.file);
             }

@@ -6,15 +6,8 @@ use crate::study::view::values;
 use page::{Figure, Key, UnreadLine, phrase};
 
 /// Conditions that have a field of their own, or say nothing here.
-const NAMED: [Key; 7] = [
-    Key::Tool,
-    Key::Device,
-    Key::Path,
-    Key::File,
-    Key::Lines,
-    Key::Position,
-    Key::RateConvention,
-];
+const NAMED: [Key; 7] =
+    [Key::Tool, Key::Device, Key::Path, Key::File, Key::Lines, Key::Position, Key::RateConvention];
 
 /// What was imported.
 #[derive(Debug)]

@@ -30,8 +30,7 @@ impl Finding for ImportedFinding {
             .table();
         let mut blocks = vec![Block::Table(table)];
         blocks.extend(unread(&self.unread));
-        StudyPage::new("imported", "Imported", blocks)
-            .with_answers(Topic::Imported, [answer(self)])
+        StudyPage::new("imported", "Imported", blocks).with_answers(Topic::Imported, [answer(self)])
     }
 }
 
@@ -42,7 +41,8 @@ fn unread(lines: &[UnreadLine]) -> Option<Block> {
         1 => "1 line not understood".to_owned(),
         more => format!("{more} lines not understood"),
     };
-    let place = |line: &&UnreadLine| if line.inside { "inside a result" } else { "between results" };
+    let place =
+        |line: &&UnreadLine| if line.inside { "inside a result" } else { "between results" };
     let table = Listing::new("Lines not understood", lines)
         .column("file", |line| Cell::path(&line.file))
         .column("line", |line| Cell::number(line.line.to_string()))
