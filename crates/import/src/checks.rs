@@ -37,7 +37,9 @@ impl Contradiction {
         let falls = |low: f64, high: f64| low > 1.02 * high + step;
         let order = |low, high| falls(low, high).then(|| Self::of("order-of-points", low, high));
         let steps = sorted.windows(2).find_map(|two| order(two[0].1, two[1].1));
-        let end = |q: f64| sorted.iter().find(|(of, _)| *of == q).map(|(_, value)| *value);
+        let end = |q: f64| {
+            sorted.iter().find(|(of, _)| of.to_bits() == q.to_bits()).map(|(_, value)| *value)
+        };
         let least = || order(end(0.0)?, mean?);
         let most = || order(mean?, end(1.0)?);
         steps.or_else(least).or_else(most)

@@ -31,6 +31,8 @@ pub(crate) struct Text {
     group: Group,
     headers: Vec<Header>,
     begun: bool,
+    /// A line of dots stood for further jobs like the one before.
+    copies: bool,
     interrupted: bool,
 }
 
@@ -54,15 +56,21 @@ impl Reader for Text {
                 Some(jobs) if jobs > 1.0 => Some(header.group) == of_group,
                 _ => header.name == name,
             };
-            let header = self.headers.iter().filter(own).cloned().reduce(Header::and);
-            self.group = Group { jobs, header, cut: self.interrupted, ..Group::default() };
+            let headers: Vec<Header> = self.headers.iter().filter(own).cloned().collect();
+            // Each job has its header, or a line of dots stands for its copies.
+            let lacks_header = !self.copies
+                && !headers.is_empty()
+                && jobs.is_some_and(|jobs| jobs > headers.len() as f64);
+            let header = headers.into_iter().filter(|_| !lacks_header).reduce(Header::and);
+            let cut = self.interrupted;
+            self.group = Group { jobs, header, lacks: lacks_header, cut, ..Group::default() };
             return true;
         }
         if line.contains(": (g=") && line.contains("rw=") {
             // The first job of a new output: nothing of the last one holds any more.
             if !std::mem::replace(&mut self.begun, true) {
                 self.headers.clear();
-                self.interrupted = false;
+                (self.interrupted, self.copies) = (false, false);
             }
             if self.headers.len() < MOST_JOBS {
                 self.headers.push(Header::of(line));
@@ -70,6 +78,7 @@ impl Reader for Text {
             return true;
         }
         self.begun &= !line.starts_with("Run status");
+        self.copies |= line == "...";
         self.interrupted |= line.starts_with("fio: terminating on signal");
         let own = self.group.jobs.is_some() && self.group.take(line);
         own || is_chatter(line)
@@ -131,8 +140,10 @@ struct Group {
     /// As the group's own lines have it: the first job's.
     depth: Option<f64>,
     kinds: Vec<Kind>,
-    /// Operations were counted of a kind that has no line.
-    lacks_kind: bool,
+    /// Its operations were counted, which is near its end.
+    is_counted: bool,
+    /// Operations were counted of a kind that has no line, or a job's header is missing.
+    lacks: bool,
     cut: bool,
 }
 
@@ -184,9 +195,10 @@ impl Group {
                 .split([',', '/'])
                 .filter_map(|part| number(part.trim_start_matches(['r', 'w', 'd', '='])))
                 .collect();
+            self.is_counted = true;
             for (name, count) in KINDS.into_iter().zip(counts) {
                 let own = self.kinds.iter_mut().find(|kind| kind.name == name);
-                self.lacks_kind |= own.is_none() && count > 0.0;
+                self.lacks |= own.is_none() && count > 0.0;
                 if let Some(kind) = own {
                     kind.count = Some(count);
                 }
@@ -202,7 +214,8 @@ impl Group {
 
     fn end(&mut self, found: &mut Found) {
         let Some(jobs) = self.jobs.take() else { return };
-        let depth = self.header.as_ref().map_or(self.depth, |header| header.depth);
+        let own = self.depth.filter(|_| !self.lacks);
+        let depth = self.header.as_ref().map_or(own, |header| header.depth);
         let header = self.header.take().unwrap_or_default();
         let whole = |number: f64| number.max(0.0) as u64;
         let row = Row::of("fio")
@@ -210,8 +223,8 @@ impl Group {
             .with_known(Key::IoDepth, depth.map(whole))
             .with_known(Key::BlockSize, header.octets.map(whole))
             .with_known(Key::Pattern, header.pattern)
-            .doubting_if(self.lacks_kind, Caveat::UnreadLines)
-            .doubting_if(self.cut, Caveat::CutOff);
+            .doubting_if(self.lacks, Caveat::UnreadLines)
+            .doubting_if(self.cut || !self.is_counted, Caveat::CutOff);
         let kinds = std::mem::take(&mut self.kinds);
         let row = kinds.iter().fold(row, |row, kind| row.contradicted(kind.contradiction()));
         let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();

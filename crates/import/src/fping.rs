@@ -113,7 +113,7 @@ impl Reader for Fping {
         }
         let Some((name, rest)) = line.split_once(" : ") else { return false };
         let (name, rest) = (name.trim(), rest.trim());
-        if name.is_empty() || name.contains(' ') || self.hosts.len() >= MOST_HOSTS {
+        if !is_host(name) || self.hosts.len() >= MOST_HOSTS {
             return false;
         }
         let Some(read) = Told::of(rest) else { return false };
@@ -136,6 +136,12 @@ impl Reader for Fping {
             Host { is_part: host.is_part || is_cut, ..host }.put(&name, found);
         }
     }
+}
+
+/// True of a name or an address.
+fn is_host(name: &str) -> bool {
+    let of_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | '%');
+    !name.is_empty() && name.chars().all(of_name)
 }
 
 /// What one line says of its host.
@@ -189,7 +195,7 @@ impl Fping {
     /// `127.0.0.1 is alive (0.05 ms)`
     fn is_alive(&mut self, line: &str) -> bool {
         let Some((name, rest)) = line.split_once(" is ") else { return false };
-        if name.contains(' ') || self.hosts.len() >= MOST_HOSTS {
+        if !is_host(name) || self.hosts.len() >= MOST_HOSTS {
             return false;
         }
         let time = between(rest, "(", " ms").and_then(number);

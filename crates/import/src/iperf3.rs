@@ -125,15 +125,9 @@ impl Side<'_> {
             .contradicted(self.octets(told, sent).filter(|_| !self.udp || received.is_some()));
         if let Some(bits) = number(told, "bits_per_second") {
             let is_mixed = self.udp && received.is_none();
-            let arrived = counts.filter(|_| is_mixed).and_then(|counts| counts.arrived());
-            let own = self.intervals("bytes").zip(self.intervals("seconds"));
-            // Of both ways their intervals have one name.
-            let of_all = self.intervals("packets").zip(counts);
-            let is_own = of_all.is_some_and(|(own, told)| own <= 1.02 * told.all + 2.0);
-            let own =
-                own.filter(|_| is_mixed && is_own && self.intervals("lost_packets").is_some());
-            let own = own.map(|(octets, seconds)| 8.0 * octets / seconds);
-            found.goodput(&row, own.unwrap_or_else(|| bits * arrived.unwrap_or(1.0)));
+            let arrived =
+                counts.filter(|_| is_mixed).and_then(|counts| self.arrived(arrived, &counts, bits));
+            found.goodput(&row, arrived.unwrap_or(bits));
         }
         if let Some(counts) = counts {
             counts.put(&row, number(arrived, "seconds").unwrap_or(0.0), found);
@@ -145,6 +139,15 @@ impl Side<'_> {
         } else if let Some(again) = sent.and_then(|sent| number(sent, "retransmits")) {
             found.put(&row, Metric::Retransmits, Unit::Count, again);
         }
+    }
+
+    /// Bits a second of the datagrams that arrived, of so many that were sent.
+    fn arrived(&self, sum: &Value, counts: &Counts, sent: f64) -> Option<f64> {
+        let share = counts.arrived()?;
+        let octets = self.document.value["start"]["test_start"]["blksize"].as_f64();
+        let seconds = number(sum, "seconds").filter(|seconds| *seconds > 0.0);
+        let all = octets.zip(seconds).map(|(octets, seconds)| 8.0 * octets * counts.all / seconds);
+        Some(share * all.unwrap_or(sent))
     }
 
     /// The receiver's counts, held against each other, the streams, the intervals and what the

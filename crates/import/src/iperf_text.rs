@@ -45,6 +45,8 @@ struct Run {
     client: bool,
     /// The port on which the same program listens beside its client (`-d`).
     listening: Option<f64>,
+    /// The port that this client asks for.
+    target: Option<f64>,
     reverse: bool,
     udp: bool,
     sctp: bool,
@@ -145,8 +147,11 @@ impl Run {
 
     /// True of a connection to the port on which this client listens itself.
     fn is_own_server(&self, line: &str) -> bool {
-        let port = numbers("[*] local * port # connected ~", line).map(|own| own[0]);
-        self.client && port.is_some() && port == self.listening
+        let ports = numbers("[*] local * port # connected with * port #~", line);
+        ports.filter(|_| self.client).is_some_and(|ports| {
+            self.listening == Some(ports[0])
+                || self.target.is_some_and(|target| (target - ports[1]).abs() > 0.5)
+        })
     }
 
     /// What a line around the results tells.
@@ -170,6 +175,12 @@ impl Run {
         self.after_dashes = line.starts_with("- - - -") || line.starts_with("Test Complete");
         let listening = numbers("Server listening on * port #~", line).map(|own| own[0]);
         self.listening = listening.or(self.listening);
+        let target = numbers("Client connecting to *, * port #~", line).map(|own| own[0]);
+        self.target = target.or(self.target);
+        // What listens at one port and speaks from another is a client too.
+        let local = numbers("[*] local * port # connected ~", line).map(|own| own[0]);
+        let is_other = |port: f64| local.is_some_and(|local| (local - port).abs() > 0.5);
+        self.client |= self.listening.is_some_and(is_other);
         if let Some(id) = line::id_of(line) {
             if line.contains("] local ") && self.connected.len() < MOST_STREAMS {
                 self.connected.insert(id.clone());
@@ -289,8 +300,10 @@ impl Run {
         let row = row.doubting_if(result.has_gap && self.udp && three, Caveat::UnreadLines);
         // What a stream is, its connection's line tells: whose, and which way.
         let is_connected = |id: &String| id.starts_with("SUM") || self.connected.contains(id);
-        let lacks =
-            !self.connected.is_empty() && !self.streams.keys().all(|(_, id)| is_connected(id));
+        let has_lines = |id: &String| self.streams.keys().any(|(_, of)| of == id);
+        let is_whole = self.streams.keys().all(|(_, id)| is_connected(id))
+            && self.connected.iter().all(has_lines);
+        let lacks = !self.connected.is_empty() && !is_whole;
         let row = row.doubting_if(lacks, Caveat::UnreadLines);
         let on_line = result.number.map_or_else(|| row.clone(), |at| row.clone().on_line(at));
         found.goodput(&on_line, result.bits_per_second.value);

@@ -41,7 +41,9 @@ impl Reader for Netperf {
     }
 
     fn begins(&self, line: &str) -> bool {
-        line.contains(" TEST from ") && line.contains(" to ")
+        let name = line.split_once(" TEST from ").filter(|(_, rest)| rest.contains(" to "));
+        let of_name = |c: char| c.is_ascii_alphabetic() || matches!(c, ' ' | '/' | '|' | '_');
+        name.is_some_and(|(name, _)| name.chars().all(of_name))
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
@@ -250,16 +252,18 @@ impl Test {
             let counted = Printed { value: 1e9 / rate, step: 0.1 * mean };
             Contradiction::unless_same("mean-of-rate", Printed::exact(mean), counted)
         });
+        let points: Vec<(f64, f64)> =
+            points.into_iter().filter_map(|(q, names)| Some((q, us(names)?))).collect();
         let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");
         if !stream {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps).contradicted(contradiction);
-            let points: Vec<(f64, f64)> =
-                points.into_iter().filter_map(|(q, names)| Some((q, us(names)?))).collect();
             found.distribution(&row, Metric::Rtt, &points, mean);
         }
         if let (Some(rate), Some(bits)) = (rate, bits(unit)) {
             found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
-        } else if let Some(rate) = transactions.filter(|_| contradiction.is_none()) {
+        } else if let Some(rate) =
+            transactions.filter(|_| contradiction.is_none() && points.is_empty())
+        {
             self.round_trip(&row, rate, found);
         }
     }

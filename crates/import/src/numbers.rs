@@ -40,9 +40,8 @@ pub(crate) fn printed(text: &str) -> Option<Printed> {
     }
     let last = text.rfind(['.', ','])?;
     let (point, group) = match (&text[last..=last], commas, points) {
-        (".", _, 1) => ('.', ','),
+        (".", _, 1) | (",", 2.., 0) => ('.', ','),
         (",", 1, _) => (',', '.'),
-        (",", _, 0) => ('.', ','),
         _ => return None,
     };
     let whole = text.split(point).next()?;

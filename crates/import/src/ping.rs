@@ -28,6 +28,15 @@ const WINDOWS: [&str; 8] = [
     "正在 Ping * 具有 # 字节的数据:",
 ];
 
+/// `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`; the time of IPv6 stands alone.
+const REPLIES: [&str; 5] = [
+    "*: *=# *=#^ms TTL=#",
+    "*: *=# *<#^ms TTL=#",
+    "Reply from *: time=#ms",
+    "Reply from *: time<#ms",
+    "* からの応答: *=#ms",
+];
+
 /// Reads it: one ping, as far as it was read.
 #[derive(Debug, Default)]
 pub(crate) struct Ping {
@@ -166,14 +175,6 @@ impl Ping {
             }
             return true;
         }
-        // `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`; the time of IPv6 stands alone.
-        const REPLIES: [&str; 5] = [
-            "*: *=# *=#^ms TTL=#",
-            "*: *=# *<#^ms TTL=#",
-            "Reply from *: time=#ms",
-            "Reply from *: time<#ms",
-            "* からの応答: *=#ms",
-        ];
         let is_reply = line.contains("ms") && fits_any(&REPLIES, line);
         self.coarse |= is_reply;
         is_reply

@@ -16,6 +16,8 @@ pub(super) struct Line {
     pub is_three: Option<bool>,
     pub from: f64,
     pub to: f64,
+    /// Its times have four digits.
+    pub is_fine: bool,
     /// By how much its time may be off.
     pub time_step: f64,
     pub bits_per_second: Printed,
@@ -98,6 +100,7 @@ impl Line {
             is_three,
             from,
             to,
+            is_fine: start.split_once('.').is_some_and(|(_, digits)| digits.len() == 4),
             time_step: 0.02,
             bits_per_second,
             bytes,

@@ -169,7 +169,14 @@ impl Stream {
                 let is_cut = unheard.is_some();
                 Outcome { is_cut, of_sender: true, counts: None, ..Outcome::of(sent) }
             }
-            _ => self.intervals.outcome(three && !self.sent_datagrams)?,
+            // A sum of version 2 ends when it ends, an interval on its beat.
+            _ => {
+                let is_part = |only: &Line| {
+                    only.is_fine && (only.to * 100.0 - (only.to * 100.0).round()).abs() < 1e-6
+                };
+                let is_part = self.intervals.only.as_ref().is_some_and(is_part);
+                self.intervals.outcome((three && !self.sent_datagrams) || is_part)?
+            }
         };
         let is_unmarked = self.report.is_none() && self.receiver.is_none() && sent.is_none();
         let mut sums = [sum, sent].into_iter().flatten().peekable();
@@ -219,7 +226,7 @@ impl Stream {
             .or_else(|| of_lines.find_map(of_line))
             .or_else(|| self.octets(old));
         let counts = result.counts.filter(|_| stuck.is_none_or(|of| of.code != "stuck-counter"));
-        Outcome { contradiction, counts, ..result }
+        Outcome { counts, contradiction, ..result }
     }
 
     /// Where the intervals' octets are neither the receiver's nor the sender's.

@@ -26,6 +26,13 @@ pub(super) struct Fixture {
     pub octets: Vec<u8>,
 }
 
+impl Fixture {
+    /// True of a file with this ending.
+    pub(super) fn is(&self, ending: &str) -> bool {
+        Path::new(&self.file).extension().is_some_and(|own| own == ending)
+    }
+}
+
 pub(super) fn fixtures() -> Vec<Fixture> {
     let index = std::fs::read_to_string(folder().join("index.tsv")).expect("the index");
     let rows = index.lines().filter(|line| !line.starts_with('#'));

@@ -102,7 +102,7 @@ const MUTATIONS: [Mutation; 4] =
 fn texts() -> Vec<(Fixture, String, Imported)> {
     let of = |fixture: Fixture| {
         let text = String::from_utf8_lossy(&fixture.octets).into_owned();
-        let is_json = fixture.file.ends_with(".json");
+        let is_json = fixture.is("json");
         let whole = read(&fixture.octets).ok().filter(|_| !is_json && !text.contains('\r'))?;
         Some((fixture, text, whole))
     };

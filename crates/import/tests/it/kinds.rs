@@ -15,7 +15,7 @@ fn texts() -> impl Iterator<Item = (Fixture, String, Imported)> {
     fixtures().into_iter().filter_map(|fixture| {
         let text = String::from_utf8(fixture.octets.clone()).ok()?;
         let whole = read(&fixture.octets).ok()?;
-        let is_text = !fixture.file.ends_with(".json") && !text.contains('\r');
+        let is_text = !fixture.is("json") && !text.contains('\r');
         is_text.then_some((fixture, text, whole))
     })
 }
@@ -117,7 +117,8 @@ fn a_result_under_an_unknown_heading_is_not_booked_to_the_one_before() {
 /// Kind 5: a part of a run does not stand for it.
 #[test]
 fn an_output_that_breaks_off_says_so() {
-    none(texts().flat_map(|(fixture, text, whole)| {
+    // A line of commas does not say whether it is an interval's.
+    none(texts().filter(|(fixture, ..)| !fixture.is("csv")).flat_map(|(fixture, text, whole)| {
         let lines: Vec<&str> = text.lines().collect();
         let step = lines.len().div_ceil(12);
         let cut: Vec<(String, Vec<Figure>)> = (1..lines.len())
@@ -150,7 +151,9 @@ fn a_replaced_number_is_found_out_where_it_is_printed_twice() {
         }
     }
     eprintln!("replaced numbers found out, and figures changed, by tool: {found:?}");
-    for (tool, least) in [("ping", 60), ("iperf3", 60), ("iperf", 40), ("nuttcp", 60), ("uperf", 60)] {
+    for (tool, least) in
+        [("ping", 60), ("iperf3", 60), ("iperf", 40), ("nuttcp", 60), ("uperf", 60)]
+    {
         let (marked, changed) = found[tool];
         assert!(100 * marked >= least * changed, "{tool}: {marked} of {changed}");
     }
@@ -202,7 +205,8 @@ fn the_prefixes_of_launchers_and_runners_change_no_figure() {
 /// it stands in.
 #[test]
 fn a_line_that_is_nobodys_is_listed_with_its_place() {
-    let text = "before\n\ntcp_lat:\n    latency  =  51.2 us\n?? what\n    msg_size  =  1 bytes\n\nbehind\n";
+    let text = "before\n\ntcp_lat:\n    latency  =  51.2 us\n?? what\n    msg_size  =  1 bytes\n\n\
+        behind\n";
     let read = read(text.as_bytes()).expect("a result");
     let told: Vec<(usize, &str, bool)> =
         read.unread.iter().map(|one| (one.line, one.text.as_str(), one.inside)).collect();

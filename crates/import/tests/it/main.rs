@@ -4,5 +4,6 @@
 mod any_output;
 mod fixtures;
 mod garbled;
+mod kinds;
 mod outputs;
 mod real_tools;
