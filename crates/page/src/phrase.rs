@@ -40,7 +40,7 @@ static PHRASES: &[Phrase] = &[
     Phrase("contradiction", "the sum says {contradiction_said} bit/s, its streams {contradiction_counted}", "rate-of-streams"),
     Phrase("contradiction", "the summary says {contradiction_said} octets, its intervals {contradiction_counted}", "octets-of-intervals"),
     Phrase("contradiction", "the summary says {contradiction_said} lost, its intervals {contradiction_counted}", "lost-of-intervals"),
-    Phrase("contradiction", "the summary counts {contradiction_said}, where a counter ends; the intervals {contradiction_counted}", "stuck-counter"),
+    Phrase("contradiction", "the summary counts {contradiction_said}, where a counter ends, its intervals {contradiction_counted}", "stuck-counter"),
     Phrase("contradiction", "the end says {contradiction_said} lost, the server's own output {contradiction_counted}", "lost-of-server"),
     Phrase("contradiction", "{contradiction_said} stands where at most {contradiction_counted} can", "order-of-points"),
     Phrase("contradiction", "the mean is {contradiction_said} ns, the rate makes it {contradiction_counted} ns", "mean-of-rate"),
