@@ -151,8 +151,8 @@ pub(crate) fn plain(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let text = text.trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r']);
     let text = text.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or(text);
-    // A bell rings in front of a line.
-    let text = text.trim_start_matches('\u{7}');
+    // ping rings a bell behind a reply.
+    let text = text.trim_matches('\u{7}');
     if !text.contains('\u{1b}') {
         return text.trim().to_owned();
     }

@@ -14,7 +14,7 @@ const MARKS: [Caveat; 4] =
     [Caveat::UnreadLines, Caveat::CutOff, Caveat::SelfContradictory, Caveat::DestinationUnknown];
 
 /// So many lines of one output are tried.
-const TRIED: usize = 8;
+const TRIED: usize = 5;
 
 /// True of a figure that an untouched output has, or that says less than one of those: the same
 /// value to its printed digits, and no condition that is another's.
