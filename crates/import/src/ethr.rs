@@ -4,12 +4,13 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::found::{Found, Row};
-use crate::numbers::{between, leading, nanoseconds, prefix};
+use crate::numbers::{behind, between, number, scaled, time};
 use crate::reader::Reader;
 use crate::series::Series;
 
-/// The columns of a table of latency, `Avg` and then these.
+/// The columns of a second's table of latency, `Avg` and then these.
 const POINTS: [f64; 8] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 
 /// Reads it.
@@ -22,8 +23,11 @@ pub(crate) struct Ethr {
     sums: Series,
     streams: Series,
     packets: Series,
-    /// Each second's table: the mean, then [`POINTS`].
-    delays: Vec<[f64; 9]>,
+    /// Seconds of the intervals of all, and of the whole run.
+    seconds: f64,
+    lasted: f64,
+    streams_lasted: f64,
+    duration: Option<f64>,
     counts: Option<(f64, f64)>,
     test: Option<&'static str>,
 }
@@ -33,16 +37,19 @@ impl Reader for Ethr {
         "ethr"
     }
 
+    fn begins(&self, line: &str) -> bool {
+        line.starts_with("Ethr: Comprehensive Network")
+    }
+
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.starts_with("Ethr: Comprehensive Network") {
-            self.end(found);
+        if self.begins(line) {
             self.begun = true;
             return true;
         }
         if !self.begun {
             return false;
         }
-        self.interval(line) || self.delay(line) || self.note(line)
+        self.interval(line) || self.delay(line, found) || self.note(line)
     }
 
     fn end(&mut self, found: &mut Found) {
@@ -57,14 +64,21 @@ impl Ethr {
         let id = between(before, "[", "]").map(str::trim);
         let is_sum = id.is_none_or(|id| id == "SUM");
         self.protocol = ["UDP", "TCP"].into_iter().find(|name| before.contains(name));
-        let mut values = after.split_whitespace().map(scaled);
+        let mut values = after.split_whitespace().map(|word| scaled(word, 1000.0));
         let Some(Some(bits)) = values.next() else { return false };
         if self.test == Some("connections") {
             return true;
         }
+        let time = before.split_whitespace().last().and_then(|time| time.split_once('-'));
+        let Some((from, to)) = time.and_then(|(from, to)| number(from).zip(number(to))) else {
+            return false;
+        };
+        self.seconds = self.seconds.max(to);
         if is_sum {
+            self.lasted += to - from;
             self.sums.push(bits);
         } else {
+            self.streams_lasted += to - from;
             self.streams.push(bits);
         }
         if let Some(Some(packets)) = values.next().filter(|_| is_sum || self.sums.is_empty()) {
@@ -74,36 +88,18 @@ impl Ethr {
     }
 
     /// `155.448us  22.263us  51.016us …`
-    fn delay(&mut self, line: &str) -> bool {
+    fn delay(&self, line: &str, found: &mut Found) -> bool {
         let all: Option<Vec<f64>> = line.split_whitespace().map(time).collect();
         let Some(all) = all.and_then(|all| <[f64; 9]>::try_from(all).ok()) else { return false };
-        if self.delays.len() < 100_000 {
-            self.delays.push(all);
-        }
+        let row = self.row().on_line(found.at).doubting(Caveat::SoftwareTimestamps);
+        let points: Vec<(f64, f64)> = POINTS.into_iter().zip(all[1..].to_vec()).collect();
+        found.distribution(&row, Metric::Rtt, &points, Some(all[0]));
         true
     }
 
     fn note(&mut self, line: &str) -> bool {
-        const STARTS: [&str; 17] = [
-            "Maintainer:",
-            "Using destination",
-            "[  ID ]",
-            "Protocol ",
-            "Ethr done",
-            "Hint:",
-            "- - -",
-            "-----",
-            "Running latency test",
-            "Avg ",
-            "Accepting IP",
-            "Listening on",
-            "Warning:",
-            "Error ",
-            "TCP connect statistics",
-            "[RemoteAddress]",
-            "Tracing route",
-        ];
         self.server |= line.starts_with("Listening on");
+        self.duration = behind(line, "Ethr done, duration: ").or(self.duration);
         if line.starts_with("Protocol ") && line.contains("Conn/s") {
             self.test = Some("connections");
         }
@@ -113,12 +109,17 @@ impl Ethr {
             return true;
         }
         if line.starts_with("Sent = ") {
-            let count = |name| crate::numbers::behind(line, name);
+            let count = |name| behind(line, name);
             self.counts = count("Sent =").zip(count("Received ="));
             return true;
         }
         let is_stream = line.starts_with('[') && (line.contains("] local ") || self.server);
-        is_stream || STARTS.iter().any(|start| line.starts_with(start))
+        is_stream || is_around("ethr", line)
+    }
+
+    fn row(&self) -> Row {
+        let protocol = self.protocol.unwrap_or("TCP").to_ascii_lowercase();
+        Row::of("ethr").with(Key::Protocol, protocol).with_known(Key::Test, self.test)
     }
 
     fn put(self, found: &mut Found) {
@@ -126,45 +127,22 @@ impl Ethr {
         if self.server {
             return;
         }
-        let protocol = self.protocol.unwrap_or("TCP").to_ascii_lowercase();
-        let row = Row::of("ethr").with(Key::Protocol, protocol).with_known(Key::Test, self.test);
+        let row = self.row();
         let rates = if self.sums.is_empty() { &self.streams } else { &self.sums };
         if let Some(bits) = rates.mean() {
+            let lasted = if self.sums.is_empty() { self.streams_lasted } else { self.lasted };
+            let lacks = lasted < self.seconds.max(self.duration.unwrap_or(0.0));
             let row = row.clone().samples(rates.count).doubting(Caveat::SenderOnly);
+            let row = row.doubting_if(lacks, Caveat::UnreadLines);
+            let row = row.doubting_if(self.duration.is_none(), Caveat::CutOff);
             found.goodput(&row.clone(), bits);
             if let Some(packets) = self.packets.mean() {
                 found.put(&row, Metric::Sent, Unit::FramesPerSecond, packets);
             }
-        }
-        let delays = row.clone().doubting(Caveat::SoftwareTimestamps);
-        if let [only] = self.delays[..] {
-            for (q, ns) in POINTS.into_iter().zip(&only[1..]) {
-                found.at(&delays, Metric::Rtt, q, *ns);
-            }
-            found.mean(&delays, Metric::Rtt, Unit::Nanoseconds, only[0]);
-        } else if !self.delays.is_empty() {
-            let fold = |at: usize, by: fn(f64, f64) -> f64| {
-                self.delays.iter().map(|row| row[at]).reduce(by).unwrap_or(f64::NAN)
-            };
-            let mean = fold(0, |a, b| a + b) / self.delays.len() as f64;
-            let (least, most) = (fold(1, f64::min), fold(8, f64::max));
-            found.summary(&delays, Metric::Rtt, [least, mean, most]);
         }
         if let Some((sent, received)) = self.counts.filter(|(s, r)| *s > 0.0 && r <= s) {
             let row = row.samples(sent as u64);
             found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
         }
     }
-}
-
-/// `7.1G`, `488.3K`, `61K`
-fn scaled(word: &str) -> Option<f64> {
-    let (value, unit) = leading(word)?;
-    Some(value * prefix(unit.chars().next(), 1000.0)?)
-}
-
-/// `155.448us`
-fn time(word: &str) -> Option<f64> {
-    let (value, unit) = leading(word)?;
-    Some(value * nanoseconds(unit)?)
 }

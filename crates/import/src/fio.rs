@@ -10,15 +10,10 @@ use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::fio_text::{Part, put_all};
+use crate::fio_text::{KINDS, POINTS, Part, put_all, put_points};
 use crate::found::{Found, Row};
-use crate::numbers::number;
+use crate::numbers::{number, scaled, share};
 use crate::problem::Problem;
-
-/// Of a distribution: fio prints eighteen more.
-const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
-
-const KINDS: [&str; 3] = ["read", "write", "trim"];
 
 /// Reads, writes or trims of a run of fio's, all its jobs together.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -185,7 +180,7 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     let kinds: Vec<Operations> =
         operations(single).into_iter().filter(|kind| kind.per_second > 0.0).collect();
     let parts: Vec<Part> = kinds.iter().map(part).collect();
-    put_all(found, &row, &parts.iter().collect::<Vec<_>>(), under_way);
+    put_all(found, &row, &parts.iter().collect::<Vec<_>>(), Some(under_way));
     for kind in &kinds {
         let row = row.clone().with(Key::Operation, kind.kind).samples(kind.count);
         distribution(found, &row, kind, single);
@@ -198,13 +193,8 @@ fn text(value: &Value) -> &str {
 
 /// `4k`, `64k`, `1m`, `4096`
 fn octets(text: &str) -> Option<u64> {
-    let text = text.trim().trim_end_matches(['B', 'b']);
-    let text = text.trim_end_matches('i');
-    let (digits, letter) = match text.chars().last() {
-        Some(last) if last.is_ascii_alphabetic() => (&text[..text.len() - 1], Some(last)),
-        _ => (text, None),
-    };
-    let value = number(digits)? * crate::numbers::prefix(letter, 1024.0)?;
+    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
+    let value = scaled(text, 1024.0)?;
     (0.0..=1e12).contains(&value).then_some(value as u64)
 }
 
@@ -215,15 +205,11 @@ fn part(of: &Operations) -> Part {
 /// The smallest, the largest, and quantiles: from merged bins, or one job's own percentiles.
 fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) {
     if let Some((least, most)) = of.ends {
-        found.at(row, Metric::IoLatency, 0.0, least);
-        found.at(row, Metric::IoLatency, 1.0, most);
+        found.distribution(row, Metric::IoLatency, &[(0.0, least), (1.0, most)], None);
     }
-    let completion = row.clone().with(Key::Latency, "completion");
     if !of.bins.is_empty() {
-        let row = if of.whole { row } else { &completion };
-        for q in POINTS {
-            found.at(row, Metric::IoLatency, q, of_bins(&of.bins, q));
-        }
+        let points = POINTS.map(|q| (q, of_bins(&of.bins, q)));
+        put_points(found, row, &points, of.whole);
         return;
     }
     let ran = |job: &&&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;
@@ -233,17 +219,13 @@ fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) 
     for (name, scale, whole) in
         [("clat_ns", 1.0, false), ("clat", 1e3, false), ("lat_ns", 1.0, true)]
     {
-        let told = jobs.iter().filter_map(|job| job[of.kind][name]["percentile"].as_object());
-        // The object's keys come as text does: 99.99 before 5.
-        for q in POINTS {
-            let told = told.clone().flatten();
-            let at = |(name, _): &(&String, &Value)| number(name) == Some(q * 100.0);
-            let value = told.into_iter().find(at).and_then(|(_, value)| value.as_f64());
-            let row = if whole { row } else { &completion };
-            if let Some(value) = value {
-                found.at(row, Metric::IoLatency, q, value * scale);
-            }
-        }
+        let told =
+            jobs.iter().filter(ran).filter_map(|job| job[of.kind][name]["percentile"].as_object());
+        let point = |(name, value): (&String, &Value)| {
+            Some((share(number(name)?), value.as_f64()? * scale))
+        };
+        let points: Vec<(f64, f64)> = told.flatten().filter_map(point).collect();
+        put_points(found, row, &points, whole);
     }
 }
 

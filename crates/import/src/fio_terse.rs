@@ -5,9 +5,9 @@
 
 use page::{Key, Metric};
 
-use crate::fio_text::{Part, put_all};
+use crate::fio_text::{KINDS, Part, put_all, put_points};
 use crate::found::{Found, Row};
-use crate::numbers::number;
+use crate::numbers::{number, share};
 use crate::reader::Reader;
 
 /// How many percentiles fio prints, zeros among them.
@@ -23,9 +23,15 @@ impl Reader for Terse {
         "fio"
     }
 
+    fn begins(&self, _line: &str) -> bool {
+        false
+    }
+
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let fields: Vec<&str> = line.split(';').collect();
-        let is_terse = fields.len() > 40 && fields[1].starts_with("fio-");
+        // What is cut off may be a kind of operations.
+        let least = if fields[0] == "5" { 180 } else { 120 };
+        let is_terse = fields.len() >= least && fields[1].starts_with("fio-");
         is_terse && job(&fields, found)
     }
 
@@ -46,7 +52,7 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
         }
     }
     let field = |at: usize| fields.get(at).and_then(|field| number(field));
-    let kinds: Vec<(Part, usize)> = ["read", "write", "trim"]
+    let kinds: Vec<(Part, usize)> = KINDS
         .into_iter()
         .zip(begins)
         .filter(|(_, first)| *first >= 12)
@@ -59,9 +65,9 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
                 .then_some((Part { name, per_second, mean_latency: mean, count }, first))
         })
         .collect();
-    let row = Row::of("fio");
+    let row = Row::of("fio").on_line(found.at);
     let parts: Vec<&Part> = kinds.iter().map(|(part, _)| part).collect();
-    put_all(found, &row, &parts, 0.0);
+    put_all(found, &row, &parts, None);
     for (part, first) in &kinds {
         let row = row.clone().with(Key::Operation, part.name).samples(part.count);
         let ends = field(first + PERCENTILES).zip(field(first + PERCENTILES + 1));
@@ -69,14 +75,13 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
             found.at(&row, Metric::IoLatency, 0.0, least * US);
             found.at(&row, Metric::IoLatency, 1.0, most * US);
         }
-        let row = row.with(Key::Latency, "completion");
-        for pair in &fields[*first..(first + PERCENTILES).min(fields.len())] {
-            let Some((percent, value)) = pair.split_once("%=") else { continue };
-            let point = number(percent).map(|p| p / 100.0).zip(number(value));
-            if let Some((q, us)) = point.filter(|(q, _)| [0.5, 0.99, 0.999].contains(q)) {
-                found.at(&row, Metric::IoLatency, q, us * US);
-            }
-        }
+        let of_part = |pair: &&str| {
+            let (percent, us) = pair.split_once("%=")?;
+            Some((share(number(percent)?), number(us)? * US)).filter(|(q, _)| *q > 0.0)
+        };
+        let pairs = fields[*first..(first + PERCENTILES).min(fields.len())].iter();
+        let points: Vec<(f64, f64)> = pairs.filter_map(of_part).collect();
+        put_points(found, &row, &points, false);
     }
     true
 }

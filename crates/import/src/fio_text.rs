@@ -4,12 +4,13 @@
 //! time, operations a second follow from their mean latency. Never reads what fio computed from
 //! those again.
 
-use std::collections::BTreeMap;
-
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
+use crate::checks::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::{behind, between, leading, nanoseconds, number, prefix};
+use crate::numbers::{Printed, begins, behind, between, leading, nanoseconds, number, prefix};
+use crate::numbers::{printed, scaled, share};
 use crate::reader::Reader;
 
 /// By more than this the two must not differ.
@@ -18,16 +19,20 @@ pub(crate) const LITTLE: f64 = 0.02;
 /// No output has more jobs.
 const MOST_JOBS: usize = 4096;
 
+/// What operations are.
+pub(crate) const KINDS: [&str; 3] = ["read", "write", "trim"];
+
 /// Of a distribution: fio prints seventeen more.
-const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
+pub(crate) const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// Reads it.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     group: Group,
-    /// By job.
-    headers: BTreeMap<String, Header>,
+    headers: Vec<Header>,
     begun: bool,
+    /// A line of dots stood for further jobs like the one before.
+    copies: bool,
     interrupted: bool,
 }
 
@@ -36,33 +41,47 @@ impl Reader for Text {
         "fio"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.contains(": (groupid=") && line.contains("jobs=") {
-            self.group.end(found);
+    fn begins(&self, line: &str) -> bool {
+        self.group.jobs.is_some() && (is_group(line) || line.starts_with("Run status"))
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if is_group(line) {
             let name = line.split(": (groupid=").next().unwrap_or_default();
-            let header = self.headers.get(name).cloned().unwrap_or_default();
             let failed = behind(line, "err=").is_some_and(|error| error != 0.0);
             let jobs = behind(line, "jobs=").filter(|_| !failed);
-            self.group = Group { jobs, header, cut: self.interrupted, ..Group::default() };
-        } else if line.contains(": (g=") && line.contains("rw=") {
+            let of_group = behind(line, "groupid=");
+            // A group that reports together has all of its jobs in it, else each has its name.
+            let own = |header: &&Header| match jobs {
+                Some(jobs) if jobs > 1.0 => Some(header.group) == of_group,
+                _ => header.name == name,
+            };
+            let headers: Vec<Header> = self.headers.iter().filter(own).cloned().collect();
+            // Each job has its header, or a line of dots stands for its copies.
+            let lacks_header = !self.copies
+                && !headers.is_empty()
+                && jobs.is_some_and(|jobs| jobs > headers.len() as f64);
+            let header = headers.into_iter().filter(|_| !lacks_header).reduce(Header::and);
+            let cut = self.interrupted;
+            self.group = Group { jobs, header, lacks: lacks_header, cut, ..Group::default() };
+            return true;
+        }
+        if line.contains(": (g=") && line.contains("rw=") {
             // The first job of a new output: nothing of the last one holds any more.
             if !std::mem::replace(&mut self.begun, true) {
                 self.headers.clear();
-                self.interrupted = false;
+                (self.interrupted, self.copies) = (false, false);
             }
-            let name = line.split(": (g=").next().unwrap_or_default();
             if self.headers.len() < MOST_JOBS {
-                self.headers.insert(name.to_owned(), Header::of(line));
+                self.headers.push(Header::of(line));
             }
-        } else if line.starts_with("fio-") || line.starts_with("Run status") {
-            self.begun &= !line.starts_with("Run status");
-            self.group.end(found);
-        } else {
-            self.interrupted |= line.starts_with("fio: terminating on signal");
-            let own = self.group.jobs.is_some() && self.group.take(line);
-            return own || is_chatter(line) || line.contains(": Laying out IO file");
+            return true;
         }
-        true
+        self.begun &= !line.starts_with("Run status");
+        self.copies |= line == "...";
+        self.interrupted |= line.starts_with("fio: terminating on signal");
+        let own = self.group.jobs.is_some() && self.group.take(line);
+        own || is_chatter(line)
     }
 
     fn end(&mut self, found: &mut Found) {
@@ -70,9 +89,16 @@ impl Reader for Text {
     }
 }
 
-/// What a job's first line says.
+/// `fx: (groupid=0, jobs=3): err= 0: pid=13094: …`
+fn is_group(line: &str) -> bool {
+    line.contains(": (groupid=") && line.contains("jobs=")
+}
+
+/// What a job's first line says; of several jobs what is the same for all.
 #[derive(Debug, Clone, Default)]
 struct Header {
+    name: String,
+    group: f64,
     pattern: Option<String>,
     octets: Option<f64>,
     depth: Option<f64>,
@@ -80,34 +106,44 @@ struct Header {
 
 impl Header {
     fn of(line: &str) -> Self {
+        let name = line.split(": (g=").next().unwrap_or_default().to_owned();
         let word = |name: &str| between(line, name, ",").map(str::to_owned);
         // `bs=(R) 4096B-4096B, (W) …` of fio 3, `bs=4K-4K/4K-4K/4K-4K` of fio 2
         let octets = between(line, "bs=(R) ", "-").and_then(size);
-        let octets = octets.or_else(|| between(line, "bs=", "-").and_then(size_of_two));
-        Self { pattern: word("rw="), octets, depth: behind(line, "iodepth=") }
+        let octets = octets.or_else(|| scaled(between(line, "bs=", "-")?, 1024.0));
+        let group = behind(line, "(g=").unwrap_or(f64::NAN);
+        Self { name, group, pattern: word("rw="), octets, depth: behind(line, "iodepth=") }
+    }
+
+    /// Two jobs' at once.
+    fn and(self, other: Self) -> Self {
+        Self {
+            pattern: self.pattern.filter(|own| other.pattern.as_ref() == Some(own)),
+            octets: self.octets.filter(|own| other.octets == Some(*own)),
+            depth: self.depth.filter(|own| other.depth == Some(*own)),
+            ..other
+        }
     }
 }
 
 /// `4096B`, `4.00KiB`, `64KiB`
 fn size(text: &str) -> Option<f64> {
-    let (value, unit) = leading(text)?;
-    let step = if unit.contains('i') { 1024.0 } else { 1000.0 };
-    let letter = unit.chars().next().filter(|c| *c != 'B');
-    Some(value * prefix(letter, step)?)
-}
-
-/// `4K` is 4096.
-fn size_of_two(text: &str) -> Option<f64> {
-    let (value, unit) = leading(text)?;
-    Some(value * prefix(unit.chars().next(), 1024.0)?)
+    let step = if text.contains('i') { 1024.0 } else { 1000.0 };
+    scaled(text.trim_end_matches('B'), step)
 }
 
 /// The jobs that report together.
 #[derive(Debug, Default)]
 struct Group {
     jobs: Option<f64>,
-    header: Header,
+    header: Option<Header>,
+    /// As the group's own lines have it: the first job's.
+    depth: Option<f64>,
     kinds: Vec<Kind>,
+    /// Its operations were counted, which is near its end.
+    is_counted: bool,
+    /// Operations were counted of a kind that has no line, or a job's header is missing.
+    lacks: bool,
     cut: bool,
 }
 
@@ -115,20 +151,27 @@ struct Group {
 #[derive(Debug, Default)]
 struct Kind {
     name: &'static str,
-    per_second: f64,
+    per_second: Printed,
+    seconds: Option<f64>,
     /// Least, mean, most: from submission to completion.
     latency: Option<[f64; 3]>,
-    percentiles: Vec<(f64, f64)>,
-    percentile_unit: f64,
-    /// Whether the percentiles are of the whole time, as the latency is.
-    whole: bool,
-    count: u64,
+    tables: Vec<Percentiles>,
+    count: Option<f64>,
+}
+
+/// One table of percentiles.
+#[derive(Debug)]
+struct Percentiles {
+    /// What it is of: `lat` of the whole time, `clat`, `slat`.
+    of: &'static str,
+    unit: f64,
+    points: Vec<(f64, f64)>,
 }
 
 impl Group {
-    /// Whether the line is this group's.
+    /// True of this group's line.
     fn take(&mut self, line: &str) -> bool {
-        for name in ["read", "write", "trim"] {
+        for name in KINDS {
             let own = line.strip_prefix(name).and_then(|rest| rest.trim_start().strip_prefix(':'));
             // `read: IOPS=17.0k, BW=…` of fio 3, `read : io=…, bw=…, iops=8042, runt=…` of fio 2
             let Some(rest) = own.filter(|rest| rest.to_ascii_lowercase().contains("iops=")) else {
@@ -136,7 +179,13 @@ impl Group {
             };
             let name_of = if rest.contains("IOPS=") { "IOPS=" } else { "iops=" };
             let Some(per_second) = fio_number(rest, name_of) else { return false };
-            self.kinds.push(Kind { name, per_second, ..Kind::default() });
+            let milliseconds = behind(rest, "runt=").or_else(|| {
+                let (_, last) =
+                    rest.split_once("msec)").map_or(rest, |(own, _)| own).rsplit_once('/')?;
+                number(last)
+            });
+            let seconds = milliseconds.map(|ms| ms / 1e3);
+            self.kinds.push(Kind { name, per_second, seconds, ..Kind::default() });
             return true;
         }
         if line.starts_with("issued") && line.contains("total=") {
@@ -146,11 +195,18 @@ impl Group {
                 .split([',', '/'])
                 .filter_map(|part| number(part.trim_start_matches(['r', 'w', 'd', '='])))
                 .collect();
-            for kind in &mut self.kinds {
-                let at = ["read", "write", "trim"].iter().position(|name| *name == kind.name);
-                let count = at.and_then(|at| counts.get(at)).copied().unwrap_or(0.0);
-                kind.count = count.max(0.0) as u64;
+            self.is_counted = true;
+            for (name, count) in KINDS.into_iter().zip(counts) {
+                let own = self.kinds.iter_mut().find(|kind| kind.name == name);
+                self.lacks |= own.is_none() && count > 0.0;
+                if let Some(kind) = own {
+                    kind.count = Some(count);
+                }
             }
+            return true;
+        }
+        if line.starts_with("latency ") && line.contains("target=") {
+            self.depth = behind(line, "depth=");
             return true;
         }
         self.kinds.last_mut().is_some_and(|kind| kind.take(line))
@@ -158,117 +214,136 @@ impl Group {
 
     fn end(&mut self, found: &mut Found) {
         let Some(jobs) = self.jobs.take() else { return };
-        let mut row = Row::of("fio").with(Key::Jobs, jobs.max(0.0) as u64);
-        let depth = self.header.depth.unwrap_or(1.0);
-        row = row.with(Key::IoDepth, depth.max(0.0) as u64);
-        if let Some(octets) = self.header.octets {
-            row = row.with(Key::BlockSize, octets.max(0.0) as u64);
-        }
-        if let Some(pattern) = &self.header.pattern {
-            row = row.with(Key::Pattern, pattern.clone());
-        }
-        row = row.doubting_if(self.cut, Caveat::CutOff);
+        let own = self.depth.filter(|_| !self.lacks);
+        let depth = self.header.as_ref().map_or(own, |header| header.depth);
+        let header = self.header.take().unwrap_or_default();
+        let whole = |number: f64| number.max(0.0) as u64;
+        let row = Row::of("fio")
+            .with(Key::Jobs, whole(jobs))
+            .with_known(Key::IoDepth, depth.map(whole))
+            .with_known(Key::BlockSize, header.octets.map(whole))
+            .with_known(Key::Pattern, header.pattern)
+            .doubting_if(self.lacks, Caveat::UnreadLines)
+            .doubting_if(self.cut || !self.is_counted, Caveat::CutOff);
         let kinds = std::mem::take(&mut self.kinds);
+        let row = kinds.iter().fold(row, |row, kind| row.contradicted(kind.contradiction()));
         let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();
-        put_all(found, &row, &parts.iter().collect::<Vec<_>>(), jobs * depth);
+        let under_way = depth.map(|depth| jobs * depth);
+        put_all(found, &row, &parts.iter().collect::<Vec<_>>(), under_way);
         for kind in &kinds {
-            let row = row.clone().with(Key::Operation, kind.name).samples(kind.count);
-            if let Some([least, _, most]) = kind.latency {
-                found.at(&row, Metric::IoLatency, 0.0, least);
-                found.at(&row, Metric::IoLatency, 1.0, most);
+            let count = kind.count.map_or(1, whole);
+            let row = row.clone().with(Key::Operation, kind.name).samples(count);
+            if let Some([least, mean, most]) = kind.latency {
+                let ends = [(0.0, least), (1.0, most)];
+                let row = row.clone().contradicted(Contradiction::of_order(&ends, Some(mean), 0.0));
+                found.distribution(&row, Metric::IoLatency, &ends, None);
             }
-            let completion = row.clone().with(Key::Latency, "completion");
-            let row = if kind.whole { &row } else { &completion };
-            for (q, value) in kind.percentiles.iter().filter(|(q, _)| POINTS.contains(q)) {
-                found.at(row, Metric::IoLatency, *q, *value);
+            for table in kind.tables.iter().filter(|table| table.of != "slat") {
+                put_points(found, &row, &table.points, table.of == "lat");
             }
         }
+    }
+}
+
+/// Of a distribution's percentiles those that are told.
+pub(crate) fn put_points(found: &mut Found, row: &Row, points: &[(f64, f64)], is_whole: bool) {
+    let completion = (!is_whole).then_some("completion");
+    let row = row.clone().with_known(Key::Latency, completion);
+    let row = row.contradicted(Contradiction::of_order(points, None, 0.0));
+    for (q, value) in points.iter().filter(|(q, _)| POINTS.contains(q)) {
+        found.at(&row, Metric::IoLatency, *q, *value);
     }
 }
 
 impl Kind {
     fn take(&mut self, line: &str) -> bool {
-        if line.starts_with("clat percentiles (") || line.starts_with("lat percentiles (") {
-            self.whole = line.starts_with("lat ");
-            self.percentile_unit = between(line, "(", ")").and_then(nanoseconds).unwrap_or(0.0);
-            return self.percentile_unit > 0.0;
+        if let Some((name, unit)) = line.split_once(" percentiles (") {
+            let of = ["slat", "clat", "lat"].into_iter().find(|of| *of == name);
+            let unit = unit.strip_suffix("):").and_then(nanoseconds);
+            let table = of.zip(unit).map(|(of, unit)| Percentiles { of, unit, points: Vec::new() });
+            self.tables.extend(table);
+            return of.is_some() && unit.is_some();
         }
         if let Some(rest) = line.strip_prefix('|') {
-            for part in rest.split(']') {
-                let Some((name, value)) = part.split_once("th=[") else { continue };
-                let share = number(name.trim_start_matches([',', ' '])).map(|p| p / 100.0);
-                let value = number(value.trim_end_matches(['>', ' ']));
-                if let (Some(share), Some(value)) = (share, value) {
-                    self.percentiles.push((share, value * self.percentile_unit));
-                }
-            }
-            return true;
+            return self.percentiles(rest);
         }
         if line.starts_with("lat (") && line.contains("avg=") {
             let unit = between(line, "(", ")").and_then(nanoseconds);
-            let ends = |name| fio_number(line, name);
+            let ends = |name| fio_number(line, name).map(|number| number.value);
             let all = (ends("min="), ends("avg="), ends("max="), unit);
             let (Some(min), Some(avg), Some(max), Some(unit)) = all else { return false };
+            // A second one is of another kind, whose first line is missing.
+            if self.latency.is_some() {
+                return false;
+            }
             self.latency = Some([min * unit, avg * unit, max * unit]);
             return true;
         }
         // The two parts of the latency, and rates over time, which are in it.
-        ["slat (", "clat (", "bw (", "iops "].iter().any(|start| line.starts_with(start))
+        begins(&["slat (", "clat (", "bw (", "iops "], line)
+    }
+
+    /// `  1.00th=[   52],  5.00th=[   53],`; of a table whose heading is missing nothing is taken.
+    fn percentiles(&mut self, rest: &str) -> bool {
+        let parts = rest.split(']').map(|part| part.trim_start_matches([',', ' ']));
+        let points: Option<Vec<(f64, f64)>> = parts
+            .filter(|part| !part.is_empty())
+            .map(|part| {
+                let (percent, value) = part.split_once("th=[")?;
+                Some((share(number(percent)?), number(value.trim_end_matches(['>', ' ']))?))
+            })
+            .collect();
+        let Some(points) = points else { return false };
+        if let Some(table) = self.tables.last_mut() {
+            let last = table.points.last().map_or(0.0, |(q, _)| *q);
+            let is_next = points.first().is_some_and(|(q, _)| *q > last);
+            let unit = table.unit;
+            let scaled = points.into_iter().map(|(q, value)| (q, value * unit));
+            if is_next && table.points.len() < 64 {
+                table.points.extend(scaled);
+            } else {
+                self.tables.push(Percentiles { of: "slat", unit, points: scaled.collect() });
+            }
+        }
+        true
+    }
+
+    /// Where operations a second are not those counted, over their time.
+    fn contradiction(&self) -> Option<Contradiction> {
+        let (count, seconds) = (self.count?, self.seconds.filter(|seconds| *seconds >= 0.5)?);
+        // Jobs of one group end a moment apart.
+        let counted = count / seconds;
+        let counted = Printed { value: counted, step: 0.05 * counted };
+        Contradiction::unless_same("rate-of-count", self.per_second, counted)
     }
 
     fn part(&self) -> Part {
         Part {
             name: self.name,
-            per_second: self.per_second,
+            per_second: self.per_second.value,
             mean_latency: self.latency.map(|[_, mean, _]| mean),
-            count: self.count,
+            count: self.count.unwrap_or(0.0).max(0.0) as u64,
         }
     }
 }
 
 /// fio shortens long numbers: `max=124k`.
-fn fio_number(line: &str, name: &str) -> Option<f64> {
+fn fio_number(line: &str, name: &str) -> Option<Printed> {
     let from = line.find(name)? + name.len();
-    let (value, rest) = leading(&line[from..])?;
+    let text = line[from..].trim_start();
+    let (_, rest) = leading(text)?;
     let letter = rest.chars().next().filter(char::is_ascii_alphabetic);
-    Some(value * prefix(letter, 1000.0)?)
+    Some(printed(&text[..text.len() - rest.len()])?.times(prefix(letter, 1000.0)?))
 }
 
 /// Lines around the results.
 fn is_chatter(line: &str) -> bool {
-    const STARTS: [&str; 21] = [
-        "note: both iodepth",
-        "hostname=",
-        "Laying out",
-        "fio-",
-        "fio:",
-        "Jobs:",
-        "lat (",
-        "cpu ",
-        "IO depths",
-        "submit ",
-        "complete ",
-        "latency ",
-        "Run status",
-        "READ:",
-        "WRITE:",
-        "TRIM:",
-        "Disk stats",
-        "...",
-        "sync (",
-        "clat (",
-        "errors ",
-    ];
     let words = line.split(' ').count();
     let starts = line.starts_with("Starting ") && words <= 6;
     let kinds = ["process", "processes", "thread", "threads"];
     // A client names its server in front of the server's lines.
     let is_server = line.starts_with('<') && line.ends_with('>') && words == 1;
-    (starts && kinds.iter().any(|kind| line.ends_with(kind)))
-        || is_server
-        || STARTS.iter().any(|start| line.starts_with(start))
-        || line.contains(": ios=")
-        || (line.contains("$ fio ") || line.contains("# fio "))
+    (starts && kinds.iter().any(|kind| line.ends_with(kind))) || is_server || is_around("fio", line)
 }
 
 /// Reads or writes, in what both of fio's forms tell of them.
@@ -281,14 +356,15 @@ pub(crate) struct Part {
 
 /// Operations a second and mean latency, of each kind and of all, and what Little's law makes of
 /// them.
-pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[&Part], under_way: f64) {
+pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[&Part], under_way: Option<f64>) {
     let parts: Vec<&Part> = parts.iter().copied().filter(|part| part.per_second > 0.0).collect();
     let all: f64 = parts.iter().map(|part| part.per_second).sum();
     let weight = |part: &Part| if part.count > 0 { part.count as f64 } else { part.per_second };
     let weights: f64 = parts.iter().map(|part| weight(part)).sum();
     let means = parts.iter().map(|part| Some(part.mean_latency? * weight(part)));
     let mean = means.sum::<Option<f64>>().filter(|_| weights > 0.0).map(|sum| sum / weights);
-    let from_latency = mean.filter(|ns| *ns > 0.0).map(|ns| under_way * 1e9 / ns);
+    let from_latency = mean.filter(|ns| *ns > 0.0).zip(under_way);
+    let from_latency = from_latency.map(|(ns, under_way)| under_way * 1e9 / ns);
     let from_latency = from_latency.filter(|predicted| *predicted > 0.0);
     // More than their latency allows can't be; fewer can, where a job was not always asking.
     let row = row

@@ -1,23 +1,25 @@
-//! Which tools' outputs are read, of which versions and in which modes: the table that
-//! `import --formats` prints. A test holds it against the stored outputs.
+//! Which tools' outputs are read, of which versions and in which modes, and what of an output is
+//! held against the rest of it: the table that `import --formats` prints.
+//!
+//! A test writes it, from the outputs that it reads. Never reads one.
 
 /// One tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
     /// As figures name it.
     pub tool: &'static str,
-    /// Those of which an output is stored.
+    /// Where its stored outputs come from.
+    pub made: Made,
+    /// How many they are.
+    pub outputs: usize,
+    /// Its versions of which one is stored.
     pub versions: &'static str,
     /// What it was asked for.
     pub modes: &'static str,
-    /// How many outputs are stored.
-    pub outputs: usize,
-    /// Where those come from.
-    pub made: Made,
 }
 
 /// Where a tool's stored outputs come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Made {
     /// The tool ran.
     Run,
@@ -26,147 +28,65 @@ pub enum Made {
 }
 
 /// All of them.
-pub const FORMATS: &[Format] = &[
-    Format {
-        tool: "busybox",
-        versions: "1.30.1, 1.35.0, 1.37.0, 1.38.0",
-        modes: "interrupted, ipv6, large, no-answer, normal, quiet",
-        outputs: 24,
-        made: Made::Run,
-    },
-    Format {
-        tool: "ethr",
-        versions: "1.0.0+86e0704",
-        modes: "external-ping, tcp-bandwidth, tcp-bandwidth-streams, tcp-connections, \
-            tcp-latency, tcp-ping, udp-bandwidth, udp-packets",
-        outputs: 8,
-        made: Made::Run,
-    },
-    Format {
-        tool: "fio",
-        versions: "2.1.11, 2.16, 3.1, 3.7, 3.25, 3.33, 3.36, 3.41",
-        modes: "both-forms, client, client-json, depth, grouped, interrupted, jobs-json, json, \
-            jsonplus, lat-percentiles, no-latency, randread, randrw, rate-limited, \
-            several-jobs, terse, terse-five, trim-none",
-        outputs: 96,
-        made: Made::Run,
-    },
-    Format {
-        tool: "fping",
-        versions: "5.0, 5.1, 5.5",
-        modes: "alive, count, count-quiet, intervals, json, json-vcount, loop, no-answer, size, \
-            statistics, timestamps, unreachable, vcount, vcount-quiet",
-        outputs: 38,
-        made: Made::Run,
-    },
-    Format {
-        tool: "iperf",
-        versions: "2.0.14a, 2.1.8, 2.2.1",
-        modes: "dual, interrupted, server-csv, server-enhanced, server-tcp, server-udp, \
-            server-udp-enhanced, several-runs, tcp, tcp-csv, tcp-csv-parallel, tcp-enhanced, \
-            tcp-full-duplex, tcp-parallel, tcp-reverse, tradeoff, udp, udp-csv, \
-            udp-enhanced, udp-parallel, units",
-        outputs: 63,
-        made: Made::Run,
-    },
-    Format {
-        tool: "iperf3",
-        versions: "3.0.11, 3.1.3, 3.5, 3.6, 3.7, 3.9, 3.10.1, 3.12, 3.13, 3.16, 3.17.1, 3.18, 3.19, \
-            3.20, 3.22",
-        modes: "bidir, bidir-json, bidir-parallel, bidir-udp, bidir-udp-json, cwnd-title, \
-            interrupted, interrupted-json, json-stream, json-stream-interrupted, \
-            json-stream-udp, no-server, no-server-json, omitted, server-bidir, server-json, \
-            server-output, server-tcp-two-runs, server-udp, several-runs, tcp, tcp-json, \
-            tcp-parallel, tcp-parallel-json, tcp-reverse, tcp-reverse-json, timestamps, udp, \
-            udp-json, udp-parallel, udp-reverse, units-megabytes, verbose-udp, \
-            zerocopy-congestion",
-        outputs: 234,
-        made: Made::Run,
-    },
-    Format {
-        tool: "iperf3",
-        versions: "3.9, 3.12",
-        modes: "udp-json-more-lost-than-sent, udp-json-percent, udp-negative-losses, \
-            udp-nothing-received, udp-sum-percent",
-        outputs: 5,
-        made: Made::Documented,
-    },
-    Format {
-        tool: "irtt",
-        versions: "0.9.0, 0.9.1",
-        modes: "json, json-length, json-no-stamps, length, quiet, text",
-        outputs: 12,
-        made: Made::Run,
-    },
-    Format {
-        tool: "mtr",
-        versions: "0.94, 0.95, 0.96",
-        modes: "csv, json, no-answer, raw, report, report-no-dns, report-tcp, report-udp, \
-            report-wide, xml",
-        outputs: 30,
-        made: Made::Run,
-    },
-    Format {
-        tool: "nccl-tests",
-        versions: "2.13",
-        modes: "all-gather, all-reduce, all-reduce-unchecked, all-reduce-wrong, alltoall, \
-            reduce-scatter, sendrecv",
-        outputs: 7,
-        made: Made::Documented,
-    },
-    Format {
-        tool: "netperf",
-        versions: "2.7.0, 2.7.0+git20210121",
-        modes: "confidence, cpu, interim, omni, omni-csv, omni-keyval, omni-keyval-stream, \
-            omni-latency, tcp-crr, tcp-maerts, tcp-rr, tcp-stream, udp-rr, udp-stream, units",
-        outputs: 30,
-        made: Made::Run,
-    },
-    Format {
-        tool: "perftest",
-        versions: "3.0, 4.5",
-        modes: "atomic-lat, read-bw, read-bw-gigabits, read-lat, send-bw, send-bw-gigabits, \
-            send-lat, send-lat-all-sizes, write-bw, write-bw-gigabits, write-lat",
-        outputs: 12,
-        made: Made::Documented,
-    },
-    Format {
-        tool: "ping",
-        versions: "20210202, 20221126, 20240905, 20250605, inetutils-2.4",
-        modes: "adaptive, deadline, flood, interrupted, ipv6, killed, large, no-answer, normal, \
-            numeric-audible, outstanding, preload, quiet, small, timestamps, two-runs, \
-            unreachable, verbose",
-        outputs: 64,
-        made: Made::Run,
-    },
-    Format {
-        tool: "ping",
-        versions: "bsd, macos, windows",
-        modes: "below-a-millisecond, duplicates, ipv6, no-answer, normal, quiet, unreachable",
-        outputs: 11,
-        made: Made::Documented,
-    },
-    Format {
-        tool: "qperf",
-        versions: "0.4.11",
-        modes: "message-size, sweep, tcp-both, tcp-bw, tcp-lat, udp-bw, udp-lat, unified, \
-            verbose, verbose-bw, with-configuration",
-        outputs: 11,
-        made: Made::Run,
-    },
-    Format {
-        tool: "sockperf",
-        versions: "3.6, 3.7",
-        modes: "full-log, full-rtt, no-colour, ping-pong-tcp, ping-pong-udp, throughput, \
-            throughput-tcp, under-load, under-load-max",
-        outputs: 17,
-        made: Made::Run,
-    },
-    Format {
-        tool: "uperf",
-        versions: "1.0.8",
-        modes: "details, request-response, request-response-details, stream, stream-threads",
-        outputs: 5,
-        made: Made::Run,
-    },
+pub fn formats() -> Vec<Format> {
+    include_str!("formats.tsv").lines().filter_map(Format::of).collect()
+}
+
+impl Format {
+    fn of(line: &'static str) -> Option<Self> {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [tool, made, outputs, versions, modes] = fields[..] else { return None };
+        let made = if made == "run" { Made::Run } else { Made::Documented };
+        Some(Self { tool, made, outputs: outputs.parse().ok()?, versions, modes })
+    }
+
+    /// What of an output is held against the rest of it.
+    pub fn checks(&self) -> &'static str {
+        let own = CHECKS.iter().find(|(tools, _)| tools.contains(&self.tool));
+        own.map_or("", |(_, checks)| checks)
+    }
+}
+
+/// By tool.
+const CHECKS: &[(&[&str], &str)] = &[
+    (
+        &["busybox", "ping"],
+        "replies' lines against the summary's count, least, mean and most; the share lost against \
+         what was sent and received; least, mean and most in order",
+    ),
+    (&["ethr"], "seconds without an interval; percentiles in order"),
+    (
+        &["fio"],
+        "operations a second against their count and time, and against latency and depth; \
+         percentiles in order; operations counted of a kind without a line",
+    ),
+    (
+        &["fping"],
+        "replies' lines against the summary's count and mean; lists of one length; least, mean and \
+         most in order",
+    ),
+    (
+        &["iperf", "iperf3"],
+        "rate against octets and time; intervals against their sum, in octets and losses; streams \
+         against their sum; the share lost against lost and sent; a counter at its end; the \
+         server's own output against the end",
+    ),
+    (&["irtt"], "least, median, mean and most in order"),
+    (&["mtr"], "the last station against the destination; best, mean and worst in order"),
+    (&["nccl-tests"], "bandwidth against octets and time; the tool's own check of its results"),
+    (
+        &["netperf"],
+        "mean latency against 1 / rate; octets received against the rate; percentiles in order",
+    ),
+    (
+        &["nuttcp"],
+        "rate against octets and time; intervals against their sum; the share lost against lost \
+         and sent",
+    ),
+    (&["osu"], "columns against their heading"),
+    (&["perftest"], "bandwidth against messages a second; percentiles in order"),
+    (&["qperf"], "results that are another test's, or are told twice"),
+    (&["sockperf"], "percentiles in order"),
+    (&["trex"], "the total against its ports"),
+    (&["uperf"], "rate against octets and time; transactions against their total"),
 ];

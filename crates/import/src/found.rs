@@ -8,22 +8,16 @@ use std::collections::{BTreeMap, HashMap};
 use page::Condition;
 use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 
+use crate::checks::Contradiction;
 use crate::series::Series;
-
-/// What an output says, and what follows from the rest of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Contradiction {
-    /// The code word of what both are.
-    pub code: &'static str,
-    pub said: f64,
-    pub counted: f64,
-}
 
 /// Everything that a file told so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub tools: Vec<&'static str>,
     pub figures: Vec<Figure>,
+    /// The line that is being read, from 1.
+    pub at: usize,
 }
 
 /// What the figures of one measurement share.
@@ -67,6 +61,12 @@ impl Row {
     #[must_use]
     pub(crate) fn doubting_if(self, is: bool, caveat: Caveat) -> Self {
         if is { self.doubting(caveat) } else { self }
+    }
+
+    /// What was read off this line alone, and not off the whole result.
+    #[must_use]
+    pub(crate) fn on_line(self, number: usize) -> Self {
+        self.with(Key::Lines, number.to_string())
     }
 
     /// The output says two things; the first contradiction stands for all.
@@ -116,14 +116,31 @@ impl Found {
 
     /// What a tool's summary tells of a delay: least, mean, most, in nanoseconds.
     pub(crate) fn summary(&mut self, row: &Row, metric: Metric, [least, mean, most]: [f64; 3]) {
-        self.at(row, metric, 0.0, least);
-        self.at(row, metric, 1.0, most);
-        self.mean(row, metric, Unit::Nanoseconds, mean);
+        self.distribution(row, metric, &[(0.0, least), (1.0, most)], Some(mean));
     }
 
-    /// The same in steps of so many nanoseconds: what is printed as nothing is a bound.
+    /// Points of a delay, each a quantile and its nanoseconds, and the mean.
+    pub(crate) fn distribution(
+        &mut self,
+        row: &Row,
+        metric: Metric,
+        points: &[(f64, f64)],
+        mean: Option<f64>,
+    ) {
+        let row = row.clone().contradicted(Contradiction::of_order(points, mean, 0.0));
+        for (q, value) in points {
+            self.at(&row, metric, *q, *value);
+        }
+        if let Some(mean) = mean {
+            self.mean(&row, metric, Unit::Nanoseconds, mean);
+        }
+    }
+
+    /// Least, mean and most in steps of so many nanoseconds: what is printed as nothing is a bound.
     pub(crate) fn coarse(&mut self, row: &Row, metric: Metric, told: [f64; 3], step: f64) {
+        let ends = [(0.0, told[0]), (1.0, told[2])];
         let row = row.clone().doubting(Caveat::CoarseTimes);
+        let row = row.contradicted(Contradiction::of_order(&ends, Some(told[1]), step));
         let bound = row.clone().with(Key::Bound, page::AT_MOST);
         let [least, mean, most] = told.map(|value| (value.max(step), value >= step));
         let of = |exact: bool| if exact { &row } else { &bound };
@@ -167,7 +184,7 @@ impl Found {
     pub(crate) fn number_repeats(&mut self) {
         let case = |figure: &Figure| {
             let mut conditions = figure.conditions.clone();
-            for key in Key::CONTRADICTION {
+            for key in Key::OF_ONE_OUTPUT {
                 conditions.remove(&key);
             }
             format!("{:?} {:?} {:?} {conditions:?}", figure.metric, figure.unit, figure.quantile)

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
-use crate::found::{Contradiction, Found, Row};
-use crate::numbers::{between, leading, number};
+use crate::around::is_around;
+use crate::checks::Contradiction;
+use crate::found::{Found, Row};
+use crate::numbers::{between, leading, number, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -18,6 +20,12 @@ const MS: f64 = 1e6;
 pub(crate) struct Hosts(BTreeMap<String, Host>);
 
 impl Hosts {
+    /// True of one of fping's values.
+    pub(crate) fn has(value: &Value) -> bool {
+        let kinds = ["resp", "summary", "vSum", "timeout", "intSum", "stats"];
+        kinds.into_iter().any(|kind| value.get(kind).is_some())
+    }
+
     /// `{"resp": {"host": …, "rtt": …}}`, `{"summary": {…}}`, `{"vSum": {…, "values": […]}}`
     pub(crate) fn take(&mut self, value: &Value) {
         for (kind, own) in value.as_object().into_iter().flatten() {
@@ -56,6 +64,8 @@ const MOST_HOSTS: usize = 65_536;
 #[derive(Debug, Default)]
 pub(crate) struct Fping {
     hosts: BTreeMap<String, Host>,
+    /// How many of `-Q`'s clocks there were.
+    clocks: u32,
 }
 
 #[derive(Debug, Default)]
@@ -66,11 +76,22 @@ struct Host {
     sent: Option<f64>,
     received: f64,
     octets: Option<f64>,
+    /// How many values its list has.
+    listed: Option<usize>,
+    /// How many replies had lines, where a list repeats them.
+    lines: Option<u64>,
+    /// Its last summary is of an interval, under that clock, or its list is cut.
+    is_part: bool,
+    clock: Option<u32>,
 }
 
 impl Reader for Fping {
     fn tool(&self) -> &'static str {
         "fping"
+    }
+
+    fn begins(&self, _line: &str) -> bool {
+        false
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
@@ -81,7 +102,8 @@ impl Reader for Fping {
         // `[13:55:02]`, above each of `-Q`'s summaries
         let is_clock = line.starts_with('[') && line.len() == 10 && line.ends_with(']');
         let is_clock = is_clock && line.matches(':').count() == 2;
-        let around = is_around(line) && !self.hosts.is_empty();
+        self.clocks += u32::from(is_clock);
+        let around = is_around("fping", line) && !self.hosts.is_empty();
         if is_clock || around || line.starts_with("fping: ") {
             return true;
         }
@@ -91,39 +113,35 @@ impl Reader for Fping {
         }
         let Some((name, rest)) = line.split_once(" : ") else { return false };
         let (name, rest) = (name.trim(), rest.trim());
-        if name.is_empty() || name.contains(' ') || self.hosts.len() >= MOST_HOSTS {
+        if !is_host(name) || self.hosts.len() >= MOST_HOSTS {
             return false;
         }
         let Some(read) = Told::of(rest) else { return false };
-        self.hosts.entry(name.to_owned()).or_default().take(read);
+        let host = self.hosts.entry(name.to_owned()).or_default();
+        // `-Q` prints summaries under a clock, and the last one of the whole time under none.
+        if matches!(read, Told::Summary { .. }) {
+            host.is_part = self.clocks > 0 && host.clock != Some(self.clocks);
+            host.clock = Some(self.clocks);
+        }
+        host.take(read);
         true
     }
 
     fn end(&mut self, found: &mut Found) {
-        for (name, host) in std::mem::take(&mut self.hosts) {
-            host.put(&name, found);
+        let hosts = std::mem::take(&mut self.hosts);
+        // Each host of a list is asked as often.
+        let most = hosts.values().filter_map(|host| host.listed).max();
+        for (name, host) in hosts {
+            let is_cut = host.listed.is_some() && host.listed < most;
+            Host { is_part: host.is_part || is_cut, ..host }.put(&name, found);
         }
     }
 }
 
-fn is_around(line: &str) -> bool {
-    const PARTS: [&str; 14] = [
-        " targets",
-        " alive",
-        " unreachable",
-        " unknown addresses",
-        " timeouts",
-        " ICMP Echos sent",
-        " ICMP Echo Replies",
-        " other ICMP",
-        "min round trip time",
-        "avg round trip time",
-        "max round trip time",
-        "elapsed real time",
-        "ICMP Host Unreachable",
-        "duplicate for",
-    ];
-    PARTS.iter().any(|part| line.contains(part))
+/// True of a name or an address.
+fn is_host(name: &str) -> bool {
+    let of_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | '%');
+    !name.is_empty() && name.chars().all(of_name)
 }
 
 /// What one line says of its host.
@@ -150,23 +168,34 @@ impl Told {
             if rest.contains("timed out") || rest.contains("unreachable") {
                 return Some(Self::None);
             }
-            let (octets, rest) = leading(rest.trim_start_matches([',', ' ']))?;
-            let (ms, _) = leading(rest.strip_prefix(" bytes, ")?)?;
-            return Some(Self::Reply(octets, ms));
+            let own = numbers(", # bytes, # ms (# avg, #% loss)~", rest)?;
+            return Some(Self::Reply(own[0], own[1]));
         }
         let all: Option<Vec<Option<f64>>> = rest
             .split_whitespace()
-            .map(|word| if word == "-" { Some(None) } else { number(word).map(Some) })
+            .map(|word| if word == "-" { Some(None) } else { three_digits(word).map(Some) })
             .collect();
         all.filter(|all| !all.is_empty()).map(Self::List)
     }
+}
+
+/// A time as fping prints it: `0.033`, `1.23`, `12.3`, `123`; one that was cut has fewer digits.
+fn three_digits(word: &str) -> Option<f64> {
+    let time = printed(word)?;
+    let step = match time.value {
+        ..1.0 => 0.001,
+        ..10.0 => 0.01,
+        ..100.0 => 0.1,
+        _ => 1.0,
+    };
+    (time.step < 2.0 * step).then_some(time.value)
 }
 
 impl Fping {
     /// `127.0.0.1 is alive (0.05 ms)`
     fn is_alive(&mut self, line: &str) -> bool {
         let Some((name, rest)) = line.split_once(" is ") else { return false };
-        if name.contains(' ') || self.hosts.len() >= MOST_HOSTS {
+        if !is_host(name) || self.hosts.len() >= MOST_HOSTS {
             return false;
         }
         let time = between(rest, "(", " ms").and_then(number);
@@ -196,8 +225,11 @@ impl Host {
             }
             Told::List(all) => {
                 self.sent = Some(all.len() as f64);
+                self.listed = Some(all.len());
                 let answered: Vec<f64> = all.into_iter().flatten().collect();
                 self.received = answered.len() as f64;
+                // Of `-C` each reply has its line too, unless it is quiet.
+                self.lines = Some(self.replies.count).filter(|lines| *lines > 0);
                 // The list repeats the lines above it.
                 self.replies = Series::default();
                 for ms in answered {
@@ -209,7 +241,7 @@ impl Host {
 
     /// The summary's counts and times, and those of the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
-        let lines = self.replies.count;
+        let lines = self.lines.unwrap_or(self.replies.count);
         if self.sent.is_none() || lines == 0 {
             return None;
         }
@@ -233,7 +265,7 @@ impl Host {
             .with(Key::To, name)
             .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 38).max(64)))
             .doubting(Caveat::SoftwareTimestamps)
-            .doubting_if(self.sent.is_none(), Caveat::CutOff)
+            .doubting_if(self.sent.is_none() || self.is_part, Caveat::CutOff)
             .contradicted(self.contradiction());
         let row = row.samples(self.received.max(0.0) as u64);
         if !self.replies.is_empty() {

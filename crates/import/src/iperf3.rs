@@ -1,16 +1,19 @@
 //! iperf3's JSON, of all its generations: with and without sums of both sides, `--bidir`,
 //! `--json-stream`.
 //!
-//! Owns which sum is what arrived. Never takes `end.sum` of UDP where the two sides are told apart:
-//! it mixes the sender's count with the receiver's losses.
+//! Owns which sum is what arrived. Never takes `end.sum` of UDP for it: that mixes the sender's
+//! count with the receiver's losses.
 
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::{Map, Value};
 
-use crate::counts::Counts;
+use crate::checks::{Contradiction, Counts};
 use crate::found::{Found, Row};
+use crate::iperf_text::Iperf;
 use crate::json::Document;
+use crate::numbers::Printed;
 use crate::problem::Problem;
+use crate::reader::Reader;
 
 const TOOL: &str = "iperf3";
 
@@ -19,8 +22,8 @@ const TOOL: &str = "iperf3";
 pub(crate) struct Events(Document);
 
 impl Events {
-    /// One more; whether it is the last.
-    pub(crate) fn take(&mut self, mut event: Value) -> bool {
+    /// One more.
+    pub(crate) fn take(&mut self, mut event: Value) {
         let data = event["data"].take();
         let name = event["event"].as_str().unwrap_or_default();
         match name {
@@ -35,7 +38,6 @@ impl Events {
             }
             _ => {}
         }
-        false
     }
 
     pub(crate) fn read(&self, found: &mut Found) -> Result<(), Problem> {
@@ -48,14 +50,15 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let test = &value["start"]["test_start"];
     let none = Map::new();
     let end = value["end"].as_object().unwrap_or(&none);
-    let udp = test["protocol"].as_str() == Some("UDP");
+    let protocol = test["protocol"].as_str().unwrap_or("TCP").to_ascii_lowercase();
+    let udp = protocol == "udp";
     let both = test["bidir"].as_u64() == Some(1) || end.contains_key("sum_received_bidir_reverse");
     let reverse = test["reverse"].as_u64() == Some(1) && !both;
     let paced = test["target_bitrate"].as_f64().is_some_and(|bits| bits > 0.0);
     // Payload, UDP, IPv4, MAC header and FCS.
     let payload = test["blksize"].as_u64().filter(|octets| udp && *octets <= 8_972);
     let row = Row::of(TOOL)
-        .with(Key::Protocol, if udp { "udp" } else { "tcp" })
+        .with(Key::Protocol, protocol)
         .with_known(Key::Streams, test["num_streams"].as_u64())
         .with_known(Key::FrameSize, payload.map(|octets| (octets + 8 + 20 + 18).max(64)))
         .doubting_if(udp, Caveat::GapLoss)
@@ -64,10 +67,11 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let before = found.figures.len();
     let direction = if both { Some("forward") } else { reverse.then_some("reverse") };
     let forward = row.clone().with_known(Key::Direction, direction);
-    side(document, end, "", udp, &forward, found);
+    let forward_side = Side { document, end, suffix: "", udp };
+    forward_side.put(&forward, found);
     if both {
         let reverse = row.clone().with(Key::Direction, "reverse");
-        side(document, end, "_bidir_reverse", udp, &reverse, found);
+        Side { suffix: "_bidir_reverse", ..forward_side }.put(&reverse, found);
     }
     if let Some(cwnd) = largest_window(end).filter(|_| found.figures.len() > before) {
         found.put(&row, Metric::CwndMax, Unit::Bytes, cwnd);
@@ -81,65 +85,149 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     })
 }
 
-/// Of the intervals where the end is missing.
-fn of_intervals(document: &Document, suffix: &str, row: &Row, found: &mut Found) {
-    let sum = |name: &str| document.series(&format!("intervals.sum{suffix}.{name}"));
-    let (Some(octets), Some(seconds)) = (sum("bytes"), sum("seconds")) else { return };
-    if seconds.sum > 0.0 {
+/// What went one way.
+struct Side<'a> {
+    document: &'a Document,
+    end: &'a Map<String, Value>,
+    /// Of its sums' names.
+    suffix: &'static str,
+    udp: bool,
+}
+
+impl Side<'_> {
+    fn sum(&self, name: &str) -> Option<&Value> {
+        self.end.get(&format!("{name}{}", self.suffix)).filter(|sum| sum.is_object())
+    }
+
+    /// What the intervals come to, of a member of theirs.
+    fn intervals(&self, name: &str) -> Option<f64> {
+        let place = format!("intervals.sum{}.{name}", self.suffix);
+        self.document.series(&place).map(|series| series.sum)
+    }
+
+    fn put(&self, row: &Row, found: &mut Found) {
+        let (sent, received) = (self.sum("sum_sent"), self.sum("sum_received"));
+        // Before 3.7 UDP had one sum for both: the sender's octets, and the receiver's losses.
+        let Some(arrived) = received.or_else(|| self.sum("sum")).or(sent) else {
+            self.put_intervals(row, found);
+            return;
+        };
+        let octets = |of: &Value| number(of, "bytes").unwrap_or(0.0);
+        // A server that was not heard at the end is told of as one that received nothing.
+        let unheard = !self.udp && octets(arrived) <= 0.0 && sent.is_some_and(|s| octets(s) > 0.0);
+        let told = if unheard { sent.unwrap_or(arrived) } else { arrived };
+        let (counts, contradiction) = self.checked(arrived);
+        let row = row
+            .clone()
+            .doubting_if(unheard, Caveat::CutOff)
+            .doubting_if(unheard || (received.is_none() && !self.udp), Caveat::SenderOnly)
+            .contradicted(contradiction)
+            .contradicted(self.octets(told, sent).filter(|_| !self.udp || received.is_some()));
+        if let Some(bits) = number(told, "bits_per_second") {
+            let is_mixed = self.udp && received.is_none();
+            let arrived =
+                counts.filter(|_| is_mixed).and_then(|counts| self.arrived(arrived, &counts, bits));
+            found.goodput(&row, arrived.unwrap_or(bits));
+        }
+        if let Some(counts) = counts {
+            counts.put(&row, number(arrived, "seconds").unwrap_or(0.0), found);
+            let of_sender =
+                sent.and_then(|sent| Some(number(sent, "packets")? / number(sent, "seconds")?));
+            if let Some(rate) = of_sender.filter(|rate| *rate > 0.0) {
+                found.put(&row, Metric::Sent, Unit::FramesPerSecond, rate);
+            }
+        } else if let Some(again) = sent.and_then(|sent| number(sent, "retransmits")) {
+            found.put(&row, Metric::Retransmits, Unit::Count, again);
+        }
+    }
+
+    /// Bits a second of the datagrams that arrived, of so many that were sent.
+    fn arrived(&self, sum: &Value, counts: &Counts, sent: f64) -> Option<f64> {
+        let share = counts.arrived()?;
+        let octets = self.document.value["start"]["test_start"]["blksize"].as_f64();
+        let seconds = number(sum, "seconds").filter(|seconds| *seconds > 0.0);
+        let all = octets.zip(seconds).map(|(octets, seconds)| 8.0 * octets * counts.all / seconds);
+        Some(share * all.unwrap_or(sent))
+    }
+
+    /// The receiver's counts, held against each other, the streams, the intervals and what the
+    /// server itself printed, which stands for the end's where the two differ.
+    fn checked(&self, arrived: &Value) -> (Option<Counts>, Option<Contradiction>) {
+        let Some(told) = counts(arrived).filter(|_| self.udp) else { return (None, None) };
+        let of_streams = || told.against(&streams(self.end, self.suffix));
+        let parts = self.intervals("lost_packets").zip(self.intervals("packets"));
+        let parts = parts.map(|(lost, all)| Counts { lost, all, percent: None });
+        let of_parts = parts.and_then(|parts| told.against_intervals(&parts));
+        let server = self.server().filter(|_| self.suffix.is_empty());
+        let differs = |server: &Counts| (server.lost - told.lost).abs() > 0.01 * server.lost + 2.0;
+        let server = server.filter(differs);
+        let of_server =
+            server.map(|server| Contradiction::of("lost-of-server", told.lost, server.lost));
+        let contradiction = told.contradiction().or_else(of_streams).or(of_server).or(of_parts);
+        (server.or(parts.filter(|_| of_parts.is_some())).or(Some(told)), contradiction)
+    }
+
+    /// What the server's own output counts, where the client has it (`--get-server-output`).
+    fn server(&self) -> Option<Counts> {
+        let value = &self.document.value;
+        let end = &value["server_output_json"]["end"];
+        if let Some(told) = counts(&end["sum_received"]).or_else(|| counts(&end["sum"])) {
+            return Some(told);
+        }
+        let (mut reader, mut own) = (Iperf::default(), Found::default());
+        for line in value["server_output_text"].as_str()?.lines() {
+            reader.line(line.trim(), &mut own);
+        }
+        reader.end(&mut own);
+        let loss = own.figures.iter().find(|figure| figure.metric == Metric::LossRatio)?;
+        let all = loss.n as f64;
+        Some(Counts { lost: (loss.value? * all).round(), all, percent: None })
+    }
+
+    /// Where a sum's rate is not that of its octets, or the intervals' octets are neither side's.
+    fn octets(&self, told: &Value, sent: Option<&Value>) -> Option<Contradiction> {
+        let near = |value: f64| Printed { value, step: 0.03 * value };
+        let octets = number(told, "bytes")?;
+        let seconds = number(told, "seconds").filter(|seconds| *seconds > 0.5)?;
+        let rate = near(8.0 * octets / seconds);
+        let said = Printed::exact(number(told, "bits_per_second")?);
+        let of_rate = Contradiction::unless_same("rate-of-octets", said, rate);
+        let omits =
+            self.document.value["start"]["test_start"]["omit"].as_f64().unwrap_or(0.0) > 0.0;
+        let is_apart = |own: f64| {
+            let sums = [Some(octets), sent.and_then(|sent| number(sent, "bytes"))];
+            // The last interval's end may be cut off the list, and a late part be in one of them.
+            sums.into_iter().flatten().all(|sum| (own - sum).abs() > 0.1 * sum)
+        };
+        let own = self.intervals("bytes").filter(|own| !omits && is_apart(*own));
+        of_rate.or_else(|| Some(Contradiction::of("octets-of-intervals", octets, own?)))
+    }
+
+    /// What the intervals come to where the end is missing.
+    fn put_intervals(&self, row: &Row, found: &mut Found) {
+        let sums = self.intervals("bytes").zip(self.intervals("seconds"));
+        let Some((octets, seconds)) = sums.filter(|(_, seconds)| *seconds > 0.0) else { return };
+        let lost = self.intervals("lost_packets").zip(self.intervals("packets"));
         let row = row.clone().doubting(Caveat::CutOff);
-        found.goodput(&row, 8.0 * octets.sum / seconds.sum);
-        if let Some(again) = sum("retransmits") {
-            found.put(&row, Metric::Retransmits, Unit::Count, again.sum);
+        // Only a receiver counts losses.
+        let row = row.doubting_if(self.udp && lost.is_none(), Caveat::SenderOnly);
+        found.goodput(&row, 8.0 * octets / seconds);
+        if let Some((lost, all)) = lost {
+            Counts { lost, all, percent: None }.put(&row, seconds, found);
+        }
+        if let Some(again) = self.intervals("retransmits") {
+            found.put(&row, Metric::Retransmits, Unit::Count, again);
         }
     }
 }
 
-fn side(
-    document: &Document,
-    end: &Map<String, Value>,
-    suffix: &str,
-    udp: bool,
-    row: &Row,
-    found: &mut Found,
-) {
-    let sum = |name: &str| end.get(&format!("{name}{suffix}")).filter(|sum| sum.is_object());
-    let (sent, received) = (sum("sum_sent"), sum("sum_received"));
-    // Before 3.7 UDP had one sum for both.
-    let Some(arrived) = received.or_else(|| sum("sum")).or(sent) else {
-        of_intervals(document, suffix, row, found);
-        return;
-    };
-    let number = |of: &Value, name: &str| of[name].as_f64();
-    let octets = |of: &Value| number(of, "bytes").unwrap_or(0.0);
-    // A server that was not heard at the end is told of as one that received nothing.
-    let unheard = !udp && octets(arrived) <= 0.0 && sent.is_some_and(|sent| octets(sent) > 0.0);
-    let told = if unheard { sent.unwrap_or(arrived) } else { arrived };
-    let counts = counts(arrived).filter(|_| udp);
-    let row = row
-        .clone()
-        .doubting_if(unheard, Caveat::CutOff)
-        .doubting_if(unheard || (received.is_none() && !udp), Caveat::SenderOnly)
-        .contradicted(counts.and_then(|counts| counts.contradiction()))
-        .contradicted(counts.and_then(|sum| sum.against(&streams(end, suffix))));
-    if let Some(bits) = number(told, "bits_per_second") {
-        found.goodput(&row, bits);
-    }
-    if let Some(counts) = counts {
-        counts.put(&row, number(arrived, "seconds").unwrap_or(0.0), found);
-        let of_sender =
-            sent.and_then(|sent| Some(number(sent, "packets")? / number(sent, "seconds")?));
-        if let Some(rate) = of_sender.filter(|rate| *rate > 0.0) {
-            found.put(&row, Metric::Sent, Unit::FramesPerSecond, rate);
-        }
-    } else if let Some(again) = sent.and_then(|sent| number(sent, "retransmits")) {
-        found.put(&row, Metric::Retransmits, Unit::Count, again);
-    }
+fn number(of: &Value, name: &str) -> Option<f64> {
+    of[name].as_f64()
 }
 
 fn counts(of: &Value) -> Option<Counts> {
-    let number = |name: &str| of[name].as_f64();
-    let percent = number("lost_percent");
-    Some(Counts { lost: number("lost_packets")?, all: number("packets")?, percent })
+    let percent = number(of, "lost_percent");
+    Some(Counts { lost: number(of, "lost_packets")?, all: number(of, "packets")?, percent })
 }
 
 /// What each stream that receives counted; with both directions it is not said which is which.

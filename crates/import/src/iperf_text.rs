@@ -1,9 +1,10 @@
-//! iperf's text, of versions 2 and 3: lines of an interval and its sum.
+//! iperf's text, of versions 2 and 3, and 2's lines of commas: intervals and their sum.
 //!
 //! Owns which of many lines is the result: the receiver's where it is told, the sum of all streams
 //! where there is one, the longest interval. Never adds a loss to one that the tool did not see.
 
 mod chatter;
+mod csv;
 mod line;
 mod stream;
 
@@ -11,11 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::counts::Counts;
+use crate::checks::{Contradiction, Counts};
 use crate::found::{Found, Row};
+use crate::numbers::{between, number, numbers};
 use crate::reader::Reader;
-use line::Line;
-use stream::{Result, Stream};
+use line::{Heading, Line};
+use stream::{Outcome, Stream};
 
 /// No test has more streams.
 const MOST_STREAMS: usize = 4096;
@@ -27,6 +29,8 @@ pub(crate) struct Iperf {
     /// The server's own output, repeated by its client.
     is_copy: bool,
     title: String,
+    /// What the command in front of the output asks for.
+    sctp: bool,
 }
 
 /// One test.
@@ -34,17 +38,34 @@ pub(crate) struct Iperf {
 struct Run {
     /// By direction and stream.
     streams: BTreeMap<(Way, String), Stream>,
+    heading: Heading,
     reversed: BTreeSet<String>,
-    three: bool,
+    /// How much speaks for version 3, or against it.
+    three: i32,
     client: bool,
+    /// The port on which the same program listens beside its client (`-d`).
+    listening: Option<f64>,
+    /// The port that this client asks for.
+    target: Option<f64>,
     reverse: bool,
     udp: bool,
+    sctp: bool,
     paced: bool,
     interrupted: bool,
     report: bool,
     payload: Option<f64>,
     /// iperf 2.0's `--full-duplex`, which prints one line and does not say of what.
     full_duplex: bool,
+    after_dashes: bool,
+    /// The lines that come are sums.
+    is_summing: bool,
+    /// The streams whose connection has a line.
+    connected: BTreeSet<String>,
+    /// Of a bounceback: its server waits before it answers.
+    holds: bool,
+    /// Of lines of commas: when the last one was printed, and the ports of all.
+    second: Option<f64>,
+    ports: BTreeSet<String>,
 }
 
 /// Of one test with both: from the client, or to it.
@@ -59,22 +80,45 @@ impl Reader for Iperf {
         "iperf"
     }
 
+    fn begins(&self, line: &str) -> bool {
+        let (_, line) = chatter::untitled(line);
+        // A new client's first stream begins a new output.
+        let is_first = |line: &Line| line.id != "SUM" && line.from <= 0.0 && !line.is_end();
+        if let Some((own, stamp)) = csv::line(line) {
+            let is_new = !self.run.ports.contains(&stamp.port);
+            // Streams beside each other end at once.
+            let wait = 1.0 + own.to / 2.0;
+            let later = self.run.second.is_some_and(|last| stamp.second - last >= wait);
+            // One test gives each stream a number of its own.
+            let again = self.run.streams.contains_key(&(Way::Forward, own.id));
+            return is_new && own.from <= 0.0 && (later || again);
+        }
+        let again = self.run.ended()
+            && !self.is_copy
+            && Line::of(line, &self.run.heading).is_some_and(|line| is_first(&line));
+        let starts = chatter::starts(line) && !self.run.is_own_server(line);
+        again || (starts && !self.run.streams.is_empty() && !self.is_copy)
+    }
+
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let (title, line) = chatter::untitled(line);
         // A blank line has its title too.
         if line.strip_suffix(':').is_some_and(|rest| !rest.is_empty() && rest == self.title) {
             return true;
         }
-        if let Some(read) = Line::of(line) {
+        if let Some((read, stamp)) = csv::line(line) {
+            self.run.second = Some(stamp.second);
+            if self.run.ports.len() < MOST_STREAMS {
+                self.run.ports.insert(stamp.port);
+            }
+            self.run.take(Line { number: found.at, ..read });
+            return true;
+        }
+        if let Some(read) = Line::of(line, &self.run.heading) {
             title.clone_into(&mut self.title);
-            if self.is_copy {
-                return true;
+            if !self.is_copy {
+                self.run.take(Line { number: found.at, ..read });
             }
-            // A new client's first stream begins a new output.
-            if read.id != "SUM" && read.from <= 0.0 && !read.is_end() && self.run.ended() {
-                self.end(found);
-            }
-            self.run.take(read);
             return true;
         }
         title.clone_into(&mut self.title);
@@ -82,10 +126,11 @@ impl Reader for Iperf {
             self.is_copy = true;
             return true;
         }
-        if chatter::starts(line) && !self.run.streams.is_empty() && !self.is_copy {
-            self.end(found);
+        if line.starts_with("iperf") && line.contains(" -c ") {
+            self.sctp = line.contains("--sctp");
         }
         self.is_copy &= !line.starts_with("Connecting to host");
+        self.run.sctp |= self.sctp || line.contains("protocol: SCTP");
         chatter::is(line) && (self.is_copy || self.run.note(line))
     }
 
@@ -95,40 +140,74 @@ impl Reader for Iperf {
 }
 
 impl Run {
-    /// Whether nothing but summaries came last.
+    /// True where nothing but summaries came last.
     fn ended(&self) -> bool {
         self.streams.values().any(|stream| stream.is_ended)
     }
 
+    /// True of a connection to the port on which this client listens itself.
+    fn is_own_server(&self, line: &str) -> bool {
+        let ports = numbers("[*] local * port # connected with * port #~", line);
+        ports.filter(|_| self.client).is_some_and(|ports| {
+            self.listening == Some(ports[0])
+                || self.target.is_some_and(|target| (target - ports[1]).abs() > 0.5)
+        })
+    }
+
     /// What a line around the results tells.
     fn note(&mut self, line: &str) -> bool {
-        self.three |= line.starts_with("Connecting to host") || line.starts_with("iperf 3.");
+        self.three += chatter::version_three(line).map_or(0, |three| if three { 10 } else { -10 });
         self.client |= line.starts_with("Connecting to host") || line.starts_with("Client connect");
         self.reverse |= line.starts_with("Reverse mode");
         self.udp |= line.contains("Datagrams") || line.contains("UDP");
         self.full_duplex |= line.contains("(full-duplex)");
         self.paced |= line.contains("Target Bitrate:");
+        self.holds |= between(line, "hold req=", " ").and_then(number).is_some_and(|us| us > 0.0);
         let ended = self.ended();
         self.interrupted |= line.contains("interrupt - the client has terminated")
             || (line.starts_with("iperf3: ") && !ended && !self.streams.is_empty());
         self.report |= line.ends_with("Server Report:");
-        if let Some(id) = line::id_of(line).filter(|_| line.contains("(reverse)")) {
-            self.reversed.insert(id);
+        if line.starts_with('[') && line.contains("Interval") {
+            self.heading = Heading::of(line);
+            // Another heading behind a line of dashes begins the sums.
+            self.is_summing = self.after_dashes;
         }
-        let size = crate::numbers::between(line, "Sending ", " byte datagrams");
-        let size = size.or_else(|| crate::numbers::between(line, "streams, ", " byte blocks"));
-        self.payload = size.and_then(crate::numbers::number).or(self.payload);
+        self.after_dashes = line.starts_with("- - - -") || line.starts_with("Test Complete");
+        let listening = numbers("Server listening on * port #~", line).map(|own| own[0]);
+        self.listening = listening.or(self.listening);
+        let target = numbers("Client connecting to *, * port #~", line).map(|own| own[0]);
+        self.target = target.or(self.target);
+        // What listens at one port and speaks from another is a client too.
+        let local = numbers("[*] local * port # connected ~", line).map(|own| own[0]);
+        let is_other = |port: f64| local.is_some_and(|local| (local - port).abs() > 0.5);
+        self.client |= self.listening.is_some_and(is_other);
+        if let Some(id) = line::id_of(line) {
+            if line.contains("] local ") && self.connected.len() < MOST_STREAMS {
+                self.connected.insert(id.clone());
+            }
+            if line.contains("(reverse)") || self.is_own_server(line) {
+                self.reversed.insert(id);
+            } else if line.contains("] Sent ") {
+                for ((_, of), stream) in &mut self.streams {
+                    stream.sent_datagrams |= *of == id;
+                }
+            }
+        }
+        let size = between(line, "Sending ", " byte datagrams");
+        let size = size.or_else(|| between(line, "streams, ", " byte blocks"));
+        self.payload = size.and_then(number).or(self.payload);
         true
     }
 
     fn take(&mut self, line: Line) {
-        self.three |= line.is_three;
-        self.udp |= line.counts.is_some();
+        self.three += line.is_three.map_or(0, |three| if three { 1 } else { -1 });
+        self.udp |= line.tail.counts.is_some() || line.tail.sends_datagrams;
         let reverse = line.is_reverse || self.reversed.contains(&line.id);
         let way = if reverse { Way::Reverse } else { Way::Forward };
         if self.streams.len() < MOST_STREAMS {
+            let is_sum = self.is_summing && self.is_three();
             let of = self.streams.entry((way, line.id.clone())).or_default();
-            of.take(line, std::mem::take(&mut self.report));
+            of.take(line, std::mem::take(&mut self.report), is_sum);
         }
     }
 
@@ -152,60 +231,96 @@ impl Run {
         }
     }
 
-    fn result(&self, way: Way, both: bool) -> Option<Result> {
+    /// Without a sign of its version a text is taken for what most are.
+    const fn is_three(&self) -> bool {
+        self.three >= 0
+    }
+
+    fn result(&self, way: Way, both: bool) -> Option<Outcome> {
         let of = |sum: bool| {
             let own = self.streams.iter().filter(move |((of, id), _)| {
                 *of == way && id.starts_with("SUM") == sum && !id.starts_with("FD")
             });
-            own.filter_map(|(_, stream)| stream.result(self.three, self.udp))
+            own.filter_map(|(_, stream)| stream.result(self.is_three(), self.udp, self.reverse))
         };
-        let streams: Vec<Result> = of(false).collect();
+        let streams: Vec<Outcome> = of(false).collect();
+        let all = streams.iter().copied().reduce(Outcome::and);
         // iperf 2 sums up both directions in one.
-        let sum = of(true).next().filter(|_| self.three || !both);
+        let sum = of(true).next().filter(|_| self.is_three() || !both);
         // A client has its server's reports of each stream, and sums up what it sent.
         let told = !streams.is_empty() && streams.iter().all(|one| one.counts.is_some());
         let mut result = match sum {
             Some(sum) if sum.counts.is_some() || !told => sum,
-            _ => streams.iter().copied().reduce(Result::and)?,
+            _ => return all,
         };
         let counts: Vec<Counts> = streams.iter().filter_map(|one| one.counts).collect();
-        if let Some(sum) = result.counts.filter(|_| counts.len() == streams.len()) {
-            result.contradiction = result.contradiction.or_else(|| sum.against(&counts));
-        }
+        let of_counts = result
+            .counts
+            .filter(|_| counts.len() == streams.len())
+            .and_then(|sum| sum.against(&counts));
+        let of_rates = all.filter(|all| streams.len() > 1 && all.of_sender == result.of_sender);
+        let of_rates = of_rates.and_then(|all| {
+            let (sum, streams) = (result.bits_per_second, all.bits_per_second);
+            // Streams end a moment apart.
+            let apart = crate::numbers::Printed { step: sum.step + 0.03 * sum.value, ..sum };
+            Contradiction::unless_same("rate-of-streams", apart, streams)
+        });
+        result.contradiction = result.contradiction.or(of_counts).or(of_rates);
+        result.cwnd = all.and_then(|all| all.cwnd).or(result.cwnd);
+        result.has_gap |= all.is_some_and(|all| all.has_gap);
         Some(result)
     }
 
-    fn one(&self, result: &Result, direction: Option<&str>, found: &mut Found) {
-        let tool = if self.three { "iperf3" } else { "iperf" };
-        let protocol = if self.udp { "udp" } else { "tcp" };
-        let sender_only = result.of_sender || (!self.three && self.sends(result, direction));
+    fn one(&self, result: &Outcome, direction: Option<&str>, found: &mut Found) {
+        let three = self.is_three();
+        let protocol = if self.sctp { "sctp" } else { "tcp" };
+        let protocol = if self.udp { "udp" } else { protocol };
+        let sender_only = result.of_sender || (!three && self.sends(result, direction));
         let contradiction = result.counts.and_then(|counts| counts.contradiction());
         // Payload, UDP, IPv4, MAC header and FCS.
         let size = self.payload.filter(|octets| self.udp && (0.0..=8_972.0).contains(octets));
-        let row = Row::of(tool)
+        let row = Row::of(if three { "iperf3" } else { "iperf" })
             .with(Key::Protocol, protocol)
             .with_known(Key::FrameSize, size.map(|octets| (octets as u64 + 46).max(64)))
             .with_known(Key::Direction, direction)
             .doubting_if(self.udp, Caveat::GapLoss)
             .doubting_if(self.paced, Caveat::LoadHeldBack)
             .doubting_if(result.is_cut || self.interrupted, Caveat::CutOff)
-            .doubting_if(sender_only, Caveat::SenderOnly)
             .contradicted(contradiction)
             .contradicted(result.contradiction);
-        found.goodput(&row, result.bits_per_second);
+        if let Some((count, times)) = result.round_trips {
+            let row = row.samples(count.max(0.0) as u64).doubting(Caveat::SoftwareTimestamps);
+            if !self.holds {
+                found.summary(&row, Metric::Rtt, times.map(|ms| ms * 1e6));
+            }
+            return;
+        }
+        let row = row.doubting_if(sender_only, Caveat::SenderOnly);
+        // Before 3.7 the intervals told what arrived.
+        let row = row.doubting_if(result.has_gap && self.udp && three, Caveat::UnreadLines);
+        // What a stream is, its connection's line tells: whose, and which way.
+        let is_connected = |id: &String| id.starts_with("SUM") || self.connected.contains(id);
+        let has_lines = |id: &String| self.streams.keys().any(|(_, of)| of == id);
+        let is_whole = self.streams.keys().all(|(_, id)| is_connected(id))
+            && self.connected.iter().all(has_lines);
+        let lacks = !self.connected.is_empty() && !is_whole;
+        let row = row.doubting_if(lacks, Caveat::UnreadLines);
+        let on_line = result.number.map_or_else(|| row.clone(), |at| row.clone().on_line(at));
+        found.goodput(&on_line, result.bits_per_second.value);
         if let Some(counts) = result.counts {
-            counts.put(&row, result.seconds, found);
+            counts.put(&on_line, result.seconds, found);
         }
         if let Some(again) = result.retransmits.filter(|again| !self.udp && *again >= 0.0) {
             found.put(&row, Metric::Retransmits, Unit::Count, again);
         }
         if let Some(cwnd) = result.cwnd.filter(|_| !self.udp) {
+            let row = row.doubting_if(result.has_gap, Caveat::UnreadLines);
             found.put(&row, Metric::CwndMax, Unit::Bytes, cwnd);
         }
     }
 
-    /// Whether iperf 2's line is that of the side that sends.
-    fn sends(&self, result: &Result, direction: Option<&str>) -> bool {
+    /// True of iperf 2's line of the side that sends.
+    fn sends(&self, result: &Outcome, direction: Option<&str>) -> bool {
         let to_client = direction == Some("reverse");
         !result.is_report && result.counts.is_none() && (self.client != to_client)
     }

@@ -4,8 +4,9 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::found::{Found, Row};
-use crate::numbers::{leading, nanoseconds};
+use crate::numbers::{leading, time};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -25,35 +26,14 @@ impl Reader for Text {
         "irtt"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        const AROUND: [&str; 20] = [
-            "Min ",
-            "---",
-            "IPDV",
-            "send IPDV",
-            "receive IPDV",
-            "send call time",
-            "timer error",
-            "server proc. time",
-            "duration:",
-            "server packets",
-            "bytes sent",
-            "send/receive rate",
-            "timer stats",
-            "seq=",
-            "late",
-            "*** ",
-            "send error",
-            "expected",
-            "duplicate",
-            "out of",
-        ];
+    fn begins(&self, line: &str) -> bool {
+        line.starts_with('[') && line.contains("] connecting to ")
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
         if line.starts_with('[')
             && (line.contains("] connecting to ") || line.contains("[Connected]"))
         {
-            if line.contains("] connecting to ") {
-                self.end(found);
-            }
             self.begun = true;
             return true;
         }
@@ -65,10 +45,13 @@ impl Reader for Text {
         }
         if let Some(name) = DELAYS.iter().find(|name| line.starts_with(**name)) {
             let values: Vec<f64> = line[name.len()..].split_whitespace().filter_map(time).collect();
-            if let [least, mean, median, most, ..] = values[..] {
+            // A second one is another's.
+            let [least, mean, median, most, _] = values[..] else { return false };
+            let is_new = self.rows.iter().all(|(other, _)| other != name);
+            if is_new {
                 self.rows.push((name, [least, mean, median, most]));
             }
-            return true;
+            return is_new;
         }
         if let Some(rest) = line.strip_prefix("packets sent/received: ") {
             let received = |rest: &str| Some(leading(rest.strip_prefix('/')?)?.0);
@@ -79,18 +62,12 @@ impl Reader for Text {
             self.octets = leading(rest).map(|(octets, _)| octets);
             return true;
         }
-        AROUND.iter().any(|start| line.starts_with(start)) || line.starts_with('[')
+        is_around("irtt", line) || line.starts_with("*** ") || line.starts_with('[')
     }
 
     fn end(&mut self, found: &mut Found) {
         std::mem::take(self).put(found);
     }
-}
-
-/// `170µs`, `1.74ms`, `40ns`
-fn time(word: &str) -> Option<f64> {
-    let (value, unit) = leading(word)?;
-    Some(value * nanoseconds(unit)?)
 }
 
 impl Text {
@@ -114,8 +91,8 @@ impl Text {
                     (Metric::OneWayDelay, row)
                 }
             };
-            found.summary(&row, metric, [*least, *mean, *most]);
-            found.at(&row, metric, 0.5, *median);
+            let points = [(0.0, *least), (0.5, *median), (1.0, *most)];
+            found.distribution(&row, metric, &points, Some(*mean));
         }
         if let (Some((sent, _)), Some(lost)) = (self.counts, lost) {
             found.put(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);

@@ -1,10 +1,11 @@
-//! Other tools' output as figures: [`FORMATS`] lists the tools, and our own rows are read too.
+//! Other tools' output as figures: [`formats`] lists the tools, and our own rows are read too.
 //!
 //! Owns the recognition of an output by its content, and one module a tool. Each figure carries
 //! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a
 //! line that is not understood is named.
 
-mod counts;
+mod around;
+mod checks;
 mod ethr;
 pub mod fio;
 mod fio_terse;
@@ -14,7 +15,6 @@ mod formats;
 mod found;
 mod fping;
 mod iperf3;
-mod iperf_csv;
 mod iperf_text;
 mod irtt;
 mod irtt_text;
@@ -24,7 +24,9 @@ mod mtr;
 mod nccl;
 mod netperf;
 mod numbers;
+mod nuttcp;
 mod objects;
+mod osu;
 mod perftest;
 mod ping;
 mod problem;
@@ -34,13 +36,14 @@ mod rows;
 mod series;
 mod sockperf;
 mod text;
+mod trex;
 mod uperf;
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use page::Figure;
+use page::{Figure, UnreadLine};
 
-pub use formats::{FORMATS, Format, Made};
+pub use formats::{Format, Made, formats};
 
 /// What one file told.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,11 +52,11 @@ pub struct Imported {
     pub tools: Vec<&'static str>,
     /// What they measured; the conditions `device`, `path` and `file` are the caller's.
     pub figures: Vec<Figure>,
-    /// Lines that no tool's reader understood, with their numbers from 1; the first
-    /// [`MOST_NAMED`].
-    pub unknown: Vec<(usize, String)>,
+    /// Lines that no tool's reader understood, the first [`MOST_NAMED`], and what of its JSON was
+    /// left out; whose `file` is the caller's.
+    pub unread: Vec<UnreadLine>,
     /// How many lines those are in all.
-    pub unknown_lines: usize,
+    pub unread_lines: usize,
     /// What was stepped over or left out, in words.
     pub notes: Vec<String>,
 }
@@ -123,6 +126,22 @@ pub enum ImportError {
         /// Its name.
         tool: &'static str,
     },
+}
+
+impl ImportError {
+    /// The line that it names.
+    pub const fn line(&self) -> Option<usize> {
+        match self {
+            Self::NotText | Self::Unreadable(_) => None,
+            Self::TooMuch { number }
+            | Self::UnknownJson { number }
+            | Self::BrokenJson { number, .. }
+            | Self::ToolFailed { number, .. }
+            | Self::Missing { number, .. }
+            | Self::Nothing { number, .. }
+            | Self::NoResult { number, .. } => Some(*number),
+        }
+    }
 }
 
 /// So many lines that were not understood are kept.

@@ -151,6 +151,8 @@ pub(crate) fn plain(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let text = text.trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r']);
     let text = text.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or(text);
+    // ping rings a bell behind a reply.
+    let text = text.trim_matches('\u{7}');
     if !text.contains('\u{1b}') {
         return text.trim().to_owned();
     }
@@ -171,7 +173,49 @@ pub(crate) fn plain(octets: &[u8]) -> String {
 /// where the line has nothing such in front. The blanks behind it are left.
 pub(crate) fn behind_prefix(line: &str) -> Option<&str> {
     let cut = line.strip_prefix(['>', '|']).or_else(|| behind_server(line));
-    cut.or_else(|| behind_time(line)).or_else(|| behind_program(line))
+    let cut = cut.or_else(|| behind_step(line)).or_else(|| behind_time(line));
+    cut.or_else(|| behind_program(line))
+}
+
+/// What a job's launcher or a runner of tests names a stream of output by: `[1,0]<stdout>:` of
+/// mpirun, `3: ` of srun, `DEBUG| [stdout] `.
+fn behind_step(text: &str) -> Option<&str> {
+    const LEVELS: [&str; 5] = ["DEBUG", "INFO", "WARNING", "WARN", "ERROR"];
+    const STREAMS: [&str; 4] = ["<stdout>:", "<stderr>:", "[stdout]", "[stderr]"];
+    let tagged = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let of_rank = |tag: &str| tag.chars().all(|c| c.is_ascii_digit() || c == ',');
+    let text = tagged.filter(|(tag, _)| of_rank(tag)).map_or(text, |(_, rest)| rest);
+    if let Some(rest) = STREAMS.iter().find_map(|name| text.strip_prefix(name)) {
+        return Some(rest);
+    }
+    if let Some(rest) = LEVELS.iter().find_map(|name| text.strip_prefix(name)) {
+        return rest.strip_prefix(['|', ':', ' ']);
+    }
+    let (rank, rest) = text.split_once(": ")?;
+    (rank.len() < 6 && !rank.is_empty() && rank.bytes().all(|c| c.is_ascii_digit())).then_some(rest)
+}
+
+/// Programs of which a command is known without a prompt that is one's only.
+const TOOLS: [&str; 10] =
+    ["ping", "iperf", "iperf3", "fio", "netperf", "qperf", "sockperf", "mtr", "fping", "mpirun"];
+
+/// The command behind a shell's prompt, whose first word is a program's name:
+/// `root@host:~# iperf3 -s`
+pub(crate) fn behind_prompt(line: &str) -> Option<&str> {
+    let (prompt, command) = line.split_at(line.find(['$', '#', '%', '>'])? + 1);
+    let prompt = &prompt[..prompt.len() - 1];
+    let first = command.split_whitespace().next().unwrap_or_default();
+    let is_prompt = prompt.is_empty() && (line.starts_with('$') || TOOLS.contains(&first))
+        || prompt.starts_with("C:\\")
+        || prompt.starts_with("PS ")
+        || (prompt.starts_with('[') && prompt.ends_with(']') && line.contains("]$ "))
+        || (prompt.contains('@') && prompt.split(' ').count() <= 2);
+    let program = command.trim_start().trim_start_matches("sudo ");
+    let is_command = program.is_empty()
+        || (command.starts_with(' ') || prompt.starts_with("C:\\"))
+            && program
+                .starts_with(|c: char| c.is_ascii_lowercase() || matches!(c, '.' | '/' | '['));
+    (is_prompt && is_command).then_some(program)
 }
 
 /// What stands behind marks of quotation and a log's `program[123]: `, which no tool begins a line
@@ -276,6 +320,9 @@ mod tests {
             ("Nov 24 13:47:41 host ping[9]: PING a", "PING a"),
             ("[1732450000.123456] 64 bytes from a", "64 bytes from a"),
             ("client-1  | Connecting to host a", "Connecting to host a"),
+            ("[1,0]<stdout>:# nThread 1", "# nThread 1"),
+            ("3: # nThread 1", "# nThread 1"),
+            ("12:06:53 DEBUG| [stdout]      lat (usec)", "lat (usec)"),
         ] {
             let mut rest = line;
             while rest.trim_start() != wanted {
@@ -289,6 +336,20 @@ mod tests {
         let prefix = Prefix::of(line, " PING a");
         assert_eq!(prefix.behind("Dec 25 01:02:03 host ping[8]:   64 bytes"), Some("  64 bytes"));
         assert_eq!(prefix.behind("64 bytes from 127.0.0.1: icmp_seq=1 ttl=64"), None);
+        for (line, command) in [
+            ("root@host:~# iperf3 -c a --sctp", Some("iperf3 -c a --sctp")),
+            ("[root@host /]# bash super.sh 5", Some("bash super.sh 5")),
+            ("user@host:~> ping -c5 a", Some("ping -c5 a")),
+            ("$ sudo fio job", Some("fio job")),
+            ("C:\\>ping a", Some("ping a")),
+            ("# fio job", Some("fio job")),
+            ("# size count", None),
+            ("#bytes #iterations", None),
+            ("a > b", None),
+            ("5 packets, 0% loss", None),
+        ] {
+            assert_eq!(behind_prompt(line), command, "{line}");
+        }
         assert_eq!(plain(b"\x1b[0;31mred\x1b[0m \r\n"), "red");
         assert_eq!(plain(b"Jobs: 1 (f=1)\rJobs: 2\r\n"), "Jobs: 2");
     }

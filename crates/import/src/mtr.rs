@@ -7,7 +7,7 @@ use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
 use crate::found::{Found, Row};
-use crate::numbers::{between, leading, number};
+use crate::numbers::{begins, between, leading, number};
 use crate::problem::Problem;
 use crate::reader::Reader;
 
@@ -19,12 +19,15 @@ pub(crate) struct Mtr {
     last: Option<Station>,
     /// Inside XML.
     xml: Option<Station>,
-    report: bool,
+    /// A report's columns, as its heading names them.
+    columns: Vec<String>,
+    /// Where the path leads, where that is told.
+    to: Option<String>,
     payload: Option<f64>,
 }
 
-/// The last router or host so far.
-#[derive(Debug, Clone, Default)]
+/// The last router or host so far; what was not read of it is no number.
+#[derive(Debug, Clone)]
 struct Station {
     name: String,
     lost_percent: f64,
@@ -36,74 +39,92 @@ struct Station {
     step: f64,
 }
 
+impl Station {
+    fn new(name: &str, step: f64) -> Self {
+        let [lost_percent, sent, mean, best, worst] = [f64::NAN; 5];
+        Self { name: name.to_owned(), lost_percent, sent, mean, best, worst, step }
+    }
+
+    /// One of its numbers, by the name of its column.
+    fn set(&mut self, column: &str, value: f64) {
+        match column {
+            "Loss%" | "Loss" => self.lost_percent = value,
+            "Snt" => self.sent = value,
+            "Avg" => self.mean = value,
+            "Best" => self.best = value,
+            "Wrst" => self.worst = value,
+            _ => {}
+        }
+    }
+}
+
 impl Reader for Mtr {
     fn tool(&self) -> &'static str {
         "mtr"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.starts_with("HOST:")
-            || line.starts_with("Mtr_Version,")
-            || line.starts_with("<MTR ")
-        {
-            self.end(found);
-            self.report = line.starts_with("HOST:");
-            let xml = line.starts_with("<MTR ");
-            self.payload = between(line, "PSIZE=\"", "\"").filter(|_| xml).and_then(number);
+    fn begins(&self, line: &str) -> bool {
+        begins(&["HOST:", "Mtr_Version,", "<MTR "], line)
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if self.begins(line) {
+            let words = line.split_whitespace().skip(2).map(str::to_owned);
+            self.columns = words.filter(|_| line.starts_with("HOST:")).collect();
+            let xml = |name: &str| between(line, name, "\"").filter(|_| line.starts_with("<MTR "));
+            self.payload = xml("PSIZE=\"").and_then(number);
+            self.to = xml("DST=\"").map(str::to_owned);
             return true;
         }
-        if line.starts_with("Start: ") || line.starts_with("<?xml") || line == "</MTR>" {
+        if begins(&["Start: ", "<?xml"], line) || line == "</MTR>" {
             return true;
         }
-        if let Some(station) = of_report(line).filter(|_| self.report).or_else(|| of_csv(line)) {
+        if let Some(station) = self.of_report(line).or_else(|| self.of_csv(line)) {
             self.last = Some(station);
             return true;
         }
         // Further addresses of one station, and load balancers' labels.
-        (self.report && line.starts_with('|')) || self.of_xml(line)
+        (!self.columns.is_empty() && line.starts_with('|')) || self.of_xml(line)
     }
 
     fn end(&mut self, found: &mut Found) {
         if let Some(station) = self.last.take() {
-            station.put(self.payload, found);
+            station.put(self.payload, self.to.as_deref(), found);
         }
         *self = Self::default();
     }
 }
 
-/// `  1.|-- 10.0.0.1   0.0%    10    0.1   0.1   0.1   0.1   0.0`
-fn of_report(line: &str) -> Option<Station> {
-    let (_, rest) = line.split_once(".|--")?;
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let at = words.iter().rposition(|word| word.ends_with('%'))?;
-    let numbers: Option<Vec<f64>> = words[at + 1..].iter().map(|word| number(word)).collect();
-    let [sent, _, mean, best, worst, ..] = numbers?[..] else { return None };
-    let lost_percent = number(words[at].trim_end_matches('%'))?;
-    let name = words[..at].join(" ");
-    Some(Station { name, lost_percent, sent, mean, best, worst, step: 0.1 })
-}
-
-/// `MTR.0.95,1795528080,OK,10.0.0.1,1,10.0.0.1,0.00,2,0,0.05,0.05,0.04,0.05,0.00`
-fn of_csv(line: &str) -> Option<Station> {
-    let rest = line.strip_prefix("MTR.")?;
-    let fields: Vec<&str> = rest.split(',').collect();
-    let at = |at: usize| fields.get(at).and_then(|field| number(field.trim_end_matches('%')));
-    Some(Station {
-        name: (*fields.get(5)?).to_owned(),
-        lost_percent: at(6)?,
-        sent: at(7)?,
-        mean: at(10)?,
-        best: at(11)?,
-        worst: at(12)?,
-        step: 0.01,
-    })
-}
-
 impl Mtr {
+    /// `  1.|-- 10.0.0.1   0.0%    10    0.1   0.1   0.1   0.1   0.0`, and `100.0` of one that is
+    /// silent.
+    fn of_report(&self, line: &str) -> Option<Station> {
+        let (_, rest) = line.split_once(".|--")?;
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let at = words.len().checked_sub(self.columns.len()).filter(|at| *at > 0)?;
+        let mut station = Station::new(&words[..at].join(" "), 0.1);
+        for (column, word) in self.columns.iter().zip(&words[at..]) {
+            station.set(column, number(word.trim_end_matches('%'))?);
+        }
+        Some(station)
+    }
+
+    /// `MTR.0.95,1795528080,OK,10.0.0.1,1,10.0.0.1,0.00,2,0,0.05,0.05,0.04,0.05,0.00`
+    fn of_csv(&mut self, line: &str) -> Option<Station> {
+        let rest = line.strip_prefix("MTR.")?;
+        let fields: Vec<&str> = rest.split(',').collect();
+        let mut station = Station::new(fields.get(5)?, 0.01);
+        for (column, at) in [("Loss", 6), ("Snt", 7), ("Avg", 10), ("Best", 11), ("Wrst", 12)] {
+            station.set(column, number(fields.get(at)?.trim_end_matches('%'))?);
+        }
+        self.to = Some(fields[3].to_owned());
+        Some(station)
+    }
+
     fn of_xml(&mut self, line: &str) -> bool {
         if line.starts_with("<HUB ") {
-            let name = between(line, "HOST=\"", "\"").unwrap_or_default().to_owned();
-            self.xml = Some(Station { name, step: 0.1, ..Station::default() });
+            let name = between(line, "HOST=\"", "\"").unwrap_or_default();
+            self.xml = Some(Station::new(name, 0.1));
             return true;
         }
         let Some(station) = &mut self.xml else { return false };
@@ -111,39 +132,35 @@ impl Mtr {
             self.last = self.xml.take();
             return true;
         }
-        let Some((name, rest)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>'))
-        else {
-            return false;
-        };
-        let Some((value, _)) = leading(rest) else { return false };
-        match name {
-            "Loss" => station.lost_percent = value,
-            "Snt" => station.sent = value,
-            "Avg" => station.mean = value,
-            "Best" => station.best = value,
-            "Wrst" => station.worst = value,
-            _ => {}
+        let read = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+        let read = read.and_then(|(name, rest)| Some((name, leading(rest)?.0)));
+        if let Some((name, value)) = read {
+            station.set(name, value);
         }
-        true
+        read.is_some()
     }
 }
 
 impl Station {
-    fn put(&self, payload: Option<f64>, found: &mut Found) {
+    fn put(&self, payload: Option<f64>, to: Option<&str>, found: &mut Found) {
         // mtr's size is that of the IP packet.
         let octets = payload.filter(|octets| (28.0..=9_000.0).contains(octets));
+        // A report names its own host, and not where it leads.
+        let is_there = to.is_some_and(|to| self.name.contains(to));
         let row = Row::of("mtr")
             .with(Key::To, self.name.clone())
             .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 18).max(64)))
+            .doubting_if(!is_there, Caveat::DestinationUnknown)
             .doubting(Caveat::SoftwareTimestamps);
         let lost = self.lost_percent / 100.0;
-        if self.sent <= 0.0 || !(0.0..=1.0).contains(&lost) {
+        let sent = self.sent.is_finite() && self.sent > 0.0;
+        if !sent || !(0.0..=1.0).contains(&lost) {
             return;
         }
-        if lost < 1.0 {
+        let times = [self.best, self.mean, self.worst].map(|ms| ms * MS);
+        if lost < 1.0 && times.iter().all(|ns| ns.is_finite()) {
             let answered = (self.sent * (1.0 - lost)).round() as u64;
             let row = row.clone().samples(answered);
-            let times = [self.best, self.mean, self.worst].map(|ms| ms * MS);
             found.coarse(&row, Metric::Rtt, times, self.step * MS);
         }
         found.put(&row.samples(self.sent as u64), Metric::LossRatio, Unit::Ratio, lost);
@@ -163,6 +180,6 @@ pub(crate) fn of_json(value: &Value, found: &mut Found) -> Result<(), Problem> {
     let name = hub["host"].as_str().unwrap_or("?").to_owned();
     let station = Station { name, lost_percent, sent, mean, best, worst, step: 0.001 };
     let octets = report["mtr"]["psize"].as_str().and_then(crate::numbers::number);
-    station.put(octets, found);
+    station.put(octets, report["mtr"]["dst"].as_str(), found);
     Ok(())
 }

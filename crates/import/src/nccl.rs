@@ -4,8 +4,10 @@
 
 use page::{Key, Metric, Unit};
 
-use crate::found::{Contradiction, Found, Row};
-use crate::numbers::{behind, number};
+use crate::around::is_around;
+use crate::checks::Contradiction;
+use crate::found::{Found, Row};
+use crate::numbers::{Printed, begins, behind, number, printed};
 use crate::reader::Reader;
 
 const CONVENTION: &str = "bus-bandwidth";
@@ -15,13 +17,20 @@ const GIGABYTES: f64 = 8e9;
 #[derive(Debug, Default)]
 pub(crate) struct Nccl {
     test: Option<String>,
-    /// Whether its heading was seen.
+    /// Some line of its was seen.
+    open: bool,
+    /// Its heading was seen, and has so many columns.
     begun: bool,
+    columns: usize,
 }
 
 impl Reader for Nccl {
     fn tool(&self) -> &'static str {
         "nccl-tests"
+    }
+
+    fn begins(&self, line: &str) -> bool {
+        self.begun && begins(&["# nccl-tests", "# nThread"], line)
     }
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
@@ -38,37 +47,23 @@ impl Reader for Nccl {
 
 impl Nccl {
     fn comment(&mut self, rest: &str, found: &mut Found) -> bool {
-        const STARTS: [&str; 16] = [
-            "nccl-tests",
-            "Collective test",
-            "nThread",
-            "Using devices",
-            "Rank",
-            "Blocking",
-            "size",
-            "(B)",
-            "Out of bounds",
-            "Avg bus",
-            "out-of-place",
-            "in-place",
-            "Parallel",
-            "NCCL",
-            "error",
-            "nRanks",
-        ];
         if let Some(name) = rest.strip_prefix("Collective test starting: ") {
             self.test = Some(name.trim().to_owned());
         }
-        self.begun |= rest.contains("busbw");
+        if rest.contains("busbw") {
+            self.begun = true;
+            self.columns = rest.split_whitespace().count();
+        }
         if rest.starts_with("Avg bus bandwidth")
             && let Some(mean) = behind(rest, ":")
         {
-            let row = self.row().with(Key::Statistic, "mean");
+            let row = self.row().with(Key::Statistic, "mean").on_line(found.at);
             found.put(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
         }
-        let known = STARTS.iter().any(|start| rest.starts_with(start));
+        let known = is_around("nccl-tests", rest);
+        self.open |= known;
         // A line of nothing but the mark stands between nccl-tests' parts.
-        known || ((self.begun || self.test.is_some()) && rest.is_empty())
+        known || (self.open && rest.is_empty())
     }
 
     fn row(&self) -> Row {
@@ -80,18 +75,34 @@ impl Nccl {
     fn size(&self, line: &str, found: &mut Found) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(octets) = words.first().and_then(|word| number(word)) else { return false };
+        if words.len() != self.columns {
+            return false;
+        }
         // Time, algorithm's and bus' bandwidth, wrong results: out of place, then in place.
         let Some(at) = words.len().checked_sub(8).filter(|at| *at >= 4) else { return false };
         for (name, four) in [("out-of-place", &words[at..at + 4]), ("in-place", &words[at + 4..])] {
             let Some(bus) = number(four[2]) else { return false };
             let wrong = number(four[3]).filter(|wrong| *wrong > 0.0);
-            let row = self.row().with(Key::Message, octets.max(0.0) as u64);
+            let row = self.row().with(Key::Message, octets.max(0.0) as u64).on_line(found.at);
             let row = row.with(Key::Pattern, name);
             let code = "wrong-results";
             let wrong = wrong.map(|counted| Contradiction { code, said: 0.0, counted });
             let row = row.contradicted(wrong);
+            let row = row.contradicted(rate(octets, four));
+            // What is printed as nothing is less than the last digit.
+            let bound = (bus <= 0.0).then_some(page::AT_MOST);
+            let bus = if bus <= 0.0 { 0.01 } else { bus };
+            let row = row.with_known(Key::Bound, bound);
             found.put(&row, Metric::Goodput, Unit::BitsPerSecond, bus * GIGABYTES);
         }
         true
     }
+}
+
+/// Where the algorithm's bandwidth is not that of the octets and the time.
+fn rate(octets: f64, four: &[&str]) -> Option<Contradiction> {
+    let (time, said) = (printed(four[0])?, printed(four[1])?);
+    let counted = octets / time.value.max(time.step) / 1e3;
+    let counted = Printed { value: counted, step: counted * (0.01 + time.step / time.value) };
+    Contradiction::unless_same("rate-of-octets", said.times(GIGABYTES), counted.times(GIGABYTES))
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::counts::Counts;
+use crate::checks::{Contradiction, Counts};
 use crate::found::{Found, Row};
-use crate::numbers::{behind, between, number};
+use crate::numbers::{Printed, behind, between, number, printed};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -26,6 +26,8 @@ struct Test {
     burst: f64,
     /// Bits a second, where the heading has a unit.
     unit: Option<f64>,
+    /// The table has a heading.
+    is_headed: bool,
     /// The table's rows.
     rows: Vec<Vec<f64>>,
     /// What omni names.
@@ -38,9 +40,14 @@ impl Reader for Netperf {
         "netperf"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.contains(" TEST from ") && line.contains(" to ") {
-            self.end(found);
+    fn begins(&self, line: &str) -> bool {
+        let name = line.split_once(" TEST from ").filter(|(_, rest)| rest.contains(" to "));
+        let of_name = |c: char| c.is_ascii_alphabetic() || matches!(c, ' ' | '/' | '|' | '_');
+        name.is_some_and(|(name, _)| name.chars().all(of_name))
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if self.begins(line) {
             let name = line.split(" TEST from ").next().unwrap_or_default();
             let name = name.trim_start_matches("MIGRATED ").to_ascii_uppercase();
             let burst = behind(line, "first burst ").unwrap_or(0.0);
@@ -78,13 +85,32 @@ impl Test {
         if let Some((name, value)) = line.split_once('=')
             && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         {
-            self.named.insert(name.to_owned(), value.trim().to_owned());
-            return true;
+            let value = value.trim();
+            let is_cut =
+                name == "THROUGHPUT" && printed(value).is_none_or(|rate| rate.step > 0.011);
+            if !is_cut {
+                self.named.insert(name.to_owned(), value.to_owned());
+            }
+            return !is_cut;
         }
         if line.contains(',') {
             return self.commas(line);
         }
         let words: Vec<&str> = line.split_whitespace().collect();
+        if is_heading(&words) {
+            let unit = words.iter().find_map(|word| bits(word).filter(|_| word.contains("/s")));
+            self.unit = self.unit.or(unit);
+            self.is_headed = true;
+            return true;
+        }
+        // Rates have two digits behind the point; one that is cut has fewer.
+        let is_rate =
+            |word: &&&str| word.contains('.') && printed(word).is_none_or(|p| p.step > 0.011);
+        let has_time = words.iter().any(|word| word.contains('.'));
+        let lacks_rate = has_time && words.last().is_some_and(|last| last.parse::<u64>().is_ok());
+        if !self.is_headed || lacks_rate || words.iter().any(|word| is_rate(&word)) {
+            return false;
+        }
         let mut numbers: Vec<f64> = words.iter().map_while(|word| number(word)).collect();
         if numbers.len() == words.len() {
             if self.rows.len() < 8 {
@@ -99,11 +125,9 @@ impl Test {
             self.unit = bits(unit);
             numbers.push(f64::NAN);
             self.rows.push(numbers);
-            return true;
+            return self.unit.is_some();
         }
-        let unit = words.iter().find_map(|word| bits(word).filter(|_| word.contains("/s")));
-        self.unit = self.unit.or(unit);
-        is_heading(&words)
+        false
     }
 
     /// omni's names in one line and their values in the next.
@@ -119,7 +143,16 @@ impl Test {
     }
 
     fn named(&self, names: [&str; 2]) -> Option<f64> {
-        names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value))
+        let value =
+            names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value));
+        // What was not measured is told as -1.
+        value.filter(|value| *value >= 0.0)
+    }
+
+    /// True of one request at a time, each answered before the next.
+    fn is_request(&self) -> bool {
+        let is_own = ["REQUEST/RESPONSE", "SEND|RECV"].iter().any(|name| self.name.contains(name));
+        is_own && !self.name.contains("CONNECT") && self.burst <= 0.0
     }
 
     fn row(&self) -> Row {
@@ -140,7 +173,6 @@ impl Test {
     fn of_table(&self, found: &mut Found) {
         let Some(first) = self.rows.first() else { return };
         let row = self.row();
-        let request = self.name.contains("REQUEST/RESPONSE");
         match (&self.rows[..], self.unit) {
             // Socket, message, seconds, messages, errors, throughput; then the receiver's.
             ([sent, received, ..], Some(bits)) if self.name.contains("UDP") => {
@@ -151,7 +183,18 @@ impl Test {
                 };
                 let row = row.with(Key::Message, octets.max(0.0) as u64);
                 let counts = Counts { lost: out - arrived, all: *out, percent: None };
-                let row = row.contradicted(counts.contradiction());
+                let counted = Printed { value: arrived * octets * 8.0 / seconds, step: 0.0 };
+                let counted = Printed {
+                    step: 0.02 * counted.value + counted.value * 0.01 / seconds,
+                    ..counted
+                };
+                let row = row.contradicted(counts.contradiction()).contradicted(
+                    Contradiction::unless_same(
+                        "rate-of-octets",
+                        Printed::exact(rate * bits),
+                        counted,
+                    ),
+                );
                 found.goodput(&row, rate * bits);
                 counts.put(&row, *seconds, found);
             }
@@ -167,7 +210,7 @@ impl Test {
                 }
             }
             // Send socket, recv socket, request, response, seconds, transactions a second.
-            (_, None) if request && !self.name.contains("CONNECT") => {
+            (_, None) if self.name.contains("REQUEST/RESPONSE") => {
                 if let Some(rate) = first.get(5).filter(|_| first.len() >= 6) {
                     self.round_trip(&row, *rate, found);
                 }
@@ -178,7 +221,7 @@ impl Test {
 
     /// One after the other, the transactions take the whole time.
     fn round_trip(&self, row: &Row, per_second: f64, found: &mut Found) {
-        if per_second > 0.0 && self.burst <= 0.0 {
+        if per_second > 0.0 && self.is_request() {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps);
             let row = row.with(Key::Estimate, "from-transaction-rate");
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 1e9 / per_second);
@@ -188,7 +231,6 @@ impl Test {
     fn of_names(&self, found: &mut Found) {
         let row = self.row();
         let us = |names| self.named(names).map(|us| us * 1e3);
-        let delays = row.clone().doubting(Caveat::SoftwareTimestamps);
         let points = [
             (0.0, ["Minimum Latency Microseconds", "MIN_LATENCY"]),
             (0.5, ["50th Percentile Latency Microseconds", "P50_LATENCY"]),
@@ -196,52 +238,43 @@ impl Test {
             (0.99, ["99th Percentile Latency Microseconds", "P99_LATENCY"]),
             (1.0, ["Maximum Latency Microseconds", "MAX_LATENCY"]),
         ];
+        let unit = ["Throughput Units", "THROUGHPUT_UNITS"];
+        let unit = unit.iter().find_map(|name| self.named.get(*name)).map_or("", String::as_str);
+        let rate = self.named(["Throughput", "THROUGHPUT"]);
+        let transactions = rate.filter(|_| unit.starts_with("Trans"));
+        let transactions =
+            transactions.or_else(|| self.named(["Transaction Rate Tran/s", "TRANSACTION_RATE"]));
+        let mean = us(["Mean Latency Microseconds", "MEAN_LATENCY"])
+            .or_else(|| us(["Round Trip Latency usec/tran", "RT_LATENCY"]).filter(|ns| *ns > 0.0));
+        // Of several instances at once the rates are added up, and 1 / rate is no round trip.
+        let of_rate = transactions.filter(|rate| *rate > 0.0 && self.is_request());
+        let contradiction = mean.zip(of_rate).and_then(|(mean, rate)| {
+            let counted = Printed { value: 1e9 / rate, step: 0.1 * mean };
+            Contradiction::unless_same("mean-of-rate", Printed::exact(mean), counted)
+        });
+        let points: Vec<(f64, f64)> =
+            points.into_iter().filter_map(|(q, names)| Some((q, us(names)?))).collect();
         let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");
         if !stream {
-            for (q, names) in points {
-                if let Some(ns) = us(names) {
-                    found.at(&delays, Metric::Rtt, q, ns);
-                }
-            }
-            if let Some(ns) = us(["Mean Latency Microseconds", "MEAN_LATENCY"]) {
-                found.mean(&delays, Metric::Rtt, Unit::Nanoseconds, ns);
-            }
+            let row = row.clone().doubting(Caveat::SoftwareTimestamps).contradicted(contradiction);
+            found.distribution(&row, Metric::Rtt, &points, mean);
         }
-        let unit = ["Throughput Units", "THROUGHPUT_UNITS"];
-        let unit = unit.iter().find_map(|name| self.named.get(*name));
-        let rate = self.named(["Throughput", "THROUGHPUT"]);
-        if let (Some(rate), Some(unit)) = (rate, unit) {
-            match bits(unit) {
-                Some(bits) => found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits),
-                None if unit.starts_with("Trans") => self.round_trip(&row, rate, found),
-                None => {}
-            }
-        } else if let Some(rate) = self.named(["Transaction Rate Tran/s", "TRANSACTION_RATE"]) {
+        if let (Some(rate), Some(bits)) = (rate, bits(unit)) {
+            found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
+        } else if let Some(rate) =
+            transactions.filter(|_| contradiction.is_none() && points.is_empty())
+        {
             self.round_trip(&row, rate, found);
         }
     }
 }
 
 fn is_heading(words: &[&str]) -> bool {
-    const WORDS: [&str; 16] = [
-        "Recv",
-        "Socket",
-        "Size",
-        "bytes",
-        "Local",
-        "Send",
-        "Final",
-        "Elapsed",
-        "Messages",
-        "Okay",
-        "Throughput",
-        "Units",
-        "(sec)",
-        "Bytes",
-        "Rate",
-        "Utilization",
-    ];
-    let known = |word: &&&str| WORDS.contains(*word) || between(word, "10^", "bits").is_some();
+    const WORDS: &str = "Recv Socket Size bytes Local Send Final Elapsed Messages Okay Throughput \
+        Units (sec) Bytes Rate Utilization";
+    let known = |word: &&&str| {
+        WORDS.split(' ').any(|own| own == **word) || between(word, "10^", "bits").is_some()
+    };
     words.iter().filter(known).count() * 3 >= words.len()
         || words.starts_with(&["Local", "/Remote"])
 }

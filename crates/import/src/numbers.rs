@@ -1,26 +1,104 @@
-//! Numbers as tools write them: with thousands separators, suffixes and units. Pure.
+//! Numbers, units and shapes of lines as tools write them. Pure.
+//!
+//! Never knows a tool.
 
-/// A number with or without thousands separators: `1,234.5`. Nothing else around it.
-pub(crate) fn number(text: &str) -> Option<f64> {
+/// A number as it was printed, and the size of its last digit.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Printed {
+    pub value: f64,
+    pub step: f64,
+}
+
+impl Printed {
+    /// What stands for a number that the reader counted itself.
+    pub(crate) const fn exact(value: f64) -> Self {
+        Self { value, step: 0.0 }
+    }
+
+    #[must_use]
+    pub(crate) fn times(self, by: f64) -> Self {
+        Self { value: self.value * by, step: self.step * by }
+    }
+
+    /// True of two that are the same but for the digits that were not printed.
+    pub(crate) fn agrees(self, other: Self) -> bool {
+        let near = self.step + other.step + 1e-6 * self.value.abs().max(other.value.abs());
+        (self.value - other.value).abs() <= near
+    }
+}
+
+/// A number alone: `12`, `-0.5`, `1e9`, `0,073` of a locale with a decimal comma, `1,234.5` and
+/// `1.234,5` with thousands. One comma alone is a decimal one: see [`grouped`].
+pub(crate) fn printed(text: &str) -> Option<Printed> {
     let text = text.trim();
-    let digits: String = text.chars().filter(|c| *c != ',').collect();
-    let plain =
-        digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
-    if digits.is_empty() || !plain {
+    let (commas, points) = (text.matches(',').count(), text.matches('.').count());
+    if commas == 0 && points <= 1 {
+        return plain(text);
+    }
+    if commas == 1 && points == 0 {
+        return plain(&text.replace(',', "."));
+    }
+    let last = text.rfind(['.', ','])?;
+    let (point, group) = match (&text[last..=last], commas, points) {
+        (".", _, 1) | (",", 2.., 0) => ('.', ','),
+        (",", 1, _) => (',', '.'),
+        _ => return None,
+    };
+    let whole = text.split(point).next()?;
+    is_grouped(whole, group).then(|| plain(&text.replace(group, "").replace(point, "."))).flatten()
+}
+
+fn is_grouped(whole: &str, by: char) -> bool {
+    let mut parts = whole.trim_start_matches(['-', '+']).split(by);
+    let first = parts.next().unwrap_or_default();
+    (1..=3).contains(&first.len()) && !first.starts_with('0') && parts.all(|part| part.len() == 3)
+}
+
+fn plain(text: &str) -> Option<Printed> {
+    let number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
+    let begins = text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
+    if !begins || !text.chars().all(number) {
         return None;
     }
-    digits.parse().ok().filter(|number: &f64| number.is_finite())
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let (digits, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let behind = digits.split_once('.').map_or(0, |(_, behind)| behind.len() as i32);
+    let step = 10_f64.powi(power.parse::<i32>().ok()?.saturating_sub(behind));
+    Some(Printed { value, step })
+}
+
+/// The value of a number alone.
+pub(crate) fn number(text: &str) -> Option<f64> {
+    printed(text).map(|printed| printed.value)
+}
+
+/// A number of a tool that separates thousands by commas and writes a point: `4,096`.
+pub(crate) fn grouped(text: &str) -> Option<f64> {
+    let whole = text.split('.').next().unwrap_or_default();
+    if is_grouped(whole, ',') { number(&text.replace(',', "")) } else { number(text) }
+}
+
+/// Octets of the number at a text's start.
+fn number_end(text: &str) -> usize {
+    let sign = usize::from(text.starts_with(['-', '+']));
+    let other = |c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','));
+    let mut end = sign + text[sign..].find(other).unwrap_or(text.len() - sign);
+    let power = text[end..].strip_prefix(['e', 'E']).map(|rest| {
+        let signed = rest.trim_start_matches(['-', '+']);
+        (rest.len() - signed.len(), signed.bytes().take_while(u8::is_ascii_digit).count())
+    });
+    // A comma behind it ends it.
+    while text[..end].ends_with(',') {
+        end -= 1;
+    }
+    end + power.filter(|(_, digits)| *digits > 0).map_or(0, |(sign, digits)| 1 + sign + digits)
 }
 
 /// The number at a text's start, and what follows.
 pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '+')))
-        .unwrap_or(text.len());
-    // A comma behind it ends it.
-    let digits = text[..end].trim_end_matches(',');
-    Some((number(digits)?, &text[digits.len()..]))
+    let (own, rest) = text.split_at(number_end(text));
+    Some((number(own)?, rest))
 }
 
 /// Nanoseconds in one of a time's unit: `ns`, `us`, `usec`, `ms`, `sec`…
@@ -34,6 +112,12 @@ pub(crate) fn nanoseconds(unit: &str) -> Option<f64> {
     }
 }
 
+/// A time with its unit, in nanoseconds: `155.448us`, `170µs`
+pub(crate) fn time(word: &str) -> Option<f64> {
+    let (value, unit) = leading(word)?;
+    Some(value * nanoseconds(unit)?)
+}
+
 /// What a letter before a unit multiplies by, in steps of `step`.
 pub(crate) fn prefix(letter: Option<char>, step: f64) -> Option<f64> {
     match letter {
@@ -44,6 +128,12 @@ pub(crate) fn prefix(letter: Option<char>, step: f64) -> Option<f64> {
         Some('T' | 't') => Some(step.powi(4)),
         Some(_) => None,
     }
+}
+
+/// A number and its unit's letter: `7.1G`, `488.3K`, `61K`, `4K`
+pub(crate) fn scaled(word: &str, step: f64) -> Option<f64> {
+    let (value, unit) = leading(word)?;
+    Some(value * prefix(unit.chars().next(), step)?)
 }
 
 /// The text between two others, the nearest first.
@@ -59,6 +149,80 @@ pub(crate) fn behind(text: &str, name: &str) -> Option<f64> {
     leading(&text[from..]).map(|(value, _)| value)
 }
 
+/// A percentile as a quantile: 99.9 % are 0.999, and no neighbour of it.
+pub(crate) fn share(percent: f64) -> f64 {
+    (percent * 1e7).round() / 1e9
+}
+
+/// What a line has at the `#` (a number) and `*` (any text) of a shape that it fits, to its end. A
+/// blank of the shape is any number of blanks, `^` the same or none, and `~` at its end is
+/// anything.
+pub(crate) fn fits<'a>(shape: &str, line: &'a str) -> Option<Vec<&'a str>> {
+    let mut found = Vec::new();
+    matches(shape, line, &mut found).then_some(found)
+}
+
+fn matches<'a>(shape: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
+    let Some(next) = shape.chars().next() else { return line.is_empty() };
+    let behind = &shape[next.len_utf8()..];
+    match next {
+        '~' => true,
+        ' ' | '^' => {
+            let rest = line.trim_start();
+            (next == '^' || rest.len() < line.len()) && matches(behind, rest, found)
+        }
+        '#' => {
+            let (own, rest) = line.split_at(number_end(line));
+            if number(own).is_none() {
+                return false;
+            }
+            found.push(own);
+            matches(behind, rest, found)
+        }
+        '*' => matches_any(behind, line, found),
+        literal => line.strip_prefix(literal).is_some_and(|rest| matches(behind, rest, found)),
+    }
+}
+
+/// What stands at a `*` is at least one character, and as short as the rest of the shape allows.
+fn matches_any<'a>(behind: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
+    let kept = found.len();
+    let literal = &behind[..behind.find([' ', '^', '#', '*', '~']).unwrap_or(behind.len())];
+    let mut end = 0;
+    loop {
+        let Some(next) = line[end..].chars().next() else { return false };
+        end += next.len_utf8();
+        // An empty literal is found where it stands.
+        let Some(ahead) = line[end..].find(literal) else { return false };
+        end += ahead;
+        if behind.is_empty() {
+            end = line.len();
+        }
+        found.push(&line[..end]);
+        if matches(behind, &line[end..], found) {
+            return true;
+        }
+        found.truncate(kept);
+    }
+}
+
+/// The numbers at the `#` of a shape that the line fits; what stands at a `*` is left out.
+pub(crate) fn numbers(shape: &str, line: &str) -> Option<Vec<f64>> {
+    let kinds = shape.chars().filter(|c| matches!(c, '#' | '*'));
+    let found = fits(shape, line)?;
+    kinds.zip(found).filter(|(kind, _)| *kind == '#').map(|(_, text)| number(text)).collect()
+}
+
+/// True of a line that fits one of these shapes.
+pub(crate) fn fits_any(shapes: &[&str], line: &str) -> bool {
+    shapes.iter().any(|shape| matches(shape, line, &mut Vec::new()))
+}
+
+/// True of a line that begins with one of these texts.
+pub(crate) fn begins(starts: &[&str], line: &str) -> bool {
+    starts.iter().any(|start| line.starts_with(start))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,17 +231,42 @@ mod tests {
     fn tools_numbers() {
         for (text, value) in [
             ("1,234.5", Some(1234.5)),
+            ("1.234,5", Some(1234.5)),
+            ("1,234,567", Some(1_234_567.0)),
+            ("0,073", Some(0.073)),
+            ("1,234", Some(1.234)),
+            ("12,34,567", None),
+            ("1,23.4", None),
             (" 25806379", Some(25_806_379.0)),
             ("12k", None),
             ("", None),
             ("-3", Some(-3.0)),
             ("1e999", None),
             ("nan", None),
+            ("-", None),
+            ("1715.", Some(1715.0)),
         ] {
             assert_eq!(number(text), value, "{text}");
         }
+        assert_eq!((grouped("4,096"), grouped("0,096")), (Some(4096.0), Some(0.096)));
         assert_eq!(leading(" 2.27, max"), Some((2.27, ", max")));
+        assert_eq!(leading("-1.3e+05%"), Some((-130_000.0, "%")));
         assert_eq!(behind("stdev= 8.00", "stdev="), Some(8.0));
         assert_eq!(between("lat (usec): min", "(", ")"), Some("usec"));
+        assert_eq!(printed("9.40"), Some(Printed { value: 9.4, step: 0.01 }));
+        assert!(printed("9.4").unwrap().agrees(Printed::exact(9.45)));
+        assert_eq!((share(99.9), share(50.0), share(99.99)), (0.999, 0.5, 0.9999));
+    }
+
+    #[test]
+    fn a_shape_is_fitted_to_a_lines_end() {
+        let line = "0.165 ms  606993/612585 (99%)  receiver";
+        assert_eq!(
+            numbers("# ms #/# (#%) receiver", line),
+            Some(vec![0.165, 606_993.0, 612_585.0, 99.0])
+        );
+        assert_eq!(numbers("# ms #/# (#%)", line), None);
+        assert_eq!(fits("*: avg=^# ~", "fx: avg= 3 us"), Some(vec!["fx", "3"]));
+        assert_eq!(fits("a * c", "a b b c"), Some(vec!["b b"]));
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::found::Found;
 use crate::json::{Broken, Document};
 use crate::problem::Problem;
+use crate::text::in_lines_of;
 use crate::{ImportError, fio, flent, fping, iperf3, irtt, mtr, rows};
 
 /// So many are told of those that tell nothing.
@@ -17,15 +18,17 @@ const MOST_PROBLEMS: usize = 20;
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     /// iperf3's events of one test, with the first one's line.
-    events: Option<(usize, iperf3::Events)>,
+    events: Option<((usize, usize), iperf3::Events)>,
     hosts: fping::Hosts,
+    /// The first and the last line of those.
+    of_hosts: Option<(usize, usize)>,
     pub problems: Vec<ImportError>,
 }
 
 impl Objects {
     pub(crate) fn take(
         &mut self,
-        number: usize,
+        (number, last): (usize, usize),
         document: Document,
         broken: Option<Broken>,
         found: &mut Found,
@@ -37,19 +40,21 @@ impl Objects {
         if let Some(Broken { number: at, why }) = broken {
             // What came before it breaks off counts, where its tool can be told.
             if document.value.get("start").is_some() && !document.lists.is_empty() {
+                let before = found.figures.len();
                 let _ = iperf3::read(&document, found);
+                in_lines_of(&mut found.figures[before..], (number, last));
             }
             self.note(Problem::Broken(why).at(at));
             return;
         }
         if is_event {
-            let (_, events) =
-                self.events.get_or_insert_with(|| (number, iperf3::Events::default()));
-            if events.take(document.value) {
-                self.end_events(found);
-            }
+            let new = || ((number, last), iperf3::Events::default());
+            let (lines, events) = self.events.get_or_insert_with(new);
+            lines.1 = last;
+            events.take(document.value);
             return;
         }
+        let before = found.figures.len();
         let read = match &document.value {
             Value::Array(all) => all.iter().try_for_each(|one| {
                 let document = Document { value: one.clone(), ..Document::default() };
@@ -59,6 +64,13 @@ impl Objects {
         };
         if let Err(problem) = read {
             self.note(problem.at(number));
+        }
+        // Our own rows have their places.
+        if document.value.get("schema").is_none() {
+            in_lines_of(&mut found.figures[before..], (number, last));
+        }
+        if document.value.is_object() && fping::Hosts::has(&document.value) {
+            self.of_hosts = Some((self.of_hosts.map_or(number, |(first, _)| first), last));
         }
     }
 
@@ -75,7 +87,7 @@ impl Objects {
             flent::read(document, found)
         } else if has("report") {
             mtr::of_json(value, found)
-        } else if ["resp", "summary", "vSum", "timeout", "intSum", "stats"].into_iter().any(has) {
+        } else if fping::Hosts::has(value) {
             self.hosts.take(value);
             Ok(())
         } else if has("start") || has("end") || has("intervals") {
@@ -86,16 +98,21 @@ impl Objects {
     }
 
     fn end_events(&mut self, found: &mut Found) {
-        if let Some((number, events)) = self.events.take()
-            && let Err(problem) = events.read(found)
-        {
-            self.note(problem.at(number));
+        let Some((lines, events)) = self.events.take() else { return };
+        let before = found.figures.len();
+        if let Err(problem) = events.read(found) {
+            self.note(problem.at(lines.0));
         }
+        in_lines_of(&mut found.figures[before..], lines);
     }
 
     pub(crate) fn end(&mut self, found: &mut Found) {
         self.end_events(found);
+        let before = found.figures.len();
         std::mem::take(&mut self.hosts).put(found);
+        if let Some(lines) = self.of_hosts {
+            in_lines_of(&mut found.figures[before..], lines);
+        }
     }
 
     fn note(&mut self, problem: ImportError) {

@@ -5,12 +5,14 @@
 
 use page::{Caveat, Key, Metric};
 
+use crate::around::is_around;
+use crate::checks::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::number;
+use crate::numbers::{Printed, number};
 use crate::reader::Reader;
 
 /// Its columns, as its headings name them.
-const COLUMNS: [(&str, Column); 9] = [
+const COLUMNS: [(&str, Column); 10] = [
     ("#bytes", Column::Bytes),
     ("#iterations", Column::Iterations),
     ("t_min[", Column::Quantile(0.0)),
@@ -20,6 +22,7 @@ const COLUMNS: [(&str, Column); 9] = [
     ("99% percentile[", Column::Quantile(0.99)),
     ("99.9% percentile[", Column::Quantile(0.999)),
     ("BW average[", Column::Bandwidth),
+    ("MsgRate[Mpps]", Column::Rate),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +32,8 @@ enum Column {
     Quantile(f64),
     Mean,
     Bandwidth,
+    /// Messages a second, in millions.
+    Rate,
     Other,
 }
 
@@ -38,6 +43,7 @@ pub(crate) struct Perftest {
     /// `Send Latency`
     test: String,
     columns: Vec<Column>,
+    has_rows: bool,
     /// Bits a second, of the bandwidth's unit.
     unit: f64,
 }
@@ -47,27 +53,36 @@ impl Reader for Perftest {
         "perftest"
     }
 
+    fn begins(&self, line: &str) -> bool {
+        line.strip_suffix(" Test").is_some_and(is_test)
+    }
+
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         if let Some(test) = line.strip_suffix(" Test").filter(|test| is_test(test)) {
-            test.clone_into(&mut self.test);
-            self.columns.clear();
+            *self = Self { test: test.to_owned(), ..Self::default() };
             return true;
+        }
+        // Whose times a table has, and whether they are half, only its title says.
+        if self.test.is_empty() {
+            return false;
         }
         if line.starts_with("#bytes") {
-            self.head(line);
-            return true;
-        }
-        if self.columns.is_empty() {
-            return !self.test.is_empty() && is_around(line);
+            return self.head(line);
         }
         let values: Option<Vec<f64>> = line.split_whitespace().map(number).collect();
-        match values {
-            Some(values) if values.len() >= 3 => {
-                self.put(&values, found);
-                true
-            }
-            _ => is_around(line),
+        let values =
+            values.filter(|values| !values.is_empty() && values.len() == self.columns.len());
+        if let Some(values) = values {
+            self.put(&values, found);
+            self.has_rows = true;
+            return true;
         }
+        // A line of dashes ends the table, and the next one has its own title.
+        if self.has_rows && line.starts_with("-----") {
+            *self = Self::default();
+            return true;
+        }
+        is_line(line)
     }
 
     fn end(&mut self, _found: &mut Found) {}
@@ -79,34 +94,15 @@ fn is_test(name: &str) -> bool {
     TESTS.iter().any(|test| name.starts_with(test)) && kinds.iter().any(|kind| name.contains(kind))
 }
 
-fn is_around(line: &str) -> bool {
-    const PARTS: [&str; 15] = [
-        "Waiting for client",
-        "PCIe relax order",
-        "Dual-port",
-        "Number of qps",
-        "Connection type",
-        "TX depth",
-        "RX depth",
-        "CQ Moderation",
-        "Mtu ",
-        "Link type",
-        "GID index",
-        "Max inline",
-        "rdma_cm",
-        "Data ex. method",
-        "address:",
-    ];
-    PARTS.iter().any(|part| line.contains(part))
+fn is_line(line: &str) -> bool {
+    is_around("perftest", line)
         || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | '*' | ' ')))
-        || line.starts_with("GID:")
-        || line.starts_with("Conflicting CPU frequency")
-        || line.contains(" : ")
 }
 
 impl Perftest {
-    fn head(&mut self, line: &str) {
-        const OTHERS: [&str; 4] = ["BW peak[", "MsgRate[", "t_stdev[", "tps average"];
+    /// True of a heading all of whose columns are known.
+    fn head(&mut self, line: &str) -> bool {
+        const OTHERS: [&str; 4] = ["BW peak[", "t_stdev[", "tps average", "CPU_Util["];
         let known = COLUMNS.iter().filter_map(|(name, column)| Some((line.find(name)?, *column)));
         let others = OTHERS.iter().filter_map(|name| Some((line.find(name)?, Column::Other)));
         let mut columns: Vec<(usize, Column)> = known.chain(others).collect();
@@ -115,6 +111,7 @@ impl Perftest {
         // What older ones call MB is 2^20 octets too.
         let mega = 8.0 * 1024.0 * 1024.0;
         self.unit = if line.contains("BW average[Gb/sec]") { 1e9 } else { mega };
+        self.columns.len() == line.matches(['[', '#']).count() + line.matches("tps average").count()
     }
 
     fn put(&self, values: &[f64], found: &mut Found) {
@@ -124,19 +121,26 @@ impl Perftest {
         let row = Row::of("perftest")
             .with(Key::Test, self.test.to_ascii_lowercase())
             .with_known(Key::Message, of(Column::Bytes).map(|octets| octets.max(0.0) as u64))
+            .with_known(Key::Direction, self.test.contains("Bidirectional").then_some("total"))
+            .on_line(found.at)
             .samples(of(Column::Iterations).unwrap_or(1.0).max(0.0) as u64);
         if let Some(rate) = of(Column::Bandwidth) {
+            let counted = of(Column::Bytes).zip(of(Column::Rate));
+            let row = row.clone().contradicted(counted.and_then(|(octets, millions)| {
+                let counted = 8e6 * octets * millions;
+                let counted = Printed { value: counted, step: 0.01 * counted + 8.0 * octets };
+                let said = Printed { value: rate * self.unit, step: 0.01 * self.unit };
+                Contradiction::unless_same("rate-of-octets", said, counted)
+            }));
             found.goodput(&row.clone().doubting(Caveat::SenderOnly), rate * self.unit);
         }
         let scale = if half { 2e3 } else { 1e3 };
         let row = row.doubting_if(half, Caveat::HalfRoundTrip).doubting(Caveat::SoftwareTimestamps);
-        for (column, value) in all() {
-            if let Column::Quantile(q) = column {
-                found.at(&row, Metric::Rtt, *q, value * scale);
-            }
-        }
-        if let Some(mean) = of(Column::Mean) {
-            found.mean(&row, Metric::Rtt, page::Unit::Nanoseconds, mean * scale);
-        }
+        let point = |(column, value): (&Column, &f64)| match column {
+            Column::Quantile(q) => Some((*q, value * scale)),
+            _ => None,
+        };
+        let points: Vec<(f64, f64)> = all().filter_map(point).collect();
+        found.distribution(&row, Metric::Rtt, &points, of(Column::Mean).map(|mean| mean * scale));
     }
 }

@@ -1,29 +1,64 @@
-//! ping's text: of Linux (iputils), of BSD, macOS and GNU, of busybox, and of Windows.
+//! ping's text: of Linux, BSD, macOS, GNU and busybox, of Windows in eight languages, of Cisco IOS
+//! and of MikroTik.
 //!
 //! Owns the reading of its summary and of its replies' lines. Never trusts a mean to be a median:
 //! only replies give quantiles; and never takes whole milliseconds for exact ones.
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::found::{Contradiction, Found, Row};
-use crate::numbers::{behind, leading, number};
+use crate::around::is_around;
+use crate::checks::Contradiction;
+use crate::found::{Found, Row};
+use crate::numbers::{Printed, begins, fits, fits_any, leading, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
 const MS: f64 = 1e6;
 
+/// With what Windows begins, in the languages that it speaks; in a console's letters all but ASCII
+/// may be others.
+const WINDOWS: [&str; 8] = [
+    "Pinging * with # bytes of data:",
+    "Ping wird ausgef*hrt f*r * mit # Bytes Daten:",
+    "Envoi d*une requ*te 'Ping' * avec # octets de donn*",
+    "Haciendo ping a * con # bytes de datos:",
+    "Disparando * com # bytes de dados:",
+    "Esecuzione di Ping * con # byte di dati:",
+    "* に ping を送信しています # バイトのデータ:",
+    "正在 Ping * 具有 # 字节的数据:",
+];
+
+/// `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`; the time of IPv6 stands alone.
+const REPLIES: [&str; 5] = [
+    "*: *=# *=#^ms TTL=#",
+    "*: *=# *<#^ms TTL=#",
+    "Reply from *: time=#ms",
+    "Reply from *: time<#ms",
+    "* からの応答: *=#ms",
+];
+
 /// Reads it: one ping, as far as it was read.
 #[derive(Debug, Default)]
 pub(crate) struct Ping {
     begun: bool,
-    windows: bool,
+    /// Times are whole milliseconds.
+    coarse: bool,
     ipv6: bool,
-    /// Of the IP packet's payload.
+    /// Octets of the IP packet's payload, or of the packet.
     data_octets: Option<f64>,
+    packet_octets: Option<f64>,
     replies: Series,
-    /// Sent and received, as the summary has them.
+    /// Further answers to one request, which BSD counts in its summary.
+    duplicates: Series,
+    /// By how much a reply's time may be off, at most, in nanoseconds.
+    step: f64,
+    /// Sent and received, as the summary has them, and the share lost in percent.
     counts: Option<(f64, f64)>,
-    summary: Option<[f64; 3]>,
+    percent: Option<Printed>,
+    /// Least, mean and most, in nanoseconds.
+    summary: Option<[Printed; 3]>,
+    /// Cisco's marks of answers.
+    marks: f64,
 }
 
 impl Reader for Ping {
@@ -31,12 +66,19 @@ impl Reader for Ping {
         "ping"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.starts_with("PING ") || line.starts_with("Pinging ") || line.starts_with("PING6") {
-            self.end(found);
-            return self.begin(line);
+    fn begins(&self, line: &str) -> bool {
+        begins(&["PING ", "PING6", "Pinging "], line)
+            || (line.starts_with("Sending ") && line.contains("-byte ICMP Echos to "))
+            || (line.ends_with([':', '：']) && fits_any(&WINDOWS, line))
+            || (line.starts_with("0 ") && self.coarse && mikrotik(line).is_some())
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if self.begins(line) && mikrotik(line).is_none() {
+            self.header(line);
+            return true;
         }
-        self.reply(line) || self.counted(line) || self.summed_up(line) || self.is_around(line)
+        self.reply(line) || self.summed_up(line) || self.counted(line) || self.is_around(line)
     }
 
     fn end(&mut self, found: &mut Found) {
@@ -44,114 +86,197 @@ impl Reader for Ping {
     }
 }
 
+/// One reply of MikroTik's: its octets, and its time where one came.
+fn mikrotik(line: &str) -> Option<(f64, Option<Printed>)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.first()?.parse::<u64>().ok()?;
+    match words[1..] {
+        [_, octets, ttl, time] if printed(ttl).is_some() => {
+            Some((printed(octets)?.value, Some(duration(time)?)))
+        }
+        [host, .., status] if host.contains(['.', ':']) => {
+            matches!(status, "timeout" | "unreachable" | "exceeded").then_some((0.0, None))
+        }
+        _ => None,
+    }
+}
+
+/// `1ms341us`, `0ms`, `341us` in nanoseconds.
+fn duration(text: &str) -> Option<Printed> {
+    let mut rest = text;
+    let mut sum = Printed::default();
+    while !rest.is_empty() {
+        let (value, more) = leading(rest)?;
+        let digits = more.find(|c: char| c.is_ascii_digit()).unwrap_or(more.len());
+        let scale = crate::numbers::nanoseconds(&more[..digits])?;
+        (sum, rest) = (Printed { value: sum.value + value * scale, step: scale }, &more[digits..]);
+    }
+    Some(sum)
+}
+
 impl Ping {
-    /// `56(84) bytes of data` (Linux), `56 data bytes` (BSD, busybox), `32 bytes of data` (Windows)
-    fn begin(&mut self, line: &str) -> bool {
+    /// `56(84) bytes of data` (Linux), `56 data bytes` (BSD, busybox), `32 bytes of data`
+    /// (Windows), `Sending 5, 100-byte ICMP Echos` (Cisco)
+    fn header(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let sized = words.windows(2).find(|two| {
-            matches!(two[1], "bytes" | "data") && two[0].starts_with(|c: char| c.is_ascii_digit())
-        });
-        self.data_octets = sized.and_then(|two| leading(two[0])).map(|(octets, _)| octets);
-        self.windows = line.starts_with("Pinging ");
-        self.ipv6 = line.starts_with("PING6") || words.iter().skip(1).take(2).any(|w| is_ipv6(w));
+        let octets = |word: &str| leading(word).map(|(octets, _)| octets);
         self.begun = true;
-        true
+        self.ipv6 = line.starts_with("PING6") || words.iter().skip(1).take(2).any(|w| is_ipv6(w));
+        if let Some(own) = numbers("Sending #, #-byte ICMP Echos to ~", line) {
+            (self.packet_octets, self.coarse) = (Some(own[1]), true);
+        } else if let Some(shape) = WINDOWS.iter().find(|shape| fits_any(&[shape], line)) {
+            self.data_octets = numbers(shape, line).and_then(|own| own.first().copied());
+            self.coarse = true;
+        } else {
+            let is_data = |word: &str| word.to_ascii_lowercase().starts_with("data");
+            let is_octets = |word: &str| is_data(word) || word.eq_ignore_ascii_case("bytes");
+            let sized = words.windows(2).find(|two| octets(two[0]).is_some() && is_octets(two[1]));
+            // Of other languages the payload stands before the packet in brackets.
+            let other = words.iter().find(|word| fits_any(&["#(#)"], word)).copied();
+            self.data_octets = sized.map(|two| two[0]).or(other).and_then(octets);
+        }
+    }
+
+    fn push(&mut self, time: Printed) {
+        self.step = self.step.max(time.step);
+        self.replies.push(time.value);
     }
 
     fn reply(&mut self, line: &str) -> bool {
         let numbered = line.starts_with(|c: char| c.is_ascii_digit());
-        let unix = numbered && line.contains(" bytes from ") && line.contains("seq=");
-        // `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`
-        let windows = line.starts_with("Reply from ") && line.contains("TTL=");
-        let ipv6 = line.starts_with("Reply from ") && line.contains("time") && !windows;
-        if !(unix || windows || ipv6) {
-            return false;
-        }
-        self.windows |= windows || ipv6;
-        let time = line.split_once("time=").and_then(|(_, rest)| leading(rest));
-        // A second answer to one request is no round trip of its own.
-        if let Some((time, unit)) = time.filter(|_| !self.windows && !line.contains("DUP!")) {
-            let scale = if unit.trim_start().starts_with("us") { 1e3 } else { MS };
-            self.replies.push(time * scale);
-        }
-        true
-    }
-
-    /// `100 packets transmitted, 100 received, +2 duplicates, 0% packet loss, time 101357ms`;
-    /// `Packets: Sent = 4, Received = 4, Lost = 0 (0% loss),`
-    fn counted(&mut self, line: &str) -> bool {
-        if line.starts_with("Packets: Sent =") {
-            self.counts = behind(line, "Sent =").zip(behind(line, "Received ="));
+        if numbered && line.contains("seq=") && line.contains([':', ',']) {
+            // A second answer to one request is no round trip of its own.
+            let Some((_, last)) = line.trim_end_matches(" (DUP!)").rsplit_once('=') else {
+                return false;
+            };
+            let unit = last.trim_start_matches(|c: char| !c.is_alphabetic() && c != 'µ').trim();
+            let scale = match unit.split(' ').next().unwrap_or_default() {
+                "us" => Some(1e3),
+                "ms" | "毫秒" | "ミリ秒" => Some(MS),
+                _ => None,
+            };
+            let value = printed(last.trim_end_matches(unit));
+            // Requests too small for a time have none; what else stands there is no reply.
+            let Some(time) = scale.and_then(|scale| Some(value?.times(scale))) else {
+                return printed(last).is_some() && fits_any(&["# * *seq=# *=#"], line);
+            };
+            if line.ends_with("(DUP!)") {
+                self.duplicates.push(time.value);
+            } else {
+                self.push(time);
+            }
             return true;
         }
-        if !line.contains("packets transmitted,") {
-            return false;
+        if let Some((octets, time)) = mikrotik(line).filter(|_| numbered) {
+            (self.begun, self.coarse) = (true, true);
+            if let Some(time) = time {
+                self.packet_octets = Some(octets);
+                self.push(time);
+            }
+            return true;
         }
-        let part = |at: usize| line.split(',').nth(at).and_then(leading).map(|(count, _)| count);
-        let counts = part(0).zip(part(1));
-        self.counts = counts.or(self.counts);
-        counts.is_some()
+        let is_reply = line.contains("ms") && fits_any(&REPLIES, line);
+        self.coarse |= is_reply;
+        is_reply
+    }
+
+    /// `100 packets transmitted, 100 received, +2 duplicates, 0% packet loss, time 101357ms`, in
+    /// whatever language; `Packets: Sent = 4, Received = 4, Lost = 0 (0% loss),`
+    fn counted(&mut self, line: &str) -> bool {
+        let of = |shape: &str, at: [usize; 2]| {
+            let own = numbers(shape, line)?;
+            Some((own[at[0]], own[at[1]], own.get(2).copied()))
+        };
+        let windows =
+            of("*:^* = #*^* = #*^* = #~", [0, 1]).or_else(|| of("*: * = #, * = #,", [0, 1]));
+        if let Some((sent, received, lost)) =
+            windows.filter(|_| self.coarse || line.starts_with("Packets: Sent"))
+        {
+            self.counts = Some((sent, received));
+            self.percent = lost.map(|lost| Printed { value: 100.0 * lost / sent, step: 0.5 });
+            return true;
+        }
+        if let Some(own) = numbers("Success rate is # percent (#/#)~", line) {
+            self.counts = Some((own[2], own[1]));
+            self.percent = Some(Printed { value: own[0], step: 1.0 });
+            return true;
+        }
+        if let Some(own) = numbers("sent=# received=# packet-loss=#%~", line) {
+            self.counts = Some((own[0], own[1]));
+            self.percent = Some(Printed { value: own[2], step: 1.0 });
+            return true;
+        }
+        let parts: Vec<&str> = line.split([',', '，', '、']).collect();
+        let in_part = |part: &str| {
+            let from = part.find(|c: char| c.is_ascii_digit() || c == '-')?;
+            leading(&part[from..]).map(|(value, _)| value)
+        };
+        let percent = parts.iter().find(|part| part.contains('%') && !part.contains('/'));
+        let is_own = self.begun || line.contains("packets transmitted");
+        let is_own = is_own && !line.contains(['=', ':', '/']);
+        let (3.., Some(percent), true) = (parts.len(), percent, is_own) else { return false };
+        let Some(counts) = in_part(parts[0]).zip(in_part(parts[1])) else { return false };
+        let share = percent.split('%').next().unwrap_or_default();
+        let share = share.split_whitespace().last().and_then(printed);
+        // Some cut it to a whole number.
+        self.percent = share.map(|share| Printed { step: share.step.max(0.1), ..share });
+        self.counts = Some(counts);
+        true
     }
 
     /// `rtt min/avg/max/mdev = 0.029/0.042/0.068/0.013 ms`; `Minimum = 0ms, Maximum = 1ms, …`
     fn summed_up(&mut self, line: &str) -> bool {
-        if line.starts_with("Minimum =") {
-            let told = [behind(line, "Minimum ="), behind(line, "Average =")];
-            if let ([Some(least), Some(mean)], Some(most)) = (told, behind(line, "Maximum =")) {
-                self.summary = Some([least, mean, most]);
-                return true;
-            }
+        let in_order = |shape: &str, order: [usize; 3], unit: f64| {
+            let found = fits(shape, line)?;
+            let own = shape.chars().filter(|c| matches!(c, '#' | '*')).zip(found);
+            let own: Vec<&str> = own.filter(|(kind, _)| *kind == '#').map(|(_, t)| t).collect();
+            let of = |at: usize| Some(printed(own[at])?.times(unit));
+            Some([of(order[0])?, of(order[1])?, of(order[2])?])
+        };
+        let is_own = self.begun || begins(&["rtt ", "round-trip ", "Success rate"], line);
+        if !is_own || line.contains("xmt/") {
             return false;
         }
-        if !(line.starts_with("rtt min/avg/max") || line.starts_with("round-trip min/avg/max")) {
-            return false;
-        }
-        let Some((_, values)) = line.split_once('=') else { return false };
-        let numbers = values.split_whitespace().next().unwrap_or_default();
-        let values: Option<Vec<f64>> = numbers.split('/').map(number).collect();
-        let Some([least, mean, most, ..]) = values.as_deref() else { return false };
+        let unix = || in_order("*min/avg/max*^=^#/#/#~", [0, 1, 2], MS);
+        let windows = || in_order("* =^#ms*^* =^#ms*^* =^#ms", [0, 2, 1], MS);
+        let mikrotik = || {
+            let of = |name: &str| duration(line.split_once(name)?.1.split(' ').next()?);
+            Some([of("min-rtt=")?, of("avg-rtt=")?, of("max-rtt=")?])
+        };
+        let Some(summary) = unix().or_else(windows).or_else(mikrotik) else { return false };
         // mdev is the population's deviation; nothing is made of it.
-        self.summary = Some([*least, *mean, *most]);
+        self.summary = Some(summary);
+        // MikroTik and Cisco sum up in the line of their counts.
+        self.counted(line);
         true
     }
 
-    fn is_around(&self, line: &str) -> bool {
-        const STARTS: [&str; 16] = [
-            "ping -",
-            "$ ping ",
-            "ping: ",
-            "no answer yet for icmp_seq",
-            "Request timeout for icmp_seq",
-            "Request timed out",
-            "Ping statistics for ",
-            "Approximate round trip times",
-            "ping statistics",
-            "WARNING: ",
-            "Warning: ",
-            "pipe ",
-            "Vr HL TOS",
-            "Control-C",
-            "^C",
-            "C:\\",
-        ];
-        // GNU's flood goes on in the line of its dots.
-        let is_statistics = line.contains("--- ") && line.ends_with("statistics ---");
-        let is_dots = self.begun
-            && !line.is_empty()
-            && line.chars().all(|c| matches!(c, '.' | ' ' | '!' | '\u{8}' | 'E'));
-        let unreachable = (line.starts_with("From ") && line.contains("icmp_seq"))
-            || (leading(line).is_some() && line.contains(" bytes from ") && self.begun)
-            || line.starts_with("Reply from ");
-        is_statistics || is_dots || unreachable || STARTS.iter().any(|s| line.starts_with(s))
+    fn is_around(&mut self, line: &str) -> bool {
+        // Flooding goes on in the line of its dots, and Cisco writes a mark for each request.
+        let marks = |c: char| matches!(c, '.' | ' ' | '!' | '\u{8}' | 'E' | 'U' | 'Q' | 'M' | '?');
+        let dots = line.split("---").next().unwrap_or_default();
+        if self.begun && !dots.is_empty() && dots.chars().all(marks) {
+            self.marks += line.matches('!').count() as f64;
+            return dots.len() == line.len() || line.ends_with("---");
+        }
+        let unreachable = (line.contains("icmp_seq=") && begins(&["From ", "Von ", "De "], line))
+            || (self.begun
+                && !line.contains("seq=")
+                && fits_any(&["# bytes from *: *", "Reply from *: *", "# # # *"], line));
+        (line.starts_with("---") && line.ends_with("---") && line.len() > 8)
+            || unreachable
+            || is_around("ping", line)
     }
 
     fn row(&self) -> Row {
         let header = if self.ipv6 { 40 } else { 20 };
         // ICMP and IP headers, MAC header and FCS; a frame is at least 64.
-        let data = self.data_octets.filter(|data| (0.0..=9_000.0).contains(data));
+        let within = |octets: &f64| (0.0..=9_000.0).contains(octets);
+        let data = self.data_octets.filter(within).map(|data| data as u64 + 26 + header);
+        let packet = self.packet_octets.filter(within).map(|octets| octets as u64 + 18);
         Row::of("ping")
             .with(Key::Protocol, "icmp")
-            .with_known(Key::FrameSize, data.map(|data| (data as u64 + 26 + header).max(64)))
+            .with_known(Key::FrameSize, data.or(packet).map(|octets| octets.max(64)))
             .with_known(Key::IpVersion, self.ipv6.then_some("ipv6"))
             .doubting(Caveat::SoftwareTimestamps)
     }
@@ -161,43 +286,63 @@ impl Ping {
         let received = self.counts.map_or(self.replies.count as f64, |(_, received)| received);
         let impossible = self.counts.filter(|(sent, received)| *sent < 0.0 || *received < 0.0);
         let row = self.row().samples(received.max(0.0) as u64);
-        let cut = self.counts.is_none();
-        let row = row.doubting_if(cut, Caveat::CutOff);
-        let code = "negative-count";
-        let impossible = impossible.map(|(sent, received)| Contradiction {
-            code,
-            said: received,
-            counted: sent,
-        });
-        let row = row.contradicted(impossible.or_else(|| self.contradiction()));
-        match (self.summary, self.windows) {
-            _ if !self.replies.is_empty() => found.samples(&row, Metric::Rtt, &self.replies, 1.0),
-            (Some(whole), true) => found.coarse(&row, Metric::Rtt, whole.map(|ms| ms * MS), MS),
-            (Some(summary), false) => found.summary(&row, Metric::Rtt, summary.map(|ms| ms * MS)),
-            (None, _) => {}
+        let row = row.doubting_if(self.counts.is_none(), Caveat::CutOff);
+        let negative = |(sent, received)| Contradiction::of("negative-count", received, sent);
+        let row = row.contradicted(impossible.map(negative).or_else(|| self.contradiction()));
+        // The replies' lines tell more, unless some are missing.
+        let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
+        let summary = self.summary.map(|all| all.map(|one| one.value));
+        // MikroTik prints microseconds where it has them.
+        let coarse =
+            self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
+        if !self.replies.is_empty() && is_whole && !coarse {
+            found.samples(&row, Metric::Rtt, &self.replies, 1.0);
+        } else if let Some(times) = summary {
+            if coarse {
+                found.coarse(&row, Metric::Rtt, times, MS);
+            } else {
+                found.summary(&row, Metric::Rtt, times);
+            }
         }
         let Some((sent, received)) = self.counts.filter(|_| impossible.is_none()) else { return };
         // A request may be answered by several; those are duplicates.
         if sent > 0.0 {
             let lost = (1.0 - received / sent).max(0.0);
-            let row = row.samples(sent as u64);
-            found.put(&row, Metric::LossRatio, Unit::Ratio, lost);
+            found.put(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
         }
     }
 
-    /// The summary's mean and that of the replies' lines, where all of them are there.
+    /// The summary held against its own share, and against the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
-        let (printed, counted) = (self.summary?[1] * MS, self.replies.mean()?);
-        let complete =
-            self.counts.is_some_and(|(_, received)| received as u64 == self.replies.count);
-        // A reply's time is rounded to three digits.
-        let agree = (printed - counted).abs() <= 0.05 * counted.max(printed) + 2e3;
-        let counted = (counted / MS * 1e3).round() / 1e3;
-        (complete && !agree).then_some(Contradiction {
-            code: "mean-ms-of-replies",
-            said: printed / MS,
-            counted,
-        })
+        let (sent, received) = self.counts?;
+        let lost = Printed::exact(100.0 * (1.0 - received / sent).max(0.0));
+        let share = self.percent.filter(|_| sent > 0.0);
+        let share = share.and_then(|said| Contradiction::unless_same("loss-percent", said, lost));
+        let lines = self.marks.max(self.replies.count as f64);
+        let count = (lines > 0.0 && (lines - received).abs() >= 1.0)
+            .then(|| Contradiction::of("count-of-replies", received, lines));
+        share.or(count).or_else(|| self.times())
+    }
+
+    fn times(&self) -> Option<Contradiction> {
+        let [least, mean, most] = self.summary?;
+        let (own, again) = (&self.replies, &self.duplicates);
+        let of = |value: f64| Printed { value: value / MS, step: self.step / MS };
+        let differs = |least_of: f64, most_of: f64, mean_of: f64| {
+            [(least, least_of), (most, most_of), (mean, mean_of)].into_iter().find_map(
+                |(said, counted)| {
+                    let said = said.times(1.0 / MS);
+                    Contradiction::unless_same("mean-ms-of-replies", said, of(counted))
+                },
+            )
+        };
+        let alone = differs(own.min, own.max, own.mean()?)?;
+        let count = (own.count + again.count) as f64;
+        let together = || {
+            let mean = (own.sum + again.sum) / count;
+            differs(own.min.min(again.min), own.max.max(again.max), mean)
+        };
+        if again.is_empty() { Some(alone) } else { together() }
     }
 }
 

@@ -6,7 +6,7 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
-use crate::numbers::{leading, nanoseconds, prefix};
+use crate::numbers::{grouped, nanoseconds, prefix};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -22,16 +22,16 @@ impl Reader for Qperf {
         "qperf"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if let Some(name) = header(line) {
-            self.end(found);
-            self.test = Some(Test { name, ..Test::default() });
-            return true;
-        }
-        if line == "conf:" {
-            self.end(found);
-            self.configuration = true;
-            return true;
+    fn begins(&self, line: &str) -> bool {
+        is_header(line)
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if is_header(line) {
+            self.configuration = line == "conf:";
+            let name = line.trim_end_matches(':').to_owned();
+            self.test = is_known(&name).then(|| Test { name, ..Test::default() });
+            return self.test.is_some() || self.configuration;
         }
         (self.configuration && (line.starts_with("loc_") || line.starts_with("rem_")))
             || line.contains(" qperf ")
@@ -45,17 +45,22 @@ impl Reader for Qperf {
     }
 }
 
-/// `tcp_lat:` alone on its line.
-fn header(line: &str) -> Option<&'static str> {
-    const TESTS: [&str; 8] =
-        ["tcp_lat", "tcp_bw", "udp_lat", "udp_bw", "sctp_lat", "sctp_bw", "rds_lat", "rds_bw"];
-    let name = line.strip_suffix(':')?;
-    TESTS.into_iter().find(|test| *test == name)
+/// True of a test whose figures have names here: of a transport, how long or how much.
+fn is_known(name: &str) -> bool {
+    let transport = name.split('_').next().unwrap_or_default();
+    let is_told = name.ends_with("_lat") || name.ends_with("_bw");
+    is_told && ["tcp", "udp", "sctp", "rds", "sdp", "rc", "uc", "ud"].contains(&transport)
+}
+
+/// `tcp_lat:` alone on its line, of a test that is known or not: the one before ends.
+fn is_header(line: &str) -> bool {
+    let of_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
+    line.strip_suffix(':').is_some_and(|name| !name.is_empty() && name.bytes().all(of_name))
 }
 
 #[derive(Debug, Default)]
 struct Test {
-    name: &'static str,
+    name: String,
     latency_ns: Option<f64>,
     bits_per_second: Option<f64>,
     message: Option<f64>,
@@ -63,36 +68,54 @@ struct Test {
 }
 
 impl Test {
-    /// Whether the line is one of its results.
+    /// True of one of its results. What it said before, or another test says, is none of its own.
     fn take(&mut self, line: &str) -> bool {
         let Some((name, rest)) = line.split_once('=') else { return false };
         let name = name.trim();
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
             return false;
         }
-        let Some((value, unit)) = leading(rest) else { return false };
-        let unit = unit.trim();
-        match name {
-            "latency" => self.latency_ns = nanoseconds(unit).map(|scale| value * scale),
-            "bw" | "recv_bw" => self.bits_per_second = bits(value, unit).or(self.bits_per_second),
-            "msg_size" => self.message = octets(value, unit),
-            "loc_recv_msgs" => self.received = Some(value),
-            _ => {}
+        let rest = rest.trim_start();
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | '.')));
+        let (value, unit) = rest.split_at(end.unwrap_or(rest.len()));
+        let (Some(value), unit) = (grouped(value), unit.trim()) else { return false };
+        let is_latency = self.name.ends_with("_lat");
+        let to = match name {
+            "latency" => {
+                (&mut self.latency_ns, nanoseconds(unit).map(|scale| value * scale), is_latency)
+            }
+            "bw" | "recv_bw" => (&mut self.bits_per_second, bits(value, unit), !is_latency),
+            "msg_size" => (&mut self.message, octets(value, unit), true),
+            "loc_recv_msgs" => (&mut self.received, Some(value), true),
+            "send_bw" => return !is_latency,
+            _ => return true,
+        };
+        let (place, value, fits) = to;
+        let is_new = fits && value.is_some() && place.is_none();
+        if is_new {
+            *place = value;
         }
-        true
+        is_new
     }
 
     fn put(self, found: &mut Found) {
-        let protocol = self.name.split('_').next().unwrap_or_default();
-        let mut row = Row::of("qperf").with(Key::Protocol, protocol);
+        let kind = self.name.split('_').next().unwrap_or_default();
+        let rdma = matches!(kind, "rc" | "uc" | "ud");
+        let mut row = Row::of("qperf")
+            .with_known(Key::Protocol, (!rdma).then_some(kind))
+            .with_known(Key::Test, rdma.then_some(self.name.as_str()))
+            .with_known(Key::Direction, self.name.contains("_bi_").then_some("total"));
         if let Some(octets) = self.message.filter(|octets| *octets >= 0.0) {
             row = row.with(Key::Message, octets as u64);
         }
-        if let Some(half) = self.latency_ns {
+        if let Some(told) = self.latency_ns {
+            // A read has its answer, and is the whole round trip.
+            let half = !self.name.contains("_read_");
             let n = self.received.unwrap_or(1.0).max(0.0) as u64;
-            let row = row.clone().samples(n).doubting(Caveat::HalfRoundTrip);
+            let row = row.clone().samples(n).doubting_if(half, Caveat::HalfRoundTrip);
             let row = row.doubting(Caveat::SoftwareTimestamps);
-            found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 2.0 * half);
+            let times = if half { 2.0 } else { 1.0 };
+            found.mean(&row, Metric::Rtt, Unit::Nanoseconds, times * told);
         }
         if let Some(bits) = self.bits_per_second {
             found.goodput(&row, bits);

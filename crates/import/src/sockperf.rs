@@ -5,8 +5,9 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::around::is_around;
 use crate::found::{Found, Row};
-use crate::numbers::{behind, number};
+use crate::numbers::{begins, behind, number, numbers, share};
 use crate::reader::Reader;
 
 /// Reads it.
@@ -21,16 +22,24 @@ impl Reader for Sockperf {
         "sockperf"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if line.starts_with("sockperf:") || line.starts_with("sockperf[") {
-            self.seen.take(line, found);
+    fn begins(&self, line: &str) -> bool {
+        line.starts_with("sockperf: == version")
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if begins(&["sockperf: ", "sockperf["], line) {
             self.begun = true;
-            return true;
+            return self.seen.take(line);
         }
         // `--full-log`: each packet's times; the summary above them has their points.
         let is_packet = line.splitn(5, ',').filter(|field| number(field).is_some()).count() == 4;
-        line.starts_with("[ 0] IP =")
-            || line.starts_with("test was performed using the following parameters")
+        if line.starts_with("[ 0] IP =") {
+            let end = [("# TCP", "tcp"), ("# UDP", "udp")];
+            let protocol = end.iter().find(|(end, _)| line.ends_with(end)).map(|(_, name)| *name);
+            self.seen.protocol = protocol;
+            return protocol.is_some();
+        }
+        line.starts_with("test was performed using the following parameters")
             || line.starts_with("packet, txTime")
             || (self.begun && (is_packet || line.chars().all(|c| c == '-')))
             || line == "------------------------------"
@@ -47,7 +56,7 @@ struct Seen {
     mean: Option<f64>,
     points: Vec<(f64, f64)>,
     n: u64,
-    tcp: bool,
+    protocol: Option<&'static str>,
     message: Option<f64>,
     lost: f64,
     /// `--full-rtt`: the whole round trip.
@@ -58,48 +67,43 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, line: &str, found: &mut Found) {
-        if line.contains("== version") {
-            std::mem::take(self).put(found);
-        }
-        self.tcp |= line.ends_with("# TCP");
-        if line.contains("Summary: Latency is") {
-            self.mean = behind(line, "Latency is");
-        } else if line.contains("====> avg-latency=") {
-            self.mean = behind(line, "avg-latency=");
-        } else if line.contains("====> avg-rtt=") {
-            self.mean = behind(line, "avg-rtt=");
-            self.whole = true;
-        } else if line.contains("Summary: Round trip is") {
-            self.mean = behind(line, "Round trip is");
-            self.whole = true;
-        } else if line.contains("Summary: Message Rate is") {
-            self.messages = behind(line, "Message Rate is");
-        } else if line.contains("Summary: BandWidth is") {
-            self.octets = behind(line, "BandWidth is").map(|mega| mega * 1024.0 * 1024.0);
-        } else if line.contains("using msg-size=") {
-            self.message = behind(line, "using msg-size=");
-        } else if line.contains("observations;") {
-            self.n = behind(line, "Total ").unwrap_or(0.0).max(0.0) as u64;
-        } else if line.contains("<MAX> observation") {
-            self.points.extend(behind(line, "=").map(|value| (1.0, value)));
-        } else if line.contains("<MIN> observation") {
-            self.points.extend(behind(line, "=").map(|value| (0.0, value)));
-        } else if line.contains("---> percentile") {
-            let both = behind(line, "percentile").zip(behind(line, "="));
-            // 99.99 % are 0.9999, and no neighbour of it.
-            let share = |percent: f64| (percent * 1e5).round() / 1e7;
-            self.points.extend(both.map(|(percent, value)| (share(percent), value)));
-        } else if line.contains("# dropped messages =") {
-            self.lost = behind(line, "# dropped messages =").unwrap_or(0.0);
-        }
+    /// True of a line that sockperf prints.
+    fn take(&mut self, line: &str) -> bool {
         self.message = behind(line, "message size is").or(self.message);
+        let of = |shape: &str| numbers(shape, line).map(|own| own[0]);
+        if let Some(mean) = of("sockperf: Summary: Latency is # usec")
+            .or_else(|| of("sockperf: ====> avg-latency=#~"))
+        {
+            self.mean = Some(mean);
+        } else if let Some(mean) = of("sockperf: Summary: Round trip is # usec")
+            .or_else(|| of("sockperf: ====> avg-rtt=#~"))
+        {
+            (self.mean, self.whole) = (Some(mean), true);
+        } else if let Some(rate) = of("sockperf: Summary: Message Rate is #~") {
+            self.messages = Some(rate);
+        } else if let Some(mega) = of("sockperf: Summary: BandWidth is #~") {
+            self.octets = Some(mega * 1024.0 * 1024.0);
+        } else if let Some(octets) = of("sockperf: NOTE: * msg-size=#~") {
+            self.message = Some(octets);
+        } else if let Some(count) = of("sockperf: Total # observations~") {
+            self.n = count.max(0.0) as u64;
+        } else if let Some(value) = of("sockperf: ---> <MAX> observation = #") {
+            self.points.push((1.0, value));
+        } else if let Some(value) = of("sockperf: ---> <MIN> observation = #") {
+            self.points.push((0.0, value));
+        } else if let Some(own) = numbers("sockperf: ---> percentile # = #", line) {
+            self.points.push((share(own[0]), own[1]));
+        } else if let Some(lost) = behind(line, "# dropped messages =") {
+            self.lost = lost;
+        } else {
+            return is_around("sockperf", line);
+        }
+        true
     }
 
     fn put(self, found: &mut Found) {
-        let protocol = if self.tcp { "tcp" } else { "udp" };
         let message = self.message.filter(|octets| *octets >= 0.0).map(|octets| octets as u64);
-        let row = Row::of("sockperf").with(Key::Protocol, protocol);
+        let row = Row::of("sockperf").with_known(Key::Protocol, self.protocol);
         let row = row.with_known(Key::Message, message);
         if let (Some(messages), Some(octets)) = (self.messages, self.octets) {
             let row = row.clone().doubting(Caveat::SenderOnly);
@@ -113,9 +117,8 @@ impl Seen {
             .doubting_if(self.lost > 0.0, Caveat::SomeLost)
             .doubting(Caveat::SoftwareTimestamps);
         let scale = if self.whole { 1e3 } else { 2e3 };
-        found.mean(&row, Metric::Rtt, Unit::Nanoseconds, scale * mean);
-        for (q, half) in self.points.into_iter().filter(|(q, _)| (0.0..=1.0).contains(q)) {
-            found.at(&row, Metric::Rtt, q, scale * half);
-        }
+        let points = self.points.into_iter().filter(|(q, _)| (0.0..=1.0).contains(q));
+        let points: Vec<(f64, f64)> = points.map(|(q, told)| (q, scale * told)).collect();
+        found.distribution(&row, Metric::Rtt, &points, Some(scale * mean));
     }
 }

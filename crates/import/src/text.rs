@@ -6,13 +6,15 @@
 
 use std::io::BufRead;
 
+use page::{Caveat, Figure, Key, UnreadLine};
+
 use crate::found::Found;
-use crate::lines::{Prefix, Source, behind_log, behind_prefix, plain};
+use crate::lines::{Prefix, Source, behind_log, behind_prefix, behind_prompt, plain};
 use crate::objects::Objects;
 use crate::reader::Reader;
 use crate::{ImportError, Imported, MOST_FIGURES, MOST_NAMED, json, unreadable};
-use crate::{ethr, fio_terse, fio_text, fping, iperf_csv, iperf_text, irtt_text, mtr, nccl};
-use crate::{netperf, perftest, ping, qperf, sockperf, uperf};
+use crate::{ethr, fio_terse, fio_text, fping, iperf_text, irtt_text, mtr, nccl};
+use crate::{netperf, nuttcp, osu, perftest, ping, qperf, sockperf, trex, uperf};
 
 /// A line that is quoted is cut here.
 const QUOTED: usize = 60;
@@ -23,7 +25,6 @@ fn readers() -> Vec<Box<dyn Reader>> {
     vec![
         Box::<ping::Ping>::default(),
         Box::<iperf_text::Iperf>::default(),
-        Box::<iperf_csv::Csv>::default(),
         Box::<fio_text::Text>::default(),
         Box::<fio_terse::Terse>::default(),
         Box::<qperf::Qperf>::default(),
@@ -36,6 +37,9 @@ fn readers() -> Vec<Box<dyn Reader>> {
         Box::<ethr::Ethr>::default(),
         Box::<perftest::Perftest>::default(),
         Box::<nccl::Nccl>::default(),
+        Box::<osu::Osu>::default(),
+        Box::<nuttcp::Nuttcp>::default(),
+        Box::<trex::Trex>::default(),
     ]
 }
 
@@ -62,7 +66,7 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
             }
             let (document, broken) = json::document(&mut source);
             source.prefix = None;
-            read.objects.take(number, document, broken, &mut read.found);
+            read.objects.take((number, source.number), document, broken, &mut read.found);
         } else {
             source.consume(octets);
             read.line(number, begins, &line);
@@ -73,6 +77,20 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
         }
     }
     read.end(source.number)
+}
+
+/// `12`, `3-9`
+fn in_lines(first: usize, last: usize) -> String {
+    if first == last { first.to_string() } else { format!("{first}-{last}") }
+}
+
+/// Says of figures of JSON where its values stand, unless that is known.
+pub(crate) fn in_lines_of(figures: &mut [Figure], (first, last): (usize, usize)) {
+    for figure in figures {
+        if !figure.conditions.contains_key(&Key::Lines) {
+            figure.set(Key::Lines, in_lines(first, last));
+        }
+    }
 }
 
 /// The JSON value that begins here, `{` or a list of objects, behind whatever stands in front.
@@ -88,8 +106,21 @@ fn json_of(line: &str) -> Option<&str> {
     }
 }
 
+/// The lines of one reader's result, so far.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: usize,
+    last: usize,
+    /// The first line behind the last one that nobody understood.
+    unread: Option<usize>,
+    /// One of those stood between two lines of the result.
+    has_unread: bool,
+}
+
 struct Read {
     readers: Vec<Box<dyn Reader>>,
+    /// Of each reader's result under way.
+    spans: Vec<Option<Span>>,
     /// Whose line the last one was: it is asked first.
     latest: usize,
     found: Found,
@@ -97,8 +128,8 @@ struct Read {
     lines: usize,
     /// The line that a reader took last, and whose it was.
     taken: Option<(usize, &'static str)>,
-    unknown: Vec<(usize, String)>,
-    unknown_lines: usize,
+    unread: Vec<UnreadLine>,
+    unread_lines: usize,
     prefixed: usize,
     /// What stood in front of the last line that had something there.
     prefix: Option<Prefix>,
@@ -107,15 +138,17 @@ struct Read {
 
 impl Default for Read {
     fn default() -> Self {
+        let readers = readers();
         Self {
-            readers: readers(),
+            spans: vec![None; readers.len()],
+            readers,
             latest: 0,
             found: Found::default(),
             objects: Objects::default(),
             lines: 0,
             taken: None,
-            unknown: Vec::new(),
-            unknown_lines: 0,
+            unread: Vec::new(),
+            unread_lines: 0,
             prefixed: 0,
             prefix: None,
             fences: 0,
@@ -132,10 +165,18 @@ impl Read {
         } else if !begins || self.is_own(number, line) {
             // The rest of a line that is longer than any tool's is nobody's, and was named.
         } else {
-            self.unknown_lines += 1;
-            if self.unknown.len() < MOST_NAMED {
-                self.unknown.push((number, line.chars().take(QUOTED).collect()));
+            self.note_unread(number, line);
+            for span in self.spans.iter_mut().flatten() {
+                span.unread = span.unread.or(Some(number));
             }
+        }
+    }
+
+    fn note_unread(&mut self, number: usize, line: &str) {
+        self.unread_lines += 1;
+        if self.unread.len() < MOST_NAMED {
+            let text = line.chars().take(QUOTED).collect();
+            self.unread.push(UnreadLine { file: String::new(), line: number, text, inside: false });
         }
     }
 
@@ -167,24 +208,70 @@ impl Read {
                 return true;
             }
         }
-        false
+        // A command is no result, whether its tool makes something of it or not.
+        behind_prompt(rest).is_some_and(|command| {
+            self.is_somebodys(number, command);
+            self.prefixed += 1;
+            true
+        })
     }
 
     fn is_somebodys(&mut self, number: usize, line: &str) -> bool {
-        let others = (0..self.readers.len()).filter(|at| *at != self.latest);
-        for at in std::iter::once(self.latest).chain(others) {
+        self.found.at = number;
+        let latest = self.latest;
+        let others = (0..self.readers.len()).filter(|at| *at != latest);
+        for at in std::iter::once(latest).chain(others) {
+            if self.readers[at].begins(line) {
+                self.close(at);
+            }
+            let before = self.found.figures.len();
             if self.readers[at].line(line, &mut self.found) {
                 self.latest = at;
                 self.taken = Some((number, self.readers[at].tool()));
+                let new = Span { first: number, last: number, unread: None, has_unread: false };
+                let span = self.spans[at].get_or_insert(new);
+                span.has_unread |= span.unread.take().is_some();
+                span.last = number;
+                let span = *span;
+                self.stamp(before, span);
                 return true;
             }
         }
         false
     }
 
+    /// The reader's result ends.
+    fn close(&mut self, at: usize) {
+        let before = self.found.figures.len();
+        self.readers[at].end(&mut self.found);
+        if let Some(mut span) = self.spans[at].take() {
+            // A line that follows at once may have been the result's last.
+            span.has_unread |= span.unread == Some(span.last + 1);
+            self.stamp(before, span);
+        }
+    }
+
+    /// Says of the figures from there on which lines they were read from.
+    fn stamp(&mut self, from: usize, span: Span) {
+        if from == self.found.figures.len() {
+            return;
+        }
+        for figure in &mut self.found.figures[from..] {
+            if !figure.conditions.contains_key(&Key::Lines) {
+                figure.set(Key::Lines, in_lines(span.first, span.last));
+            }
+            if span.has_unread {
+                figure.doubt(Caveat::UnreadLines);
+            }
+        }
+        for line in self.unread.iter_mut().filter(|_| span.has_unread) {
+            line.inside |= (span.first..=span.last + 1).contains(&line.line);
+        }
+    }
+
     fn end(mut self, last: usize) -> Result<Imported, ImportError> {
-        for reader in &mut self.readers {
-            reader.end(&mut self.found);
+        for at in 0..self.readers.len() {
+            self.close(at);
         }
         self.objects.end(&mut self.found);
         let figures = self.found.figures.len();
@@ -193,10 +280,11 @@ impl Read {
             if !problems.is_empty() {
                 return Err(problems.remove(0));
             }
-            if let (Some((number, tool)), true) = (self.taken, self.unknown.is_empty()) {
+            if let (Some((number, tool)), true) = (self.taken, self.unread.is_empty()) {
                 return Err(ImportError::NoResult { number, tool });
             }
-            let (number, line) = self.unknown.into_iter().next().unwrap_or((last, String::new()));
+            let first = self.unread.into_iter().next();
+            let (number, line) = first.map_or((last, String::new()), |one| (one.line, one.text));
             return Err(ImportError::Nothing { number, line });
         }
         let mut notes = Vec::new();
@@ -212,13 +300,21 @@ impl Read {
             "of a Markdown fence was stepped over",
             "of Markdown fences were stepped over",
         );
-        notes.extend(problems.into_iter().map(|problem| format!("left out: {problem}")));
+        for problem in problems {
+            notes.push(format!("left out: {problem}"));
+            self.unread.push(UnreadLine {
+                file: String::new(),
+                line: problem.line().unwrap_or(last).min(last),
+                text: problem.to_string(),
+                inside: false,
+            });
+        }
         self.found.number_repeats();
         Ok(Imported {
             tools: self.found.tools,
             figures: self.found.figures,
-            unknown: self.unknown,
-            unknown_lines: self.unknown_lines,
+            unread: self.unread,
+            unread_lines: self.unread_lines,
             notes,
         })
     }

@@ -5,17 +5,21 @@
 
 use page::Caveat;
 
+use crate::around::is_around;
+use crate::checks::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::{leading, prefix};
+use crate::numbers::{Printed, leading, number, prefix, printed};
 use crate::reader::Reader;
 
 /// Reads it.
 #[derive(Debug, Default)]
 pub(crate) struct Uperf {
     begun: bool,
-    /// Octets and bits a second of the transaction that moved most.
-    most: Option<(f64, f64)>,
-    total: Option<(f64, f64)>,
+    /// The transaction that moved most.
+    most: Option<Moved>,
+    /// Octets of all transactions.
+    moved: f64,
+    total: Option<Moved>,
 }
 
 impl Reader for Uperf {
@@ -23,29 +27,12 @@ impl Reader for Uperf {
         "uperf"
     }
 
-    fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        const AROUND: [&str; 18] = [
-            "-----",
-            "Netstat",
-            "Nic ",
-            "Run Statistics",
-            "Hostname",
-            "Difference(%)",
-            "master",
-            "Group",
-            "Strand",
-            "Thr",
-            "Txn",
-            "Flowop",
-            "connect ",
-            "write ",
-            "read ",
-            "disconnect ",
-            "lo ",
-            "eth",
-        ];
-        if line.starts_with("Starting ") && line.contains(" running profile:") {
-            self.end(found);
+    fn begins(&self, line: &str) -> bool {
+        line.starts_with("Starting ") && line.contains(" running profile:")
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if self.begins(line) {
             self.begun = true;
             return true;
         }
@@ -53,15 +40,18 @@ impl Reader for Uperf {
             return false;
         }
         if line.contains("(s) =") {
-            let Some(read) = moved(line) else { return false };
+            let Some(read) = Moved::of(line) else { return false };
             if line.starts_with("Total") {
                 self.total = Some(read);
-            } else if line.starts_with("Txn") && self.most.is_none_or(|most| read.0 >= most.0) {
-                self.most = Some(read);
+            } else if line.starts_with("Txn") {
+                self.moved += read.octets.value;
+                if self.most.is_none_or(|most| read.octets.value >= most.octets.value) {
+                    self.most = Some(read);
+                }
             }
             return true;
         }
-        AROUND.iter().any(|start| line.starts_with(start))
+        is_around("uperf", line)
             || line.contains("b/s ")
             || line.ends_with('%')
             || line.matches('.').count() >= 3
@@ -69,29 +59,51 @@ impl Reader for Uperf {
 
     fn end(&mut self, found: &mut Found) {
         let read = std::mem::take(self);
-        let rate = read.most.filter(|(octets, _)| *octets > 0.0).or(read.total);
-        if let Some((octets, bits)) = rate.filter(|(octets, _)| *octets > 0.0) {
+        let has_moved = |moved: &Moved| moved.octets.value > 0.0;
+        // The total has what all transactions moved, or one of them is missing.
+        let missing = read.total.and_then(|total| {
+            let moved = Printed { value: read.moved, step: 0.02 * read.moved };
+            Contradiction::unless_same("octets-of-intervals", total.octets, moved)
+        });
+        let most = read.most.filter(|most| has_moved(most) && missing.is_none());
+        if let Some(moved) = most.or(read.total.filter(has_moved)) {
             let row = Row::of("uperf").doubting(Caveat::SenderOnly);
             let row = row.doubting_if(read.total.is_none(), Caveat::CutOff);
-            debug_assert!(octets > 0.0);
-            found.goodput(&row, bits);
+            let row = row.contradicted(missing.or_else(|| moved.contradiction()));
+            found.goodput(&row, moved.bits_per_second.value);
         }
     }
 }
 
 /// `Txn2 943.44M / 1.20(s) = 6.59Gb/s 100500op/s`
-fn moved(line: &str) -> Option<(f64, f64)> {
-    let (before, after) = line.split_once("(s) =")?;
-    let octets = before.split_whitespace().nth(1)?;
-    let (value, unit) = leading(octets)?;
-    let letter = unit.chars().next().filter(|c| *c != 'B' && *c != '/');
-    let octets = value * prefix(letter, 1024.0)?;
-    let (rate, unit) = leading(after.trim_start())?;
-    let unit = unit.split_whitespace().next().unwrap_or_default();
-    let bits = match unit.strip_suffix("b/s") {
-        Some(letter) => rate * prefix(letter.chars().next(), 1000.0)?,
-        None if rate == 0.0 => 0.0,
-        None => return None,
-    };
-    Some((octets, bits))
+#[derive(Debug, Clone, Copy)]
+struct Moved {
+    octets: Printed,
+    seconds: f64,
+    bits_per_second: Printed,
+}
+
+impl Moved {
+    fn of(line: &str) -> Option<Self> {
+        let (before, after) = line.split_once("(s) =")?;
+        let (octets, seconds) = before.split_once(char::is_whitespace)?.1.split_once('/')?;
+        let unit = |text: &str, step: f64| {
+            let (_, rest) = leading(text)?;
+            let number = printed(&text[..text.len() - rest.len()])?;
+            let letter = rest.chars().next().filter(|c| !matches!(c, 'B' | 'b' | '/'));
+            Some(number.times(prefix(letter, step)?))
+        };
+        let rate = after.split_whitespace().next()?;
+        let octets = unit(octets.trim(), 1024.0)?;
+        let is_rate = rate.ends_with("b/s") || rate == "0";
+        let bits_per_second = unit(rate, 1000.0).filter(|_| is_rate)?;
+        Some(Self { octets, seconds: number(seconds)?, bits_per_second })
+    }
+
+    fn contradiction(&self) -> Option<Contradiction> {
+        let counted = self.octets.times(8.0 / self.seconds);
+        let step = counted.step + counted.value * 0.01 / self.seconds;
+        let counted = Printed { step, ..counted };
+        Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted)
+    }
 }

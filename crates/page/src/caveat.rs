@@ -111,6 +111,8 @@ caveats! {
     Inconsistent "inconsistent" "Operations a second and their mean latency contradict each other: there are over 2 % more than so few under way allow (Little's law).";
     CutOff "cut-off" "The tool was interrupted, or its output breaks off: the figure is of what was printed before. Let it run to its end.";
     SelfContradictory "self-contradictory" "The tool's output contradicts itself; `contradiction` in the conditions has both numbers. Run it again, or let another tool count.";
+    UnreadLines "unread-lines" "Lines among those of this result were not understood, or are missing: what they say may change the figure. `unread` in the JSON lists them.";
+    DestinationUnknown "destination-unknown" "The output does not tell whether its last station is the destination: stations behind it may not have answered. Import the tool's JSON, or name the destination.";
     SenderOnly "sender-only" "Only what the sender counted is known: what arrived may be less. Import the receiver's output.";
     LoadHeldBack "load-held-back" "The load was held back, by a rate, by pauses or by the host between two operations: the figure is what was asked for or managed, and no limit of the path.";
     CoarseTimes "coarse-times" "The tool prints times in coarse steps, and the figure is as coarse; a time that it prints as zero is told as a bound.";

@@ -241,6 +241,7 @@ keys! {
     Dominance "dominance" explains "Cliff's delta.";
     Tool "tool" identifies "Of another tool's figure: which.";
     File "file" place "Its file.";
+    Lines "lines" explains "Of its file: the lines that it was read from, from 1.";
     Position "position" place "Of several outputs in its file that tell the same: which of them, from 1.";
     Contradiction "contradiction" explains "Where an output contradicts itself: in what.";
     ContradictionSaid "contradiction_said" explains "The number that it says.";
@@ -277,9 +278,10 @@ keys! {
 }
 
 impl Key {
-    /// Where an output contradicts itself.
-    pub const CONTRADICTION: [Self; 3] =
-        [Self::Contradiction, Self::ContradictionSaid, Self::ContradictionCounted];
+    /// What is of one output of another tool's alone: where it stands in its file, and where it
+    /// contradicts itself.
+    pub const OF_ONE_OUTPUT: [Self; 4] =
+        [Self::Lines, Self::Contradiction, Self::ContradictionSaid, Self::ContradictionCounted];
 }
 
 impl PartialEq for Key {

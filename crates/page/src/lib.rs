@@ -22,6 +22,7 @@ mod table;
 mod testbed;
 mod trials;
 mod unit;
+mod unread;
 mod verdict;
 pub mod words;
 
@@ -46,4 +47,5 @@ pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
 pub use testbed::{PicturedCable, PicturedDevice, PicturedHost, PicturedPort, TestbedPicture};
 pub use trials::Trials;
 pub use unit::Unit;
+pub use unread::UnreadLine;
 pub use verdict::Verdict;

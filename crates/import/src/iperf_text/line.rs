@@ -1,24 +1,67 @@
-//! One line of an interval, as either version prints it. Pure.
+//! One line of an interval, as either version prints it: a table of what may stand behind its rate.
+//! Pure.
+//!
+//! Never takes a column by its position where its heading says which it is.
 
-use crate::counts::Counts;
-use crate::numbers::{leading, number, prefix};
+use crate::checks::{Contradiction, Counts};
+use crate::numbers::{Printed, fits, leading, number, numbers, prefix, printed};
 
 /// What it says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub id: String,
+    pub number: usize,
     pub is_reverse: bool,
-    pub is_three: bool,
+    /// The version that prints lines so, where it can be told.
+    pub is_three: Option<bool>,
     pub from: f64,
     pub to: f64,
-    pub bits_per_second: f64,
-    pub bytes: f64,
+    /// Its times have four digits.
+    pub is_fine: bool,
+    /// By how much its time may be off.
+    pub time_step: f64,
+    pub bits_per_second: Printed,
+    pub bytes: Printed,
+    pub tail: Tail,
+}
+
+/// What stands behind its rate.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tail {
     pub counts: Option<Counts>,
     pub retransmits: Option<f64>,
     pub cwnd: Option<f64>,
+    /// Of a bounceback: how many round trips, and their least, mean and most in milliseconds.
+    pub round_trips: Option<(f64, [f64; 3])>,
+    /// A sender of datagrams counts these.
+    pub sends_datagrams: bool,
     pub receiver: bool,
     pub sender: bool,
     pub omitted: bool,
+    /// Only iperf 2 prints it.
+    pub is_two: bool,
+}
+
+/// What the last heading says of the columns behind the rate.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heading {
+    pub retransmits: bool,
+    pub datagrams: bool,
+    /// Of iperf 2's `InF(pkts)/Cwnd(pkts)/RTT(var)`: where the window stands.
+    pub window: Option<usize>,
+}
+
+impl Heading {
+    pub(super) fn of(line: &str) -> Self {
+        let parts =
+            line.split_whitespace().find(|word| word.contains("Cwnd") && word.contains('/'));
+        let window = |word: &str| word.split('/').position(|part| part.starts_with("Cwnd"));
+        Self {
+            retransmits: line.contains(" Retr"),
+            datagrams: line.contains("Total Datagrams") && !line.contains('/'),
+            window: parts.and_then(window),
+        }
+    }
 }
 
 /// The stream in front of a line: `[  5]`, `[ *1]`, `[SUM]`.
@@ -30,7 +73,7 @@ pub(super) fn id_of(line: &str) -> Option<String> {
 impl Line {
     /// `[SUM] 0.00-60.00 sec 1.32 GBytes 190 Mbits/sec 0.016 ms 3584655/25799702 (14%) receiver`,
     /// and between the brackets and the interval a role with both directions.
-    pub(super) fn of(line: &str) -> Option<Self> {
+    pub(super) fn of(line: &str, heading: &Heading) -> Option<Self> {
         let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
         let (role, rest) = match rest.strip_prefix('[') {
             Some(rest) => rest.split_once(']')?,
@@ -39,82 +82,146 @@ impl Line {
         let (start, rest) = rest.trim_start().split_once('-')?;
         let from = number(start)?;
         let (to, rest) = leading(rest)?;
+        let blanks = rest.len() - rest.trim_start().len();
         let rest = rest.trim_start().strip_prefix("sec")?;
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let bytes = octets(words.first()?, words.get(1)?)?;
-        let bits_per_second = rate(words.get(2)?, words.get(3)?)?;
-        let tail = &words[4..];
-        let counts = counts(tail);
-        let (retransmits, cwnd) =
-            if counts.is_some() || tail.contains(&"pps") { (None, None) } else { again(tail) };
+        let mut words = rest.split_whitespace();
+        let bytes = octets(words.next()?, words.next()?)?;
+        let unit = (words.next()?, words.next()?);
+        let bits_per_second = rate(unit.0, unit.1)?;
+        let tail = Tail::of(rest.split_once(unit.1)?.1.trim(), heading)?;
+        // Version 2 writes one digit or four behind the point, version 3 pads its intervals.
+        let two = start.split_once('.').is_some_and(|(_, digits)| digits.len() != 2);
+        let is_three = if two || tail.is_two { Some(false) } else { (blanks > 1).then_some(true) };
+        let id = id.trim();
         Some(Self {
-            id: id.trim().trim_start_matches('*').to_owned(),
-            is_reverse: id.trim().starts_with('*') || matches!(role, "RX-C" | "TX-S"),
-            // Version 2 writes one digit or four behind the point.
-            is_three: start.split_once('.').is_some_and(|(_, digits)| digits.len() == 2),
+            id: id.trim_start_matches('*').to_owned(),
+            number: 0,
+            is_reverse: id.starts_with('*') || matches!(role, "RX-C" | "TX-S"),
+            is_three,
             from,
             to,
+            is_fine: start.split_once('.').is_some_and(|(_, digits)| digits.len() == 4),
+            time_step: 0.02,
             bits_per_second,
             bytes,
-            counts,
-            retransmits,
-            cwnd,
-            receiver: tail.contains(&"receiver"),
-            sender: tail.contains(&"sender"),
-            omitted: tail.contains(&"(omitted)"),
+            tail,
         })
     }
 
     pub(super) const fn is_end(&self) -> bool {
-        self.receiver || self.sender
+        self.tail.receiver || self.tail.sender
     }
 
     pub(super) fn length(&self) -> f64 {
         self.to - self.from
     }
+
+    /// Where its rate is not that of its octets and its time.
+    pub(super) fn contradiction(&self) -> Option<Contradiction> {
+        let seconds = self.length();
+        if seconds < 0.5 {
+            return None;
+        }
+        let counted = self.bytes.times(8.0 / seconds);
+        let counted =
+            Printed { step: counted.step + counted.value * self.time_step / seconds, ..counted };
+        Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted)
+    }
 }
 
 /// `1.32 GBytes`
-fn octets(value: &str, unit: &str) -> Option<f64> {
-    let letter = unit.strip_suffix("Bytes").or_else(|| unit.strip_suffix("bits"))?;
+fn octets(value: &str, unit: &str) -> Option<Printed> {
+    let letter = unit.strip_suffix("Bytes").or_else(|| unit.strip_suffix("bits"));
+    let letter = letter.or_else(|| unit.strip_suffix("Byte"))?;
     let each = if unit.ends_with("bits") { 0.125 } else { 1.0 };
-    Some(number(value)? * each * prefix(letter.chars().next(), 1024.0)?)
+    Some(printed(value)?.times(each * prefix(letter.chars().next(), 1024.0)?))
 }
 
 /// `190 Mbits/sec`, `22.6 MBytes/sec`
-fn rate(value: &str, unit: &str) -> Option<f64> {
-    let value = number(value)?;
+fn rate(value: &str, unit: &str) -> Option<Printed> {
+    let value = printed(value)?;
     if let Some(letter) = unit.strip_suffix("bits/sec") {
-        return Some(value * prefix(letter.chars().next(), 1000.0)?);
+        return Some(value.times(prefix(letter.chars().next(), 1000.0)?));
     }
     let letter = unit.strip_suffix("Bytes/sec")?;
-    Some(8.0 * value * prefix(letter.chars().next(), 1024.0)?)
+    Some(value.times(8.0 * prefix(letter.chars().next(), 1024.0)?))
 }
 
-/// Behind the jitter, where there is one: `0.016 ms 3584655/25799702 (14%)`, `0/  893 (0%)`
-fn counts(tail: &[&str]) -> Option<Counts> {
-    let jitter = tail.get(1) == Some(&"ms") && number(tail[0]).is_some();
-    let rest = if jitter { tail.get(2..)? } else { tail };
-    let end = rest.iter().position(|word| word.starts_with('(') && word.ends_with("%)"))?;
-    let joined = rest[..end].concat();
-    let (lost, all) = joined.split_once('/')?;
-    let percent = rest[end].trim_matches(['(', ')']).strip_suffix('%').and_then(number);
-    Some(Counts { lost: number(lost)?, all: number(all)?, percent })
-}
-
-/// Retransmits and the window: `30    895 KBytes` of version 3, `21238/0  0  895K/2055(3889) us` of
-/// version 2.
-fn again(tail: &[&str]) -> (Option<f64>, Option<f64>) {
-    match tail {
-        [writes, count, window, ..] if writes.contains('/') => {
-            let window = window.split_once('/').and_then(|(window, _)| {
-                let (value, letter) = leading(window)?;
-                Some(value * prefix(letter.chars().next(), 1024.0)?)
-            });
-            (number(count), window)
+impl Tail {
+    /// A line is one of these shapes to its end, or it is no line of iperf's.
+    fn of(text: &str, heading: &Heading) -> Option<Self> {
+        let mut tail = Self::default();
+        let ends: [(&str, &mut bool); 3] = [
+            ("receiver", &mut tail.receiver),
+            ("sender", &mut tail.sender),
+            ("(omitted)", &mut tail.omitted),
+        ];
+        let mut text = text;
+        for (end, is) in ends {
+            if let Some(rest) = text.strip_suffix(end) {
+                (text, *is) = (rest.trim_end(), true);
+            }
         }
-        [count, value, unit, ..] if unit.ends_with("Bytes") => (number(count), octets(value, unit)),
-        [count, ..] => (number(count), None),
-        [] => (None, None),
+        if text.is_empty() {
+            return Some(tail);
+        }
+        if let Some([count]) = numbers("#", text).as_deref() {
+            // With its sum of what was sent only TCP has a number alone.
+            tail.retransmits = (heading.retransmits || tail.sender).then_some(*count);
+            tail.sends_datagrams = heading.datagrams;
+            return Some(tail);
+        }
+        if let Some([again, value, unit]) = fits("# # *", text).as_deref() {
+            tail.retransmits = number(again);
+            tail.cwnd = Some(octets(value, unit)?.value);
+            return Some(tail);
+        }
+        tail.datagrams(text).or_else(|| tail.of_two(text, heading)).map(|()| tail)
     }
+
+    /// `0.016 ms 3584655/25799702 (14%)`, `0/  893 (0%)`, `(-nan%)` of none; iperf 2 adds delays.
+    fn datagrams(&mut self, text: &str) -> Option<()> {
+        let plain = || fits("# ms #/^# (*%)", text).or_else(|| fits("#/^# (*%)", text));
+        let enhanced = fits("# ms #/^# (*%) */*/*/* ms # pps ~", text);
+        let enhanced = enhanced.map(|found| found[..4].to_vec());
+        self.is_two = enhanced.is_some();
+        let found = enhanced.or_else(plain)?;
+        let [.., lost, all, percent] = found[..] else { return None };
+        let percent = number(percent);
+        self.counts = Some(Counts { lost: number(lost)?, all: number(all)?, percent });
+        Some(())
+    }
+
+    /// `21238/0  0  127K(2)/1023K(16)/79(23) us  8154` and what else version 2 alone prints.
+    fn of_two(&mut self, text: &str, heading: &Heading) -> Option<()> {
+        const OTHERS: [&str; 4] = [
+            // What its receiver read at once.
+            "#=#:#:#:#:#:#:#:#",
+            // Bursts' delays, whose clocks are two.
+            "#/^#/^#/^# ms (#/#) # * # #=#:#:#:#:#:#:#:#",
+            "#/^#/^#/^# ms (#/#) # * #",
+            "#/# # us #",
+        ];
+        self.is_two = true;
+        if fits("#/# # pps", text).is_some() || fits("#/#/# # pps", text).is_some() {
+            self.sends_datagrams = true;
+        } else if let Some(found) = fits("#/# # * us *", text) {
+            self.retransmits = number(found[2]);
+            let window = heading.window.and_then(|at| found[3].split('/').nth(at));
+            self.cwnd = window.and_then(window_octets);
+        } else if let Some(found) = numbers("#=#/#/#/# ms # */# us # rps", text) {
+            self.round_trips = Some((found[0], [found[2], found[1], found[3]]));
+            self.retransmits = Some(found[5]);
+        } else if !crate::numbers::fits_any(&OTHERS, text) {
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// `1681K(1189)`, `895K`; `-1K` and `NA` of one that is not known.
+fn window_octets(text: &str) -> Option<f64> {
+    let (value, rest) = leading(text)?;
+    let letter = rest.chars().next().filter(char::is_ascii_alphabetic);
+    Some(value * prefix(letter, 1024.0)?).filter(|octets| *octets >= 0.0)
 }

@@ -1,8 +1,10 @@
 //! What many lines of one stream come to, whatever their number. Pure.
+//!
+//! Owns which of them is the result, and that one interval never stands for the run.
 
 use super::line::Line;
-use crate::counts::Counts;
-use crate::found::Contradiction;
+use crate::checks::{Contradiction, Counts};
+use crate::numbers::Printed;
 
 /// One stream's lines so far.
 #[derive(Debug, Clone, Default)]
@@ -10,143 +12,250 @@ pub(super) struct Stream {
     /// The lines that summed it up, by who counted.
     receiver: Option<Line>,
     sender: Option<Line>,
-    /// Of its other lines the longest, and the longest that counted losses.
-    longest: Option<Line>,
-    counted: Option<Line>,
+    /// Of neither: behind intervals, and over all of their time.
+    whole: Option<Line>,
     /// iperf 2: what the server reported to its client.
     report: Option<Line>,
-    /// The intervals that follow one another.
-    parts: u64,
+    intervals: Intervals,
+    /// Before 3.7 a client of datagrams said so behind its sum.
+    pub sent_datagrams: bool,
+    pub is_ended: bool,
+}
+
+/// Intervals that follow one another, or all but some of them.
+#[derive(Debug, Clone, Default)]
+struct Intervals {
+    only: Option<Line>,
+    count: u64,
     first: f64,
     last: f64,
-    bytes: f64,
+    seconds: f64,
+    bytes: Printed,
+    counts: Option<Counts>,
     again: Option<f64>,
-    apart: bool,
     cwnd: Option<f64>,
-    pub is_ended: bool,
+    sends_datagrams: bool,
+    /// One is missing between two others.
+    has_gap: bool,
+    /// Until when those were that do not count.
+    omitted: f64,
 }
 
 /// A stream's result, or several streams' together.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Result {
-    pub bits_per_second: f64,
+pub(super) struct Outcome {
+    pub bits_per_second: Printed,
     pub seconds: f64,
     pub counts: Option<Counts>,
     pub retransmits: Option<f64>,
     pub cwnd: Option<f64>,
+    pub round_trips: Option<(f64, [f64; 3])>,
     /// The sender's count stands for what arrived.
     pub of_sender: bool,
     pub is_report: bool,
     /// It was put together from what was printed before the end.
     pub is_cut: bool,
+    /// Some intervals are missing.
+    pub has_gap: bool,
+    /// How many there are.
+    pub intervals: u64,
     pub contradiction: Option<Contradiction>,
+    /// Of the line that says it, where one does.
+    pub number: Option<usize>,
+}
+
+impl Intervals {
+    /// Takes note of one, unless it is over all of the time of those before it.
+    fn take(&mut self, line: Line) -> Option<Line> {
+        let covers = line.from <= self.first + 1e-6 && line.to >= self.last - 0.05 * line.length();
+        if self.last > self.first && covers {
+            return Some(line);
+        }
+        if self.count == 0 {
+            (self.first, self.last) = (line.from, line.from);
+            (self.counts, self.again) = (line.tail.counts, line.tail.retransmits);
+            self.only = Some(line.clone());
+        } else {
+            let counts = self.counts.zip(line.tail.counts);
+            self.counts = counts.map(|(a, b)| Counts::sum(&[a, b]));
+            self.again = self.again.zip(line.tail.retransmits).map(|(a, b)| a + b);
+            self.only = None;
+        }
+        self.has_gap |= (line.from - self.last).abs() > 0.02 + 0.01 * line.length();
+        self.last = self.last.max(line.to);
+        self.count += 1;
+        self.seconds += line.length();
+        self.bytes.value += line.bytes.value;
+        self.bytes.step += line.bytes.step;
+        self.cwnd = self.cwnd.into_iter().chain(line.tail.cwnd).reduce(f64::max);
+        self.sends_datagrams |= line.tail.sends_datagrams;
+        None
+    }
+
+    /// True of those over all of a line's time.
+    fn cover(&self, line: &Line) -> bool {
+        let slack = 0.02 + 0.002 * line.length();
+        self.count > 0
+            && !self.has_gap
+            && self.first <= line.from.max(self.omitted) + 1e-6
+            && (self.last - line.to).abs() <= slack
+    }
+
+    /// True of those with all of a line's octets; with datagrams, some of which are lost, of those
+    /// over all of its time.
+    fn are_all_of(&self, line: &Line, udp: bool) -> bool {
+        if udp { self.cover(line) } else { line.bytes.agrees(self.bytes) }
+    }
+
+    fn outcome(&self, is_cut: bool) -> Option<Outcome> {
+        if let Some(only) = &self.only {
+            return Some(Outcome { is_cut, ..Outcome::of(only) });
+        }
+        (self.count > 0 && self.seconds > 0.0).then(|| Outcome {
+            bits_per_second: self.bytes.times(8.0 / self.seconds),
+            seconds: self.seconds,
+            counts: self.counts,
+            retransmits: self.again,
+            is_cut: true,
+            ..Outcome::default()
+        })
+    }
 }
 
 impl Stream {
-    pub(super) fn take(&mut self, line: Line, is_report: bool) {
-        if line.omitted {
+    /// One more line, of the server's report to its client, or of the sums behind all intervals.
+    pub(super) fn take(&mut self, line: Line, is_report: bool, is_sum: bool) {
+        if line.tail.omitted {
+            self.intervals.omitted = line.to;
             return;
         }
-        self.cwnd = self.cwnd.into_iter().chain(line.cwnd).reduce(f64::max);
         self.is_ended = line.is_end();
         if is_report {
             self.report = Some(line);
-        } else if line.receiver {
+        } else if line.tail.receiver {
             self.receiver = Some(line);
-        } else if line.sender {
+        } else if line.tail.sender {
             self.sender = Some(line);
-        } else {
-            self.interval(line);
-        }
-    }
-
-    fn interval(&mut self, line: Line) {
-        if self.parts == 0 {
-            (self.first, self.last) = (line.from, line.to);
-            (self.parts, self.bytes, self.again) = (1, line.bytes, line.retransmits);
-        } else if line.from >= self.last - 1e-6 {
-            self.last = line.to;
-            self.parts += 1;
-            self.bytes += line.bytes;
-            self.again = self.again.zip(line.retransmits).map(|(a, b)| a + b);
-        } else {
-            self.apart = true;
-        }
-        // Streams end a moment apart, and of equals the later one is the sum.
-        let longer = |than: &Option<Line>| {
-            than.as_ref().is_none_or(|than| line.length() >= 0.95 * than.length())
-        };
-        if line.counts.is_some() && longer(&self.counted) {
-            self.counted = Some(line.clone());
-        }
-        if longer(&self.longest) {
-            self.longest = Some(line);
+        } else if is_sum {
+            self.whole = Some(line);
+        } else if let Some(whole) = self.intervals.take(line) {
+            self.whole = Some(whole);
         }
     }
 
     /// What arrived counts; without its line, what knows of losses; then the sender's, and last
     /// what the intervals come to.
-    pub(super) fn result(&self, three: bool, udp: bool) -> Option<Result> {
-        let all = self.longest.as_ref().map_or(0.0, Line::length);
-        let counted = self.counted.as_ref().filter(|line| line.length() >= 0.95 * all);
-        let sum = self.report.as_ref().or(self.receiver.as_ref()).or(counted);
+    pub(super) fn result(&self, three: bool, udp: bool, reverse: bool) -> Option<Outcome> {
         let sent = self.sender.as_ref();
-        let again = sent.and_then(|line| line.retransmits);
+        let sum = self.report.as_ref().or(self.receiver.as_ref()).or(self.whole.as_ref());
+        let again = sent.and_then(|line| line.tail.retransmits);
         // A server that was not heard at the end is printed as one that received nothing.
-        let unheard = |line: &Line| line.bytes <= 0.0 && sent.is_some_and(|sent| sent.bytes > 0.0);
-        let mut result = match (sum, sent) {
-            (Some(line), _) if !unheard(line) => Result {
-                is_report: self.report.is_some(),
-                retransmits: line.retransmits.or(again),
-                is_cut: three && udp && self.receiver.is_none() && self.parts_exceed(line),
-                ..Result::of(line)
-            },
-            (Some(line), Some(sent)) if udp && !unheard(sent) => Result {
-                contradiction: Some(Contradiction {
-                    code: "octets-of-sender",
-                    said: line.bytes,
-                    counted: sent.bytes,
-                }),
-                of_sender: true,
-                counts: None,
-                ..Result::of(sent)
-            },
-            (unheard, Some(sent)) => Result {
-                of_sender: true,
-                is_cut: unheard.is_some(),
-                counts: None,
-                ..Result::of(sent)
-            },
-            _ => self.of_intervals(three)?,
+        let unheard = |line: &Line| {
+            line.bytes.value <= 0.0 && sent.is_some_and(|sent| sent.bytes.value > 0.0)
         };
-        result.cwnd = self.cwnd;
+        let mut result = match (sum, sent) {
+            (Some(line), _) if !unheard(line) => Outcome {
+                is_report: self.report.is_some(),
+                retransmits: line.tail.retransmits.or(again),
+                ..Outcome::of(line)
+            },
+            (Some(line), Some(sent)) if udp => {
+                let both = (line.bytes.value, sent.bytes.value);
+                let contradiction = Contradiction::of("octets-of-sender", both.0, both.1);
+                let contradiction = Some(contradiction);
+                Outcome { contradiction, of_sender: true, counts: None, ..Outcome::of(sent) }
+            }
+            (unheard, Some(sent)) => {
+                let is_cut = unheard.is_some();
+                Outcome { is_cut, of_sender: true, counts: None, ..Outcome::of(sent) }
+            }
+            // A sum of version 2 ends when it ends, an interval on its beat.
+            _ => {
+                let is_part = |only: &Line| {
+                    only.is_fine && (only.to * 100.0 - (only.to * 100.0).round()).abs() < 1e-6
+                };
+                let is_part = self.intervals.only.as_ref().is_some_and(is_part);
+                self.intervals.outcome((three && !self.sent_datagrams) || is_part)?
+            }
+        };
+        let is_unmarked = self.report.is_none() && self.receiver.is_none() && sent.is_none();
+        let mut sums = [sum, sent].into_iter().flatten().peekable();
+        result.intervals = self.intervals.count;
+        result.has_gap = self.intervals.count > 0
+            && sums.peek().is_some()
+            && !sums.any(|line| self.intervals.are_all_of(line, udp));
+        let is_sum = self.whole.is_some() || (self.sent_datagrams && !reverse);
+        if three && udp && is_unmarked && is_sum {
+            self.arrived(&mut result);
+        }
+        result = self.checked(result, three && udp, sum);
+        result.cwnd = self.intervals.cwnd.into_iter().chain(result.cwnd).reduce(f64::max);
         Some(result)
     }
 
-    /// Whether the intervals go on behind it.
-    fn parts_exceed(&self, line: &Line) -> bool {
-        self.parts > 1 && !self.apart && self.last - self.first > 1.05 * line.length()
+    /// Before 3.7 a sum's octets are the sender's and its losses the receiver's.
+    fn arrived(&self, result: &mut Outcome) {
+        let own = Some(&self.intervals).filter(|own| own.counts.is_some() && own.count > 0);
+        let own = own.filter(|own| self.whole.as_ref().is_some_and(|line| own.cover(line)));
+        if let (Some(own), true) = (own, result.seconds > 0.0) {
+            result.bits_per_second = own.bytes.times(8.0 / result.seconds);
+        } else if let Some(share) = result.counts.and_then(|counts| counts.arrived()) {
+            // Some servers print nothing for what arrived.
+            let none = result.bits_per_second.value <= 0.0 && share > 0.0;
+            let share = if none { f64::NAN } else { share };
+            result.bits_per_second = result.bits_per_second.times(share);
+        }
     }
 
-    fn of_intervals(&self, three: bool) -> Option<Result> {
-        let longest = self.longest.as_ref()?;
-        let seconds = self.last - self.first;
-        if self.parts < 2 || seconds <= 1.05 * longest.length() {
-            return Some(Result { is_cut: three, ..Result::of(longest) });
+    /// The sum held against its own numbers and against the intervals: of two the one that follows
+    /// from more of them is told.
+    fn checked(&self, result: Outcome, old: bool, sum: Option<&Line>) -> Outcome {
+        let own = &self.intervals;
+        let counts = result.counts.zip(own.counts).filter(|_| sum.is_some());
+        let of_counts = counts.and_then(|(sum, parts)| sum.against_intervals(&parts));
+        if let (Some(contradiction), Some(parts)) = (of_counts, own.outcome(true)) {
+            return Outcome { contradiction: Some(contradiction), ..parts };
         }
-        let bits_per_second = 8.0 * self.bytes / seconds;
-        let retransmits = self.again;
-        Some(Result { bits_per_second, seconds, retransmits, is_cut: true, ..Result::default() })
+        let stuck = result.counts.and_then(|counts| counts.against_intervals(&Counts::default()));
+        let of_line = |line: &Line| line.contradiction();
+        let lines = [sum, self.sender.as_ref(), own.only.as_ref()];
+        let mut of_lines = lines.into_iter().flatten().filter(|line| line.bytes.value > 0.0);
+        let contradiction = result
+            .contradiction
+            .or_else(|| stuck.filter(|of| of.code == "stuck-counter"))
+            .or_else(|| of_lines.find_map(of_line))
+            .or_else(|| self.octets(old));
+        let counts = result.counts.filter(|_| stuck.is_none_or(|of| of.code != "stuck-counter"));
+        Outcome { counts, contradiction, ..result }
+    }
+
+    /// Where the intervals' octets are neither the receiver's nor the sender's.
+    fn octets(&self, old: bool) -> Option<Contradiction> {
+        let own = &self.intervals;
+        let sums = [self.report.as_ref(), self.receiver.as_ref(), self.sender.as_ref()];
+        let sums = sums.into_iter().flatten().chain(self.whole.as_ref().filter(|_| !old));
+        let covered: Vec<&Line> = sums.filter(|line| own.cover(line)).collect();
+        // What was under way at the end is in one of them.
+        let late =
+            Printed { value: own.bytes.value, step: own.bytes.step + 0.03 * own.bytes.value };
+        let differ =
+            |line: &Line| Contradiction::unless_same("octets-of-intervals", line.bytes, late);
+        let all: Option<Vec<Contradiction>> = covered.into_iter().map(differ).collect();
+        all?.first().copied()
     }
 }
 
-impl Result {
+impl Outcome {
     fn of(line: &Line) -> Self {
         Self {
             bits_per_second: line.bits_per_second,
             seconds: line.length(),
-            counts: line.counts,
-            retransmits: line.retransmits,
+            counts: line.tail.counts,
+            retransmits: line.tail.retransmits,
+            cwnd: line.tail.cwnd,
+            round_trips: line.tail.round_trips,
+            of_sender: line.tail.sends_datagrams,
+            number: Some(line.number),
             ..Self::default()
         }
     }
@@ -154,21 +263,32 @@ impl Result {
     /// Two streams' at once.
     pub(super) fn and(self, other: Self) -> Self {
         let both = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
-        let counts = self.counts.zip(other.counts).map(|(a, b)| Counts {
-            lost: a.lost + b.lost,
-            all: a.all + b.all,
-            percent: None,
-        });
+        // Streams end a moment apart: all octets over the longest time.
+        let seconds = self.seconds.max(other.seconds);
+        let part = |of: &Self| {
+            of.bits_per_second.times(if seconds > 0.0 { of.seconds / seconds } else { 1.0 })
+        };
+        let (own, of_other) = (part(&self), part(&other));
+        let counts = self.counts.zip(other.counts).map(|(a, b)| Counts::sum(&[a, b]));
         Self {
-            bits_per_second: self.bits_per_second + other.bits_per_second,
-            seconds: self.seconds.max(other.seconds),
+            bits_per_second: Printed {
+                value: own.value + of_other.value,
+                step: own.step + of_other.step,
+            },
+            seconds,
             counts,
             retransmits: both(self.retransmits, other.retransmits),
             cwnd: self.cwnd.into_iter().chain(other.cwnd).reduce(f64::max),
+            round_trips: None,
             of_sender: self.of_sender || other.of_sender,
             is_report: self.is_report && other.is_report,
             is_cut: self.is_cut || other.is_cut,
+            has_gap: self.has_gap
+                || other.has_gap
+                || (self.intervals == 0) != (other.intervals == 0),
+            intervals: self.intervals.max(other.intervals),
             contradiction: self.contradiction.or(other.contradiction),
+            number: None,
         }
     }
 }

@@ -3,5 +3,7 @@
 
 mod any_output;
 mod fixtures;
+mod garbled;
+mod kinds;
 mod outputs;
 mod real_tools;

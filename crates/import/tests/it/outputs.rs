@@ -51,7 +51,7 @@ fn ping_and_fio_as_they_were_published() {
     for (from, printed, predicted, rtt) in
         [(&bridge, 902.0, 903.0, 249_000.0), (&switch, 944.0, 945.0, 174_000.0)]
     {
-        assert_eq!(from.unknown, [], "all is understood");
+        assert_eq!(from.unread, [], "all is understood");
         assert_eq!(from.tools.len(), 2, "{:?}", from.tools);
         close(value(from, Metric::Iops, &[ALL, ("estimate", "")]), printed);
         let estimate = value(from, Metric::Iops, &[ALL, ("estimate", "from-latency")]);
@@ -79,7 +79,7 @@ fn ping_of_each_kind() {
         ("ping-busybox.txt", "102", Some(51_000.0), 0.0),
     ] {
         let from = imported(name);
-        assert_eq!(from.unknown, [], "{name}");
+        assert_eq!(from.unread, [], "{name}");
         let rtt = value(&from, Metric::Rtt, &[MEAN, ("frame_size", octets), ("protocol", "icmp")]);
         if let Some(mean) = mean {
             close(rtt, mean);
@@ -119,7 +119,7 @@ fn iperf_text() {
         (&shallow, "iperf3"),
         (&two, "iperf"),
     ] {
-        assert_eq!(from.unknown, []);
+        assert_eq!(from.unread, []);
         assert_eq!(from.tools, [tool]);
     }
 }
@@ -148,7 +148,7 @@ fn fio_in_both_forms() {
     for name in ["fio-jsonplus.json", "fio.txt", "fio-read.json"] {
         let from = imported(name);
         assert_eq!(
-            (from.unknown.as_slice(), from.tools.as_slice()),
+            (from.unread.as_slice(), from.tools.as_slice()),
             (&[][..], &["fio"][..]),
             "{name}"
         );
@@ -179,7 +179,7 @@ fn qperf_and_sockperf() {
     close(value(&sock, Metric::Rtt, &[("q", "0.5")]), 17_454.0);
     assert_eq!(figure(&sock, Metric::Rtt, &[]).n, 23_081);
     for from in [&counters, &short, &sock] {
-        assert_eq!(from.unknown, []);
+        assert_eq!(from.unread, []);
     }
 }
 
@@ -217,7 +217,8 @@ fn our_own_rows_are_understood_whatever_their_schema() {
 fn what_is_no_result_is_named() {
     let mixed = b"hello\nround-trip min/avg/max = 1/2/3 ms\nworld\n";
     let from = read(mixed).expect("one result");
-    assert_eq!(from.unknown, [(1, "hello".to_owned()), (3, "world".to_owned())]);
+    let told: Vec<(usize, &str)> = from.unread.iter().map(|u| (u.line, u.text.as_str())).collect();
+    assert_eq!(told, [(1, "hello"), (3, "world")]);
     for (octets, said) in [
         (&b"nothing here\n"[..], "line 1 is not understood: `nothing here`"),
         (b"", "no tool's result"),

@@ -53,7 +53,7 @@ fn output(tool: &str, args: &[&str]) -> Vec<u8> {
 fn check(tool: &str, octets: &[u8], metrics: &[Metric]) -> Imported {
     let text = String::from_utf8_lossy(octets);
     let read = read(octets).unwrap_or_else(|error| panic!("{tool}: {error}\n{text}"));
-    assert_eq!(read.unknown, [], "{text}");
+    assert_eq!(read.unread, [], "{text}");
     for metric in metrics {
         let found = read.figures.iter().find(|figure| figure.metric == *metric);
         let value = found.and_then(|figure| figure.value);

@@ -429,7 +429,11 @@ fn figures_of_an_earlier_version_come_in_code_words() {
     let mut figure = Figure::new(Metric::Rtt, Unit::Nanoseconds, Some(1.0));
     figure.set(Key::Schedule, "open-loop");
     figure.set(Key::ScheduleRate, 1_000_u64);
-    let spec = ImportedSpec { files: vec!["irtt.json".to_owned()], figures: vec![figure] };
+    let spec = ImportedSpec {
+        files: vec!["irtt.json".to_owned()],
+        figures: vec![figure],
+        unread: Vec::new(),
+    };
     let run = RunMeta { studies: vec![StudySpec::Imported(spec)], ..meta("r1") };
     Store::open(&place.store()).and_then(|store| store.create_run(&run)).expect("a new run");
     let db = rusqlite::Connection::open(place.store()).expect("a database");

@@ -74,7 +74,7 @@ fn spread(blocks: &mut Vec<Vec<Figure>>, figures: &[Figure]) {
 fn is_same(a: &Figure, b: &Figure) -> bool {
     let of_case = |figure: &Figure| {
         let is_place = |name: &Key| {
-            [Key::File, Key::Position].contains(name) || Key::CONTRADICTION.contains(name)
+            [Key::File, Key::Position].contains(name) || Key::OF_ONE_OUTPUT.contains(name)
         };
         let but_place = figure.conditions.iter().filter(|(name, _)| !is_place(name));
         but_place.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()

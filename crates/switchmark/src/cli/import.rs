@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use import::{FORMATS, Format, Made};
+use import::Made;
 use jiff::Timestamp;
 use journal::Store;
 use measure::name;
 use method::run::{RunMeta, RunStatus};
 use method::{ImportedSpec, StudySpec};
-use page::Figure;
-use page::Key;
+use page::{Figure, Key, UnreadLine};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
 
@@ -78,7 +77,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     for path in &args.bypass {
         taken.file(path, "cable", "bypass")?;
     }
-    let study = StudySpec::Imported(ImportedSpec::new(taken.files, taken.figures));
+    let study = ImportedSpec::new(taken.files, taken.figures, taken.unread);
+    let study = StudySpec::Imported(study);
     let meta = meta(&device, study, taken.notes);
     let store = Store::open(&output::store_path(&args.data)?)?;
     store.create_run(&meta)?;
@@ -91,17 +91,18 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 
 /// The tools that are read, one paragraph each.
 fn formats() -> String {
-    let all: usize = FORMATS.iter().map(|format| format.outputs).sum();
+    let formats = import::formats();
+    let all: usize = formats.iter().map(|format| format.outputs).sum();
     let mut out = String::new();
-    for format in FORMATS {
-        let Format { tool, versions, modes, outputs, made } = format;
-        let made = match made {
+    for format in formats {
+        let made = match format.made {
             Made::Run => "made by running it",
             Made::Documented => "written after its documented format",
         };
-        out += &wrapped("", &format!("{tool}: {outputs} outputs, {made}"));
-        out += &wrapped("  versions  ", versions);
-        out += &wrapped("  modes     ", modes);
+        out += &wrapped("", &format!("{}: {} outputs, {made}", format.tool, format.outputs));
+        out += &wrapped("  versions  ", format.versions);
+        out += &wrapped("  modes     ", format.modes);
+        out += &wrapped("  checked   ", format.checks());
     }
     let last = format!(
         "{all} stored outputs are read by a test. flent's files and switchmark's own rows are read too."
@@ -114,6 +115,7 @@ fn formats() -> String {
 struct Taken {
     files: Vec<String>,
     figures: Vec<Figure>,
+    unread: Vec<UnreadLine>,
     notes: Vec<String>,
 }
 
@@ -137,13 +139,16 @@ impl Taken {
             }
             self.figures.push(figure);
         }
-        for (number, line) in read.unknown.iter().take(MOST_QUOTED) {
-            self.notes.push(format!("{named}, line {number}: not understood: `{line}`"));
+        for line in read.unread.iter().take(MOST_QUOTED.min(read.unread_lines)) {
+            let (number, text) = (line.line, &line.text);
+            self.notes.push(format!("{named}, line {number}: not understood: `{text}`"));
         }
-        if read.unknown_lines > MOST_QUOTED {
-            let more = read.unknown_lines - MOST_QUOTED;
+        if read.unread_lines > MOST_QUOTED {
+            let more = read.unread_lines - MOST_QUOTED;
             self.notes.push(format!("{named}: {more} more lines are not understood"));
         }
+        let of_file = |line: UnreadLine| UnreadLine { file: named.clone(), ..line };
+        self.unread.extend(read.unread.into_iter().map(of_file));
         self.files.push(named);
         Ok(())
     }

@@ -55,6 +55,11 @@ impl Finished {
         if !self.meta.claims.is_empty() {
             object["acceptance"] = Acceptance::of(&self.meta.claims, &self.figures).json();
         }
+        for study in &self.meta.studies {
+            if let StudySpec::Imported(imported) = study {
+                object["unread"] = serde_json::json!(imported.unread);
+            }
+        }
         object
     }
 }

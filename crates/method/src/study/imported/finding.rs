@@ -3,16 +3,18 @@
 //! Owns which conditions have a name here and which only describe the case. Never draws.
 
 use crate::study::view::values;
-use page::{Figure, Key, phrase};
+use page::{Figure, Key, UnreadLine, phrase};
 
 /// Conditions that have a field of their own, or say nothing here.
-const NAMED: [Key; 6] =
-    [Key::Tool, Key::Device, Key::Path, Key::File, Key::Position, Key::RateConvention];
+const NAMED: [Key; 7] =
+    [Key::Tool, Key::Device, Key::Path, Key::File, Key::Lines, Key::Position, Key::RateConvention];
 
 /// What was imported.
 #[derive(Debug)]
 pub struct ImportedFinding {
     pub(super) entries: Vec<Entry>,
+    /// Lines that nobody understood.
+    pub(super) unread: Vec<UnreadLine>,
 }
 
 /// One value of another tool.
@@ -23,14 +25,16 @@ pub(super) struct Entry {
     pub(super) device: String,
     /// The file, and which of several outputs in it.
     pub(super) source: String,
+    /// The lines of that file.
+    pub(super) lines: String,
     /// Under which conditions, in words.
     pub(super) case: String,
 }
 
 impl ImportedFinding {
     /// Takes each figure's source and case from its conditions.
-    pub(super) fn new(figures: &[Figure]) -> Self {
-        Self { entries: figures.iter().map(Entry::new).collect() }
+    pub(super) fn new(figures: &[Figure], unread: &[UnreadLine]) -> Self {
+        Self { entries: figures.iter().map(Entry::new).collect(), unread: unread.to_vec() }
     }
 }
 
@@ -50,6 +54,7 @@ impl Entry {
             tool: said(&Key::Tool),
             device: said(&Key::Device),
             source,
+            lines: said(&Key::Lines),
             case: case.collect::<Vec<_>>().join(", "),
             value: value.clone(),
         }

@@ -1,10 +1,11 @@
-//! The imported figures on a page: one table, each row with its tool, its case and its doubts.
+//! The imported figures on a page: one table, each row with its tool, its case, the lines it stands
+//! on and its doubts; and the lines that were not read.
 //!
 //! Never draws a plot: a tool's few points are no distribution.
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Block, Cell, Headline, Listing, words};
+use page::{Answer, Block, Cell, Headline, Listing, UnreadLine, words};
 
 use super::finding::{Entry, ImportedFinding};
 use crate::study::view::{Finding, StudyPage, Topic};
@@ -23,12 +24,32 @@ impl Finding for ImportedFinding {
             })
             .column("of", |entry| Cell::text(&entry.case))
             .value("value", |entry| &entry.value)
+            .column("lines", |entry| Cell::number(&entry.lines))
             .samples("samples", |entry| vec![&entry.value])
             .limit(|entry| vec![&entry.value])
             .table();
-        StudyPage::new("imported", "Imported", vec![Block::Table(table)])
-            .with_answers(Topic::Imported, [answer(self)])
+        let mut blocks = vec![Block::Table(table)];
+        blocks.extend(unread(&self.unread));
+        StudyPage::new("imported", "Imported", blocks).with_answers(Topic::Imported, [answer(self)])
     }
+}
+
+/// What was not read, behind a line that says how much.
+fn unread(lines: &[UnreadLine]) -> Option<Block> {
+    let summary = match lines.len() {
+        0 => return None,
+        1 => "1 line not understood".to_owned(),
+        more => format!("{more} lines not understood"),
+    };
+    let place =
+        |line: &&UnreadLine| if line.inside { "inside a result" } else { "between results" };
+    let table = Listing::new("Lines not understood", lines)
+        .column("file", |line| Cell::path(&line.file))
+        .column("line", |line| Cell::number(line.line.to_string()))
+        .column("place", move |line| Cell::text(place(line)))
+        .column("text", |line| Cell::text(&line.text))
+        .table();
+    Some(Block::Folded { summary, table })
 }
 
 fn answer(found: &ImportedFinding) -> Answer {

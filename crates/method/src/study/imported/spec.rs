@@ -10,7 +10,7 @@ use trial::{Subject, Testbed, TestbedError, Topology};
 
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::Caveat;
-use page::{Condition, Figure, Key, Unit};
+use page::{Condition, Figure, Key, Unit, UnreadLine};
 
 /// Everything that was imported at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct ImportedSpec {
     pub files: Vec<String>,
     /// What they tell, in their order.
     pub figures: Vec<Figure>,
+    /// What in them was not understood.
+    #[serde(default)]
+    pub unread: Vec<UnreadLine>,
 }
 
 impl ImportedSpec {
@@ -40,12 +43,12 @@ impl ImportedSpec {
 
     /// See [`crate::StudySpec::run`].
     pub fn run(&self, _: &mut dyn Testbed, _seed: u64) -> Result<ImportedFinding, TestbedError> {
-        Ok(ImportedFinding::new(&self.figures))
+        Ok(ImportedFinding::new(&self.figures, &self.unread))
     }
 
     /// With each figure's verdict. Outputs that tell the same thing again are repetitions of it;
     /// one alone tells a device from its tester as little as one block of ours does.
-    pub fn new(files: Vec<String>, mut figures: Vec<Figure>) -> Self {
+    pub fn new(files: Vec<String>, mut figures: Vec<Figure>, unread: Vec<UnreadLine>) -> Self {
         let all = figures.clone();
         let bypass: Vec<&Figure> = all.iter().filter(|f| f.is_bypass()).collect();
         for figure in &mut figures {
@@ -76,14 +79,14 @@ impl ImportedSpec {
                 _ => Evidence::Nothing.verdict(setting),
             };
         }
-        Self { files, figures }
+        Self { files, figures, unread }
     }
 }
 
 /// The same thing, wherever it was measured.
 fn is_beside(cable: &Figure, figure: &Figure) -> bool {
     const PLACE: [Key; 5] = [Key::Device, Key::Path, Key::File, Key::Position, Key::Tool];
-    let is_place = |name: &Key| PLACE.contains(name) || Key::CONTRADICTION.contains(name);
+    let is_place = |name: &Key| PLACE.contains(name) || Key::OF_ONE_OUTPUT.contains(name);
     let case = |figure: &Figure| {
         let kept = figure.conditions.iter().filter(|(name, value)| {
             let is_number = matches!(value, Condition::Number(_));

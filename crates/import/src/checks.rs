@@ -1,0 +1,174 @@
+//! What an output says twice, held against itself: counts, sums, orders.
+//!
+//! Owns when two numbers can't both be right. Never mends one.
+
+use page::{Metric, Unit};
+
+use crate::found::{Found, Row};
+use crate::numbers::Printed;
+
+/// What an output says, and what follows from the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Contradiction {
+    /// The code word of what both are.
+    pub code: &'static str,
+    pub said: f64,
+    pub counted: f64,
+}
+
+impl Contradiction {
+    /// Two numbers of one thing.
+    pub(crate) fn of(code: &'static str, said: f64, counted: f64) -> Self {
+        let digits = 10_f64.powi(3 - counted.abs().max(1e-3).log10().ceil() as i32);
+        let counted =
+            if counted.abs() < 1e3 { (counted * digits).round() / digits } else { counted.round() };
+        Self { code, said, counted }
+    }
+
+    /// Where two numbers differ by more than the digits that were not printed.
+    pub(crate) fn unless_same(code: &'static str, said: Printed, counted: Printed) -> Option<Self> {
+        (!said.agrees(counted)).then(|| Self::of(code, said.value, counted.value))
+    }
+
+    /// Where points of a distribution fall, or its mean lies outside of them, by more than `step`.
+    pub(crate) fn of_order(points: &[(f64, f64)], mean: Option<f64>, step: f64) -> Option<Self> {
+        let mut sorted = points.to_vec();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let falls = |low: f64, high: f64| low > 1.02 * high + step;
+        let order = |low, high| falls(low, high).then(|| Self::of("order-of-points", low, high));
+        let steps = sorted.windows(2).find_map(|two| order(two[0].1, two[1].1));
+        let end = |q: f64| {
+            sorted.iter().find(|(of, _)| of.to_bits() == q.to_bits()).map(|(_, value)| *value)
+        };
+        let least = || order(end(0.0)?, mean?);
+        let most = || order(mean?, end(1.0)?);
+        steps.or_else(least).or_else(most)
+    }
+}
+
+/// What a receiver counted of datagrams: how many were sent, by its sequence numbers, and how many
+/// of them it missed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Counts {
+    pub lost: f64,
+    pub all: f64,
+    /// The share that the tool printed beside them, in percent.
+    pub percent: Option<f64>,
+}
+
+/// Where counters of 32 bits with a sign end.
+const STUCK: f64 = 2_147_483_647.0;
+
+impl Counts {
+    /// A contradiction among them.
+    pub(crate) fn contradiction(&self) -> Option<Contradiction> {
+        let Self { lost, all, percent } = *self;
+        if !self.can_be() {
+            return Some(Contradiction { code: "more-lost-than-sent", said: lost, counted: all });
+        }
+        let printed = percent.filter(|_| all > 0.0)?;
+        let counted = 100.0 * lost / all;
+        // Two digits are printed, of a share that the tool rounds or cuts.
+        let agree = (printed - counted).abs() <= 0.06 * counted.abs().max(printed.abs()) + 0.01;
+        (!agree).then(|| Contradiction::of("loss-percent", printed, counted))
+    }
+
+    /// Both counts of several at once.
+    pub(crate) fn sum(of: &[Self]) -> Self {
+        let lost = of.iter().map(|one| one.lost).sum();
+        let all = of.iter().map(|one| one.all).sum();
+        Self {
+            lost,
+            all,
+            percent: of.first().and_then(|one| one.percent).filter(|_| of.len() == 1),
+        }
+    }
+
+    /// Where the sum of all streams and the streams themselves differ by more than a late one.
+    pub(crate) fn against(&self, streams: &[Self]) -> Option<Contradiction> {
+        let sum = Self::sum(streams);
+        let near = |a: f64, b: f64| (a - b).abs() <= (0.01 * a.abs().max(b.abs())).max(2.0);
+        if streams.len() < 2 {
+            None
+        } else if !near(sum.lost, self.lost) {
+            Some(Contradiction::of("lost-of-streams", self.lost, sum.lost))
+        } else {
+            (!near(sum.all, self.all))
+                .then(|| Contradiction::of("sent-of-streams", self.all, sum.all))
+        }
+    }
+
+    /// Where intervals, which may be a part of all, count more than their summary.
+    pub(crate) fn against_intervals(&self, intervals: &Self) -> Option<Contradiction> {
+        if self.all >= STUCK {
+            return Some(Contradiction::of("stuck-counter", self.all, intervals.all));
+        }
+        // A datagram that was late is taken back.
+        (intervals.lost > 1.01 * self.lost.max(0.0) + 2.0)
+            .then(|| Contradiction::of("lost-of-intervals", self.lost, intervals.lost))
+    }
+
+    /// True of so many as can be.
+    pub(crate) fn can_be(&self) -> bool {
+        self.lost >= 0.0 && self.all >= self.lost && self.all.is_finite()
+    }
+
+    /// The share that arrived.
+    pub(crate) fn arrived(&self) -> Option<f64> {
+        (self.can_be() && self.all > 0.0).then(|| 1.0 - self.lost / self.all)
+    }
+
+    /// A second's worth of them, of so many seconds; nothing where they can't be, or where there
+    /// were none.
+    pub(crate) fn put(&self, row: &Row, seconds: f64, found: &mut Found) {
+        let Self { lost, all, .. } = *self;
+        if !self.can_be() || all <= 0.0 || seconds <= 0.0 {
+            return;
+        }
+        let row = row.clone().samples(all as u64);
+        found.put(&row, Metric::Received, Unit::FramesPerSecond, (all - lost) / seconds);
+        found.put(&row, Metric::Lost, Unit::FramesPerSecond, lost / seconds);
+        found.put(&row, Metric::LossRatio, Unit::Ratio, lost / all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_can_not_be_or_disagree_are_told_with_both_numbers() {
+        let counts = |lost, all, percent| Counts { lost, all, percent };
+        let told = |code, said, counted| Some(Contradiction { code, said, counted });
+        for (of, said) in [
+            (counts(8.0, 1099.0, Some(0.73)), None),
+            (counts(3_584_655.0, 25_799_702.0, Some(14.0)), None),
+            (counts(0.0, 0.0, None), None),
+            (
+                counts(-104_080.0, 81_068.0, Some(-130.0)),
+                told("more-lost-than-sent", -104_080.0, 81_068.0),
+            ),
+            (counts(10.0, 5.0, None), told("more-lost-than-sent", 10.0, 5.0)),
+            (counts(1206.0, 9500.0, Some(0.0)), told("loss-percent", 0.0, 12.7)),
+        ] {
+            assert_eq!(of.contradiction(), said);
+        }
+        let streams = [counts(54.0, 1128.0, None), counts(56.0, 1128.0, None)];
+        assert_eq!(counts(110.0, 2256.0, None).against(&streams), None);
+        assert!(counts(0.0, 2256.0, None).against(&streams).is_some());
+        let stuck = counts(0.0, STUCK, None).against_intervals(&streams[0]);
+        assert_eq!(stuck, told("stuck-counter", STUCK, 1128.0));
+        assert!(counts(50.0, 9999.0, None).against_intervals(&streams[0]).is_some());
+        assert_eq!(counts(54.0, 9999.0, None).against_intervals(&streams[0]), None);
+    }
+
+    #[test]
+    fn points_that_fall_and_means_outside_of_them_are_contradictions() {
+        let points = [(1.0, 9.0), (0.5, 3.0), (0.0, 1.0)];
+        assert_eq!(Contradiction::of_order(&points, Some(4.0), 0.0), None);
+        assert!(Contradiction::of_order(&points, Some(0.5), 0.0).is_some());
+        assert!(Contradiction::of_order(&points, Some(10.0), 0.0).is_some());
+        assert!(Contradiction::of_order(&[(0.5, 9.0), (0.99, 3.0)], None, 0.0).is_some());
+        assert_eq!(Contradiction::of_order(&[(0.5, 9.0), (0.99, 8.0)], None, 1.0), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! nuttcp's text: a line of its sum, and with `-i` lines of intervals before it.
+//!
+//! Never takes an interval for the run: those are told where the sum is missing, and as cut off.
+
+use page::{Caveat, Key, Metric, Unit};
+
+use crate::checks::{Contradiction, Counts};
+use crate::found::{Found, Row};
+use crate::numbers::{Printed, fits, fits_any, number, printed};
+use crate::reader::Reader;
+
+const MEGA: f64 = 8.0 * 1024.0 * 1024.0;
+
+/// Reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Nuttcp {
+    intervals: Option<Moved>,
+}
+
+/// What one line, or several, moved.
+#[derive(Debug, Clone, Copy)]
+struct Moved {
+    bits: Printed,
+    seconds: f64,
+    bits_per_second: Printed,
+    counts: Option<Counts>,
+    again: Option<f64>,
+    rtt: Option<f64>,
+}
+
+/// What stands behind the rate of a sum.
+const SUMS: [&str; 4] = [
+    "# %TX # %RX # / # drop/pkt # %loss",
+    "# %TX # %RX # retrans # msRTT",
+    "# %TX # %RX # retrans",
+    "# %TX # %RX # msRTT",
+];
+
+impl Reader for Nuttcp {
+    fn tool(&self) -> &'static str {
+        "nuttcp"
+    }
+
+    fn begins(&self, _line: &str) -> bool {
+        false
+    }
+
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
+        let Some((line, is_sum)) = Moved::of(line) else {
+            return self.intervals.is_some() && fits_any(&["nuttcp~"], line);
+        };
+        if !is_sum {
+            self.intervals = Some(self.intervals.map_or(line, |sum| sum.and(line)));
+            return true;
+        }
+        let own = self.intervals.take();
+        let contradiction = own.and_then(|own| {
+            // The end of the run is in no interval.
+            let own = Printed { step: own.bits.step + 0.05 * own.bits.value, ..own.bits };
+            let (said, own) = (line.bits.times(0.125), own.times(0.125));
+            Contradiction::unless_same("octets-of-intervals", said, own)
+        });
+        line.put(&Row::of("nuttcp").contradicted(contradiction), found);
+        true
+    }
+
+    fn end(&mut self, found: &mut Found) {
+        if let Some(own) = self.intervals.take() {
+            own.put(&Row::of("nuttcp").doubting(Caveat::CutOff), found);
+        }
+    }
+}
+
+impl Moved {
+    /// `1599.1875 MB /   2.01 sec = 6689.3571 Mbps 19 %TX 19 %RX 0 retrans 0.12 msRTT`, and whether
+    /// it is a sum.
+    fn of(line: &str) -> Option<(Self, bool)> {
+        let own = fits("# MB / # sec = # Mbps *", line)?;
+        let tail = own[3].trim();
+        let sum = SUMS.iter().position(|shape| fits_any(&[shape], tail));
+        let words: Vec<&str> = tail.split_whitespace().collect();
+        let interval = matches!(words[..], [_, "retrans"] | [_, "/", _, "~drop/pkt", _, "~%loss"]);
+        if sum.is_none() && !interval {
+            return None;
+        }
+        let before = |unit: &str| {
+            let at = words.iter().position(|word| word.trim_start_matches('~') == unit)?;
+            number(words.get(at.checked_sub(1)?)?)
+        };
+        let counts = before("/").zip(before("drop/pkt")).map(|(lost, all)| Counts {
+            lost,
+            all,
+            percent: before("%loss"),
+        });
+        let moved = Self {
+            bits: printed(own[0])?.times(MEGA),
+            seconds: number(own[1])?,
+            bits_per_second: printed(own[2])?.times(1e6),
+            counts,
+            again: before("retrans"),
+            rtt: before("msRTT"),
+        };
+        Some((moved, sum.is_some()))
+    }
+
+    /// One after the other.
+    fn and(self, next: Self) -> Self {
+        let (bits, more) = (self.bits, next.bits);
+        let bits = Printed { value: bits.value + more.value, step: bits.step + more.step };
+        let seconds = self.seconds + next.seconds;
+        let counts = self.counts.zip(next.counts).map(|(a, b)| Counts::sum(&[a, b]));
+        let again = self.again.zip(next.again).map(|(a, b)| a + b);
+        Self { bits, seconds, bits_per_second: bits.times(1.0 / seconds), counts, again, rtt: None }
+    }
+
+    fn put(&self, row: &Row, found: &mut Found) {
+        let counted = self.bits.times(1.0 / self.seconds);
+        let step = counted.step + counted.value * 0.011 / self.seconds;
+        let rate = Printed { step, ..counted };
+        let udp = self.counts.is_some();
+        let row = row
+            .clone()
+            .with(Key::Protocol, if udp { "udp" } else { "tcp" })
+            .contradicted(Contradiction::unless_same("rate-of-octets", self.bits_per_second, rate))
+            .contradicted(self.counts.and_then(|counts| counts.contradiction()))
+            .doubting_if(udp, Caveat::GapLoss);
+        found.goodput(&row, self.bits_per_second.value);
+        if let Some(counts) = self.counts {
+            counts.put(&row, self.seconds, found);
+        }
+        if let Some(again) = self.again {
+            found.put(&row, Metric::Retransmits, Unit::Count, again);
+        }
+        if let Some(ms) = self.rtt {
+            // Of the connection's beginning, and one sample.
+            let row = row.with(Key::Test, "connect").doubting(Caveat::SoftwareTimestamps);
+            found.mean(&row, Metric::Rtt, Unit::Nanoseconds, ms * 1e6);
+        }
+    }
+}

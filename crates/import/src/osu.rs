@@ -1,0 +1,102 @@
+//! OSU's benchmarks of MPI: tables of a size and its latency or bandwidth.
+//!
+//! Owns the doubling: between two processes it prints half of the round trip. Never tells of
+//! collectives, whose latency is nobody's round trip.
+
+use page::{Caveat, Key, Metric, Unit};
+
+use crate::found::{Found, Row};
+use crate::numbers::{begins, number};
+use crate::reader::Reader;
+
+/// What a table's second column is, by the test's name.
+const TESTS: [(&str, Told); 6] = [
+    ("MPI Latency Test", Told::HalfRoundTrip),
+    ("MPI Multi Latency Test", Told::HalfRoundTrip),
+    ("MPI Multi-threaded Latency Test", Told::HalfRoundTrip),
+    ("MPI Bandwidth Test", Told::OneWay),
+    ("MPI Bi-Directional Bandwidth Test", Told::BothWays),
+    ("MPI Multiple Bandwidth / Message Rate Test", Told::OneWay),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Told {
+    HalfRoundTrip,
+    OneWay,
+    BothWays,
+}
+
+/// Reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Osu {
+    test: Option<(&'static str, Told)>,
+    begun: bool,
+    /// The heading's columns: where latency or bandwidth stands, and how many there are.
+    column: Option<usize>,
+    columns: usize,
+}
+
+impl Reader for Osu {
+    fn tool(&self) -> &'static str {
+        "osu"
+    }
+
+    fn begins(&self, line: &str) -> bool {
+        line.starts_with("# OSU MPI")
+    }
+
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
+        let title = line.strip_prefix("# OSU ").and_then(|rest| rest.rsplit_once(" v"));
+        if let Some((title, _)) = title {
+            let test = TESTS.into_iter().find(|(name, _)| *name == title);
+            *self = Self { test, begun: true, ..Self::default() };
+            return true;
+        }
+        if self.begun && line.starts_with("# Size") {
+            return self.head(line);
+        }
+        if self.begun && begins(&["# Datatype", "# [ pairs:", "# Data Validation"], line) {
+            return true;
+        }
+        let values: Option<Vec<f64>> = line.split_whitespace().map(number).collect();
+        let values = values.filter(|values| self.columns == values.len());
+        let Some((values, at)) = values.zip(self.column) else { return false };
+        if let Some((name, told)) = self.test {
+            put(name, told, values[0], values[at], found);
+        }
+        true
+    }
+
+    fn end(&mut self, _found: &mut Found) {
+        *self = Self::default();
+    }
+}
+
+impl Osu {
+    /// `# Size          Latency (us)`, and with `-f` the least and most behind the mean.
+    fn head(&mut self, line: &str) -> bool {
+        let line =
+            line.replace(" (", "(").replace("Avg Lat", "AvgLat").replace("Min Lat", "MinLat");
+        let line = line.replace("Max Lat", "MaxLat").replace("P50 Tail Lat", "P50TailLat");
+        let names: Vec<&str> = line.trim_start_matches("# ").split_whitespace().collect();
+        let of = |name: &str| names.iter().position(|other| *other == name);
+        self.columns = names.len();
+        self.column =
+            ["Latency(us)", "AvgLatency(us)", "Bandwidth(MB/s)", "MB/s"].into_iter().find_map(of);
+        self.column.is_some()
+    }
+}
+
+fn put(name: &'static str, told: Told, octets: f64, value: f64, found: &mut Found) {
+    let row = Row::of("osu")
+        .with(Key::Test, name.trim_start_matches("MPI ").trim_end_matches(" Test").to_lowercase())
+        .with(Key::Message, octets.max(0.0) as u64)
+        .with_known(Key::Direction, (told == Told::BothWays).then_some("total"))
+        .on_line(found.at);
+    if told == Told::HalfRoundTrip {
+        let row = row.doubting(Caveat::HalfRoundTrip).doubting(Caveat::SoftwareTimestamps);
+        found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 2e3 * value);
+    } else {
+        found.goodput(&row, 8e6 * value);
+    }
+}

@@ -1,0 +1,103 @@
+//! TRex's console: the table of its ports' statistics, of the last of several.
+//!
+//! Never takes a port for all: only the column of the total is told. Never joins two tables.
+
+use page::{Caveat, Key, Metric, Unit};
+
+use crate::around::is_around;
+use crate::checks::Contradiction;
+use crate::found::{Found, Row};
+use crate::numbers::{Printed, begins, leading, prefix, printed};
+use crate::reader::Reader;
+
+/// Its rows, by their names, that are told.
+const ROWS: [&str; 4] = ["Tx pps", "Rx pps", "opackets", "ipackets"];
+
+/// Reads it.
+#[derive(Debug, Default)]
+pub(crate) struct Trex {
+    /// Its heading was seen, with so many columns.
+    columns: usize,
+    /// Of each row its number in each column.
+    rows: [Option<Vec<Printed>>; 4],
+}
+
+impl Reader for Trex {
+    fn tool(&self) -> &'static str {
+        "trex"
+    }
+
+    fn begins(&self, line: &str) -> bool {
+        line == "Port Statistics" || (line.starts_with("port ") && line.ends_with("total"))
+    }
+
+    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+        if self.begins(line) {
+            self.columns = line.matches('|').count();
+            return true;
+        }
+        if (!line.contains('|') && is_around("trex", line))
+            || (self.columns > 0 && begins(&["-----------+"], line))
+        {
+            return true;
+        }
+        let mut cells = line.split('|').map(str::trim);
+        let name = cells.next().unwrap_or_default();
+        let cells: Vec<&str> = cells.collect();
+        if self.columns == 0 || cells.len() != self.columns {
+            return false;
+        }
+        let Some(at) = ROWS.iter().position(|row| *row == name) else {
+            return is_around("trex", line);
+        };
+        let numbers: Option<Vec<Printed>> = cells.into_iter().map(cell).collect();
+        let is_new = numbers.is_some() && self.rows[at].is_none();
+        if is_new {
+            self.rows[at] = numbers;
+        }
+        is_new
+    }
+
+    fn end(&mut self, found: &mut Found) {
+        std::mem::take(self).put(found);
+    }
+}
+
+/// `14.01 Mpps`, `0 pps`, `123456789`
+fn cell(text: &str) -> Option<Printed> {
+    let (_, unit) = leading(text)?;
+    let number = printed(&text[..text.len() - unit.len()])?;
+    let letter = unit.trim().trim_end_matches("pps").trim_end_matches("pkts").chars().next();
+    Some(number.times(prefix(letter, 1000.0)?))
+}
+
+impl Trex {
+    fn put(self, found: &mut Found) {
+        let total = |at: usize| self.rows[at].as_ref()?.last().copied();
+        let row = Row::of("trex").with(Key::Ports, self.columns.saturating_sub(1) as u64);
+        for (at, metric) in [(0, Metric::Sent), (1, Metric::Received)] {
+            let Some(told) = total(at) else { continue };
+            let row = row.clone().contradicted(self.of_ports(at));
+            found.put(&row, metric, Unit::FramesPerSecond, told.value);
+        }
+        if let (Some(sent), Some(received)) = (total(2), total(3)) {
+            let row = row.contradicted(self.of_ports(2)).contradicted(self.of_ports(3));
+            let (sent, received) = (sent.value, received.value);
+            // Counts of a run under way hold what is still on its way.
+            let row = row.samples(sent.max(0.0) as u64).doubting(Caveat::GapLoss);
+            if sent > 0.0 && received <= sent {
+                found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
+            }
+        }
+    }
+
+    /// Where the total is not the ports' sum.
+    fn of_ports(&self, at: usize) -> Option<Contradiction> {
+        let (total, ports) = self.rows[at].as_ref()?.split_last()?;
+        let sum = Printed {
+            value: ports.iter().map(|port| port.value).sum(),
+            step: ports.iter().map(|port| port.step).sum(),
+        };
+        Contradiction::unless_same("sent-of-streams", *total, sum)
+    }
+}
