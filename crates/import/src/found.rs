@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use page::Condition;
 use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 
-use crate::checks::Contradiction;
+use crate::contradiction::Contradiction;
 use crate::series::Series;
 
 /// Everything that a file told so far.
@@ -201,6 +201,20 @@ impl Found {
                 *position += 1;
                 figure.set(Key::Position, *position);
             }
+        }
+    }
+}
+
+/// `12`, `3-9`
+pub(crate) fn in_lines(first: usize, last: usize) -> String {
+    if first == last { first.to_string() } else { format!("{first}-{last}") }
+}
+
+/// Says of figures of JSON where its values stand, unless that is known.
+pub(crate) fn in_lines_of(figures: &mut [Figure], (first, last): (usize, usize)) {
+    for figure in figures {
+        if !figure.conditions.contains_key(&Key::Lines) {
+            figure.set(Key::Lines, in_lines(first, last));
         }
     }
 }

@@ -8,7 +8,7 @@ use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
 use crate::around::is_around;
-use crate::checks::Contradiction;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{between, leading, number, numbers, printed};
 use crate::reader::Reader;

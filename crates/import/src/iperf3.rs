@@ -7,7 +7,8 @@
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::{Map, Value};
 
-use crate::checks::{Contradiction, Counts};
+use crate::checks::Counts;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::iperf_text::Iperf;
 use crate::json::Document;

@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::checks::{Contradiction, Counts};
+use crate::checks::Counts;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{between, number, numbers};
 use crate::reader::Reader;

@@ -6,6 +6,7 @@
 
 mod around;
 mod checks;
+mod contradiction;
 mod ethr;
 pub mod fio;
 mod fio_terse;

@@ -5,7 +5,7 @@
 use page::{Key, Metric, Unit};
 
 use crate::around::is_around;
-use crate::checks::Contradiction;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, number, printed};
 use crate::reader::Reader;

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::checks::{Contradiction, Counts};
+use crate::checks::Counts;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, behind, between, number, printed};
 use crate::reader::Reader;

@@ -4,7 +4,8 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::checks::{Contradiction, Counts};
+use crate::checks::Counts;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, fits, fits_any, number, printed};
 use crate::reader::Reader;

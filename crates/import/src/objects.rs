@@ -5,10 +5,9 @@
 
 use serde_json::Value;
 
-use crate::found::Found;
+use crate::found::{Found, in_lines_of};
 use crate::json::{Broken, Document};
 use crate::problem::Problem;
-use crate::text::in_lines_of;
 use crate::{ImportError, fio, flent, fping, iperf3, irtt, mtr, rows};
 
 /// So many are told of those that tell nothing.

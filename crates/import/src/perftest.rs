@@ -6,7 +6,7 @@
 use page::{Caveat, Key, Metric};
 
 use crate::around::is_around;
-use crate::checks::Contradiction;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number};
 use crate::reader::Reader;

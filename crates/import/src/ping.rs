@@ -7,7 +7,7 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::around::is_around;
-use crate::checks::Contradiction;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, fits, fits_any, leading, numbers, printed};
 use crate::reader::Reader;

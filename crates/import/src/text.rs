@@ -8,7 +8,7 @@ use std::io::BufRead;
 
 use page::{Caveat, Figure, Key, UnreadLine};
 
-use crate::found::Found;
+use crate::found::{Found, in_lines};
 use crate::lines::{Prefix, Source, behind_log, behind_prefix, behind_prompt, plain};
 use crate::objects::Objects;
 use crate::reader::Reader;
@@ -77,20 +77,6 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
         }
     }
     read.end(source.number)
-}
-
-/// `12`, `3-9`
-fn in_lines(first: usize, last: usize) -> String {
-    if first == last { first.to_string() } else { format!("{first}-{last}") }
-}
-
-/// Says of figures of JSON where its values stand, unless that is known.
-pub(crate) fn in_lines_of(figures: &mut [Figure], (first, last): (usize, usize)) {
-    for figure in figures {
-        if !figure.conditions.contains_key(&Key::Lines) {
-            figure.set(Key::Lines, in_lines(first, last));
-        }
-    }
 }
 
 /// The JSON value that begins here, `{` or a list of objects, behind whatever stands in front.

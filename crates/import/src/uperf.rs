@@ -6,7 +6,7 @@
 use page::Caveat;
 
 use crate::around::is_around;
-use crate::checks::Contradiction;
+use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, leading, number, prefix, printed};
 use crate::reader::Reader;

@@ -4,14 +4,17 @@
 //! beneath; and the summary of several pages.
 //! Draws any page and knows no study; the template escapes every text but finished SVG.
 
+mod cards;
+
 use std::collections::BTreeSet;
 
 use askama::Template;
 use page::{
     Answer, Block, Caveat, Cell, Column, Document, Gauges, Image, Limit, Page, Picture, Quantity,
-    Reply, RowId, Samples, Section, Style, Table, Unit, Verdict,
+    RowId, Samples, Section, Style, Table, Unit,
 };
 
+use cards::{CardView, cards};
 use page::words::{self, Scaled};
 
 /// The template could not be filled.
@@ -150,84 +153,6 @@ struct CellView {
     row: String,
     /// The rows of which it tells the samples or the limit, `1.3 1.4`.
     of: String,
-}
-
-/// One question of the first screen: its answers, those behind the first few folded.
-struct CardView {
-    question: String,
-    first: Vec<AnswerView>,
-    rest: Vec<AnswerView>,
-}
-
-/// So many answers are seen at once of a question that shares the page with others.
-const MOST_SEEN: usize = 4;
-/// And of one that does not.
-const MOST_CARDS: usize = 6;
-/// With fewer questions each answer has a card.
-const FEW_QUESTIONS: usize = 3;
-
-/// One answer of a card.
-struct AnswerView {
-    case: String,
-    /// The headline's number without its unit.
-    value: String,
-    unit: String,
-    interval: String,
-    /// Exact confidence, for a pointer.
-    confidence: String,
-    text: String,
-    /// The answer in a word, and the class of its tone.
-    reply: Option<Chip>,
-    /// Who limits the figure, which is neither good nor bad.
-    verdict: Option<Chip>,
-    /// The rows whose values it states.
-    rows: String,
-}
-
-/// A word and the class that sets it.
-struct Chip {
-    word: &'static str,
-    class: &'static str,
-}
-
-/// A card for each question; where there are few questions, for each answer.
-fn cards(answers: &[Answer]) -> Vec<CardView> {
-    let groups = Answer::by_question(answers);
-    let singly = groups.len() < FEW_QUESTIONS;
-    let most = if singly { 1 } else { MOST_SEEN };
-    let mut cards = Vec::new();
-    for (question, group) in groups {
-        let card = |some: &[&Answer]| CardView {
-            question: question.to_owned(),
-            first: some.iter().map(|one| answer(one)).collect(),
-            rest: Vec::new(),
-        };
-        let (seen, rest) = group.split_at(group.len().min(if singly { MOST_CARDS } else { most }));
-        cards.extend(seen.chunks(most).map(card));
-        if let Some(last) = cards.last_mut() {
-            last.rest.extend(rest.iter().map(|one| answer(one)));
-        }
-    }
-    cards
-}
-
-fn answer(answer: &Answer) -> AnswerView {
-    let reply = |reply: Reply| Chip { word: reply.word(), class: class(reply.into()) };
-    let verdict = |of: Verdict| Chip { word: of.as_str(), class: class(of.into()) };
-    let headline = answer.headline.clone().unwrap_or_default();
-    let (value, unit) = headline.value.rsplit_once('\u{a0}').unwrap_or((&headline.value, ""));
-    AnswerView {
-        case: answer.case.clone(),
-        value: value.to_owned(),
-        unit: unit.to_owned(),
-        interval: headline.interval.clone(),
-        confidence: headline.confidence.clone(),
-        reply: answer.reply.map(reply),
-        verdict: answer.verdict.map(verdict),
-        rows: listed(&answer.rows),
-        // A sign on a line of its own says nothing.
-        text: answer.text.replace(" %", "\u{a0}%"),
-    }
 }
 
 /// `1.3 1.4`

@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
 pub use self::device_count::DeviceCount;
 pub use self::ends::Ends;
-pub use self::merge::OtherKind;
 pub use self::outcome::{Defect, Outcome};
 pub use self::storage::{
     OperationsRecord, ServerRecord, ServiceTimes, StorageLocation, StorageRecord,
@@ -165,6 +164,11 @@ impl TrialRecord {
         }
     }
 }
+
+/// A part is of another kind of flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("its sides report of different kinds of flow")]
+pub struct OtherKind;
 
 /// What one flow did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -53,8 +53,8 @@ impl Test {
     }
 }
 
-/// True if iperf3 can send these datagrams: frames of one size, at one rate, by a UDP socket and with
-/// plain headers.
+/// True if iperf3 can send these datagrams: frames of one size, at one rate, by a UDP socket and
+/// with plain headers.
 pub fn is_plain(asked: &Datagrams) -> bool {
     let Datagrams { frames, schedule, backend, receiver, headers, destination, .. } = asked;
     matches!(schedule, Schedule::Paced(_))

@@ -3,7 +3,8 @@
 //!
 //! Never takes a column by its position where its heading says which it is.
 
-use crate::checks::{Contradiction, Counts};
+use crate::checks::Counts;
+use crate::contradiction::Contradiction;
 use crate::numbers::{Printed, fits, leading, number, numbers, prefix, printed};
 
 /// What it says.

@@ -3,7 +3,8 @@
 //! Owns which of them is the result, and that one interval never stands for the run.
 
 use super::line::Line;
-use crate::checks::{Contradiction, Counts};
+use crate::checks::Counts;
+use crate::contradiction::Contradiction;
 use crate::numbers::Printed;
 
 /// One stream's lines so far.

@@ -9,14 +9,9 @@ use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameSize, Histogram, Nanos};
 
 use super::{
-    BulkRecord, DatagramsRecord, EchoRecord, ExchangeRecord, FlowRecord, ReceiptRecord,
+    BulkRecord, DatagramsRecord, EchoRecord, ExchangeRecord, FlowRecord, OtherKind, ReceiptRecord,
     StreamRecord,
 };
-
-/// A part is of another kind of flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("its sides report of different kinds of flow")]
-pub struct OtherKind;
 
 impl FlowRecord {
     /// Adds what another part saw; of two ends, what the end saw that waits.

@@ -1,0 +1,44 @@
+//! Two numbers of one output that can't both be true.
+//!
+//! Owns when numbers contradict one another. Never decides which of them is right.
+
+use crate::numbers::Printed;
+
+/// What an output says, and what follows from the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Contradiction {
+    /// The code word of what both are.
+    pub code: &'static str,
+    pub said: f64,
+    pub counted: f64,
+}
+
+impl Contradiction {
+    /// Two numbers of one thing.
+    pub(crate) fn of(code: &'static str, said: f64, counted: f64) -> Self {
+        let digits = 10_f64.powi(3 - counted.abs().max(1e-3).log10().ceil() as i32);
+        let counted =
+            if counted.abs() < 1e3 { (counted * digits).round() / digits } else { counted.round() };
+        Self { code, said, counted }
+    }
+
+    /// Where two numbers differ by more than the digits that were not printed.
+    pub(crate) fn unless_same(code: &'static str, said: Printed, counted: Printed) -> Option<Self> {
+        (!said.agrees(counted)).then(|| Self::of(code, said.value, counted.value))
+    }
+
+    /// Where points of a distribution fall, or its mean lies outside of them, by more than `step`.
+    pub(crate) fn of_order(points: &[(f64, f64)], mean: Option<f64>, step: f64) -> Option<Self> {
+        let mut sorted = points.to_vec();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let falls = |low: f64, high: f64| low > 1.02 * high + step;
+        let order = |low, high| falls(low, high).then(|| Self::of("order-of-points", low, high));
+        let steps = sorted.windows(2).find_map(|two| order(two[0].1, two[1].1));
+        let end = |q: f64| {
+            sorted.iter().find(|(of, _)| of.to_bits() == q.to_bits()).map(|(_, value)| *value)
+        };
+        let least = || order(end(0.0)?, mean?);
+        let most = || order(mean?, end(1.0)?);
+        steps.or_else(least).or_else(most)
+    }
+}
