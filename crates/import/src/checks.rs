@@ -6,7 +6,6 @@ use page::{Metric, Unit};
 
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::Printed;
 
 /// What a receiver counted of datagrams: how many were sent, by its sequence numbers, and how many
 /// of them it missed.

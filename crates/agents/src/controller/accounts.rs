@@ -19,7 +19,7 @@ use trial::record::{PortCounters, ReadingDoubt, ReadingRecord, Side};
 use trial::topology::{CableEnd, Host, PortRef, Runs};
 use trial::{Topology, TrialRecord};
 
-use super::companions::{Companion, Done, Preparing, TrialContext};
+use super::companion::{Companion, Done, Preparing, TrialContext};
 use super::trial_error::TrialError;
 use super::{Facts, Stop, far_counter};
 use crate::failed::Failed;

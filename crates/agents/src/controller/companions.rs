@@ -1,77 +1,13 @@
-//! What a testbed has beside its agents, and the part that each takes in a trial: devices are put
-//! into a state, disturbed and asked for their counters, and hosts delay what arrives.
+//! Companions of a testbed's agents: devices are put into a state, disturbed and asked for their
+//! counters, and hosts delay what arrives.
 //!
-//! Owns the moments of a trial, and the order: what comes last is nearest to the load. Never orders
-//! a flow.
+//! Owns their order: what comes last is nearest to the load. Never takes part in a trial itself.
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use dataplane::Window;
-use lab::Lab;
-use trial::{Topology, Trial, TrialRecord};
-
-use super::Stop;
 use super::accounts::Accounts;
+use super::companion::Companion;
 use super::delays::Delays;
 use super::lab_devices::LabDevices;
-use super::pool::AgentPool;
 use super::subjects::Subjects;
-use super::trial_error::TrialError;
-
-/// The ports of a trial, by host: each with the kernel interfaces that count for it.
-pub type PortsInUse = BTreeMap<String, BTreeMap<String, Vec<String>>>;
-
-/// The trial under way.
-#[derive(Debug, Clone, Copy)]
-pub struct TrialContext<'a> {
-    /// What is asked.
-    pub trial: &'a Trial,
-    /// Who is where.
-    pub topology: &'a Topology,
-    /// The lab, where the testbed is one.
-    pub lab: Option<&'a Lab>,
-    /// The user's wish to stop.
-    pub stop: &'a Stop,
-}
-
-/// The hosts of a trial before any of their agents opens a port.
-#[derive(Debug)]
-pub struct Preparing<'a> {
-    /// The agents.
-    pub pool: &'a mut AgentPool,
-    /// Interfaces whose counters are the trial's.
-    pub ports: &'a mut PortsInUse,
-}
-
-/// Takes part in trials beside the agents. Whatever fails ends the trial.
-pub trait Companion: fmt::Debug {
-    /// Before any agent opens a port.
-    fn prepare(&mut self, _context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
-        Ok(())
-    }
-
-    /// Right before the load.
-    fn before(&mut self, _context: TrialContext<'_>) -> Done {
-        Ok(())
-    }
-
-    /// While the load runs and is waited for by `load`, which is called once.
-    fn around(&mut self, _context: TrialContext<'_>, _window: Window, load: Load<'_>) -> Done {
-        load()
-    }
-
-    /// Right after the load. The record has what the hosts counted, and what companions nearer to
-    /// the load have put there.
-    fn after(&mut self, _context: TrialContext<'_>, _record: &mut TrialRecord) -> Done {
-        Ok(())
-    }
-}
-
-/// Waits for the load's end.
-pub type Load<'a> = &'a mut dyn FnMut() -> Done;
-/// Whether a part of the trial went well.
-pub type Done = Result<(), TrialError>;
 
 /// All of a testbed's.
 #[derive(Debug, Default)]
@@ -91,20 +27,5 @@ impl Companions {
     pub fn list(&mut self) -> [&mut dyn Companion; 4] {
         let Self { subjects, delays, accounts, devices } = self;
         [subjects, delays, accounts, devices]
-    }
-}
-
-/// Waits for the load's end with everything around it.
-pub fn around(
-    companions: &mut [&mut dyn Companion],
-    context: TrialContext<'_>,
-    window: Window,
-    load: Load<'_>,
-) -> Done {
-    match companions {
-        [] => load(),
-        [first, nearer @ ..] => {
-            first.around(context, window, &mut || around(nearer, context, window, load))
-        }
     }
 }

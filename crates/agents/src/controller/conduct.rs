@@ -15,7 +15,7 @@ use trial::{Flow, FlowKind, Offloads, Topology, Trial, TrialRecord, validity};
 
 use super::assemble::{Sides, assemble};
 use super::clocks::{Allowances, Clocks, allowance};
-use super::companions::{Companion, PortsInUse, Preparing, TrialContext, around};
+use super::companion::{Companion, PortsInUse, Preparing, TrialContext, around};
 use super::far_counter;
 use super::orders::{ByHost, Scene, Standing};
 use super::pool::AgentPool;

@@ -12,7 +12,7 @@ use trial::{Deed, PortRef, Trial};
 
 use super::Stop;
 use super::command::{self, CommandError};
-use super::companions::TrialContext;
+use super::companion::TrialContext;
 use super::deed_notes::{BegunDeed, DeedNote};
 use super::subjects::Subjects;
 use super::trial_error::TrialError;

@@ -10,7 +10,7 @@ use measure::{FrameSize, Nanos, Rate};
 use trial::Topology;
 use trial::topology::HostPort;
 
-use super::companions::{Companion, Done, Preparing, TrialContext};
+use super::companion::{Companion, Done, Preparing, TrialContext};
 use super::pool::AgentPool;
 use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask};

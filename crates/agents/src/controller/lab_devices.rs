@@ -15,7 +15,7 @@ use trial::record::{PortCounters, Side};
 use trial::topology::{CableEnd, PortRef, Topology};
 use trial::{Backend, Flow, FlowKind, Reception, Trial, TrialRecord};
 
-use super::companions::{Companion, Done, Preparing, TrialContext};
+use super::companion::{Companion, Done, Preparing, TrialContext};
 use super::models::{self, ModelSnapshot};
 use super::site::interfaces;
 use super::trial_error::TrialError;

@@ -1,28 +1,25 @@
 //! The devices under test and the state each is in.
 //!
 //! Owns which variant a device was put into last, so that the next trial finds the one it asks for,
-//! and that what a trial [did](super::deeds) to a device is over before the next. A lab's devices
+//! and that what a trial did to a device is over before the next. A lab's devices
 //! are the lab's to set; others are set by the user's commands. Never undoes a command of the
 //! user's: what leads back is a variant of its own.
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::panic::resume_unwind;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dataplane::Window;
 use lab::Lab;
 use measure::Nanos;
+use trial::Subject;
 use trial::record::DeedRecord;
-use trial::{Subject, TrialRecord};
 
+use super::Stop;
 use super::command::{self, CommandError};
-use super::companions::{Companion, Done, Load, Preparing, TrialContext};
 use super::deed_notes::Origin;
 use super::trial_error::TrialError;
-use super::{Stop, deeds};
 use crate::failed::Failed;
 use crate::hosts::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
 use crate::protocol::in_words;
@@ -75,9 +72,9 @@ pub struct Subjects {
     /// Which run uses them, where one does.
     origin: Option<Origin>,
     /// Events of the trial under way that were carried out.
-    done: Vec<DeedRecord>,
+    pub(super) done: Vec<DeedRecord>,
     /// Deeds of the trial before, each with its device: it may not be as it was yet.
-    unsettled: Vec<(String, String)>,
+    pub(super) unsettled: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -108,7 +105,12 @@ impl Subjects {
     }
 
     /// Puts a device into the state asked for, if it is not there already.
-    fn put(&mut self, subject: &Subject, lab: Option<&Lab>, stop: &Stop) -> Result<(), Failed> {
+    pub(super) fn put(
+        &mut self,
+        subject: &Subject,
+        lab: Option<&Lab>,
+        stop: &Stop,
+    ) -> Result<(), Failed> {
         let device = &subject.device;
         let now = self.states.get(device);
         // What an earlier process left it in is no state that is known now, but not as it was found
@@ -166,9 +168,14 @@ impl Subjects {
         self.hooks.get(device)?.deeds.get(name)
     }
 
+    /// The probe's answer in the device's present state.
+    pub fn probe_of(&self, device: &str) -> Option<String> {
+        self.states.get(device)?.probe.clone()
+    }
+
     /// Waits until devices are as they were before the deeds of earlier trials, as far as the
     /// testbed says how to tell.
-    fn settle(&mut self, stop: &Stop) -> Result<(), TrialError> {
+    pub(super) fn settle(&mut self, stop: &Stop) -> Result<(), TrialError> {
         while let Some((device, name)) = self.unsettled.last() {
             if let Some(hook) = self.deed(device, name) {
                 let ready = hook.ready.as_ref().map(|ready| wait_for(device, ready, stop));
@@ -221,55 +228,6 @@ impl Subjects {
         }
         let probe = probe.as_ref().map(|line| run("probe", line, of, AT_ONCE, stop));
         probe.transpose()
-    }
-}
-
-impl Companion for Subjects {
-    /// The device is put into the state asked for first, so that nothing of that is in the trial.
-    fn prepare(&mut self, context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
-        self.settle(context.stop)?;
-        let subject = context.trial.subject.as_ref();
-        Ok(subject.map_or(Ok(()), |subject| self.put(subject, context.lab, context.stop))?)
-    }
-
-    /// Another thread does to the device what the trial says.
-    fn around(&mut self, context: TrialContext<'_>, window: Window, load: Load<'_>) -> Done {
-        self.done.clear();
-        if context.trial.events.is_empty() {
-            return load();
-        }
-        self.unsettled = deeds::done_in(context.trial);
-        let (known, over) = (&*self, &Stop::new());
-        let done = thread::scope(|scope| {
-            // Also where the load panics: what was done is undone before the panic goes on.
-            let ended = Ending(over);
-            let doing = scope.spawn(move || deeds::carry_out(context, window, known, over));
-            let loaded = load();
-            drop(ended);
-            match doing.join().unwrap_or_else(|panic| resume_unwind(panic)) {
-                // Worse than whatever ended the trial.
-                Err(left @ TrialError::NotUndone(_)) => Err(left),
-                done => loaded.and(done),
-            }
-        });
-        self.done = done?;
-        Ok(())
-    }
-
-    fn after(&mut self, context: TrialContext<'_>, record: &mut TrialRecord) -> Done {
-        let state = context.trial.subject.as_ref().and_then(|it| self.states.get(&it.device));
-        record.device.probe = state.and_then(|state| state.probe.clone());
-        record.device.deeds = std::mem::take(&mut self.done);
-        Ok(())
-    }
-}
-
-/// Whatever ends this, the trial is over.
-struct Ending<'a>(&'a Stop);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.0.ask();
     }
 }
 

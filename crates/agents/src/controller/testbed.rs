@@ -14,7 +14,8 @@ use measure::{Nanos, Rate};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::accounts::Accounts;
-use super::companions::{Companions, TrialContext};
+use super::companion::TrialContext;
+use super::companions::Companions;
 use super::conduct::Conduct;
 use super::deed_notes::{self, Origin};
 use super::delays::Delays;
