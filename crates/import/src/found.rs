@@ -66,7 +66,7 @@ impl Row {
     /// What was read off this line alone, and not off the whole result.
     #[must_use]
     pub(crate) fn on_line(self, number: usize) -> Self {
-        self.with(Key::Lines, number.to_string())
+        self.with(Key::FirstLine, number as u64).with(Key::LastLine, number as u64)
     }
 
     /// The output says two things; the first contradiction stands for all.

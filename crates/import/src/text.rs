@@ -79,16 +79,12 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
     read.end(source.number)
 }
 
-/// `12`, `3-9`
-fn in_lines(first: usize, last: usize) -> String {
-    if first == last { first.to_string() } else { format!("{first}-{last}") }
-}
-
-/// Says of figures of JSON where its values stand, unless that is known.
+/// Says of figures on which lines they stand, unless that is known.
 pub(crate) fn in_lines_of(figures: &mut [Figure], (first, last): (usize, usize)) {
     for figure in figures {
-        if !figure.conditions.contains_key(&Key::Lines) {
-            figure.set(Key::Lines, in_lines(first, last));
+        if !figure.conditions.contains_key(&Key::FirstLine) {
+            figure.set(Key::FirstLine, first as u64);
+            figure.set(Key::LastLine, last as u64);
         }
     }
 }
@@ -256,11 +252,10 @@ impl Read {
         if from == self.found.figures.len() {
             return;
         }
-        for figure in &mut self.found.figures[from..] {
-            if !figure.conditions.contains_key(&Key::Lines) {
-                figure.set(Key::Lines, in_lines(span.first, span.last));
-            }
-            if span.has_unread {
+        let figures = &mut self.found.figures[from..];
+        in_lines_of(figures, (span.first, span.last));
+        if span.has_unread {
+            for figure in figures {
                 figure.doubt(Caveat::UnreadLines);
             }
         }
