@@ -66,7 +66,7 @@ impl Row {
     /// What was read off this line alone, and not off the whole result.
     #[must_use]
     pub(crate) fn on_line(self, number: usize) -> Self {
-        self.with(Key::Lines, number.to_string())
+        self.with(Key::FirstLine, number as u64).with(Key::LastLine, number as u64)
     }
 
     /// The output says two things; the first contradiction stands for all.
@@ -205,16 +205,12 @@ impl Found {
     }
 }
 
-/// `12`, `3-9`
-pub(crate) fn in_lines(first: usize, last: usize) -> String {
-    if first == last { first.to_string() } else { format!("{first}-{last}") }
-}
-
-/// Says of figures of JSON where its values stand, unless that is known.
+/// Says of figures on which lines they stand, unless that is known.
 pub(crate) fn in_lines_of(figures: &mut [Figure], (first, last): (usize, usize)) {
     for figure in figures {
-        if !figure.conditions.contains_key(&Key::Lines) {
-            figure.set(Key::Lines, in_lines(first, last));
+        if !figure.conditions.contains_key(&Key::FirstLine) {
+            figure.set(Key::FirstLine, first as u64);
+            figure.set(Key::LastLine, last as u64);
         }
     }
 }

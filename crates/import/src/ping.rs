@@ -74,11 +74,14 @@ impl Reader for Ping {
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        if self.begins(line) && mikrotik(line).is_none() {
+        if self.reply(line) {
+            return true;
+        }
+        if self.begins(line) {
             self.header(line);
             return true;
         }
-        self.reply(line) || self.summed_up(line) || self.counted(line) || self.is_around(line)
+        self.summed_up(line) || self.counted(line) || self.is_around(line)
     }
 
     fn end(&mut self, found: &mut Found) {

@@ -8,7 +8,7 @@ use std::io::BufRead;
 
 use page::{Caveat, Key, UnreadLine};
 
-use crate::found::{Found, in_lines};
+use crate::found::{Found, in_lines_of};
 use crate::lines::{Prefix, Source, behind_log, behind_prefix, behind_prompt, plain};
 use crate::objects::Objects;
 use crate::reader::Reader;
@@ -242,11 +242,10 @@ impl Read {
         if from == self.found.figures.len() {
             return;
         }
-        for figure in &mut self.found.figures[from..] {
-            if !figure.conditions.contains_key(&Key::Lines) {
-                figure.set(Key::Lines, in_lines(span.first, span.last));
-            }
-            if span.has_unread {
+        let figures = &mut self.found.figures[from..];
+        in_lines_of(figures, (span.first, span.last));
+        if span.has_unread {
+            for figure in figures {
                 figure.doubt(Caveat::UnreadLines);
             }
         }

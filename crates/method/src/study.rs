@@ -186,6 +186,14 @@ impl StudySpec {
         }
     }
 
+    /// Lines of other tools' outputs that were not understood, if it is what they measured.
+    pub fn unread(&self) -> Option<&[page::UnreadLine]> {
+        match self {
+            Self::Imported(spec) => Some(&spec.unread),
+            _ => None,
+        }
+    }
+
     /// Studies that it carries out: a campaign's, else itself alone.
     pub fn parts(&self) -> &[Self] {
         self.campaign().map_or(std::slice::from_ref(self), |campaign| &campaign.studies)

@@ -241,7 +241,8 @@ keys! {
     Dominance "dominance" explains "Cliff's delta.";
     Tool "tool" identifies "Of another tool's figure: which.";
     File "file" place "Its file.";
-    Lines "lines" explains "Of its file: the lines that it was read from, from 1.";
+    FirstLine "first_line" explains "Of its file: the first line that it was read from, from 1.";
+    LastLine "last_line" explains "The last of those lines.";
     Position "position" place "Of several outputs in its file that tell the same: which of them, from 1.";
     Contradiction "contradiction" explains "Where an output contradicts itself: in what.";
     ContradictionSaid "contradiction_said" explains "The number that it says.";
@@ -280,8 +281,13 @@ keys! {
 impl Key {
     /// What is of one output of another tool's alone: where it stands in its file, and where it
     /// contradicts itself.
-    pub const OF_ONE_OUTPUT: [Self; 4] =
-        [Self::Lines, Self::Contradiction, Self::ContradictionSaid, Self::ContradictionCounted];
+    pub const OF_ONE_OUTPUT: [Self; 5] = [
+        Self::FirstLine,
+        Self::LastLine,
+        Self::Contradiction,
+        Self::ContradictionSaid,
+        Self::ContradictionCounted,
+    ];
 }
 
 impl PartialEq for Key {

@@ -271,7 +271,8 @@ fn an_output_that_was_pasted_or_logged_tells_the_same() {
 
 /// A figure wherever it stands.
 fn elsewhere(mut figure: Figure) -> Figure {
-    figure.conditions.remove(&Key::Lines);
+    figure.conditions.remove(&Key::FirstLine);
+    figure.conditions.remove(&Key::LastLine);
     figure
 }
 

@@ -213,5 +213,5 @@ fn a_line_that_is_nobodys_is_listed_with_its_place() {
     assert_eq!(told, [(1, "before", false), (5, "?? what", true), (8, "behind", false)]);
     let [rtt] = &read.figures[..] else { panic!("{:?}", read.figures) };
     assert!(rtt.caveats.contains(&Caveat::UnreadLines));
-    assert_eq!(rtt.text(Key::Lines), Some("3-6"));
+    assert_eq!((rtt.integer(Key::FirstLine), rtt.integer(Key::LastLine)), (Some(3), Some(6)));
 }

@@ -56,8 +56,8 @@ impl Finished {
             object["acceptance"] = Acceptance::of(&self.meta.claims, &self.figures).json();
         }
         for study in &self.meta.studies {
-            if let StudySpec::Imported(imported) = study {
-                object["unread"] = serde_json::json!(imported.unread);
+            if let Some(unread) = study.unread() {
+                object["unread"] = serde_json::json!(unread);
             }
         }
         object

@@ -6,8 +6,16 @@ use crate::study::view::values;
 use page::{Figure, Key, UnreadLine, phrase};
 
 /// Conditions that have a field of their own, or say nothing here.
-const NAMED: [Key; 7] =
-    [Key::Tool, Key::Device, Key::Path, Key::File, Key::Lines, Key::Position, Key::RateConvention];
+const NAMED: [Key; 8] = [
+    Key::Tool,
+    Key::Device,
+    Key::Path,
+    Key::File,
+    Key::FirstLine,
+    Key::LastLine,
+    Key::Position,
+    Key::RateConvention,
+];
 
 /// What was imported.
 #[derive(Debug)]
@@ -50,11 +58,15 @@ impl Entry {
             Some(position) => format!("{}, output {}", said(&Key::File), position.in_words()),
             None => said(&Key::File),
         };
+        let lines = match (said(&Key::FirstLine), said(&Key::LastLine)) {
+            (first, last) if first == last => first,
+            (first, last) => format!("{first}–{last}"),
+        };
         Self {
             tool: said(&Key::Tool),
             device: said(&Key::Device),
             source,
-            lines: said(&Key::Lines),
+            lines,
             case: case.collect::<Vec<_>>().join(", "),
             value: value.clone(),
         }
