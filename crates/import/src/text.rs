@@ -6,7 +6,7 @@
 
 use std::io::BufRead;
 
-use page::{Caveat, Key, UnreadLine};
+use page::{Caveat, UnreadLine};
 
 use crate::found::{Found, in_lines_of};
 use crate::lines::{Prefix, Source, behind_log, behind_prefix, behind_prompt, plain};

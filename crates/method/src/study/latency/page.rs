@@ -51,19 +51,10 @@ impl<'a> Trips<'a> {
 
     /// Time added by the device, where a direct cable tells it; otherwise the round trip itself.
     fn answer(self) -> Answer {
-        match &self.path.added {
-            Some(added) => self.added_answer(added).asked("Added latency"),
-            None => {
-                let median = self.path.median();
-                self.led(median, "").asked("RTT")
-            }
-        }
-    }
-
-    /// Led by a value; where there is none, it says why.
-    fn led(self, value: &Figure, text: &str) -> Answer {
-        let text = if value.value.is_none() { NO_VALID_TRIAL } else { text };
-        stated(text.to_owned(), value).led_by(value)
+        let median = self.path.median();
+        let rtt = || led(median, "").asked("RTT");
+        let added = self.path.added.as_ref();
+        added.map_or_else(rtt, |added| self.added_answer(added).asked("Added latency"))
     }
 
     fn added_answer(self, added: &Added) -> Answer {
@@ -75,10 +66,16 @@ impl<'a> Trips<'a> {
             .with(MarkKind::Device, device, through);
         let not_significant = value.caveats.contains(&Caveat::NotResolved);
         let text = if not_significant { NOT_SIGNIFICANT } else { "" };
-        let answer = self.led(value, text);
+        let answer = led(value, text);
         let headline = answer.headline.clone().map(Headline::signed);
         answer.with_headline(headline).with_gauge(gauge)
     }
+}
+
+/// Led by a value; where there is none, it says why.
+fn led(value: &Figure, text: &str) -> Answer {
+    let text = if value.value.is_none() { NO_VALID_TRIAL } else { text };
+    stated(text.to_owned(), value).led_by(value)
 }
 
 const NO_VALID_TRIAL: &str = "No trial was valid.";

@@ -147,8 +147,8 @@ fn mac_table(device: &DeviceFinding, entries: &Figure) -> Option<Answer> {
 impl DeviceFinding {
     /// A case's label: of a device in a variant, with its name.
     fn label(&self, case: &str) -> String {
-        let name = matches!(&self.who, Who::Named(subject) if subject.variant.is_some());
-        let name = name.then(|| self.who.name()).unwrap_or_default();
+        let has_variant = matches!(&self.who, Who::Named(subject) if subject.variant.is_some());
+        let name = if has_variant { self.who.name() } else { String::new() };
         [case, &name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }

@@ -18,9 +18,9 @@ use trial::topology::Pair;
 pub(super) fn answers(found: &TcpFinding) -> Vec<Answer> {
     let own = || found.cases.iter().filter(|case| !case.whole.place.is_cable());
     let several = own().map(|case| &case.whole.place.who).collect::<BTreeSet<&Who>>().len() > 1;
-    let label = |place: &Place| match several {
-        true => format!("{}, {}", path(place), place.who.name()),
-        false => path(place),
+    let label = |place: &Place| {
+        let path = path(place);
+        if several { format!("{path}, {}", place.who.name()) } else { path }
     };
     own().map(|case| answer(found, case).of_case(label(&case.whole.place))).collect()
 }
