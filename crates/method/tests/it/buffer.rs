@@ -384,8 +384,8 @@ fn rows_of(cell: &Cell) -> Vec<RowId> {
 
 #[test]
 fn a_page_answers_for_each_load_and_states_its_rows() {
-    let deep = "sw1 has enough buffer for 2 streams of cubic beside udp 2Gbit/s at an RTT of ";
-    let shallow = "sw1 does not have enough buffer for 2 streams of cubic beside udp 2Gbit/s";
+    let deep = "TCP is stable beside a bandwidth-delay product of ";
+    let shallow = "TCP is not stable: ";
     for (device, reply, begins, stated) in [
         (self::deep as fn(&Trial, u64) -> Second, Reply::Yes, deep, 3),
         (self::shallow, Reply::No, shallow, 2),
@@ -394,6 +394,8 @@ fn a_page_answers_for_each_load_and_states_its_rows() {
         let [(Topic::Buffer, answer)] = &page.answers[..] else { panic!("{:?}", page.answers) };
         assert_eq!((answer.reply, answer.rows.len()), (Some(reply), stated), "{answer:?}");
         assert!(answer.text.starts_with(begins), "{}", answer.text);
+        let case = "2 streams of cubic beside udp 2Gbit/s, RTT ";
+        assert!(answer.case.starts_with(case), "{}", answer.case);
     }
 }
 

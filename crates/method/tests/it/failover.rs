@@ -304,10 +304,13 @@ fn the_page_states_each_deed_with_its_own_rows() {
     let id = |metric, conditions: &[(Key, &str)]| one(&figures, metric, conditions).id();
     for (answer, way, name) in [(1, "forward", "there"), (2, "reverse", "back")] {
         let answer = &page.answers[answer].1;
-        let start = format!("`link-down`, {name} interrupts 8 of 16 flows, for 50.0 ms (");
+        assert_eq!(answer.case, format!("`link-down`, {name}"));
+        let led = answer.headline.as_ref().map(|headline| headline.value.replace('\u{a0}', " "));
+        assert_eq!(led.as_deref(), Some("50.0 ms"));
+        let start = "Interrupts 8 of 16 flows";
         let end = "Undoing it interrupts no flow, or none for longer than 1.00 ms.";
         let text = answer.text.replace('\u{a0}', " ");
-        assert!(text.starts_with(&start) && text.ends_with(end), "{text}");
+        assert!(text.starts_with(start) && text.ends_with(end), "{text}");
         let direction = || (Key::Direction, way);
         let stated = [
             id(Metric::Outage, &[FAILURE, LONGEST, direction()]),
@@ -365,6 +368,6 @@ fn what_no_control_tells_is_no_outage() {
     let finding = spec("link-down").run(&mut bed, 3).expect("every trial runs");
     let page = method::study::Finding::page(&finding);
     let [(_, answer)] = &page.answers[..] else { panic!("{:?}", page.answers) };
-    let expected = "No figure for `link-down`: no trial in which nothing is done was valid.";
+    let expected = "No trial in which nothing is done was valid.";
     assert_eq!(answer.text, expected);
 }

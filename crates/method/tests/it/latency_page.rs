@@ -8,7 +8,7 @@ use crate::model::{Bed, Model, Way, bench, topology};
 use measure::{FrameRate, FrameSize};
 use method::study::{StudyPage, Topic};
 use method::{LatencySpec, Load, StudySpec, numbered};
-use page::{Block, Cell, Figure, Image, Metric, Plot, RowId, Table};
+use page::{Answer, Block, Cell, Figure, Image, MarkKind, Metric, Plot, RowId, Table};
 use trial::topology::AnotherTime;
 use trial::{Protocol, Subject};
 
@@ -31,7 +31,12 @@ fn find(spec: LatencySpec, bed: &mut Bed) -> (Vec<Figure>, StudyPage) {
 fn answers(page: &StudyPage) -> Vec<String> {
     assert!(page.answers.iter().all(|(topic, _)| *topic == Topic::Latency));
     let text = |text: &str| text.replace('\u{a0}', " ").replace('\u{202f}', "");
-    page.answers.iter().map(|(_, a)| format!("{} {}", a.question, text(&a.text))).collect()
+    let value = |answer: &Answer| answer.headline.as_ref().map(|headline| text(&headline.value));
+    let told = |answer: &Answer| {
+        let value = value(answer).unwrap_or_default();
+        [&answer.question, &answer.case, &value, &text(&answer.text)].map(String::as_str).join("; ")
+    };
+    page.answers.iter().map(|(_, answer)| told(answer)).collect()
 }
 
 fn blocks(page: &StudyPage) -> impl Iterator<Item = &Block> {
@@ -125,17 +130,19 @@ fn answers_are_about_the_smallest_frame() {
     let (rows, page) = find(LatencySpec { loads, sizes, ..spec() }, &mut Model::new().bed());
     let said = answers(&page);
     assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].starts_with("Added latency? sw1 adds 20"), "{said:?}");
-    let trip = "to the idle UDP RTT of 64, sent as 70-octet frames, h1 → h2: the median RTT is 50";
-    assert!(said[0].contains(trip) && said[0].ends_with("over the direct cable."), "{said:?}");
-    assert!(said[1].contains(" under load (udp 5000 frames/s of 1518), h1 → h2: "), "{said:?}");
+    assert!(said[0].starts_with("Added latency; UDP 64, sent as 70, idle; +20"), "{said:?}");
+    assert!(said[1].contains("UDP 64, sent as 70, udp 5 k/s@1518; +"), "{said:?}");
+    let gauge = page.answers[0].1.gauge.as_ref().expect("a cable beside it");
+    let marks: Vec<_> =
+        gauge.marks.iter().map(|mark| (mark.kind, (mark.value / 1e4).round())).collect();
+    assert_eq!(marks, [(MarkKind::Cable, 3.0), (MarkKind::Device, 5.0)]);
     let stated: Vec<Metric> = page.answers[0]
         .1
         .rows
         .iter()
         .map(|id| rows.iter().find(|row| row.id() == Some(*id)).expect("a row").metric)
         .collect();
-    assert_eq!(stated, [Metric::RttAdded, Metric::Rtt, Metric::Rtt]);
+    assert_eq!(stated, [Metric::RttAdded]);
 }
 
 #[test]
@@ -146,19 +153,18 @@ fn answers_say_what_is_not_known() {
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].contains(expected), "{expected}: {said:?}");
     };
-    let rtt = "the idle UDP RTT of 64, sent as 70-octet frames, h1 → h2";
+    let rtt = "UDP 64, sent as 70, idle";
     let mut alone = Model::new().bed();
     alone.topology = topology(true, false);
-    check(&mut alone, &format!("RTT? The median of {rtt}, is 50"));
+    check(&mut alone, &format!("RTT; {rtt}; 50"));
     let mut cable = Model::new().bed();
     cable.topology = topology(false, true);
-    check(&mut cable, &format!("RTT? The median of {rtt}, is "));
+    check(&mut cable, &format!("RTT; {rtt}; "));
     let mut equal = Model::new().bed();
     equal.device.rtt_ns = equal.bypass.rtt_ns;
-    check(&mut equal, &format!("Added latency? What sw1 adds to {rtt}, is not significant: "));
-    let rtt = "the idle UDP RTT of 64-octet frames, h1 → h2";
+    check(&mut equal, "Not significant: smaller than the repetitions resolve.");
     let mut broken = Model { broken: true, ..Model::new() }.bed();
-    check(&mut broken, &format!("Added latency? No figure for {rtt}: no trial was valid."));
+    check(&mut broken, "Added latency; UDP 64, idle; ; No trial was valid.");
 }
 
 #[test]
