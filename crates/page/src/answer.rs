@@ -75,12 +75,12 @@ pub struct Mark {
     pub row: Option<RowId>,
 }
 
-/// What a mark of a gauge shows.
+/// Kind of a gauge's mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkKind {
     /// The direct cable.
     Cable,
-    /// What could be reached at most: line rate, a claim.
+    /// Most that could be reached: line rate, a fair share.
     Limit,
     /// The device under test.
     Device,
@@ -89,22 +89,16 @@ pub enum MarkKind {
 impl Headline {
     /// A figure's value, or the bound that is known of it; none of a figure without either.
     pub fn of(figure: &Figure) -> Option<Self> {
-        Self::of_quantity(&Quantity::of(figure))
-    }
-
-    /// As [`Headline::of`], of a cell's quantity.
-    pub fn of_quantity(quantity: &Quantity) -> Option<Self> {
-        let write = |value| words::value(quantity.unit, value);
-        let value = match (quantity.value, quantity.low, quantity.high) {
-            (Some(value), ..) if quantity.at_least => format!("≥ {}", write(value)),
+        let write = |value| words::value(figure.unit, value);
+        let value = match (figure.value, figure.low, figure.high) {
             (Some(value), ..) => write(value),
             (None, Some(low), _) => format!("≥ {}", write(low)),
             (None, None, Some(high)) => format!("< {}", write(high)),
             (None, None, None) => return None,
         };
-        let interval = quantity.value.and_then(|_| words::brackets(quantity)).unwrap_or_default();
-        let confidence = words::ends(&quantity.ends);
-        Some(Self { value, interval, confidence })
+        let quantity = Quantity::of(figure);
+        let interval = figure.value.and_then(|_| words::brackets(&quantity)).unwrap_or_default();
+        Some(Self { value, interval, confidence: words::ends(&quantity.ends) })
     }
 
     /// A value that is written already.
@@ -112,7 +106,7 @@ impl Headline {
         Self { value: value.into(), ..Self::default() }
     }
 
-    /// As a bound, where it is one.
+    /// Marks the value as a bound, where it is one.
     #[must_use]
     pub fn bounded(mut self, bound: Option<Bound>) -> Self {
         let sign = match bound {
@@ -137,7 +131,7 @@ impl Headline {
 }
 
 impl Gauge {
-    /// Of a quantity, without a mark.
+    /// A gauge of a quantity, without a mark.
     pub fn new(axis: impl Into<String>, unit: Unit) -> Self {
         Self { axis: axis.into(), unit, marks: Vec::new() }
     }
@@ -153,17 +147,27 @@ impl Gauge {
         self
     }
 
-    /// With a limit that is no figure.
+    /// With the direct cable's value, where one was measured.
     #[must_use]
-    pub fn with_limit(mut self, name: impl Into<String>, value: f64) -> Self {
-        let (kind, name) = (MarkKind::Limit, name.into());
-        self.marks.push(Mark { kind, name, value, interval: None, row: None });
-        self
+    pub fn with_cable(self, figure: Option<&Figure>) -> Self {
+        match figure {
+            Some(figure) => self.with(MarkKind::Cable, "direct cable", figure),
+            None => self,
+        }
     }
 
-    /// Itself where there is something to compare.
-    pub fn comparing(self) -> Option<Self> {
-        (self.marks.len() > 1).then_some(self)
+    /// With a limit that is no figure, where it is known.
+    #[must_use]
+    pub fn with_limit(mut self, name: impl Into<String>, value: Option<f64>) -> Self {
+        let mark = |value| Mark {
+            kind: MarkKind::Limit,
+            name: name.into(),
+            value,
+            interval: None,
+            row: None,
+        };
+        self.marks.extend(value.map(mark));
+        self
     }
 }
 
@@ -204,7 +208,7 @@ impl Answer {
     /// With the device's value beside the cable's, where there are both.
     #[must_use]
     pub fn with_gauge(mut self, gauge: Gauge) -> Self {
-        self.gauge = gauge.comparing();
+        self.gauge = Some(gauge).filter(|gauge| gauge.marks.len() > 1);
         self
     }
 
@@ -265,15 +269,6 @@ impl Answer {
             }
         }
         groups
-    }
-
-    /// The label of an answer that stands alone: its question, with its case.
-    pub fn in_place_of_case(&self) -> String {
-        match (self.question.as_str(), self.case.as_str()) {
-            (question, "") => question.to_owned(),
-            ("", case) => case.to_owned(),
-            (question, case) => format!("{question} {case}"),
-        }
     }
 
     /// The answer in few words: `Added latency +7.16 µs`, `Non-blocking? no`; none of a sentence

@@ -160,6 +160,11 @@ fn listed(rows: &[RowId]) -> String {
     rows.iter().map(RowId::to_string).collect::<Vec<_>>().join(" ")
 }
 
+/// `1 row`, `48 rows`
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
 fn section(section: Section) -> SectionView {
     let count = |of: &dyn Fn(&Block) -> usize| section.blocks.iter().map(of).sum::<usize>();
     let pictures = count(&|block| match block {
@@ -169,10 +174,7 @@ fn section(section: Section) -> SectionView {
     let is_table = |block: &Block| matches!(block, Block::Table(_) | Block::Folded { .. });
     let tables = count(&|block| usize::from(is_table(block)));
     let counts = [(pictures, "picture"), (tables, "table")].into_iter();
-    let told = counts.filter(|(n, _)| *n > 0).map(|(n, what)| match n {
-        1 => format!("1 {what}"),
-        more => format!("{more} {what}s"),
-    });
+    let told = counts.filter(|(n, _)| *n > 0).map(|(n, what)| counted(n, what));
     SectionView {
         contents: told.collect::<Vec<_>>().join(", "),
         id: section.id,
@@ -247,10 +249,7 @@ fn table(table: &Table) -> TableView {
         }
         cells
     });
-    let size = match table.rows.len() {
-        1 => "1 row".to_owned(),
-        more => format!("{more} rows"),
-    };
+    let size = counted(table.rows.len(), "row");
     TableView { title: table.title.clone(), size, caption, rows: rows.collect(), head }
 }
 

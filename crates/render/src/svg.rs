@@ -48,7 +48,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// At most `most` characters, the last an ellipsis where something was cut.
-fn shorten(text: &str, most: usize) -> String {
+pub(crate) fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

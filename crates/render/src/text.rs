@@ -38,18 +38,19 @@ impl Screen {
 }
 
 /// A page at a glance, or in full: its answers, each behind its reply and its verdict; the open
-/// tables of what was found, each under its title; the caveats. A page without an answer has only
-/// its tables to show.
+/// tables of what was found, each under its title; the caveats. A page whose answers are sentences
+/// alone has its tables to show.
 pub fn text(page: &Page, screen: Screen) -> String {
-    if !screen.full && !page.answers.is_empty() {
+    let sums_up = |answer: &Answer| !answer.is_sentence() || answer.reply.is_some();
+    if !screen.full && page.answers.iter().any(sums_up) {
         return glance::glance(page, screen);
     }
     let mut notes = Footnotes::new(&page.shared);
     let mut out = String::new();
     let leads = Leads::of(&page.answers);
     for answer in &page.answers {
-        let text = in_full(answer).replace('→', "->");
-        put_wrapped(&mut out, screen, &leads.lead(answer, screen), unpainted(&text).trim_start());
+        let text = arrows(&in_full(answer));
+        put_wrapped(&mut out, screen, &leads.lead(answer, screen), text.trim_start());
     }
     if !out.is_empty() {
         out.push('\n');
@@ -63,9 +64,14 @@ pub fn text(page: &Page, screen: Screen) -> String {
     out
 }
 
+/// Without colours of its own, and with arrows that every terminal has.
+fn arrows(text: &str) -> String {
+    unpainted(text).replace('→', "->")
+}
+
 /// The question with its case, the number with its interval, and the sentence.
 fn in_full(answer: &Answer) -> String {
-    let mut parts = vec![answer.in_place_of_case()];
+    let mut parts = vec![answer.question.clone(), answer.case.clone()];
     if let Some(headline) = &answer.headline {
         parts.extend([headline.value.clone(), headline.interval.clone()]);
     }

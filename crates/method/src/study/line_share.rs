@@ -23,6 +23,12 @@ pub(in crate::study) fn share(value: &Figure) -> Option<f64> {
     value.number(Key::OfLineRate)
 }
 
+/// Line rate that a marked value is held beside.
+pub(in crate::study) fn line_rate_of(value: &Figure) -> Option<f64> {
+    let share = share(value).filter(|share| *share > 0.0)?;
+    Some(value.value? / share)
+}
+
 /// The share of line rate in words: `97.3 %`.
 pub(in crate::study) fn share_in_words(value: &Figure) -> Option<String> {
     share(value).map(|share| words::share_of_line(share, LINE_RATE))

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use page::{Answer, GaugeLine, Gauges, Mark, MarkKind, Page, Reply, Tone};
 
 use super::paint::{self, painted};
-use super::{Screen, put_wrapped, unpainted, wrap};
+use super::{Screen, arrows, put_wrapped, unpainted, wrap};
+use crate::svg::shorten;
 
 /// Lines of a page by default, with the head before it and the report's line behind it.
 const LINES: usize = 22;
@@ -24,22 +25,15 @@ const BAR: usize = 26;
 /// The answers, their numbers, bars where there is room, and the caveats of all figures.
 pub fn glance(page: &Page, screen: Screen) -> String {
     let shown = &page.answers[..page.answers.len().min(MOST_ANSWERS)];
-    let budget = LINES + shown.len().saturating_sub(ANSWERS);
-    let mut out = String::new();
-    for note in &page.notes {
-        put_wrapped(&mut out, screen, "", note);
-    }
+    // Whoever prints it has put the notes before it.
+    let budget = (LINES + shown.len().saturating_sub(ANSWERS)).saturating_sub(page.notes.len());
     let footer = footer(page, screen);
     let rows = Rows::new(shown, screen);
     // With all there is; without sentences; without bars; as it has room.
     let forms = [(true, true), (true, false), (false, true), (false, false)];
-    let fits = |text: &&String| lines(&out) + lines(text) + lines(&footer) <= budget;
+    let fits = |text: &&String| lines(text) + lines(&footer) <= budget;
     let texts = forms.map(|(bars, sentences)| rows.text(shown, bars, sentences));
-    let text = texts.iter().find(fits).unwrap_or(&texts[forms.len() - 1]);
-    if !out.is_empty() && !text.is_empty() {
-        out.push('\n');
-    }
-    out.push_str(text);
+    let mut out = texts.iter().find(fits).unwrap_or(&texts[forms.len() - 1]).clone();
     if let more @ 1.. = page.answers.len() - shown.len() {
         let _ = writeln!(out, "and {more} more: --full has all");
     }
@@ -101,16 +95,15 @@ impl Rows {
                     put_wrapped(&mut out, self.screen, "", &arrows(&alone.text));
                     continue;
                 }
-                let case = alone.case.as_str();
                 let said = if sentences || alone.is_sentence() { alone.text.as_str() } else { "" };
-                self.put(&mut out, question, alone, &[case, said]);
+                self.put(&mut out, question, alone, [&alone.case, said]);
                 continue;
             }
             put_wrapped(&mut out, self.screen, "", &self.bold(question));
             for answer in group {
                 let said = if answer.is_sentence() { answer.text.as_str() } else { "" };
                 let case = format!("{}{}", " ".repeat(INDENT), answer.case);
-                self.put(&mut out, &case, answer, &["", said]);
+                self.put(&mut out, &case, answer, ["", said]);
             }
         }
         if bars {
@@ -126,8 +119,8 @@ impl Rows {
     }
 
     /// One answer: its word, its label, its number with the interval, who limits it; below it what
-    /// has no room beside it, and more sentences.
-    fn put(&self, out: &mut String, label: &str, answer: &Answer, more: &[&str]) {
+    /// has no room beside it, then its case and its sentence, where these are not empty.
+    fn put(&self, out: &mut String, label: &str, answer: &Answer, [case, said]: [&str; 2]) {
         let mut line = String::new();
         if self.replies > 0 {
             let word = answer.reply.map(|reply| reply.word().to_uppercase()).unwrap_or_default();
@@ -156,15 +149,12 @@ impl Rows {
         let line = if has_room { format!("{line}  {limit}") } else { line };
         let _ = writeln!(out, "{}", line.trim_end());
         let below = if has_room { String::new() } else { limit };
-        let below = labels.into_iter().chain([no_room, below]);
-        let below: Vec<String> = below.chain(more.iter().map(|said| arrows(said))).collect();
-        let (texts, sentence) =
-            below.split_at(below.len().saturating_sub(usize::from(more.len() > 1)));
-        let named: Vec<&str> = texts.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
-        let said = match (named.join(", "), sentence.concat()) {
-            (named, said) if named.is_empty() || said.is_empty() => named + &said,
-            (named, said) => format!("{named}. {said}"),
-        };
+        let mut named: Vec<String> = labels;
+        named.extend([no_room, below, arrows(case)]);
+        named.retain(|part| !part.is_empty());
+        let mut sentences = vec![named.join(", "), arrows(said)];
+        sentences.retain(|part| !part.is_empty());
+        let said = sentences.join(". ");
         if !said.is_empty() {
             put_wrapped(out, self.screen, &" ".repeat(self.replies + INDENT), &said);
         }
@@ -181,7 +171,7 @@ impl Rows {
             let texts = line.marks.iter().map(|mark| page::words::value(gauges.unit, mark.value));
             let mut texts: Vec<String> = texts.map(|text| text.replace('\u{a0}', " ")).collect();
             texts.dedup();
-            let name = shortened(&arrows(&line.label), label);
+            let name = shorten(&arrows(&line.label), label);
             let drawn = format!("  {}  {}", pad(&name, label), bar(line, gauges));
             let told = format!("{drawn}  {}", texts.join(" | "));
             let has_room = width(&told) <= self.screen.columns;
@@ -213,18 +203,6 @@ fn width(text: &str) -> usize {
 
 fn pad(text: &str, columns: usize) -> String {
     format!("{text:<columns$}")
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    if width(text) <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{kept}…")
-}
-
-fn arrows(text: &str) -> String {
-    unpainted(text).replace('→', "->")
 }
 
 const fn sign(kind: MarkKind) -> char {

@@ -55,10 +55,8 @@ impl Finished {
         if !self.meta.claims.is_empty() {
             object["acceptance"] = Acceptance::of(&self.meta.claims, &self.figures).json();
         }
-        for study in &self.meta.studies {
-            if let Some(unread) = study.unread() {
-                object["unread"] = serde_json::json!(unread);
-            }
+        if let Some(unread) = self.meta.studies.iter().find_map(StudySpec::unread) {
+            object["unread"] = serde_json::json!(unread);
         }
         object
     }
@@ -187,7 +185,20 @@ fn glance(run: &Finished) -> String {
     let account = run.trials.account();
     let trials = account.valid + account.invalid + account.failed;
     let head = format!("{} · {trials} trials", run::heading(&run.meta));
-    wrapped("", &head) + "\n" + &render::text(&run.input().page(1), screen())
+    // Trials that were left out are told behind the answers.
+    let page = Page { notes: run.meta.notes.clone(), ..run.input().page(1) };
+    page_text(wrapped("", &head), &page) + &left_out(run)
+}
+
+/// Trials that were left out and why; where none was valid, who looks for the cause.
+fn left_out(run: &Finished) -> String {
+    let (account, topology) = (run.trials.account(), &run.meta.topology);
+    let mut out = account.in_words().map(|said| said + "\n").unwrap_or_default();
+    if account.valid == 0 && account.failed > 0 && !topology.is_simulated() {
+        let testbed = &topology.name;
+        let _ = writeln!(out, "hint: `switchmark doctor --testbed {testbed}` looks for the cause");
+    }
+    out
 }
 
 fn full_text(run: &Finished) -> String {
@@ -209,15 +220,7 @@ fn full_text(run: &Finished) -> String {
         let own = run.figures.iter().filter(|figure| figure.case.study == place.number);
         out.push_str(&deviations(study, &meta.topology, &own.cloned().collect::<Vec<_>>()));
     }
-    let account = run.trials.account();
-    if let Some(said) = account.in_words() {
-        let _ = writeln!(out, "{said}");
-    }
-    if account.valid == 0 && account.failed > 0 && !meta.topology.is_simulated() {
-        let testbed = &meta.topology.name;
-        let _ = writeln!(out, "hint: `switchmark doctor --testbed {testbed}` looks for the cause");
-    }
-    out
+    out + &left_out(run)
 }
 
 /// Where the whole of an RFC was asked for: what was not done as it asks.

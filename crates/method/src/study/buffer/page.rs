@@ -136,7 +136,7 @@ fn answer(case: &BufferCase) -> Answer {
     };
     let bdp = (is_stable == Some(true)).then_some(&case.bdp);
     let gauge = Gauge::new("TCP goodput beside the load", case.goodput.unit)
-        .with_limit("fair share", case.fair_share)
+        .with_limit("fair share", Some(case.fair_share))
         .with(MarkKind::Device, case.place.who.name(), &case.goodput);
     Answer::new(text)
         .led_by(&case.goodput)

@@ -61,9 +61,11 @@ impl<'a> Trips<'a> {
         let value = added.median();
         let (through, direct) = (self.path.median(), self.size.over_cable(added).median());
         let device = self.path.place.who.name();
-        let gauge = Gauge::new("Median RTT", value.unit)
-            .with(MarkKind::Cable, "direct cable", direct)
-            .with(MarkKind::Device, device, through);
+        let gauge = Gauge::new("Median RTT", value.unit).with_cable(Some(direct)).with(
+            MarkKind::Device,
+            device,
+            through,
+        );
         let not_significant = value.caveats.contains(&Caveat::NotResolved);
         let text = if not_significant { NOT_SIGNIFICANT } else { "" };
         let answer = led(value, text);

@@ -12,7 +12,6 @@ use crate::cli::Failure;
 use crate::cli::junit::{self, Case, Ended};
 use crate::cli::output;
 use crate::speak;
-use crate::terminal::screen::screen;
 
 /// All of it, where it was asked for.
 pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
@@ -23,13 +22,13 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     }
     let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
     let testbed = runs.first().map_or("", |run| &run.meta.topology.name);
-    let head = format!("{device} on {testbed}  run {}\n\n", ids.join(", "));
+    let head = format!("{device} on {testbed}  run {}\n", ids.join(", "));
     let metas: Vec<&RunMeta> = runs.iter().map(|run| &run.meta).collect();
     let page = acceptance.page(device, &metas);
     // The page before the runs has the claims.
     let inputs = runs.iter().map(|run| ReportInput { claims: &[], ..run.input() });
     let inputs: Vec<ReportInput<'_>> = inputs.collect();
-    output::say(data, &(head + &render::text(&page, screen())))?;
+    output::say(data, &output::page_text(head, &page))?;
     output::write_page(data, args.measuring.report.as_deref(), || Document {
         title: format!("switchmark: {device}, acceptance"),
         lead: Some(page),

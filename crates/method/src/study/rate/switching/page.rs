@@ -14,7 +14,7 @@ use super::SwitchTest;
 use super::finding::{
     Cases, CongestionCase, DeviceFinding, PatternCase, Rates, SwitchingFinding, TestFinding,
 };
-use crate::study::line_share::{share, share_in_words};
+use crate::study::line_share::{line_rate_of, share_in_words};
 use crate::study::view::{Finding, StudyPage, Topic, Who, line_rate, stated};
 use lines::lines;
 
@@ -109,11 +109,10 @@ fn answers(device: &DeviceFinding) -> Vec<Answer> {
 fn throughput(device: &DeviceFinding, case: &PatternCase) -> Option<Answer> {
     let rate = &case.throughput;
     let bound = (rate.verdict == Verdict::TesterLimited).then_some(Bound::Least);
-    let mut gauge = Gauge::new("Throughput, all ports", rate.unit);
-    if let Some(share) = share(rate) {
-        gauge = gauge.with_limit("line rate", rate.value? / share.max(f64::MIN_POSITIVE));
-    }
-    let gauge = gauge.with(MarkKind::Device, device.who.name(), rate);
+    rate.value?;
+    let gauge = Gauge::new("Throughput, all ports", rate.unit)
+        .with_limit("line rate", line_rate_of(rate))
+        .with(MarkKind::Device, device.who.name(), rate);
     let answer = stated(String::new(), rate).led_by(rate).bounded(bound).with_gauge(gauge);
     let ports = format!("{} ports to each other", device.ports);
     let label = device.label(&format!("{} octets, {ports}", case.size.octets()));

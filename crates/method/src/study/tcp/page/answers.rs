@@ -48,14 +48,10 @@ fn answer(found: &TcpFinding, case: &TcpCase) -> Answer {
 /// hosts up.
 fn summary(found: &TcpFinding, case: &TcpCase) -> Answer {
     let whole = &case.whole;
-    let mut gauge = Gauge::new("TCP payload", whole.goodput.unit);
-    if let Some(cable) = found.cable_beside(case) {
-        gauge = gauge.with(MarkKind::Cable, "direct cable", &cable.whole.goodput);
-    }
-    if let Some(ceiling) = whole.ceiling {
-        gauge = gauge.with_limit("link", ceiling.payload);
-    }
-    gauge = gauge.with(MarkKind::Device, whole.place.who.name(), &whole.goodput);
+    let gauge = Gauge::new("TCP payload", whole.goodput.unit)
+        .with_cable(found.cable_beside(case).map(|cable| &cable.whole.goodput))
+        .with_limit("link", whole.ceiling.map(|ceiling| ceiling.payload))
+        .with(MarkKind::Device, whole.place.who.name(), &whole.goodput);
     let mut answer = Answer::default().led_by(&whole.goodput).with_gauge(gauge);
     if whole.goodput.value.is_none() {
         answer.add("No trial was valid.", []);

@@ -6,7 +6,7 @@ use page::{Answer, Bound, Caveat, Figure, Gauge, MarkKind, Verdict, words};
 
 use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic};
 use crate::search::GoalName;
-use crate::study::line_share::share;
+use crate::study::line_share::line_rate_of;
 use crate::study::view::{line_rate, stated};
 use crate::verdict::TESTER_SHARE;
 
@@ -85,14 +85,10 @@ impl<'a> Rated<'a> {
             Kind::Flood => ("Received under flood", "Forwarding rate under flood"),
             Kind::Goal(_) => ("Throughput", "Throughput"),
         };
-        let mut gauge = Gauge::new(format!("{axis}, {}", frames.in_words()), value.unit);
-        if let Some(cable) = self.cable {
-            gauge = gauge.with(MarkKind::Cable, "direct cable", cable);
-        }
-        if let Some((share, rate)) = share(value).zip(value.value) {
-            gauge = gauge.with_limit("line rate", rate / share.max(f64::MIN_POSITIVE));
-        }
-        let gauge = gauge.with(MarkKind::Device, place.who.name(), value);
+        let gauge = Gauge::new(format!("{axis}, {}", frames.in_words()), value.unit)
+            .with_cable(self.cable)
+            .with_limit("line rate", line_rate_of(value))
+            .with(MarkKind::Device, place.who.name(), value);
         let why = self.bound().map(|why| format!("{}.", words::capital(&why)));
         let bound = self.is_bound().then_some(Bound::Least);
         let labels = [Some(frames.in_words()), self.condition(), several.then(|| place.in_short())];

@@ -67,11 +67,11 @@ pub(super) fn answers<'a>(
 
 fn answer(question: &str, part: &Part<'_>, several: bool) -> Answer {
     let Traffic { frames, place, .. } = part.way.traffic;
-    let mut gauge = Gauge::new(question, part.way.found.unit);
-    if let Some(cable) = part.cable {
-        gauge = gauge.with(MarkKind::Cable, "direct cable", cable);
-    }
-    let gauge = gauge.with(MarkKind::Device, place.who.name(), part.way.found);
+    let gauge = Gauge::new(question, part.way.found.unit).with_cable(part.cable).with(
+        MarkKind::Device,
+        place.who.name(),
+        part.way.found,
+    );
     let place = several.then(|| place.in_short());
     let labels = [Some(frames.in_words()), Some(part.conditions.clone()), place];
     let labels = labels.into_iter().flatten().filter(|label| !label.is_empty());
