@@ -171,7 +171,7 @@ impl Emulation {
         Self::broken(&self.device, cause.into())
     }
 
-    /// Builds the error for a device that can't be started or does not answer.
+    /// Builds the error for a device that cannot be started or does not answer.
     pub(crate) fn broken(device: &str, cause: Cause) -> LabError {
         LabError::because(format!("turn emulated device {device}"), cause)
     }

@@ -19,7 +19,7 @@ pub enum Privilege {
     Root,
     /// Capabilities in a user namespace: no BPF, and only its own namespaces.
     UserNamespace,
-    /// Insufficient: a lab can't be built.
+    /// Insufficient: a lab cannot be built.
     None,
 }
 

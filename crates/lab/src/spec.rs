@@ -278,7 +278,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(breaks)
 }
 
-/// True if a device may have this name: it can't collide with the lab's own names, which end in a
+/// True if a device may have this name: it cannot collide with the lab's own names, which end in a
 /// number.
 fn is_free_name(name: &str) -> bool {
     let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());

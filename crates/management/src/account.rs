@@ -47,7 +47,7 @@ pub struct Changes {
     pub doubts: Vec<Doubt>,
 }
 
-/// Reason why a change can't be determined.
+/// Reason why a change cannot be determined.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doubt {
     /// The device's management restarted in between, and so did its counters.
@@ -68,7 +68,7 @@ pub enum Doubt {
 
 impl Account {
     /// Computes the increases since `before`. A narrow counter may have wrapped once; two wraps
-    /// can't be distinguished from one or none.
+    /// cannot be distinguished from one or none.
     pub fn since(&self, before: &Self) -> Changes {
         // Wraps after 497 days, which looks like a restart.
         if let (Some(then), Some(now)) = (before.uptime_cs, self.uptime_cs)

@@ -16,7 +16,7 @@ use crate::account::{Account, Counter, PortAccount};
 /// something else.
 const MOST_PORTS: usize = 4096;
 
-/// A path that can't be used in a map.
+/// A path that cannot be used in a map.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// Not a JSONPath.
@@ -36,7 +36,7 @@ pub enum PathError {
     },
 }
 
-/// Reason why a text can't be read as an account by a map.
+/// Reason why a text cannot be read as an account by a map.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// Not JSON.

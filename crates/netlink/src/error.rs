@@ -62,7 +62,7 @@ pub enum NetlinkError {
         /// The features, by the kernel's names.
         features: Vec<String>,
     },
-    /// The kernel's interface can't express the value.
+    /// The kernel's interface cannot express the value.
     #[error("{deed} {object}: {reason}")]
     Unsuitable {
         /// Attempted operation.

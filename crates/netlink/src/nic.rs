@@ -103,7 +103,7 @@ impl Netlink {
         }
         if let Ok(stamping) = self.ethtool_get(TSINFO_GET, interface) {
             if let Some((_, ways)) = stamping.iter().find(|(kind, _)| *kind == 2) {
-                // A bitset that can't be read yields no stamps.
+                // A bitset that cannot be read yields no stamps.
                 let _ = each_bit(ways, |name, on| nic.stamping.extend(on.then_some(name)));
             }
             nic.phc = number(&stamping, 5);

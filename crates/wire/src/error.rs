@@ -1,9 +1,9 @@
-//! Reasons why octets can't be parsed.
+//! Reasons why octets cannot be parsed.
 //!
 //! One error for the crate: a caller counts it or prints it, and never needs to know which file
 //! refused. Never carries the octets themselves, so that it stays small on the receivers' hot path.
 
-/// Octets can't be read, or a frame can't be built.
+/// Octets cannot be read, or a frame cannot be built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The buffer ends inside the header, or before the length that the header states.
@@ -48,7 +48,8 @@ pub enum WireError {
         /// Content found instead.
         found: &'static str,
     },
-    /// A frame of this length can't hold the headers and the probe, or exceeds the IP length field.
+    /// A frame of this length cannot hold the headers and the probe, or exceeds the IP length
+    /// field.
     #[error("build a udp frame: {octets} octets without fcs is outside {least}…{most}")]
     FrameLength {
         /// Requested frame length.

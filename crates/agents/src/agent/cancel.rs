@@ -36,7 +36,7 @@ impl Cancel {
     /// Ends the current trial and restores settings for the last time: any later change waits for
     /// the end of the process.
     ///
-    /// Resources of the trial may prevent a restore: a virtual port can't turn offloads on while
+    /// Resources of the trial may prevent a restore: a virtual port cannot turn offloads on while
     /// its peer has an XDP program. Restoring is therefore retried while flows end.
     pub fn let_go_for_good(&self) -> Result<(), Failed> {
         self.halt();

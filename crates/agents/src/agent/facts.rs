@@ -1,6 +1,6 @@
 //! Facts about this host, as far as its kernel reports them.
 //!
-//! Only reads. A fact that can't be read is left out, never guessed.
+//! Only reads. A fact that cannot be read is left out, never guessed.
 
 use std::fs;
 

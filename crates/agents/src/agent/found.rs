@@ -496,7 +496,7 @@ mod tests {
             );
             assert!(all.is_empty(), "said once");
         }
-        // What can't be looked at stays noted.
+        // What cannot be looked at stays noted.
         fs::remove_file(&path).unwrap();
         let (was, set) = (file(&path, "powersave"), file(&path, "performance"));
         let mut all = vec![Found::Setting { was, set, port: None }];

@@ -42,8 +42,8 @@ fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> Fa
     Failed::to(format!("{deed} offloads of `{interface}`"))
 }
 
-/// Describes ports by name: their links, offload features, queues and interrupts. A port that can't
-/// be read is absent.
+/// Describes ports by name: their links, offload features, queues and interrupts. A port that
+/// cannot be read is absent.
 pub fn describe(interfaces: &[String]) -> BTreeMap<String, PortFacts> {
     sysfs::look(|sysfs| {
         let Ok(mut netlink) = Netlink::open() else { return BTreeMap::new() };

@@ -1,7 +1,7 @@
 //! The two sides of a storage flow: a client that runs fio, and a keeper that serves storage, or
 //! only observes a disk.
 //!
-//! Owns the shared parts: finding a program, starting it so that it can't outlive the agent, and
+//! Owns the shared parts: finding a program, starting it so that it cannot outlive the agent, and
 //! waiting for it. Never builds a command line for a shell, and never ends a process that it did
 //! not start.
 

@@ -110,7 +110,7 @@ pub fn fill_in(
 }
 
 /// True if a device counts the flow, false if a receiver does. The error is the reason why a device
-/// can't count a flow that it would have to.
+/// cannot count a flow that it would have to.
 pub fn counts(flow: &Flow, trial: &[Flow], topology: &Topology) -> Result<bool, String> {
     if topology.runs_at(&flow.from) == Runs::Nothing {
         return Err(format!("host `{}` runs nothing, so nobody sends from there", flow.from.host));

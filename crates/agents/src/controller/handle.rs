@@ -111,7 +111,7 @@ impl AgentError {
         }
     }
 
-    /// True if the agent can't be used any more.
+    /// True if the agent cannot be used any more.
     pub const fn is_fatal(&self) -> bool {
         !matches!(self, Self::Refused { .. } | Self::Unavailable { .. })
     }

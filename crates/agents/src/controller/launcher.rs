@@ -96,7 +96,7 @@ impl Launcher<'_> {
     }
 }
 
-/// Starts the agent in the network namespace of a container on this machine, if it can't run
+/// Starts the agent in the network namespace of a container on this machine, if it cannot run
 /// inside: no shell, or no folder for the program. `why` is the error of the attempt inside.
 fn beside(
     container: &Container,

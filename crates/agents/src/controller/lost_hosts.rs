@@ -61,15 +61,15 @@ impl LostHosts {
 }
 
 /// True if each flow is measured independently: exchanges and floods, where a missing flow only
-/// means one result less. A background load or a search's frames can't be left out.
+/// means one result less. A background load or a search's frames cannot be left out.
 fn is_many_of_a_kind(trial: &Trial) -> bool {
     let exchange = |flow: &Flow| matches!(flow.kind, FlowKind::Exchange(_));
     let measured = trial.flows.iter().all(|flow| flow.role == Role::Measured);
     measured && (trial.gate == Gate::Flood || trial.flows.iter().all(exchange))
 }
 
-/// Completes the record of the part that ran: each missing flow gets a record with nothing received.
-/// The trial fails if the flow's kind has no such record.
+/// Completes the record of the part that ran: each missing flow gets a record with nothing
+/// received. The trial fails if the flow's kind has no such record.
 pub fn complete(asked: &Trial, run: &Trial, mut record: TrialRecord) -> TrialRecord {
     if matches!(record.outcome, Outcome::Failed { .. }) {
         return record;

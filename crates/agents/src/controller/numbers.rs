@@ -36,8 +36,8 @@ impl Numbers {
         (self.fastest.0 * seconds).min(MOST.max(FIRST.0 * seconds))
     }
 
-    /// True if an observed sender ran out of numbers before its time, and more are available. Resets
-    /// the flag.
+    /// True if an observed sender ran out of numbers before its time, and more are available.
+    /// Resets the flag.
     pub fn take_ran_out(&mut self) -> bool {
         std::mem::take(&mut self.ran_out)
     }

@@ -167,7 +167,7 @@ impl AgentPool {
         Ok(())
     }
 
-    /// Aborts the trial on every host. Returns an agent's error if the agent can't be used any
+    /// Aborts the trial on every host. Returns an agent's error if the agent cannot be used any
     /// more.
     pub fn abort(&mut self) -> Option<AgentError> {
         let posted: Vec<_> = self.agents.values_mut().map(|a| a.post(Ask::Abort)).collect();

@@ -268,7 +268,7 @@ impl Driver {
             if meant > until {
                 break;
             }
-            // The model can't go back for a frame that was read late.
+            // The model cannot go back for a frame that was read late.
             let start = meant.max(self.until);
             self.go_on(start);
             // The model may have paused this host meanwhile.

@@ -73,7 +73,7 @@ pub enum SnmpError {
         /// Reason that the device gave.
         why: Refusal,
     },
-    /// The credentials can't be used, whatever the device says.
+    /// The credentials cannot be used, whatever the device says.
     #[error("use the credentials of {user}: {why}")]
     Credentials {
         /// Name of the user.
@@ -81,7 +81,7 @@ pub enum SnmpError {
         /// Reason why not.
         why: String,
     },
-    /// Request that can't be encoded: an invalid identifier.
+    /// Request that cannot be encoded: an invalid identifier.
     #[error("write a question to {address}: {source}")]
     Unwritten {
         /// Address of the device.

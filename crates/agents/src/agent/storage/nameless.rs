@@ -98,7 +98,7 @@ impl NamelessFiles {
 fn make(folder: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
-    // O_EXCL: it can't be given a name later (open(2)).
+    // O_EXCL: it cannot be given a name later (open(2)).
     let flags = (OFlag::O_TMPFILE | OFlag::O_EXCL).bits();
     match options.clone().custom_flags(flags).open(folder) {
         Err(e) if has_no_nameless(&e) => {}

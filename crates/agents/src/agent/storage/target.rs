@@ -1,7 +1,7 @@
 //! Protection of existing data, checked before fio is started.
 //!
 //! Owns the rules. Existing data is never overwritten, extended or removed unless that was allowed.
-//! Anything that can't be inspected counts as existing. A path whose folder does not exist is
+//! Anything that cannot be inspected counts as existing. A path whose folder does not exist is
 //! refused, and so is a job that would leave a file system without its reserve. Never makes,
 //! changes or removes anything.
 
