@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    /// What a job file was made of passes once more where an agent looks at it.
+    /// A permitted option passes the second check, at the agent, unchanged.
     #[test]
     fn what_passed_once_passes_as_it_is() {
         for (name, value) in

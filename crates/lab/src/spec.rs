@@ -60,7 +60,7 @@ pub struct VmSpec {
     pub kernel: PathBuf,
     /// Folder of its modules; `None` to search as [`crate::vm::Image::open`] describes.
     pub modules: Option<PathBuf>,
-    /// Execution of its instructions.
+    /// Acceleration of its processor.
     pub acceleration: Acceleration,
 }
 

@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// As `sw1:rx_packets=7,…`.
+    /// Formats an account as `sw1:rx_packets=7,…`.
     fn said(account: &Account) -> String {
         let port = |(name, counters): (&String, &PortAccount)| {
             let counters = counters.iter().map(|(name, of)| format!("{name}={}", of.value));

@@ -237,7 +237,7 @@ mod tests {
 
     const CONTEXT: Context<'static> = Context { deed: "try", object: &"it" };
 
-    /// An NLMSG_ERROR with this code, and behind the echoed header these octets.
+    /// An NLMSG_ERROR with this code, and these octets after the echoed header.
     fn error(sequence: u32, code: i32, behind: &[u8]) -> Vec<u8> {
         let length = 16 + 4 + ECHOED_HEADER_BYTES + behind.len();
         let mut bytes = (length as u32).to_ne_bytes().to_vec();

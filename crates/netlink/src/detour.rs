@@ -274,7 +274,7 @@ mod tests {
         octets
     }
 
-    /// As `strace -e sendmsg -xx tc …` of iproute2 6.1 shows them, behind the netlink header.
+    /// Messages after the netlink header, as shown by `strace -e sendmsg -xx tc …` of iproute2 6.1.
     #[test]
     fn the_requests_are_those_of_tc() {
         // tc filter add dev lo ingress protocol all u32 match u32 0 0 action mirred egress redirect

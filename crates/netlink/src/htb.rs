@@ -1,8 +1,8 @@
 //! Hierarchical token bucket (HTB): one class for all frames limits a link's rate.
 //!
 //! Owns the octets of HTB's queue and class, for which the packet crate has no type, and the
-//! first-in first-out queue within. Never builds a hierarchy. Never changes or removes an existing
-//! queue: it goes with its link.
+//! first-in first-out queue within. Never builds a hierarchy. Never changes or removes a queue that
+//! it made: the queue is removed with its link.
 
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;

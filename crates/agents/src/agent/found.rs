@@ -496,7 +496,7 @@ mod tests {
             );
             assert!(all.is_empty(), "said once");
         }
-        // What cannot be looked at stays noted.
+        // A failed lookup keeps the note.
         fs::remove_file(&path).unwrap();
         let (was, set) = (file(&path, "powersave"), file(&path, "performance"));
         let mut all = vec![Found::Setting { was, set, port: None }];
@@ -505,8 +505,8 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// What an agent wrote of itself, by a version before this one, too: a file that it had laid
-    /// out is told by its inode, which proves nothing.
+    /// Notes of this version and of an earlier one, which identified a laid-out file by its inode:
+    /// that proves nothing.
     #[test]
     fn no_file_goes_but_a_dead_agents_whole_notes() {
         let folder = scratch("notes");

@@ -90,7 +90,7 @@ mod tests {
         assert!(made.expect("ip starts").success());
     }
 
-    /// As on a machine with a card `eth1` whose host is a namespace with a port `eth1`.
+    /// A machine with a card `eth1`, whose host is a namespace with a port `eth1`.
     #[test]
     fn a_port_of_the_same_name_elsewhere_is_another_one() {
         if lab::privilege() != lab::Privilege::Root {

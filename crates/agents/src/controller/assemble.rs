@@ -154,7 +154,7 @@ mod tests {
         FlowRecord::Storage(StorageRecord { server, ..StorageRecord::default() })
     }
 
-    /// What comes of these sides; only flow 7 has none that waits.
+    /// Result of these sides; only flow 7 has no waiting one.
     fn told(
         flows: &[u16],
         reports: impl IntoIterator<Item = (u16, Option<FlowRecord>, Option<FlowRecord>)>,

@@ -46,8 +46,7 @@ impl Clocks {
         Self { one, known: BTreeMap::new() }
     }
 
-    /// Adds new exchanges with a host's clock. Returns true if this makes a clock known that was
-    /// not known before.
+    /// Adds new exchanges with a host's clock; returns false if they contradict each other.
     pub fn hear(&mut self, host: &str, news: &[Exchange]) -> bool {
         let bounds = |all: &[Exchange]| {
             if self.one { ClockBounds::of_one_rate(all) } else { ClockBounds::of(all) }

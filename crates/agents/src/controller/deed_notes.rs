@@ -239,12 +239,12 @@ mod tests {
         assert_eq!(left[0].origin.file(), Path::new("/racks/rack.toml"));
         let taken = take_in(&folder, &left[0]).expect("nobody has it");
         assert!(take_in(&folder, &left[0]).is_none(), "it is taken");
-        // It could not be undone.
+        // Undoing it failed.
         drop(taken);
         take_in(&folder, &left[0]).expect("nobody has it").strike();
         assert_eq!(left_in(&folder), []);
         assert!(take_in(&folder, &left[0]).is_none(), "it is undone");
-        // What is not a note is none, and stays.
+        // Any other file is ignored and kept.
         fs::write(folder.join("1-1.json"), "{").expect("writes");
         fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         drop(living);

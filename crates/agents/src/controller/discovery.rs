@@ -45,7 +45,7 @@ pub struct Known {
 pub struct Surroundings {
     /// Ports by host, in the order of the hosts.
     pub nics: Vec<(String, Vec<NicFacts>)>,
-    /// Frames seen at every port that is free to use.
+    /// Ports reached by the frames out of each port that is free to use.
     pub proofs: Vec<Proof>,
 }
 

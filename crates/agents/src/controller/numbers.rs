@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// A sender of so many frames a second, until its time or its numbers are over.
+    /// A sender at this frame rate, until its time or its numbers run out.
     fn flood(numbers: Numbers, fps: f64, load: Nanos) -> FlowRecord {
         let frames = (fps * load.as_secs_f64()).min(numbers.for_flood(load) + MARGIN as f64);
         let kind = kind();

@@ -1,7 +1,7 @@
-//! Who gets which name, address and cable.
+//! Assignment of names, addresses and cables.
 //!
 //! Owns the numbering. Host and port numbers i start at 1, places n of devices and pairs k at 0.
-//! Never touches the kernel, and never fails: the spec was checked.
+//! Never touches the kernel, and never fails: the spec was checked before.
 //!
 //! | what | IPv4 (IPv6: its twin) |
 //! |---|---|
@@ -13,8 +13,7 @@
 //! | pair on a direct cable | 198.19.k.1/30 and .2/30 |
 //! | block of a host | 198.19.(100+i).0/24 |
 //!
-//! So the device at place n has 198.18.32n.0/19 for itself: one route at each host leads to all of
-//! it.
+//! The device at place n has 198.18.32n.0/19 for itself, which each host reaches by one route.
 
 use std::net::Ipv4Addr;
 

@@ -22,7 +22,7 @@ const MEMORY_MIB: usize = 192;
 /// kernel skips the check by itself).
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=0 no_timer_check rdinit=/init";
 
-/// Execution of the machine's instructions.
+/// Acceleration of a machine's processor: the means of executing its instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acceleration {
     /// KVM if possible, otherwise TCG.
@@ -68,7 +68,7 @@ pub struct Emulator {
     pub program: PathBuf,
     /// Function that creates a TAP device of this name in the calling thread's namespace.
     pub open_tap: fn(&str) -> io::Result<OwnedFd>,
-    /// Execution of the machine's instructions.
+    /// Acceleration of the machine's processor.
     pub acceleration: Acceleration,
 }
 

@@ -353,7 +353,7 @@ fn file_system(
     Ok(archive.finish())
 }
 
-/// Creates a file without a name, which goes with its last descriptor.
+/// Creates a file without a name, which is freed with its last descriptor.
 fn in_memory(contents: &[u8]) -> Result<OwnedFd, LabError> {
     let write = || -> io::Result<OwnedFd> {
         let mut file: File = memfd_create("switchmark-initramfs", MFdFlags::MFD_CLOEXEC)?.into();

@@ -84,7 +84,7 @@ fn eight(from: &[u8], at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// An object with two sections behind its header: their names, and module information.
+    /// An object with two sections after its header: their names, and module information.
     fn object(information: &[u8]) -> Vec<u8> {
         let names = b"\0.shstrtab\0.modinfo\0";
         let mut object = vec![0; 0x40];

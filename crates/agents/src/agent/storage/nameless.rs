@@ -163,7 +163,7 @@ mod tests {
         let inherited = inheritable(laid_out).unwrap();
         let anew = fs::read(name_for_children(&inherited)).unwrap();
         assert_eq!(anew.len(), 68 << 10);
-        // Whatever the user does under that name meanwhile is the user's.
+        // A file that the user makes under that name meanwhile is the user's.
         fs::write(&path, b"precious").unwrap();
         assert!(files.get(&named, 68 << 10).is_some(), "and ours stays ours");
         assert!(files.get(&named, 69 << 10).is_none(), "it is too short for that");

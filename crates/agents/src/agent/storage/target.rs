@@ -253,7 +253,7 @@ mod tests {
             job.options.insert("size".into(), size.into());
             assert_eq!(must_be_laid_out(&job).is_ok(), fits, "{mix} {size}");
         }
-        // What is written fills holes.
+        // Writes fill holes.
         File::options().write(true).open(&path).unwrap().set_len(1 << 43).unwrap();
         let told = must_be_laid_out(&job("psync", &path, 50, true)).unwrap_err();
         assert!(told.to_string().contains("stay free"), "{told}");

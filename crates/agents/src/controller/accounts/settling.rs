@@ -18,8 +18,8 @@ use crate::controller::trial_error::TrialError;
 use crate::protocol::in_words;
 
 impl Asked {
-    /// Reads until the counters have reached the hosts' counts. Stops at the maximum waiting time,
-    /// or when the counters no longer move.
+    /// Reads until the counters have reached the hosts' counts. Gives up after the maximum waiting
+    /// time if the counters stand still, or after twice that time if they still move.
     pub(super) fn settled(
         &mut self,
         (since, before): (Nanos, &Account),
