@@ -110,8 +110,8 @@ impl System {
         mount.map_or(Unknown, |mount| self.of_mount(mount.trim(), depth))
     }
 
-    /// Determines the location of a mount. proc_pid_mountinfo(5): `36 35 98:0 /root /mount options
-    /// - type source options`.
+    /// Determines the location of a mount from its line (proc_pid_mountinfo(5)):
+    /// `36 35 98:0 /root /mount options - type source options`.
     fn of_mount(&self, id: &str, depth: u32) -> StorageLocation {
         let mut lines = self.mounts.lines();
         let Some(line) = lines.find(|line| line.split(' ').next() == Some(id)) else {
