@@ -42,7 +42,7 @@ use trial::{Datagrams, VlanId};
 /// Specification of a datagram flow for one of its ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Load requested by the trial, as one sender's share. The mix repeats by sequence number.
+    /// Load requested by the trial, as one sender's share. Frame sizes follow the sequence numbers.
     pub asked: Datagrams,
     /// Source addresses, in place of the sender's own.
     pub sources: Option<AddressBlock>,

@@ -10,7 +10,7 @@ use std::fs;
 const POLLER: &str = "napi/";
 /// Process id that all kernel threads descend from.
 const KERNEL: u32 = 2;
-/// Process id that all programs descend from, so it does not count as a relative.
+/// Process id that all programs descend from; never part of a trial's tree.
 const FIRST: u32 = 1;
 
 /// Processes of a trial.
