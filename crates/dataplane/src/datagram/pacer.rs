@@ -12,9 +12,9 @@ use crate::Window;
 /// Rounding of load / gap: 1 s at a gap of 1e9/30000 ns is 30,000 frames, not 29,999.
 const ROUNDING: f64 = 1e-6;
 
-/// Delay from which a frame counts as late. A device's losses may then be the sender's fault,
-/// because all frames delayed meanwhile leave at once. It is the smallest buffer of
-/// shallow-buffered switches at a gigabit.
+/// Delay from which a frame counts as late: the time that the smallest buffers of shallow-buffered
+/// switches hold at a gigabit. A device's losses may then be the sender's fault, because all frames
+/// delayed meanwhile leave at once.
 const LATE: Nanos = Nanos::from_micros(500);
 
 /// Due times of one load, and the number of turns taken.
