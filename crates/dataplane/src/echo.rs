@@ -49,7 +49,7 @@ pub struct EchoServer {
 pub struct EchoServerReport {
     /// Requests answered, learning frames apart.
     pub answered: u64,
-    /// What else came to the port; never answered.
+    /// Other packets received at the port; never answered.
     pub rejected: Rejected,
 }
 
@@ -108,7 +108,7 @@ pub struct EchoClient {
 }
 
 impl EchoClient {
-    /// What is really sent: TCP's headers may leave no room in the frame asked for.
+    /// Frame size really sent: TCP's headers may leave no room in the requested frame.
     pub fn frame_size(&self) -> FrameSize {
         self.line.frame_size
     }

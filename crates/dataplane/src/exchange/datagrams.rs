@@ -146,7 +146,7 @@ impl Calling {
     }
 }
 
-/// Both directions between two ends that know each other.
+/// Traffic in both directions between two ends that know each other.
 struct Line {
     udp: UdpSocket,
     peer: SocketAddr,

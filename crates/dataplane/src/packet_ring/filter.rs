@@ -5,7 +5,7 @@
 
 use super::Selection;
 
-/// Jump distances in instructions; this value jumps to the refusal.
+/// Placeholder jump distance: a jump to the refusal.
 const REFUSE: u8 = u8::MAX;
 
 const IPV4: u32 = 0x0800;
