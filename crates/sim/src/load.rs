@@ -75,8 +75,8 @@ impl Sizes {
     }
 }
 
-/// Both ends of a datagram flow. The data used per frame lies together, because with a thousand
-/// loads in turn none stays in the processor's nearest cache.
+/// Sender's and receiver's state of a datagram flow. The data used per frame lies together, because
+/// with a thousand loads in turn none stays in the processor's nearest cache.
 #[derive(Debug)]
 pub(crate) struct Load {
     departing: Departing,
