@@ -59,20 +59,20 @@ pub enum Cause {
     Policed,
     /// Random loss, as set in the profile.
     Random,
-    /// Its ingress port was also its egress port.
+    /// The frame's ingress port was also its egress port.
     SamePort,
     /// A router has no route to its target, or it is not IPv4.
     NoRoute,
-    /// It was longer than the device's maximum frame.
+    /// The frame was longer than the device's maximum.
     TooLong,
     /// The device was reset.
     Reset,
     /// The host's cable is broken in that direction.
     Broken,
-    /// It had a wrong FCS after a host's cable: at the device's port, or at the host.
+    /// The frame had a wrong FCS after a host's cable: at the device's port, or at the host.
     Damaged,
-    /// Its ingress or egress port has no link.
+    /// The ingress or egress port has no link.
     LinkDown,
-    /// Its egress port was made a black hole.
+    /// The egress port was made a black hole.
     Blackholed,
 }

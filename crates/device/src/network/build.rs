@@ -179,9 +179,9 @@ fn flooding(numbers: impl Iterator<Item = u16>, ports: &[Port]) -> Vec<u16> {
     numbers.filter(|port| ports[usize::from(*port)].floods).collect()
 }
 
-/// Octets that can still arrive at a port once the device decides to pause. They fit on the cable
-/// in both directions and into the latency. Added are the frame that delays the PAUSE frame, and
-/// the one that the far end has just begun.
+/// Octets that can still arrive at a port after the device decides to pause: those in flight on the
+/// cable in both directions and during the latency. Added are the frame that delays the PAUSE
+/// frame, and the one that the far end has just begun.
 fn headroom(device: &Device, port: &Port, pace: Pace) -> u64 {
     let under_way = Picos(2 * port.delay.0 + Picos::from(device.latency).0);
     let bits = u128::from(under_way.0) * u128::from(pace.rate.0) / 1_000_000_000_000;
