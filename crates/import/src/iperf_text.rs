@@ -66,7 +66,7 @@ struct Run {
     connected: BTreeSet<String>,
     /// True for a bounceback whose server waits before it answers.
     holds: bool,
-    /// Time of the last comma-separated line; then the ports of all.
+    /// Time of the last comma-separated line. `ports` are the client's ports in all such lines.
     second: Option<f64>,
     ports: BTreeSet<String>,
 }
