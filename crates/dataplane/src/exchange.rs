@@ -1,9 +1,9 @@
 //! Two ends that swap messages in both directions at once, over one TCP connection or in datagrams.
 //!
-//! Owns the two carriers and the rounds: each end sends a message, waits until the other's has
-//! arrived whole (or, in datagrams, can no longer arrive), and continues. Times the receipt, never
-//! the send: data that the kernel took has not arrived. Never resends a message, and never sends
-//! one before the window's start or from its stop on.
+//! Owns the two carriers and the rounds. In a round each end sends a message and waits until the
+//! other's has arrived whole, or, in datagrams, can no longer arrive. Times the receipt, never the
+//! send: data that the kernel took has not arrived. Never resends a message, and never sends one
+//! before the window's start or from its stop on.
 
 mod datagrams;
 mod header;

@@ -4,8 +4,8 @@
 //! Owns the draws. Each depends only on the seed, the sender and a count, so it does not depend on
 //! how the driver advances time. Never changes an order, and never the long-run rate.
 //!
-//! Without it, flows with the same frame interval stay in step, and of two into one full queue the
-//! same one always finds it full (Floyd and Jacobson, 1992: traffic phase effects).
+//! Without it, flows with the same frame interval stay in step. Of two into one full queue the same
+//! one then always finds it full (Floyd and Jacobson, 1992: traffic phase effects).
 
 use device::chance;
 use measure::Picos;

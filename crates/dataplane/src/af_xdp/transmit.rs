@@ -169,12 +169,14 @@ impl Transmit {
     }
 
     /// Hands frames over in order and returns the number taken, from the first on. Fewer than
-    /// offered were taken if one was refused; the rest may be offered again.
+    /// offered were taken if one was refused; the rest may be offered again. The next call returns
+    /// a drop that followed taken frames.
     ///
-    /// Errors if none was taken: ENOBUFS if the driver dropped the first one (it counts as offered
-    /// and has not left), WouldBlock if there is no room, ENETDOWN if the interface is down,
-    /// EMSGSIZE if a frame exceeds a chunk. The next call returns a drop that followed taken
-    /// frames.
+    /// Errors if none was taken:
+    /// - ENOBUFS: the driver dropped the first one, which counts as offered and has not left.
+    /// - WouldBlock: there is no room.
+    /// - ENETDOWN: the interface is down.
+    /// - EMSGSIZE: a frame exceeds a chunk.
     pub fn send<'a>(&mut self, mut frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         if let Some(dropped) = self.dropped.take() {
             return Err(dropped);

@@ -1,11 +1,11 @@
 //! Sending loops of a load: greedy, paced, or a burst.
 //!
 //! Owns the sender's counts. A frame uses a number only once the kernel took it, so numbers run
-//! from 0 without gaps. A paced frame counts as offered and not sent if the kernel drops it, or if
-//! its time passes while the output is closed; it is never retried.
+//! from 0 without gaps. A paced frame is offered and not sent if the kernel drops it, or if its
+//! time passes while the output is closed. It is never retried.
 //!
 //! Two things may end shortly after the window's stop. One is a greedy batch begun before it. The
-//! other is the catching-up of a paced load whose sender was delayed near the end; it keeps to the
+//! other is the catching-up of a paced load whose sender was delayed near the end. It keeps to the
 //! burst limit and has a grace of 10 ms at most.
 
 use std::thread;

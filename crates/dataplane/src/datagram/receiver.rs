@@ -112,8 +112,8 @@ fn check_conversations(flow: &Traffic) -> Result<(), FlowError> {
 
 type Chosen = (Input, Reception, String);
 
-/// Opens the requested input, or the first that fits: the kernel's own counter, then a UDP socket,
-/// or a packet ring for flows that a UDP socket cannot receive.
+/// Opens the requested input, or the first that fits. The order is the kernel's own counter, then a
+/// UDP socket, or a packet ring for flows that a UDP socket cannot receive.
 fn choose(spec: &End<Traffic>, reserved: &[UdpSocket], port: u16) -> Result<Chosen, FlowError> {
     if spec.flow.asked.receiver != Reception::Auto {
         return match open(spec.flow.asked.receiver, spec, reserved, port) {

@@ -23,8 +23,8 @@ const PUT_ASIDE: Nanos = Nanos::from_micros(500);
 /// whole slice.
 const MOST_OFFERS: u8 = 4;
 
-/// Number of returns after which an earlier kept processor is disregarded. The long turn was then a
-/// sender that caught up, or a virtual machine stopped while this thread was queued. A computing
+/// Number of prompt returns after which earlier kept offers are disregarded. The long turn was then
+/// a sender that caught up, or a virtual machine stopped while this thread was queued. A computing
 /// program keeps the processor at every offer.
 const RETURNS: u8 = 16;
 

@@ -277,7 +277,7 @@ pub struct StreamResults {
 /// Datagram counts of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// Highest received number; number of sent datagrams if this end sent.
+    /// Highest received number; number of sent datagrams if that end sent.
     pub packets: u64,
     /// Gaps in the numbers.
     pub errors: u64,

@@ -1,6 +1,5 @@
-//! Sender whose frames the kernel creates itself: a program runs repeatedly on one page, and its
-//! frames are redirected out of the egress interface (BPF_PROG_TEST_RUN with live frames, Linux
-//! 5.18).
+//! Sender whose frames the kernel creates itself: BPF_PROG_TEST_RUN with live frames, Linux 5.18. A
+//! program runs repeatedly on one page, and its frames are redirected out of the egress interface.
 //!
 //! Owns the sending program, its memory, and the loop of calls that keep it running. `sent` counts
 //! frames that the driver took, as the kernel reports them. Never sends if frames would vanish:

@@ -21,7 +21,7 @@ pub(super) struct Places {
     pub cables: usize,
     /// PAUSE frames in flight.
     pub signals: usize,
-    /// Ingress ports, one for each port, to the end.
+    /// Ingress queues, one for each port, up to the end.
     pub ingress: usize,
 }
 
