@@ -70,6 +70,11 @@ macro_rules! keys {
                 }
             }
 
+            /// Each name in the table with its meaning.
+            pub fn meanings() -> impl Iterator<Item = (&'static str, &'static str)> {
+                [$(($name, $meaning),)+].into_iter()
+            }
+
             #[cfg(test)]
             const TABLE: &[(&str, Role)] = &[$(($name, keys!(@$role)),)+];
         }

@@ -7,11 +7,13 @@ pub mod exposition;
 mod html;
 mod markdown;
 mod rows;
+mod schema;
 mod svg;
 pub mod text;
 
 pub use html::{RenderError, html};
 pub use markdown::{markdown, markdown_row};
 pub use rows::{RunLabels, figures_json};
+pub use schema::schema;
 pub use svg::{escape, svg};
 pub use text::{Screen, text};

@@ -37,6 +37,7 @@ mod report;
 mod run;
 mod run_request;
 mod runs;
+mod schema;
 mod serve;
 mod session;
 mod side_by_side;
@@ -124,6 +125,8 @@ enum Verb {
     Serve(serve::Args),
     /// List the devices' profiles that are part of the program, or print one
     Profiles(profiles::Args),
+    /// Print the JSON Schema of what --json prints
+    Schema(schema::Args),
     /// Hold a lab open, and run programs in its hosts
     #[command(subcommand)]
     Lab(lab::Verb),
@@ -241,6 +244,7 @@ where
         Verb::Runs(args) => runs::run(&args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Profiles(args) => profiles::run(&args),
+        Verb::Schema(args) => schema::run(&args),
         Verb::Lab(verb) => lab::run(verb),
         Verb::Completions(args) => completions::run(&args),
         Verb::Manual(args) => manual::run(&args),

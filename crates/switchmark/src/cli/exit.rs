@@ -62,6 +62,7 @@ const PLAIN: &[&str] = &[
     "export",
     "import",
     "profiles",
+    "schema",
     "testbed",
     "lab",
     "completions",
