@@ -19,7 +19,7 @@ use grid::Grid;
 use notes::Footnotes;
 use paint::{painted, unpainted};
 
-/// What a text is for.
+/// Width, colours and detail of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
     /// No line is wider.
@@ -80,7 +80,7 @@ fn in_full(answer: &Answer) -> String {
     parts.join(" ")
 }
 
-/// The columns before sentences, where any has something to say there.
+/// Columns before the sentences, for those replies and verdicts that the answers have.
 #[derive(Clone, Copy)]
 struct Leads {
     replies: bool,

@@ -13,7 +13,7 @@ use crate::svg::shorten;
 
 /// Lines of a page by default, with the head before it and the report's line behind it.
 const LINES: usize = 22;
-/// So many answers have room in them; each beyond takes a line more.
+/// Answers that fit into [`LINES`]; each further one adds a line.
 const ANSWERS: usize = 10;
 /// No more answers than this are listed.
 const MOST_ANSWERS: usize = 24;
@@ -25,11 +25,11 @@ const BAR: usize = 26;
 /// The answers, their numbers, bars where there is room, and the caveats of all figures.
 pub fn glance(page: &Page, screen: Screen) -> String {
     let shown = &page.answers[..page.answers.len().min(MOST_ANSWERS)];
-    // Whoever prints it has put the notes before it.
+    // The caller has printed the notes before it.
     let budget = (LINES + shown.len().saturating_sub(ANSWERS)).saturating_sub(page.notes.len());
     let footer = footer(page, screen);
     let rows = Rows::new(shown, screen);
-    // With all there is; without sentences; without bars; as it has room.
+    // With bars, and with sentences: from the fullest form to the shortest.
     let forms = [(true, true), (true, false), (false, true), (false, false)];
     let fits = |text: &&String| lines(text) + lines(&footer) <= budget;
     let texts = forms.map(|(bars, sentences)| rows.text(shown, bars, sentences));
@@ -193,7 +193,7 @@ impl Rows {
     }
 }
 
-/// Cases stand below their question by so much.
+/// Indent of cases below their question.
 const INDENT: usize = 2;
 
 /// A terminal's columns of a text; every character of ours takes one.

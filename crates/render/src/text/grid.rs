@@ -13,7 +13,7 @@ use super::wrap;
 /// column to drop.
 const WORDS: usize = 14;
 const SENTENCE: usize = 24;
-/// And not wider than this without need.
+/// Longest line for a column of sentences, if there is no need for more.
 const WIDE: usize = 60;
 /// A longer word is cut, but in a sentence, which may hold a command: only names that users chose
 /// can be.
@@ -24,7 +24,7 @@ const LONGEST_WORD: usize = 22;
 pub struct Grid {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
-    /// How many columns from the left tell rows apart.
+    /// Number of columns from the left that tell rows apart.
     lead: usize,
 }
 
@@ -32,10 +32,9 @@ pub struct Grid {
 #[derive(Debug, Clone)]
 struct Column {
     name: String,
-    /// Words, which may be wrapped, down to so many characters while there is a choice; else a
-    /// number.
+    /// Least width to which words wrap while there is a choice; `None` for a number.
     words: Option<usize>,
-    /// The higher, the sooner it goes where there is no room; 0 never goes.
+    /// Order in which columns are dropped for lack of room, highest first; 0 is never dropped.
     spare: u8,
 }
 
@@ -69,8 +68,8 @@ impl Grid {
         self.column(name, None, spare)
     }
 
-    /// So many columns from the left tell rows apart: what repeats the row above is left out of
-    /// them.
+    /// Sets how many columns from the left tell rows apart; cells there that repeat the row above
+    /// stay empty.
     #[must_use]
     pub const fn lead(mut self, columns: usize) -> Self {
         self.lead = columns;
@@ -94,7 +93,7 @@ impl Grid {
             return None;
         }
         self.cut_words(LONGEST_WORD.max(columns / 3));
-        // A column that says nothing takes no room.
+        // An empty column takes no room.
         for at in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row[at].is_empty()) {
                 self.drop(at);
@@ -138,7 +137,7 @@ impl Grid {
         }
     }
 
-    /// Each column's width, its gap to the next included; none where there is no such.
+    /// Returns each column's width, its gap to the next included; `None` if they do not fit.
     fn fit(&self, room: usize, comfortable: bool) -> Option<Vec<usize>> {
         let full: Vec<usize> = (0..self.columns.len()).map(|at| self.full(at)).collect();
         if full.iter().map(|width| width + 2).sum::<usize>() <= room {
@@ -221,7 +220,7 @@ impl Grid {
         table.trim_fmt()
     }
 
-    /// How many of the leading cells say what those above them say.
+    /// Counts the leading cells that repeat those above them.
     fn repeated(&self, row: &[String], before: Option<&Vec<String>>) -> usize {
         let Some(before) = before else { return 0 };
         row.iter().zip(before).take(self.lead).take_while(|(own, above)| own == above).count()
