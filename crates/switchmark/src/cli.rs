@@ -97,19 +97,19 @@ enum Verb {
     /// A testbed file made by looking: which ports hosts have, and where their cables lead
     #[command(subcommand)]
     Testbed(testbed::Verb),
-    /// What this host can be trusted with: how fast and how evenly it sends
+    /// Check what this host can measure reliably: how fast and how evenly it sends
     Doctor(doctor::Args),
     /// Is what this host claims so? Devices of known truth at random, and a certificate
     Prove(Box<prove::Args>),
     /// Render a run's report again, from the journal alone
     Report(report::Args),
-    /// What if it were this device: a plan in virtual time, once or over a range of values
+    /// Run a plan on a simulated device, in virtual time, once or over a range of values
     Sim(sim::Args),
     /// Short trials for ever over pairs and direct cables, and a word when something changed
     Watch(Box<watch::Args>),
-    /// Which is better: two runs, or two devices of one run, figure by figure
+    /// Compare two runs, or two devices of one run, figure by figure
     Compare(compare::Args),
-    /// What moved over the runs of a journal, since which run, and by how much
+    /// Show what changed over the runs of a journal, since which run, and by how much
     Trend(trend::Args),
     /// Take in what other tools measured: iperf, fio, qperf, ping, sockperf, irtt, flent
     Import(import::Args),
@@ -141,14 +141,14 @@ const fn version() -> &'static str {
     }
 }
 
-/// How a verb ended, where it did not fail.
+/// Outcome of a verb that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// As asked.
+    /// Done as requested.
     Done,
     /// Some figures have no value, because their trials were invalid.
     SomeInvalid,
-    /// A claim is not so.
+    /// A claim is wrong.
     Wrong,
     /// A comparison with a baseline found something worse, or a claim is broken.
     Worse,
@@ -172,7 +172,7 @@ impl From<Outcome> for ExitCode {
 /// own words, and does not list it.
 const WITHOUT_BYPASS: [&str; 6] = ["tcp", "failover", "fabric", "switching", "buffer", "xray"];
 
-/// The arguments, with what stands below them in the help.
+/// Returns the arguments' parser, with the text below them in the help.
 pub fn command() -> clap::Command {
     let listed = WITHOUT_BYPASS.into_iter().fold(Cli::command(), |command, verb| {
         command.mut_subcommand(verb, |verb| verb.mut_arg("bypass", |arg| arg.hide(true)))
@@ -188,16 +188,16 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Why nothing came of the arguments.
+/// Refusal of the arguments.
 #[derive(Debug)]
 pub struct Refused {
-    /// As it is printed on stderr.
+    /// Text to print on stderr.
     pub text: String,
-    /// Never 0.
+    /// Exit code, never 0.
     pub code: u8,
 }
 
-/// What the arguments ask for; the first is the program's name.
+/// Carries out the arguments; the first is the program's name.
 pub fn carry_out<T>(arguments: impl IntoIterator<Item = T>) -> Result<ExitCode, Refused>
 where
     T: Into<OsString> + Clone,

@@ -1,9 +1,9 @@
 //! `switchmark demo`: two runs in labs, two modelled buffers and a modelled switch that blocks, one
-//! report, and what the program claims of devices whose truth is known; in under two minutes.
+//! report, and the claims about devices with known properties; in under two minutes.
 //!
-//! Owns what is shown and how long each part lasts. The second lab's ports are limited by the
-//! kernel to a known rate, and what the simulated devices are stands in their profiles, so that
-//! what is found can be held against the truth.
+//! Owns what is shown and how long each part lasts. The kernel limits the second lab's ports to a
+//! known rate, and profiles define the simulated devices, so that results can be compared with
+//! known values.
 
 mod buffers;
 mod groups;
@@ -33,7 +33,7 @@ use truths::{OFF_PERCENT, truths};
 /// `demo`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where the report goes [default: the working directory]
+    /// Folder for the report [default: the working directory]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seed of every random choice [default: drawn, and recorded]
@@ -59,11 +59,11 @@ const SEARCH_TRIAL: Nanos = Nanos::from_millis(200);
 const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
 const SEARCH_PRECISION: Precision = Precision::known(0.005);
 const SELF_TEST: Nanos = Nanos::from_secs(30);
-/// Whoever else is on a newcomer's machine disturbs short trials (9 of 46 in one demo): three tries
-/// left a gap in its loss curve.
+/// Tries per trial. Other load on a newcomer's machine disturbs short trials (9 of 46 in one demo):
+/// three tries left a gap in its loss curve.
 const TRIES: Tries = Tries::known(8);
 
-/// Shows.
+/// Runs the demo.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let directory = args.out.clone().unwrap_or_default();
     if !directory.as_os_str().is_empty() {
@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(output::outcome(&all))
 }
 
-/// The instrument contradicts a truth that it can check here.
+/// The instrument contradicts a known value that it can check here.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{off} of the demo's own throughputs are over {OFF_PERCENT} % off what the kernel was told"
@@ -123,7 +123,7 @@ struct OwnFiguresOff {
     off: usize,
 }
 
-/// The instrument says of devices whose truth it knows what is not so.
+/// The instrument makes wrong claims about devices with known properties.
 #[derive(Debug, thiserror::Error)]
 #[error("over 1 % of this program's claims about simulated devices are wrong, as listed above")]
 struct OwnClaimsWrong;
@@ -175,8 +175,8 @@ fn free_studies() -> Vec<StudySpec> {
     vec![StudySpec::Latency(idle), StudySpec::Latency(loaded), StudySpec::Forwarding(flood)]
 }
 
-/// Not 64 octets here: at this rate the kernel would arm the limit's timer every 25 µs, which costs
-/// a virtual machine more than sending does, and the tester shares the processor.
+/// Omits 64 octets: at this rate the kernel would arm the limit's timer every 25 µs. That costs a
+/// virtual machine more than sending does, and the tester shares the processor.
 fn limited_studies() -> Vec<StudySpec> {
     let tests = vec![ForwardingTest::Throughput, ForwardingTest::LossCurve];
     let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a legal size"));
@@ -193,7 +193,7 @@ fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
         final_duration: SEARCH_FINAL,
         blocks: FLOOD_BLOCKS,
         precision: SEARCH_PRECISION,
-        // Virtual cables have no speed; the limit is what shall be found.
+        // Virtual cables have no speed; the limit is what is to be found.
         link_rate: None,
         tries: TRIES,
         ..ForwardingSpec::quick()

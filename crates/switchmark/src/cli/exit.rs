@@ -7,7 +7,7 @@
 /// One row a code: what is said by it, of whichever verb.
 macro_rules! statuses {
     ($($variant:ident $code:literal $meaning:literal;)+) => {
-        /// How the program ends.
+        /// Exit status of the program.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Status {
             $(#[doc = $meaning] $variant,)+
@@ -17,12 +17,12 @@ macro_rules! statuses {
             /// All there are.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// As a shell has it in `$?`.
+            /// Exit code, as a shell has it in `$?`.
             pub const fn code(self) -> u8 {
                 match self { $(Self::$variant => $code,)+ }
             }
 
-            /// What it says, of whichever verb.
+            /// Meaning of the code, for any verb.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)+ }
             }
@@ -87,7 +87,7 @@ pub fn of(verb: &str) -> Vec<(Status, &'static str)> {
     every.collect()
 }
 
-/// What else is to be said of a verb's codes.
+/// Returns a note on a verb's exit codes; `None` without one.
 pub fn note(verb: &str) -> Option<&'static str> {
     (verb == "lab").then_some(PASSED_ON)
 }

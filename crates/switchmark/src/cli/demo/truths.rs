@@ -1,5 +1,5 @@
-//! What is known of the demo's devices, beside what was found: a row a fact, the same in terminal
-//! and report.
+//! Known values of the demo's devices and what was measured: a row a fact, the same in terminal and
+//! report.
 //!
 //! Owns how far a throughput may be off. Never measures, and never says what a device is: the
 //! kernel's limit and the profiles do.
@@ -11,15 +11,15 @@ use page::{Cell, Condition, Figure, Key, Metric, Style, Table, Unit, Verdict};
 use super::{LIMIT, buffers, groups};
 use crate::cli::output::Finished;
 
-/// How far the demo's throughputs may be off what the kernel was told.
+/// Largest deviation of the demo's throughputs from the kernel's limit, in percent.
 pub const OFF_PERCENT: f64 = 1.0;
 
 /// A row a known fact.
 #[derive(Debug)]
 pub struct Truths {
-    /// What is known, and what was found.
+    /// Known values and measured values.
     pub table: Table,
-    /// How many throughputs are further off than [`OFF_PERCENT`].
+    /// Number of throughputs that are off by more than [`OFF_PERCENT`].
     pub off: usize,
 }
 
@@ -30,7 +30,7 @@ struct Fact {
     found: String,
 }
 
-/// Of all runs: the second lab's throughputs, the buffers' sizes, the groups of ports.
+/// Collects the facts of all runs: the second lab's throughputs, buffer sizes, groups of ports.
 pub fn truths(runs: &[Finished]) -> Truths {
     let mut off = 0;
     let mut facts = Vec::new();
@@ -74,7 +74,7 @@ fn throughputs(figures: &[Figure], off: &mut usize) -> Vec<Fact> {
         *off += usize::from(is_off(figure, truth));
         let found = figure.value.map(|rate| {
             let text = format!("{} frames/s", numbers::grouped(rate));
-            // What the tester could do at most, on a machine that had other work.
+            // The tester's own limit, on a machine with other work.
             match figure.verdict {
                 Verdict::TesterLimited => format!("at least {text}"),
                 _ => format!("{text} ({:+.2} %)", (rate / truth - 1.0) * 100.0),
@@ -89,8 +89,8 @@ fn throughputs(figures: &[Figure], off: &mut usize) -> Vec<Fact> {
     facts
 }
 
-/// Whether a figure says of a known rate what is not so: a value or a bound beyond it by more than
-/// [`OFF_PERCENT`]. No value is none that is wrong.
+/// True if a figure contradicts a known rate: its value or bound is off by more than
+/// [`OFF_PERCENT`]. A missing value is not wrong.
 fn is_off(figure: &Figure, truth: f64) -> bool {
     let more = figure.low.is_some_and(|low| low > truth * (1.0 + OFF_PERCENT / 100.0));
     let less = figure.high.is_some_and(|high| high < truth * (1.0 - OFF_PERCENT / 100.0));
@@ -116,7 +116,7 @@ fn buffer(run: &Finished) -> Option<Fact> {
     })
 }
 
-/// Each group of the profile, and the uplink that was found for just these ports.
+/// Returns each group of the profile, with the uplink that was found for exactly these ports.
 fn uplinks(figures: &[Figure]) -> Vec<Fact> {
     let groups = figures.iter().find(|figure| figure.metric == Metric::PortGroups);
     let found: &[Vec<String>] = match groups.and_then(|f| f.conditions.get(&Key::Groups)) {
