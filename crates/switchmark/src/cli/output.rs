@@ -1,4 +1,4 @@
-//! What a finished run leaves: JSON on stdout, or tables, and a report file.
+//! Output of a finished run: JSON on stdout, or tables, and a report file.
 //!
 //! Owns which stream gets what. Never computes a figure.
 
@@ -28,27 +28,27 @@ use crate::terminal::screen::{is_full, screen, wrapped};
 /// A run that has ended, with everything it showed.
 #[derive(Debug)]
 pub struct Finished {
-    /// What it was.
+    /// Description of the run.
     pub meta: RunMeta,
-    /// What it found.
+    /// Figures of the run.
     pub figures: Vec<Figure>,
-    /// What its studies show of it, by their numbers.
+    /// Each study's part of the page, by the study's number.
     pub pages: StudyPages,
-    /// What the trials come to from which it is found.
+    /// Totals of the trials behind the figures.
     pub trials: TrialTotals,
-    /// Of a campaign: its figures block by block.
+    /// Figures per block of a campaign; `None` for other runs.
     pub comparable: Option<Comparable>,
 }
 
 impl Finished {
-    /// As pages and texts are made from it.
+    /// Returns the input for pages and texts.
     pub fn input(&self) -> ReportInput<'_> {
         let Self { meta, figures, pages, trials, comparable } = self;
         let (claims, comparable) = (&meta.claims, comparable.as_ref());
         ReportInput { meta, figures, claims, pages, trials, comparable }
     }
 
-    /// As scripts read it.
+    /// Returns the run as JSON for scripts.
     pub fn json(&self) -> serde_json::Value {
         let account = self.trials.account();
         let mut object = figures_json(labels(&self.meta), &self.figures, &account);
@@ -101,7 +101,7 @@ pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
     })
 }
 
-/// Worse where a claim is broken, some invalid where one is open and none is broken.
+/// Worse if a claim is broken; some invalid if one is open and none is broken.
 pub fn accepted(acceptance: &Acceptance) -> Outcome {
     match acceptance.overall() {
         Decision::Pass => Outcome::Done,
@@ -110,8 +110,8 @@ pub fn accepted(acceptance: &Acceptance) -> Outcome {
     }
 }
 
-/// Prints what was found, as an object where JSON is asked for, and as a text behind a head; writes
-/// its page where a file is named.
+/// Prints a result: as an object if JSON is requested, and as a text behind a head. Writes its page
+/// if a file is named.
 pub fn publish(
     data: &Data,
     object: impl FnOnce() -> serde_json::Value,
@@ -125,7 +125,7 @@ pub fn publish(
     write_page(data, report, || page.into())
 }
 
-/// For people: stdout, unless that is taken by the data; then stderr, unless it shall be quiet.
+/// Prints for people: on stdout, or on stderr if stdout has the data; nothing if quiet as well.
 pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     if data.json && data.quiet {
         Ok(())
@@ -137,8 +137,8 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Whether trials failed for good, or the run has no value at all. A figure among others may be
-/// without a value for other reasons too, such as a device that can't be reset: those are answers.
+/// Returns some invalid if trials failed for good, or the run has no value at all. A figure without
+/// a value for another reason, such as a device that cannot be reset, is an answer.
 pub fn outcome(figures: &[Figure]) -> Outcome {
     let open = tells_nothing(figures) || figures.iter().any(is_open);
     if open { Outcome::SomeInvalid } else { Outcome::Done }
@@ -153,7 +153,7 @@ fn is_open(figure: &Figure) -> bool {
     figure.value.is_none() && figure.caveats.contains(&Caveat::NoValidTrial)
 }
 
-/// What is open, in one line: which figures have no value because no trial of theirs was valid.
+/// Counts the figures without any valid trial, in one line; `None` if there are none.
 pub fn open_in_words(figures: &[Figure]) -> Option<String> {
     if tells_nothing(figures) {
         return Some("Open: no figure has a value.".to_owned());
@@ -180,17 +180,18 @@ pub fn text(run: &Finished) -> String {
     if is_full() { full_text(run) } else { glance(run) }
 }
 
-/// What was measured and where in a line, and the answers.
+/// Formats the run's heading and number of trials in a line, and the answers.
 fn glance(run: &Finished) -> String {
     let account = run.trials.account();
     let trials = account.valid + account.invalid + account.failed;
     let head = format!("{} · {trials} trials", run::heading(&run.meta));
-    // Trials that were left out are told behind the answers.
+    // Excluded trials are listed after the answers.
     let page = Page { notes: run.meta.notes.clone(), ..run.input().page(1) };
     page_text(wrapped("", &head), &page) + &left_out(run)
 }
 
-/// Trials that were left out and why; where none was valid, who looks for the cause.
+/// Describes excluded trials and why; if none was valid, names the command that looks for the
+/// cause.
 fn left_out(run: &Finished) -> String {
     let (account, topology) = (run.trials.account(), &run.meta.topology);
     let mut out = account.in_words().map(|said| said + "\n").unwrap_or_default();
@@ -223,7 +224,7 @@ fn full_text(run: &Finished) -> String {
     out + &left_out(run)
 }
 
-/// Where the whole of an RFC was asked for: what was not done as it asks.
+/// Lists the clauses of an RFC that were not kept; empty unless the whole of it was requested.
 fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> String {
     let Some(found) = Conformance::from_study(study, topology, figures).filter(|c| c.is_whole)
     else {
@@ -270,7 +271,7 @@ pub fn write_page(
     Ok(say(data, &format!("report: {}\n", path.display()))?)
 }
 
-/// Whether a report could be written there, asked before anything is measured.
+/// Checks that a report can be written there, before anything is measured.
 pub fn check_report(path: &Path) -> Result<(), ConfigError> {
     let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if directory.is_dir() && !path.is_dir() {

@@ -17,7 +17,7 @@ use crate::speak::tell;
 /// `lab exec`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which lab, where several are up
+    /// Lab to enter, if several are up
     #[arg(long, value_name = "ID")]
     lab: Option<String>,
     /// The host, or the device: h1, h2, bridge
