@@ -28,7 +28,7 @@ pub struct Args {
     /// twice for every pair of two parameters' values
     #[arg(long, value_name = "VALUES", conflicts_with = "resume")]
     sweep: Vec<String>,
-    /// So many points of a sweep at a time [default: one for each processor]
+    /// Number of a sweep's points at a time [default: one for each processor]
     #[arg(short = 'j', long, value_name = "N", requires = "sweep",
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -36,7 +36,7 @@ pub struct Args {
     measuring: Measuring,
 }
 
-/// Simulates.
+/// Runs the simulation.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let asked = || ConfigError::bare("no profile or no plan", "name both");
     let named = args.profile.as_deref().zip(args.plan.as_deref()).ok_or_else(asked);
