@@ -40,7 +40,7 @@ pub fn named(path: &str, span: Range<usize>, base: &Path) -> Result<Profile, Fau
     }
 }
 
-/// What a profile is called from the working directory: a model's name stays as it is.
+/// Returns a profile's path from the working directory; a built-in model's name stays as it is.
 pub fn from_here(path: &str, base: &Path) -> PathBuf {
     if models::named(path).is_some() { path.into() } else { base.join(path) }
 }

@@ -11,19 +11,19 @@ use method::request::given::{Place, RefusedAt};
 
 use crate::files;
 
-/// Of a longer line only the part around the place is shown.
+/// Longest line shown in full; of a longer one, only the part around the place is shown.
 const WIDEST: usize = 160;
 
-/// What is wrong with a text, and where: byte offsets, not yet lines.
+/// Fault in a text, and its place: byte offsets, not yet lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Bytes of the text it speaks of.
     pub span: Range<usize>,
-    /// What is wrong: lower case, no full stop.
+    /// Message: lower case, no full stop.
     pub message: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub hint: String,
-    /// The place, where it is in another text that this one names.
+    /// Place in another text that this one names; `None` if it is in this one.
     elsewhere: Option<Box<ConfigError>>,
 }
 
@@ -57,9 +57,9 @@ impl Fault {
 /// A part of a text and where it stands.
 #[derive(Debug)]
 pub struct Word<'a> {
-    /// As written.
+    /// Text as written.
     pub text: &'a str,
-    /// Where.
+    /// Byte offsets of its place.
     pub span: Range<usize>,
 }
 
@@ -70,7 +70,7 @@ pub struct SourceText {
     pub name: String,
     /// All of it.
     pub text: String,
-    /// Whether lines count: false for an argument.
+    /// True if lines count: false for an argument.
     pub is_file: bool,
 }
 
@@ -78,11 +78,11 @@ pub struct SourceText {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConfigError {
-    /// What is wrong.
+    /// Message: what is wrong.
     pub message: String,
     /// The lines that show where, ready to print; empty where there is no text.
     pub excerpt: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub hint: String,
 }
 
@@ -163,8 +163,8 @@ impl SourceText {
     }
 }
 
-/// As much of a line around `caret` as a screen shows, the caret's place in that, and how wide it
-/// may be.
+/// Cuts a line to what a screen shows around `caret`; returns the caret's place in that, and how
+/// wide it may be.
 fn window(line: &str, caret: usize, width: usize) -> (String, usize, usize) {
     if line.chars().count() <= WIDEST {
         return (line.to_owned(), caret, width);
