@@ -90,7 +90,7 @@ pub(crate) struct Listed {
     pub(crate) all: usize,
     /// Number of the first run shown among those that match, from 1.
     pub(crate) first: usize,
-    /// Number of this page, from 1, before the number of pages.
+    /// Number of this page, from 1, and number of pages.
     pub(crate) page: usize,
     pub(crate) pages: usize,
     /// The studies of all runs, each once.

@@ -26,7 +26,7 @@ pub use readiness::{Finding, Spoils, State, page as readiness_page};
 const NO_MAC: &str = "00:00:00:00:00:00";
 /// MTU of a port whose host does not report one.
 const ORDINARY_MTU: u32 = 1500;
-/// How long the doctor watches what else runs on the hosts.
+/// Time for which the doctor watches other programs on the hosts.
 const WATCHED: Nanos = Nanos::from_millis(800);
 
 /// Every check of the hosts, and what the ports carry where anything passes at all.

@@ -1,9 +1,9 @@
 //! Progress on stderr: which trial runs, how many are done, how long it will take.
 //!
 //! A testbed around a testbed, so that studies know nothing of it. Silent for the first two
-//! seconds; a line every ten seconds where stderr is no terminal; nothing at all when quiet. How
-//! much of the estimate is done follows from the trials' phases; how long that takes, with all the
-//! trials that are repeated, or how long a second of virtual time takes, is seen as it goes.
+//! seconds; a line every ten seconds where stderr is no terminal; nothing at all when quiet. The
+//! trials' phases give the share of the estimate that is done. The time for that is observed:
+//! repeated trials, or the real time of a second of virtual time.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use page::numbers;
 const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
-/// How long the bar is.
+/// Length of the bar, in characters.
 const BAR: usize = 10;
 
 /// Something that takes a while, shown to a person who waits.
@@ -108,18 +108,19 @@ fn since(now: Timestamp, then: Timestamp) -> Duration {
     now.duration_since(then).unsigned_abs()
 }
 
-/// How much of an estimate is done, and how long that takes.
+/// Progress of an estimate, and its pace.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pace {
     /// Trials that an estimate counts: a repeat is not among them.
     done: Nanos,
-    /// The same of late, in seconds, and what they and their repeats took. Both fade.
+    /// Planned time of recent trials, in seconds, and the time that they and their repeats took.
+    /// Both fade.
     planned: f64,
     took: f64,
 }
 
 impl Pace {
-    /// What of the past is left after each trial with its repeats.
+    /// Share of the past that is kept after each trial with its repeats.
     const FADE: f64 = 0.97;
 
     /// A trial that took so long; what a journal knew takes no time, and tells nothing of it.
@@ -145,14 +146,14 @@ impl Pace {
     }
 }
 
-/// Shows what passes through it.
+/// Shows the trials that pass through it.
 pub struct Watched<'a> {
     inner: &'a mut dyn Testbed,
     wait: Wait,
     estimate: Estimate,
     spent: Nanos,
     pace: Pace,
-    /// Those that were asked for, and how many were asked for again.
+    /// Number of trials, and of those repeated.
     trials: u64,
     repeats: u64,
     /// The warm-up of trials whose TCP is printed second by second.
@@ -197,7 +198,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// What is known where everything that was expected is done.
+/// Describes the progress when everything that was expected is done.
 fn beyond(took: Duration, estimate: Estimate) -> String {
     let took = numbers::span(took.into());
     if estimate.searching {
