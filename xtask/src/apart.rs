@@ -56,7 +56,7 @@ fn needs_machine(name: &str) -> bool {
     ON_THE_MACHINE.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether tests can be had apart on this machine.
+/// True if tests can run apart on this machine.
 pub fn possible() -> bool {
     let prepared = ["/run/netns", "/run/switchmark"].map(fs::create_dir_all);
     let mut command = inside("true", &[]);

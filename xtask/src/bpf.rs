@@ -55,7 +55,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Each program's name with the hashes of its source (the header included) and of its object.
+/// Lists each program's name with the hashes of its source (the header included) and of its object.
 fn list(folder: &Path) -> Result<String> {
     let header = read(&folder.join(HEADER))?;
     let mut list =

@@ -50,7 +50,7 @@ fn gather(folder: &Path, at: &mut Module, files: &mut BTreeMap<Module, String>) 
     Ok(())
 }
 
-/// Which module names which other; the root, where names are only passed on, counts as none.
+/// Finds which module names which other; the root, where names are only passed on, counts as none.
 fn edges(files: &BTreeMap<Module, String>) -> Result<Edges> {
     let mut edges = Edges::new();
     for (module, text) in files {
@@ -119,7 +119,7 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// Whether what follows is compiled for tests only.
+/// True if what follows is compiled for tests only.
 pub fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && attribute.parse_args::<syn::Path>().is_ok_and(|cfg| cfg.is_ident("test"))

@@ -1,9 +1,9 @@
-//! What the pages of docs/ print is what the program prints: each fenced block that begins with
-//! `$ switchmark …` is run again and written anew.
+//! Outputs in the pages of docs/: each fenced block that begins with `$ switchmark …` is run again
+//! and written anew.
 //!
-//! Owns which blocks those are and how much of an output is shown. A block below the line
-//! `<!-- by hand -->` is left alone: it needs what a page can't set up, or holds an excerpt that
-//! somebody chose. Never decides what a page says.
+//! Owns which blocks those are and how much of an output is shown. A block below the line `<!-- by
+//! hand -->` is left alone: it needs what a page can't set up, or holds an excerpt that somebody
+//! chose. Never decides what a page says.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ fn cut(said: &str) -> String {
     shown.join("\n") + "\n"
 }
 
-/// Both streams as they came, without the lines that tell how far it is.
+/// Returns both streams as they came, without the lines of progress.
 fn output(command: &str, place: &Path) -> Result<String> {
     let words = command.trim_start_matches("$ switchmark").replace("\\\n", " ");
     let said = place.join("said");

@@ -76,7 +76,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Each link and each anchor of each page is there.
+/// Checks that each link and each anchor of each page is there.
 fn check(site: &Path) -> Result<()> {
     let mut texts = BTreeMap::new();
     read_pages(site, &mut texts)?;
@@ -129,7 +129,7 @@ fn read_pages(folder: &Path, texts: &mut BTreeMap<PathBuf, String>) -> Result<()
     Ok(())
 }
 
-/// What stands in quotes behind an attribute's name.
+/// Returns the quoted values of an attribute.
 fn values<'a>(html: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
     let named = format!(" {attribute}=\"");
     let parts: Vec<&str> = html.split(&named).skip(1).collect();

@@ -43,18 +43,17 @@ pub fn check(full: bool) -> Result<()> {
     ended
 }
 
-/// What `dist` left for this machine's processor.
+/// Files that `dist` made for this machine's processor.
 struct Made {
     folder: PathBuf,
     own: Processor,
     version: String,
 }
 
-/// Where only what is given to people is installed: how a program is started there, without its
-/// own words.
+/// Place where only a release is installed: how a program is started there, without its own words.
 struct Place {
     start: Vec<OsString>,
-    /// Its journal, where the usual place is not meant.
+    /// Journal; `None` for the usual place.
     journal: Option<PathBuf>,
 }
 
@@ -105,7 +104,7 @@ fn smoke(made: &Made, place: &Place, begun: Instant) -> Result<()> {
     Ok(())
 }
 
-/// The same with real frames, where namespaces can be made.
+/// Runs the studies with real frames, where namespaces can be made.
 fn smoke_of_labs(place: &Place) -> Result<()> {
     for testbed in ["lab:bridge", "lab:router"] {
         eprintln!("{testbed}: {} figures", place.figures(testbed)?);

@@ -149,7 +149,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What it prints, without the last line's end; an error where it did not succeed.
+/// Returns what it prints, without the last line's end; an error if it did not succeed.
 pub fn told(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("start {command:?}"))?;
     if !output.status.success() {

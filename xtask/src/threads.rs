@@ -23,7 +23,7 @@ const BESIDE: [&str; 11] = [
 /// The word that cargo puts before each test program, after this one.
 pub const STARTS: &str = "start-test";
 
-/// What tells cargo so.
+/// Returns cargo's setting that starts test programs through this program.
 pub fn runner() -> Result<String> {
     let this = std::env::current_exe().context("find this program")?;
     let this = this.to_str().context("a path in UTF-8")?;

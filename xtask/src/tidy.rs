@@ -1,5 +1,5 @@
-//! House rules that no lint knows: every file has a door sign, none grows into two rooms, no room
-//! is named after nothing.
+//! House rules that no lint knows: every file has a door sign, none grows too long, and none has a
+//! name without a meaning.
 //!
 //! Reads source as text; never changes it.
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 /// Lines before the tests begin. Past this a file is two rooms.
 const LONGEST_FILE: usize = 500;
-/// What rustfmt allows code, and does not look at in comments.
+/// Widest comment: rustfmt's limit for code, which it does not check in comments.
 const WIDEST_COMMENT: usize = 100;
 const NOT_A_NAME: &[&str] =
     &["core", "common", "utils", "helpers", "misc", "bench", "test", "port"];
@@ -30,7 +30,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file, by its path below the workspace, is the product's code and no test.
+/// True if a file, by its path below the workspace, is the product's code and no test.
 pub fn is_product(inside: &Path) -> bool {
     let under = |name: &str| inside.iter().any(|part| part == name);
     under("src") && !under("tests") && !under("tests.rs")

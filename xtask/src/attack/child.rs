@@ -75,7 +75,7 @@ impl Watched {
         self.end_watched(patience, || {})
     }
 
-    /// The same with a look at something else in every turn.
+    /// Waits for its end in the same way, and calls `glance` in every turn.
     pub fn end_watched(mut self, patience: Duration, mut glance: impl FnMut()) -> Result<End> {
         let pid = self.pid();
         let (began, mut asked) = (Instant::now(), None);

@@ -22,7 +22,7 @@ const LATEST_KILL: usize = 2_500;
 /// A run over a lab's cable takes about so long.
 const A_RUN: Duration = Duration::from_secs(10);
 
-/// What a user does to the file that a killed run left.
+/// Change that a user makes to the file that a killed run left.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Nothing,

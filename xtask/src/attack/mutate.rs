@@ -1,4 +1,4 @@
-//! Inputs that nobody meant: made from good ones by small changes.
+//! Unintended inputs, made from good ones by small changes.
 //!
 //! Owns the changes and their order, which follow from a seed. Never reads the clock.
 
@@ -7,7 +7,7 @@
 pub struct Dice(u64);
 
 impl Dice {
-    /// The same seed, the same throws.
+    /// Creates dice that throw the same for the same seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -27,7 +27,7 @@ impl Dice {
     }
 }
 
-/// What breaks readers.
+/// Words that break readers.
 const WORDS: [&[u8]; 24] = [
     b"18446744073709551615",
     b"18446744073709551616",

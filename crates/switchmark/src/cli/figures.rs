@@ -31,7 +31,7 @@ pub struct RunFigures {
 pub struct Computed {
     pub meta: RunMeta,
     pub figures: Vec<Figure>,
-    /// Each study's part of the page, by the study's number.
+    /// Parts of the page, one per study, by the study's number.
     pub pages: StudyPages,
     /// True if every trial that the studies ask for was recorded.
     pub is_whole: bool,

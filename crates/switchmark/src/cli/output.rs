@@ -32,7 +32,7 @@ pub struct Finished {
     pub meta: RunMeta,
     /// Figures of the run.
     pub figures: Vec<Figure>,
-    /// Each study's part of the page, by the study's number.
+    /// Parts of the page, one per study, by the study's number.
     pub pages: StudyPages,
     /// Totals of the trials behind the figures.
     pub trials: TrialTotals,

@@ -228,7 +228,7 @@ fn narrowed(args: &Args) -> String {
     studies + rigor
 }
 
-/// Each world's share of the budget, if all are used; the last is left out first.
+/// Shares of the budget, if all worlds are used; the last is left out first.
 const SHARES: [(World, f64); 3] = [(World::Sim, 0.3), (World::Kernel, 0.4), (World::Emulated, 0.3)];
 /// Least time for a device in a lab; a busy machine takes longer.
 const A_DEVICE: Nanos = Nanos::from_secs(30);

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// Name of each run, and so the steps at which figures may change: neighbours of one release
-    /// are one
+    /// count as one
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     by: By,
     /// All runs that are done on this testbed, instead of the latest run's

@@ -14,7 +14,7 @@ use crate::cli::Failure;
 use crate::cli::figures::{self, RunFigures};
 use crate::config::{ConfigError, suggest};
 
-/// Both sides, with the runs that they come from.
+/// Reference and subject, with the runs that they come from.
 pub struct Sides {
     reference: Loaded,
     subject: Loaded,
