@@ -16,7 +16,7 @@ use crate::steps::{self, root};
 /// 98.4 % (order statistics: 1 - 2 / 2^7).
 const ROUNDS: usize = 7;
 
-/// One thing that both do.
+/// A task that both carry out.
 struct Contest {
     what: &'static str,
     args: &'static [&'static str],

@@ -42,7 +42,7 @@ const INSIDE: &str = "mount -t tmpfs tmpfs /run/netns && mount -t tmpfs tmpfs /r
                       && mount -t sysfs sysfs /sys && ip link set lo up || exit 125; \
                       mount -t cgroup2 cgroup2 /sys/fs/cgroup; \"$0\" \"$@\"; exit $?";
 
-/// Tells the test that whatever is left in these namespaces is its doing.
+/// Tells the test that everything left in these namespaces is its own.
 const APART: (&str, &str) = ("SWITCHMARK_TEST_APART", "1");
 
 /// A test's end.
@@ -132,8 +132,8 @@ fn disturbed<'a>(program: &str, tests: &[&'a String]) -> Result<Vec<&'a String>>
     Ok(failed)
 }
 
-/// A folder for what tests of one worker write, gone with it: process numbers, which tests put into
-/// their names, are the same in each namespace.
+/// A folder for the files of one worker's tests, removed with it. Process numbers, which tests put
+/// into their names, are the same in each namespace.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -27,7 +27,7 @@ use child::End;
 use ground::Ground;
 use mutate::Dice;
 
-/// One way in.
+/// A kind of attack.
 struct Door {
     name: &'static str,
     /// Taken in every n-th round: what builds networks takes a hundred times as long as a file.
@@ -83,7 +83,7 @@ struct Count {
     refused: u64,
     panics: u64,
     hangs: u64,
-    /// In kB, of the largest process.
+    /// Memory of the largest process, in kB.
     memory: u64,
 }
 

@@ -45,7 +45,7 @@ pub fn build(root: &Path) -> Result<()> {
     fs::write(folder.join(HASHES), list(&folder)?).context("write the hashes of the objects")
 }
 
-/// Fails where a source or an object is not what was built last.
+/// Fails if a source or an object is not what was built last.
 pub fn check(root: &Path) -> Result<()> {
     let folder = root.join(FOLDER);
     let recorded = fs::read_to_string(folder.join(HASHES)).context("read the objects' hashes")?;

@@ -85,7 +85,7 @@ fn resolve(from: &Module, path: &[String], files: &BTreeMap<Module, String>) -> 
     (!at.is_empty()).then_some(at)
 }
 
-/// Every path of a file, outside its tests.
+/// Paths in a file, outside its tests.
 #[derive(Default)]
 struct Paths(Vec<Vec<String>>);
 
@@ -125,8 +125,8 @@ pub fn is_for_tests(attribute: &Attribute) -> bool {
         && attribute.parse_args::<syn::Path>().is_ok_and(|cfg| cfg.is_ident("test"))
 }
 
-/// Groups in which every module leads to every other: those that reach themselves, by what they
-/// reach.
+/// Returns groups in which every module leads to every other: those that reach themselves, by what
+/// they reach.
 fn circles(edges: &Edges) -> BTreeSet<BTreeSet<Module>> {
     let reached: Edges = edges.keys().map(|from| (from.clone(), reach(edges, from))).collect();
     let leads = |a: &Module, b: &Module| reached.get(a).is_some_and(|all| all.contains(b));

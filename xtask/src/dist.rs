@@ -25,7 +25,7 @@ use sha2::{Digest as _, Sha256};
 use crate::steps::{self, step, told};
 use files::{Files, read, write};
 
-/// In a line, and what there is to say beside it.
+/// Description of the program, in a line and in full.
 const TITLE: &str = "measures switches, routers, NICs and cables";
 const ABOUT: &str = "It measures them from the Linux hosts attached to them and says whose limit\n\
                      each figure shows. One static program: controller, agent, lab, simulator, report.";
@@ -41,13 +41,13 @@ pub struct Processor {
     pub short: &'static str,
 }
 
-/// All of them.
+/// All processors.
 pub const PROCESSORS: [Processor; 2] =
     [Processor { name: "x86_64", short: "amd64" }, Processor { name: "aarch64", short: "arm64" }];
 
 pub use program::cargo_for;
 
-/// This machine's.
+/// Returns this machine's processor.
 pub fn own() -> Result<Processor> {
     processor(std::env::consts::ARCH)
 }
@@ -116,7 +116,7 @@ impl Shipped {
         bill::write_bill(self)
     }
 
-    /// For tests: a program of that content.
+    /// Creates a release for tests, with a program of that content.
     #[cfg(test)]
     fn pretended(program: &str) -> Self {
         let program = program.as_bytes().to_vec();

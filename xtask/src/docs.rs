@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::pages;
 use crate::steps::{self, root};
 
-/// No block is longer: the rest is cut, and that is said.
+/// Maximum lines of a block: the rest is cut, and a line says so.
 const MOST: usize = 40;
 const BY_HAND: &str = "<!-- by hand -->";
 const PROMPT: &str = "$ switchmark ";
@@ -80,7 +80,7 @@ fn rewritten(text: &str, mut run: impl FnMut(&str) -> Result<String>) -> Result<
     Ok(out)
 }
 
-/// At most [`MOST`] lines.
+/// Cuts an output to [`MOST`] lines.
 fn cut(said: &str) -> String {
     let lines: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
     let mut shown = lines.iter().take(MOST).copied().collect::<Vec<_>>();

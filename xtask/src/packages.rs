@@ -87,8 +87,9 @@ fn install(missing: &[&str]) -> Result<()> {
     apt(&install)
 }
 
-/// Debian's own way to say that a package's services are not to be started: asked by its scripts
-/// while it is installed, and removed with this. Where a machine has its own, that one decides.
+/// Keeps a package's services from starting, by Debian's own means: its scripts ask for this while
+/// it is installed, and this removes it afterwards. If a machine has its own policy, that one
+/// decides.
 struct NoServices(bool);
 
 const POLICY: &str = "/usr/sbin/policy-rc.d";

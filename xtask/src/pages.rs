@@ -35,7 +35,7 @@ pub struct Link {
     anchor: Option<String>,
 }
 
-/// All pages, by their paths below the root; the summary is none.
+/// Returns all pages, by their paths below the root; the summary is none.
 pub fn all(root: &Path) -> Result<BTreeMap<PathBuf, Page>> {
     let mut paths: Vec<PathBuf> = BESIDE.iter().map(PathBuf::from).collect();
     for folder in ["docs", "examples"] {
@@ -135,7 +135,7 @@ impl Link {
     }
 }
 
-/// Without `..` in it.
+/// Returns the path without `..` in it.
 pub fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::pages::{self, SUMMARY};
 use crate::steps::{root, run, step};
 
-/// Another one may order what a search finds in another way.
+/// Version of mdBook; another one may sort search results differently.
 const VERSION: &str = "0.5.4";
 
 /// Builds it into `target/site/html`.
@@ -51,8 +51,8 @@ fn mdbook() -> Result<PathBuf> {
     Ok(own.join("bin/mdbook"))
 }
 
-/// Every page, and what they lead to, where it lies in the tree; and the contents of the book,
-/// which mdBook looks for beside them.
+/// Copies every page, and what they lead to, to where it lies in the tree; and the contents of the
+/// book, which mdBook looks for beside them.
 fn copy_pages(root: &Path, to: &Path) -> Result<()> {
     for (path, page) in pages::all(root)? {
         copy(&root.join(&path), &to.join(&path))?;

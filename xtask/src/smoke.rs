@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use crate::dist::{self, Processor};
 use crate::steps::{run, step, told};
 
-/// From the package to the first figure.
+/// Longest time from the package to the first figure.
 const LONGEST: Duration = Duration::from_secs(30);
 /// A root of Debian: its release, and the variant that holds what no Debian is without.
 const DEBIAN: [&str; 2] = ["--variant=minbase", "bookworm"];
@@ -29,7 +29,7 @@ const COMPILERS: [&str; 4] = ["cc", "gcc", "clang", "rustc"];
 /// Crates whose tests ask nothing of a kernel.
 const PURE: [&str; 5] = ["wire", "measure", "device", "trial", "sim"];
 
-/// All of it; with `full`, unit tests on another processor too.
+/// Checks all of it; with `full`, runs unit tests on another processor too.
 pub fn check(full: bool) -> Result<()> {
     let made = Made::find()?;
     let scratch = std::env::temp_dir().join(format!("switchmark-check-{}", std::process::id()));

@@ -36,7 +36,7 @@ pub fn is_product(inside: &Path) -> bool {
     under("src") && !under("tests") && !under("tests.rs")
 }
 
-/// Every file of Rust below a folder, in order.
+/// Visits every file of Rust below a folder, in order.
 pub fn visit(folder: &Path, judge: &mut impl FnMut(&Path) -> Result<()>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;

@@ -75,7 +75,8 @@ pub fn prometheus(run: RunLabels<'_>, figures: &[Figure]) -> String {
     exposition::render(&families)
 }
 
-/// One line a figure, stamped with the run's beginning; tags sorted, as the protocol advises.
+/// Formats one line a figure, stamped with the run's beginning; tags sorted, as the protocol
+/// advises.
 pub fn influx(run: RunLabels<'_>, figures: &[Figure]) -> String {
     let mut out = String::new();
     for figure in figures {
@@ -114,7 +115,7 @@ pub fn influx(run: RunLabels<'_>, figures: &[Figure]) -> String {
     out
 }
 
-/// Within the quotation marks of a field.
+/// Escapes a text for the quotation marks of a field.
 fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -22,9 +22,9 @@ pub use watch::{WatchChange, WatchGap, WatchSeries, WatchTrials, path_label, wat
 /// Prometheus metric type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Only ever grows, from the start of a process.
+    /// Value that only grows, from the start of a process.
     Counter,
-    /// May do anything.
+    /// Value that may rise and fall.
     Gauge,
     /// Buckets with a count and a sum.
     Histogram,
@@ -148,7 +148,7 @@ impl Family {
     }
 }
 
-/// All families as one text, by name; those of one name are one.
+/// Formats all families as one text, by name; families of one name become one.
 pub fn render(families: &[Family]) -> String {
     let mut by_name: BTreeMap<&str, Vec<&Family>> = BTreeMap::new();
     for family in families.iter().filter(|family| !family.lines.is_empty()) {

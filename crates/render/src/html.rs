@@ -61,8 +61,8 @@ struct PageView {
     sections: Vec<SectionView>,
 }
 
-/// One self-contained HTML file: the page that leads, the summary of several and what stands below
-/// it, and the pages. `generated_unix_ns` is the caller's wall clock.
+/// Renders one self-contained HTML file: the page that leads, the summary of several with its
+/// preface, and the pages. `generated_unix_ns` is the caller's wall clock.
 pub fn html(document: Document, generated_unix_ns: u64) -> Result<String, RenderError> {
     let Document { title, preface, lead, pages } = document;
     let summary = if pages.len() > 1 { pages.iter().map(summed_up).collect() } else { Vec::new() };
@@ -434,7 +434,7 @@ fn caveats(limit: &Limit, shared: &BTreeSet<Caveat>) -> CellView {
     CellView { text: names.join(", "), class: "small", ..CellView::default() }
 }
 
-/// `few-samples (p99.9, max)`, or the name alone where it is said of every figure.
+/// `few-samples (p99.9, max)`, or the name alone if it applies to every figure.
 fn said_of(name: &str, quantiles: &[f64]) -> String {
     if quantiles.is_empty() {
         return name.to_owned();

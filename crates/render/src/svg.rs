@@ -47,7 +47,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// At most `most` characters, the last an ellipsis where something was cut.
+/// Cuts a text to `most` characters, the last an ellipsis if something was cut.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -35,7 +35,7 @@ pub(crate) struct Filter {
     /// Nanoseconds since 1970.
     from: Option<i128>,
     below: Option<i128>,
-    /// From 1.
+    /// Number of the page, from 1.
     pub(crate) page: usize,
 }
 

@@ -83,7 +83,7 @@ impl FromStr for Listen {
 #[derive(Debug)]
 pub(crate) enum Bound {
     Tcp(TcpListener),
-    /// The file goes before it.
+    /// Socket with its file, which is removed before the socket closes.
     Unix(Own, UnixListener),
 }
 

@@ -16,7 +16,7 @@ macro_rules! refusals {
         }
 
         impl Refusal {
-            /// All there are.
+            /// All reasons.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// Name in `/metrics`.

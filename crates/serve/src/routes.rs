@@ -48,7 +48,7 @@ const LARGEST_FORM: usize = 4096;
 /// Time limit for a page; after it the page is given up and its turn is another's.
 const PAGE: Duration = Duration::from_secs(20);
 
-/// All that an answer is made from.
+/// State from which answers are made.
 pub(crate) struct App {
     source: Arc<dyn Source>,
     hub: Hub,
@@ -148,7 +148,7 @@ impl App {
     }
 }
 
-/// All addresses.
+/// Returns the routes of all addresses.
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/", get(list))

@@ -57,7 +57,7 @@ pub enum ServeError {
         /// Place that was requested.
         place: Place,
     },
-    /// Other users of this machine can reach it, and nothing keeps them from doing something.
+    /// Other users of this machine can reach it, and nothing keeps them from acting.
     #[error("listen at {place}: any user of this machine could stop runs, and there is no token")]
     AnyUser {
         /// Place that was requested.
@@ -120,7 +120,7 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Once is enough.
+    /// Ends the server; one call is enough.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }

@@ -12,7 +12,7 @@ pub trait Source: Send + Sync + 'static {
     /// Returns the journal's name.
     fn name(&self) -> String;
 
-    /// All runs, newest first, their trials not counted.
+    /// Returns all runs, newest first, their trials not counted.
     fn runs(&self) -> Result<Listing, Unavailable>;
 
     /// Counts the trials of these.

@@ -92,20 +92,20 @@ enum Verb {
     Buffer(Box<buffer::Args>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
-    /// Does a device keep its data sheet? Claims, measured: pass, fail or inconclusive
+    /// Check a device against its data sheet: each claim passes, fails or is inconclusive
     Accept(Box<accept::Args>),
-    /// A testbed file made by looking: which ports hosts have, and where their cables lead
+    /// Discover hosts, ports and cables, and write a testbed file
     #[command(subcommand)]
     Testbed(testbed::Verb),
     /// Check what this host can measure reliably: how fast and how evenly it sends
     Doctor(doctor::Args),
-    /// Is what this host claims so? Devices of known truth at random, and a certificate
+    /// Self-test: measure devices with known properties, and count wrong results
     Prove(Box<prove::Args>),
     /// Render a run's report again, from the journal alone
     Report(report::Args),
     /// Run a plan on a simulated device, in virtual time, once or over a range of values
     Sim(sim::Args),
-    /// Short trials for ever over pairs and direct cables, and a word when something changed
+    /// Monitor paths continuously, and alert on changes
     Watch(Box<watch::Args>),
     /// Compare two runs, or two devices of one run, figure by figure
     Compare(compare::Args),
@@ -133,7 +133,7 @@ enum Verb {
     Agent(agent::Args),
 }
 
-/// The version, and the commit where the build was told of one.
+/// The version, and the commit if the build was given one.
 const fn version() -> &'static str {
     match option_env!("SWITCHMARK_VERSION") {
         Some(version) => version,

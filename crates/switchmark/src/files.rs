@@ -64,7 +64,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)
 }
 
-/// All of a file, a pipe or a device that ends, if that is at most so much.
+/// Reads all of a file, a pipe or a device that ends, if that is at most `most` octets.
 fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     ownership::check_open(path, &file)?;
@@ -88,7 +88,7 @@ fn wait(file: &File) -> io::Result<()> {
     }
 }
 
-/// Writes a file whole: a full disk leaves what was there as it was.
+/// Writes a file whole: a full disk leaves the old file as it was.
 pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     // Through links, so that they stay; a pipe or a device is no file that could be replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

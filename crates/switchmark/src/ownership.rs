@@ -36,7 +36,7 @@ pub enum NotOwn {
     Unknown {
         /// File or folder.
         path: PathBuf,
-        /// In the kernel's words.
+        /// Reason in the kernel's words.
         why: String,
     },
 }
@@ -56,7 +56,7 @@ thread_local! {
     static IS_ASKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reads what a journal names: every file that is read meanwhile has to be this user's own.
+/// Reads what a journal names: every file read meanwhile has to be this user's own.
 pub fn own_files_only<T>(read: impl FnOnce() -> T) -> T {
     let before = IS_ASKED.replace(true);
     let done = read();
@@ -73,8 +73,7 @@ pub fn check_open(path: &Path, file: &File) -> io::Result<()> {
     check(path).and_then(|()| check_one(path, &file.metadata())).map_err(refused)
 }
 
-/// Refuses a file or a folder that others could have written, or that stands where others could
-/// have put it.
+/// Refuses a file or a folder that others could have written, or could have put in its place.
 pub fn check(path: &Path) -> Result<(), NotOwn> {
     let unknown = |why: io::Error| NotOwn::Unknown { path: path.to_owned(), why: why.to_string() };
     let named = std::path::absolute(path).map_err(unknown)?;

@@ -29,7 +29,7 @@ const BATCH: usize = 24;
 pub struct Crafted(RefCell<Vec<PathBuf>>);
 
 impl Crafted {
-    /// One of them, as a file of this name.
+    /// Takes one of them, as a file of this name.
     pub fn take(&self, ground: &Ground, dice: &mut Dice, name: &str) -> Result<PathBuf> {
         if self.0.borrow().is_empty() {
             let made = ground.folder().join("crafted");

@@ -12,7 +12,7 @@ impl Dice {
         Self(seed)
     }
 
-    /// Below `sides`, which is not 0.
+    /// Throws a number below `sides`, which is not 0.
     pub fn below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -21,7 +21,7 @@ impl Dice {
         ((z ^ (z >> 31)) % sides.max(1) as u64) as usize
     }
 
-    /// One of them.
+    /// Draws one of them.
     pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
     }

@@ -74,7 +74,7 @@ pub fn ask(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     Ok(Outcome::of(end, format!("{manner:?}").into_bytes()))
 }
 
-/// Two hosts and a cable, said to be a switch that tells of itself by SNMP.
+/// Writes a testbed of two hosts and a cable, declared as a switch that answers SNMP.
 fn testbed(ground: &Ground) -> Result<String> {
     remove_hosts();
     let [first, second] = HOSTS;

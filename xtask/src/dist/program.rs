@@ -19,7 +19,7 @@ pub(super) fn target(processor: Processor) -> String {
     format!("{}-unknown-linux-musl", processor.name)
 }
 
-/// Cargo, set to build for that processor with what is common to all programs shipped.
+/// Returns cargo, set to build for that processor with the flags of all programs shipped.
 pub fn cargo_for(processor: Processor, args: &[&str]) -> Result<Command> {
     let (root, target) = (steps::root(), target(processor));
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);

@@ -27,7 +27,7 @@ const RUN: [&str; 6] = [
     "--ulimit=nofile=1024:1024",
     "--ulimit=nproc=1024:1024",
 ];
-/// Nothing is granted, and nothing may be written but where the image has its data.
+/// Least rights: nothing is granted, and nothing may be written except in the image's data folder.
 const LEAST: [&str; 2] = ["--cap-drop=all", "--read-only"];
 /// Grant for a lab, which sets up its own namespaces' networks.
 const UNMASKED: &str = "--security-opt=unmask=/proc/sys";
@@ -51,7 +51,7 @@ port = [{ name = "lo", address = "127.0.0.2/8", cable = "h1/lo" }]
 /// User to whom no file belongs.
 const NOBODY: u32 = 65534;
 
-/// All of it.
+/// Checks all of it.
 pub(super) fn check(made: &Made, scratch: &Path) -> Result<()> {
     let archive = made.file(&format!("{}.oci.tar", dist::named(&made.version, made.own)));
     read(made, &archive, scratch)?;
@@ -89,7 +89,7 @@ fn read(made: &Made, archive: &Path, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// podman as somebody, with the image.
+/// Command that starts podman as some user, with the image.
 struct Podman {
     start: Vec<OsString>,
     image: String,
@@ -169,7 +169,8 @@ fn refusals(podman: &Podman, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Without bpf(2) a flood is sent another way, and only the way by name is refused.
+/// Checks that without bpf(2) a flood is sent by another backend, and only bpf's own name is
+/// refused.
 fn old_kernel(podman: &Podman, scratch: &Path) -> Result<()> {
     let filter = scratch.join("old.json");
     fs::write(&filter, OLD)?;

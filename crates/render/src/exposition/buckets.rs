@@ -8,8 +8,8 @@
 
 use std::sync::LazyLock;
 
-/// Native histograms of this schema have 2^2 buckets for each doubling: a bucket is at most 18.9 %
-/// wide, and a quantile within it at most so far off.
+/// Native histograms of this schema have 2^2 buckets for each doubling. A bucket is at most 18.9 %
+/// wide, and so is the error of a quantile within it.
 #[cfg(test)]
 const SCHEMA: u32 = 2;
 

@@ -13,7 +13,7 @@ use super::{Family, Kind};
 /// A family without its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// With the base unit, and `_total` where it is a counter.
+    /// Name with the base unit, and with `_total` if it is a counter.
     pub name: Cow<'static, str>,
     /// Prometheus metric type.
     pub kind: Kind,
@@ -36,7 +36,7 @@ macro_rules! families {
             };
         )+
 
-        /// All but the figures'.
+        /// Families other than those of figures.
         pub const FIXED: &[Named] = &[$($id,)+];
     };
 }

@@ -22,7 +22,7 @@ pub struct WatchSeries {
     pub from: String,
     /// The other one.
     pub to: String,
-    /// Through the device, or over the direct cable.
+    /// Path: through the device, or over the direct cable.
     pub path: Path,
     /// All round trips.
     pub rtt: Histogram,

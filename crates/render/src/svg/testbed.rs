@@ -13,7 +13,7 @@ const MARGIN: f64 = 16.0;
 const ARC: f64 = 46.0;
 const DROP: f64 = 62.0;
 const DEVICE_HEIGHT: f64 = 50.0;
-/// With more ports than these each has room for its name alone, so that all are legible at once.
+/// With more ports than this, each has room for its name alone, so that all are legible at once.
 const MOST_ROOMY: usize = 6;
 /// A picture is never drawn smaller than this: beyond that it is scrolled.
 const LEAST: f64 = 0.88;

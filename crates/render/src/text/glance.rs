@@ -15,9 +15,9 @@ use crate::svg::shorten;
 const LINES: usize = 22;
 /// Answers that fit into [`LINES`]; each further one adds a line.
 const ANSWERS: usize = 10;
-/// No more answers than this are listed.
+/// Maximum answers listed.
 const MOST_ANSWERS: usize = 24;
-/// A label is not wider.
+/// Widest label.
 const LABEL: usize = 30;
 /// Columns of a bar.
 const BAR: usize = 26;
@@ -45,7 +45,7 @@ fn lines(text: &str) -> usize {
     text.lines().count()
 }
 
-/// One line on what is doubted of every figure.
+/// Lists the caveats of every figure in one line.
 fn footer(page: &Page, screen: Screen) -> String {
     let named = page.shared.caveats.iter().map(|caveat| caveat.as_str().replace('-', " "));
     let named: Vec<String> = named.collect();
@@ -118,8 +118,9 @@ impl Rows {
         out
     }
 
-    /// One answer: its word, its label, its number with the interval, who limits it; below it what
-    /// has no room beside it, then its case and its sentence, where these are not empty.
+    /// Formats one answer: its word, its label, its number with the interval, who limits it. Below
+    /// that comes what has no room beside it, then its case and its sentence, unless these are
+    /// empty.
     fn put(&self, out: &mut String, label: &str, answer: &Answer, [case, said]: [&str; 2]) {
         let mut line = String::new();
         if self.replies > 0 {
@@ -160,7 +161,7 @@ impl Rows {
         }
     }
 
-    /// A bar for each line, the axis' ends and what the marks are.
+    /// Formats a bar for each line, the axis' ends and the marks' meanings.
     fn put_gauges(&self, out: &mut String, gauges: &Gauges) {
         let signs = gauges.legend.iter().map(|(kind, name)| format!("{} {name}", sign(*kind)));
         let head = format!("{}:  {}", gauges.axis.label, signs.collect::<Vec<_>>().join("   "));

@@ -39,7 +39,7 @@ struct Column {
 }
 
 impl Grid {
-    /// Without columns yet.
+    /// Creates a grid without columns.
     pub const fn new() -> Self {
         Self { columns: Vec::new(), rows: Vec::new(), lead: 0 }
     }
@@ -62,7 +62,7 @@ impl Grid {
         self.column(name, None, 0)
     }
 
-    /// A column of numbers that goes where there is no room; the highest `spare` first.
+    /// Adds a column of numbers that is dropped for lack of room; the highest `spare` first.
     #[must_use]
     pub fn spare(self, name: &str, spare: u8) -> Self {
         self.column(name, None, spare)
@@ -81,13 +81,13 @@ impl Grid {
         self
     }
 
-    /// One more row.
+    /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
     }
 
-    /// The table as text of at most so many columns; `None` without rows.
+    /// Formats the table as text of at most so many columns; `None` without rows.
     pub fn render(mut self, columns: usize) -> Option<String> {
         if self.rows.is_empty() {
             return None;
@@ -163,7 +163,7 @@ impl Grid {
         (over(&widths) == 0).then(|| widths.iter().map(|width| width + 1).collect())
     }
 
-    /// With everything on one line, but for long sentences.
+    /// Returns the width with everything on one line, except for long sentences.
     fn full(&self, at: usize) -> usize {
         let widest = self.cells(at, text_width).max(text_width(&self.columns[at].name));
         let longest = || WIDE.max(self.cells(at, longest_word));
@@ -226,7 +226,8 @@ impl Grid {
         row.iter().zip(before).take(self.lead).take_while(|(own, above)| own == above).count()
     }
 
-    /// Every row by itself: what it is of, and beneath it a line for each of its values.
+    /// Formats every row by itself: its leading cells, and beneath them a line for each of its
+    /// values.
     fn stacked(&self, columns: usize) -> String {
         let lead = self.lead.max(1);
         let values = &self.columns[lead.min(self.columns.len())..];

@@ -17,7 +17,7 @@ pub(super) struct Footnotes<'a> {
 }
 
 impl<'a> Footnotes<'a> {
-    /// For tables of figures that share this.
+    /// Creates the footnotes of tables whose figures share this.
     pub(super) const fn new(shared: &'a Shared) -> Self {
         Self { shared, lettered: Vec::new() }
     }

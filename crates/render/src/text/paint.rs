@@ -11,9 +11,9 @@ const PLAIN: &str = "\u{1b}[0m";
 pub(super) const BOLD: &str = "\u{1b}[1m";
 /// Less important text.
 pub(super) const DIM: &str = "\u{1b}[2m";
-/// No.
+/// Colour of a no.
 pub(super) const RED: &str = "\u{1b}[31m";
-/// Yes.
+/// Colour of a yes.
 pub(super) const GREEN: &str = "\u{1b}[32m";
 
 /// The text in that colour.

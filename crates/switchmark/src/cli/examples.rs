@@ -17,7 +17,7 @@ const FIRST: usize = 0;
 const OF_VERBS: usize = 1;
 const FILES: usize = 2;
 
-/// A term, such as a command, and what is said of it.
+/// A term, such as a command, and its description.
 type Described = (&'static str, &'static str);
 
 fn paragraph(number: usize) -> Vec<Described> {
@@ -57,7 +57,7 @@ pub fn below(mut root: Command) -> Command {
     root
 }
 
-/// Without the marks of the documentation.
+/// Removes the marks of the documentation.
 fn unmarked(text: &str) -> String {
     text.replace(['`', '*'], "")
 }
@@ -91,7 +91,7 @@ pub fn sections(verb: &str) -> Roff {
     page
 }
 
-/// Adds a term with what is said of it.
+/// Adds a term with its description.
 fn describe(page: &mut Roff, term: Inline, what: &str) {
     page.control("TP", []).text([term]).text([roman(what)]);
 }

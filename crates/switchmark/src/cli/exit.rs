@@ -4,7 +4,7 @@
 //! Owns these words: help, manual pages and docs/reference/exit-codes.md have them from here. Never
 //! decides which it is: a verb does.
 
-/// One row a code: what is said by it, of whichever verb.
+/// One row a code, with its meaning for any verb.
 macro_rules! statuses {
     ($($variant:ident $code:literal $meaning:literal;)+) => {
         /// Exit status of the program.
@@ -14,7 +14,7 @@ macro_rules! statuses {
         }
 
         impl Status {
-            /// All there are.
+            /// All statuses.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// Exit code, as a shell has it in `$?`.
@@ -70,7 +70,7 @@ const PLAIN: &[&str] = &[
     "watch",
 ];
 
-/// The codes of a verb, each with what it says.
+/// Returns the codes of a verb, each with its meaning.
 pub fn of(verb: &str) -> Vec<(Status, &'static str)> {
     let of_verb = |status: Status| {
         let mut rows = own().filter(|(of, code, _)| (*of, *code) == (verb, status));

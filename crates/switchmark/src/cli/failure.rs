@@ -33,7 +33,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
 }
 
 impl Failure {
-    /// Something about the surroundings that the user must put right first.
+    /// Marks something in the surroundings that the user must fix first.
     pub fn unusable(error: impl Error + Send + Sync + 'static) -> Self {
         Self { status: Status::BadInput, ..Self::from(error) }
     }

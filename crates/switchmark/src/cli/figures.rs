@@ -37,7 +37,7 @@ pub struct Computed {
     pub is_whole: bool,
 }
 
-/// All figures of a run.
+/// Returns all figures of a run.
 pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     let meta = store.load(asked)?;
     // Unreadable figures are computed again.

@@ -26,7 +26,7 @@ const COPY: &str = "journal.db";
 /// Names of a place that are tried.
 const MOST_TRIED: u32 = 100;
 
-/// A journal that is only read, and what it is called.
+/// A journal that is only read, and its name.
 pub struct Read {
     /// The journal.
     pub store: Store,
@@ -89,7 +89,7 @@ pub fn send(data: &Data) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A folder of this process alone, gone when it is dropped or a signal ends the process.
+/// A folder of this process alone, removed when it is dropped or a signal ends the process.
 struct Place(PathBuf);
 
 /// The folder that exists now.

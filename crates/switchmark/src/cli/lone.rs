@@ -12,13 +12,14 @@ pub fn seed() -> u64 {
     u64::from(u32::from_le_bytes(random()))
 }
 
-/// `20261121-140312-3f9a`: sortable, and told apart by chance within a second.
+/// `20261121-140312-3f9a`: sortable, and unique within a second by chance.
 pub fn run_id(now: Timestamp) -> String {
     let [first, second, ..] = random();
     format!("{}-{first:02x}{second:02x}", now.strftime("%Y%m%d-%H%M%S"))
 }
 
-/// `run 20261121-140312-3f9a (process 4711 on lab-3)`: who holds a port, as another run is told.
+/// `run 20261121-140312-3f9a (process 4711 on lab-3)`: the holder of a port, as shown to another
+/// run.
 pub fn holder(run: &str) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("run {run} (process {} on {})", std::process::id(), host.trim())
@@ -37,8 +38,8 @@ pub fn was_here(process: &str) -> bool {
     process.split(' ').nth(5).is_some_and(|word| word == machine())
 }
 
-/// This machine, told from every other across its starts: a digest, since its own number is not for
-/// everybody to read. Its name where it has no number.
+/// Identity of this machine across its starts: a digest, since its own number is not for everybody
+/// to read. Its name if it has no number.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let number = read("/etc/machine-id");

@@ -15,7 +15,7 @@ use crate::config::ConfigError;
 /// The program with its journal.
 const BASE: u64 = 32_000_000;
 
-/// A datagram flow with what is kept of it while its trial lasts, in a model and in a record:
+/// Octets of a datagram flow and its records during its trial, in a model and in a record:
 /// docs/benchmarks.md, "Simulated ports", with room for the records of further trials.
 const DATAGRAM_FLOW: u64 = 8_000;
 

@@ -175,7 +175,8 @@ pub fn open_in_words(figures: &[Figure]) -> Option<String> {
     })
 }
 
-/// The run as text: at a glance, or what it was, what its sizes mean, its tables.
+/// Formats the run as text: at a glance, or its description, the meaning of its sizes, and its
+/// tables.
 pub fn text(run: &Finished) -> String {
     if is_full() { full_text(run) } else { glance(run) }
 }
@@ -240,13 +241,13 @@ fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> Str
     out
 }
 
-/// A page as text, behind a head and what is to be known of all that follows.
+/// Formats a page as text, behind a head and notes on all that follows.
 pub fn page_text(head: String, page: &Page) -> String {
     let notes: String = page.notes.iter().map(|note| wrapped("", note)).collect();
     head + &notes + "\n" + &render::text(page, screen())
 }
 
-/// All `runs` as pages.
+/// Returns all `runs` as pages.
 pub fn document(runs: &[Finished]) -> Document {
     run::document(&runs.iter().map(Finished::input).collect::<Vec<_>>())
 }

@@ -115,7 +115,7 @@ pub(super) fn self_test(seed: u64, time: Nanos, stop: &Stop, quiet: bool) -> Sel
 /// The share of claims that may be wrong.
 const WRONG_ALLOWED: f64 = 0.01;
 
-/// The certificate as it grows, and what goes with it.
+/// The certificate as it grows, and its context.
 pub struct Proof {
     pub(self) certificate: Certificate,
     pub(self) seed: u64,

@@ -108,7 +108,7 @@ struct Which {
     /// Only on testbeds whose name has this in it
     #[arg(long, value_name = "TEXT")]
     testbed: Option<String>,
-    /// Only those that stand so: running, died, done, no-figures, interrupted, failed
+    /// Only those with this status: running, died, done, no-figures, interrupted, failed
     #[arg(long, value_name = "STATUS",
         value_parser = ["running", "died", "done", "no-figures", "interrupted", "failed"])]
     status: Option<String>,
@@ -343,7 +343,7 @@ fn show(runs: &[RunSummary], data: &Data, deed: &str) -> Result<(), Failure> {
     Ok(speak::print(&format!("{table}{count} {deed}\n"))?)
 }
 
-/// The moment so many days ago, in nanoseconds since 1970.
+/// Returns the moment so many days ago, in nanoseconds since 1970.
 fn days_ago(days: u32) -> Result<u64, ConfigError> {
     let hours = i64::from(days) * 24;
     let then = Span::new().try_hours(hours).and_then(|span| Timestamp::now().checked_sub(span));

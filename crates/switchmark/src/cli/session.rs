@@ -180,8 +180,8 @@ impl NewRun {
     }
 }
 
-/// Brings the testbed up, runs or resumes, and takes the testbed down. `hear` is told how long each
-/// trial was.
+/// Brings the testbed up, runs or resumes, and takes the testbed down. `hear` gets the time of each
+/// trial.
 pub fn carry_out(
     store: &Store,
     place: &Place,

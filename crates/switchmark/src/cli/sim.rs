@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     sweep::run(&points, args.jobs, &args.measuring)
 }
 
-/// The plan on the simulated testbed of that name, where `sim:` need not be said.
+/// Returns the plan on the simulated testbed of that name, with or without `sim:`.
 fn request(profile: &str, values: &[SweptValue], plan: &Path) -> Result<Request, ConfigError> {
     let body = profile.strip_prefix(sim_name::PREFIX).unwrap_or(profile);
     let options = values.iter().map(|value| format!("{}={}", value.parameter, value.text));

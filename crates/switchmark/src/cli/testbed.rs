@@ -108,7 +108,7 @@ fn known(args: &New) -> Result<Vec<Known>, ConfigError> {
     Ok(all)
 }
 
-/// A host's port, and what was found of it.
+/// A host's port, and the findings on it.
 struct Port<'a> {
     at: PortRef,
     nic: &'a NicFacts,

@@ -18,7 +18,7 @@ use super::models;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
 
-/// One `[[accept]]`: words, or a metric with what it has to keep.
+/// One `[[accept]]`: words, or a metric with its limits.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptTable {
@@ -80,7 +80,7 @@ pub fn resolve(source: &SourceText, name: &str) -> Result<Sheet, ConfigError> {
     Ok(Sheet { device: file.device.unwrap_or_else(|| name.to_owned()), claims })
 }
 
-/// Every claim of a file's or a plan's tables.
+/// Returns every claim of a file's or a plan's tables.
 pub fn all(tables: &[Spanned<AcceptTable>]) -> Result<Vec<SheetClaim>, Fault> {
     tables.iter().map(one).collect()
 }

@@ -42,11 +42,11 @@ const ACCELERATIONS: [&str; 3] = ["auto", "kvm", "tcg"];
 /// Prefix of a virtual machine's way of forwarding.
 const MACHINE: &str = "vm-";
 
-/// Every host and device costs processes and links of this machine.
+/// Range of hosts: every host and device costs processes and links of this machine.
 const HOSTS: Range<u64> = 2..65;
-/// One group is a bridge, and an address has room for so many.
+/// Range of groups: each is a bridge, and an address has room for no more.
 const GROUPS: Range<u64> = 2..MAX_GROUPS as u64 + 1;
-/// IPv4's least, and what a 9,018-octet frame needs.
+/// Range of MTUs: from IPv4's least to that of a 9,018-octet frame.
 const MTU: Range<u64> = 576..9001;
 
 /// Resolves a whole name, `lab:` included; profiles' paths are relative to `base`. Spans are
@@ -188,7 +188,7 @@ pub fn acceleration(value: &Word<'_>) -> Result<Acceleration, Fault> {
     }
 }
 
-/// Sets what is said of a machine, on every machine of the lab.
+/// Sets an option of machines, on every machine of the lab.
 fn set_machines(
     config: &mut LabSpec,
     key: &Word<'_>,
@@ -216,8 +216,7 @@ fn set_machines(
     }
 }
 
-/// Sets what is said of bridges that share out the hosts, on all such of the lab; false where it
-/// has none.
+/// Sets an option of bridges that share out the hosts, on all of them; false if the lab has none.
 pub fn set_bridges(config: &mut LabSpec, mut change: impl FnMut(&mut BridgesSpec)) -> bool {
     let mut any = false;
     for device in &mut config.devices {
@@ -243,7 +242,7 @@ pub fn no_bridges(option: &str, span: Range<usize>) -> Fault {
     )
 }
 
-/// Sets what is said of a model, on every model of the lab.
+/// Sets an option of models, on every model of the lab.
 fn set_models(
     config: &mut LabSpec,
     option: &str,
@@ -287,7 +286,7 @@ fn options() -> Vec<&'static str> {
     OPTIONS.into_iter().chain(lab_ports::OPTIONS).chain(of_models).collect()
 }
 
-/// The two sides of `option=value`; `known` is what a person might have meant.
+/// Splits `option=value`; `known` are the options that a person might have meant.
 pub(super) fn option<'a>(
     part: &'a str,
     span: Range<usize>,

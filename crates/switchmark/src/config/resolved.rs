@@ -59,7 +59,7 @@ impl<'a> TryFrom<&'a Testbed> for Place<'a> {
 /// Kind of a testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// Namespaces on this machine, built for the run and gone after it.
+    /// Namespaces on this machine, built for the run and removed after it.
     Lab(LabSpec),
     /// Hosts that exist already.
     Hosts(Box<HostsConfig>),
@@ -91,8 +91,8 @@ impl VirtualConfig {
         topology
     }
 
-    /// Sixteen hex digits that differ where anything that was said of device or hosts does: a run
-    /// is not resumed on another device of the same name. FNV-1a, 64 bits.
+    /// Sixteen hex digits that differ if any setting of device or hosts does, so that a run is not
+    /// resumed on another device of the same name. FNV-1a, 64 bits.
     fn digest(&self) -> String {
         let text = format!("{:?} {:?}", self.profile, self.hosts);
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| {

@@ -33,12 +33,12 @@ impl Fault {
         Self { span, message: message.into(), hint: hint.into(), elsewhere: None }
     }
 
-    /// A value that is refused where it stands.
+    /// Creates the fault of a refused value, at its place.
     pub fn refused(span: Range<usize>, refused: Refused) -> Self {
         Self::new(span, refused.message, refused.hint)
     }
 
-    /// A value of a request: a flag's fault names it, that of a plan's key stands there.
+    /// Creates the fault of a request's value: it names a flag, or points to a plan's key.
     pub fn of_request(RefusedAt { place, refused }: RefusedAt) -> Self {
         match place {
             Place::Flag(flag) => Self::new(0..0, format!("{flag}: {refused}"), refused.hint),
@@ -54,7 +54,7 @@ impl Fault {
     }
 }
 
-/// A part of a text and where it stands.
+/// Part of a text, and its place.
 #[derive(Debug)]
 pub struct Word<'a> {
     /// Text as written.
@@ -68,7 +68,7 @@ pub struct Word<'a> {
 pub struct SourceText {
     /// The path, or the flag: `--testbed`.
     pub name: String,
-    /// All of it.
+    /// Whole text.
     pub text: String,
     /// True if lines count: false for an argument.
     pub is_file: bool,

@@ -128,7 +128,7 @@ fn delayed(
     Ok(testbed)
 }
 
-/// Resolves a testbed file's text. `name` is what the user called it.
+/// Resolves a testbed file's text. `name` is the user's name for it.
 pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigError> {
     let file: TestbedFile = typed::read(source)?;
     let base = Path::new(&source.name).parent().unwrap_or(Path::new(""));

@@ -267,7 +267,7 @@ fn trial(
     Trial { block, ..Trial::quick(label, flows, time, gate) }
 }
 
-/// A trial that is not valid still tells what left and what came.
+/// Runs a trial. One that is not valid still gives what was sent and received.
 fn run(testbed: &mut dyn Testbed, trial: &Trial) -> Result<Told, TestbedError> {
     let record = match testbed.run(trial) {
         Ok(record) => record,

@@ -66,11 +66,11 @@ pub struct Most {
     pub interval: Interval,
     /// True if something but the generator limited it: the rate is at least this.
     pub is_bound: bool,
-    /// One for each of [`SPEEDS`].
+    /// Decisions, one for each of [`SPEEDS`].
     pub at: Vec<AtSpeed>,
 }
 
-/// One speed at one frame size.
+/// Decision for one speed at one frame size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtSpeed {
     /// Speed of the link.

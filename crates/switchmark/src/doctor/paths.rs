@@ -42,9 +42,9 @@ const FRAMING: u32 = 18;
 /// Passage of frames from one port to another, and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// From here.
+    /// Sending port.
     pub from: PortRef,
-    /// To there.
+    /// Receiving port.
     pub to: PortRef,
     /// Address of that port.
     pub to_address: IpAddr,
@@ -52,7 +52,7 @@ pub struct Passage {
     pub small: bool,
     /// Pings in the longest frames of the sending port.
     pub full: bool,
-    /// These frames' octets, with their FCS.
+    /// Octets of these frames, with their FCS.
     pub full_size: u32,
     /// UDP in frames of 128 octets; where an iperf3 server is there, TCP streams to it.
     pub served: bool,
@@ -141,9 +141,9 @@ pub fn try_passages(
 /// TCP payload rate from one port to another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Carried {
-    /// From here.
+    /// Sending port.
     pub from: PortRef,
-    /// To there.
+    /// Receiving port.
     pub to: PortRef,
     /// Payload rate.
     pub rate: Rate,
@@ -208,7 +208,7 @@ enum NotBegun {
 }
 
 impl Reply {
-    /// To one try alone. A server that does not take a test says why.
+    /// Returns the reply to one try alone. A server that does not take a test says why.
     fn without(why: NotBegun, asked: &Try<'_>) -> Self {
         match (why, &asked.kind) {
             (NotBegun::Refused(why), _) | (NotBegun::Failed(why), Some(FlowKind::Bulk(_))) => {

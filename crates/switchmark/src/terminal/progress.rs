@@ -30,9 +30,9 @@ pub struct Wait {
 }
 
 enum Shown {
-    /// One line, written over as it goes.
+    /// One line, redrawn in place.
     Bar,
-    /// A line now and then, where what is written stays.
+    /// Lines from time to time, which stay.
     Lines,
     Nothing,
 }
@@ -49,7 +49,7 @@ impl Wait {
         Self { shown, began, last: began }
     }
 
-    /// Shows how far it is: a share, what is done and left, what is under way.
+    /// Shows the progress: a share, what is done and left, what is under way.
     pub fn tell(&mut self, share: f64, done: &str, now_at: &str) {
         let now = Timestamp::now();
         let every = match self.shown {
@@ -74,8 +74,8 @@ impl Wait {
         }
     }
 
-    /// `about 8 s left`, by how long virtual time took so far; where all that was expected is done,
-    /// what is known.
+    /// `about 8 s left`, at the pace of virtual time so far; if all that was expected is done, what
+    /// is known.
     pub fn virtual_time(&self, spent: Nanos, estimate: Estimate) -> String {
         let took = since(Timestamp::now(), self.began);
         if spent == Nanos::ZERO {
@@ -123,7 +123,7 @@ impl Pace {
     /// Share of the past that is kept after each trial with its repeats.
     const FADE: f64 = 0.97;
 
-    /// A trial that took so long; what a journal knew takes no time, and tells nothing of it.
+    /// Learns from a trial that took so long. One from a journal takes no time, and does not count.
     fn learn(&mut self, (phases, flows): (Nanos, usize), attempt: u32, took: Duration) {
         let first = || phases + trial_overhead(flows as u64);
         let planned = if attempt == 0 { first() } else { Nanos::ZERO };
@@ -135,7 +135,7 @@ impl Pace {
         }
     }
 
-    /// `about 1 min 5 s left`, at the pace of late; `none` where the estimate is used up.
+    /// `about 1 min 5 s left`, at the recent pace; `None` if the estimate is used up.
     fn left(&self, estimate: Nanos) -> Option<String> {
         if estimate <= self.done {
             return None;
@@ -168,8 +168,8 @@ impl<'a> Watched<'a> {
         Self { inner, wait, estimate, spent, pace, trials, repeats, seconds }
     }
 
-    /// From now on prints each trial's TCP second by second when the trial is over, after a warm-up
-    /// of so long; none, nothing of the kind.
+    /// Prints each trial's TCP second by second after the trial, from now on, without a warm-up of
+    /// this length; `None` prints nothing of it.
     pub const fn print_seconds(&mut self, omit: Option<Nanos>) {
         self.seconds = omit;
     }

@@ -34,7 +34,7 @@ pub fn colour(when: Colour) {
 
 static FULL: OnceLock<()> = OnceLock::new();
 
-/// Has all tables and caveats shown for as long as the program runs.
+/// Shows all tables and caveats for as long as the program runs.
 pub fn show_all() {
     let _ = FULL.set(());
 }

@@ -45,7 +45,7 @@ struct Asked<'a> {
 }
 
 impl Sides {
-    /// From the journal, and the baseline from its own where it has one.
+    /// Loads both sides from the journal, or the baseline from its own journal if it has one.
     pub fn load(
         store: &Store,
         runs: &[String],
@@ -105,7 +105,7 @@ impl Sides {
         (self.reference.side(), self.subject.side())
     }
 
-    /// The comparison as a page, with what is answered before all else.
+    /// Returns the comparison as a page, `first` before all other answers.
     pub fn page(&self, compared: &Compared, first: Option<Answer>) -> Page {
         let metas = [self.reference_meta(), self.subject_meta()];
         compared.page(metas, first, self.subject_figures())

@@ -95,7 +95,7 @@ pub enum Study {
 }
 
 impl Study {
-    /// All of them.
+    /// All studies.
     pub const ALL: [Self; 7] = [
         Self::Forwarding,
         Self::Switching,
@@ -138,7 +138,7 @@ pub enum Kind {
     Stalls,
     /// Two ports of different speeds.
     MixedSpeeds,
-    /// Hosts that are far away: 100 to 300 ms one way.
+    /// Distant hosts: 100 to 300 ms one way.
     LongPath,
     /// Table of few addresses.
     SmallTable,
@@ -258,7 +258,7 @@ pub enum Question {
         rw: String,
         /// Octets of an operation.
         bs: ByteCount,
-        /// Operations under way of each job.
+        /// Operations of each job at once.
         iodepth: QueueDepth,
         /// Jobs.
         numjobs: Jobs,

@@ -26,7 +26,7 @@ pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// One sentence, and each claim that is wrong.
+/// Formats one sentence, and each claim that is wrong.
 pub fn in_short(proof: &Proof) -> String {
     let total = proof.certificate.total();
     let sentence = format!(

@@ -55,7 +55,7 @@ pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) {
     });
 }
 
-/// One study on one simulated device, or two devices compared; `None` where it was stopped.
+/// Runs one study on one simulated device, or compares two devices; `None` if it was stopped.
 pub fn ask(case: &Case, stop: &Stop) -> Option<Result<Vec<Figure>, Failure>> {
     let asked = || {
         let own = Recorded::measure(&case.testbed()?, case, stop)?;

@@ -35,8 +35,8 @@ pub(in crate::cli) struct Point {
     request: Request,
 }
 
-/// Every value, or every pair of two parameters' values, each checked before the first is run; the
-/// first parameter moves slowest.
+/// Returns a point for every value, or every pair of two parameters' values, each checked before
+/// the first is run; the first parameter moves slowest.
 pub(in crate::cli) fn points(
     factors: &[Vec<SweptValue>],
     request: impl Fn(&[SweptValue]) -> Result<Request, ConfigError>,
@@ -76,7 +76,7 @@ enum Told {
     Point(Result<(), Failure>),
 }
 
-/// Carries it out and shows it, on so many threads; real hosts do one thing at a time.
+/// Carries the sweep out and shows it, on `jobs` threads; real hosts do one thing at a time.
 pub(in crate::cli) fn run(
     points: &[Point],
     jobs: Option<u16>,
@@ -170,8 +170,8 @@ impl Work<'_> {
         self.points.iter().map(|point| of(&point.request)).sum()
     }
 
-    /// One run, from its beginning to its end. What keeps one from beginning would keep the others
-    /// too; where one breaks off, the others go on.
+    /// Carries out one run. A failure to begin would stop the others too; if one breaks off, the
+    /// others go on.
     fn point(&self, at: usize, point: &Point, tell: &Sender<Told>) -> Result<(), Failure> {
         let store = Store::open(&self.store)?;
         let Request { verb, testbed, studies, .. } = &point.request;

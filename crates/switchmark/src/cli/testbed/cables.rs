@@ -12,12 +12,12 @@ use trial::topology::PortRef;
 pub enum Leads {
     /// To a device, by its number from 1, and its port, by its own.
     Device {
-        /// From 1, in the order of the hosts.
+        /// Number of the device, from 1, in the order of the hosts.
         device: usize,
-        /// From 1, in the same order.
+        /// Number of the port, from 1, in the same order.
         port: usize,
     },
-    /// To another host's port: a frame that switches keep to themselves came through.
+    /// Port of another host: a frame that switches never forward came through.
     Direct(PortRef),
     /// Nowhere: no port heard its frames.
     Nowhere,

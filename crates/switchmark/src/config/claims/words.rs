@@ -14,13 +14,13 @@ use crate::config::source::{Fault, Word};
 use crate::config::suggest;
 use crate::config::typed::Text;
 
-/// A form: its words, with a place for each value; and what it comes to.
+/// A form: its words, with placeholders for values, and the claim that it makes.
 struct Form {
     words: &'static str,
     makes: fn(&[f64]) -> (About, Keeps),
 }
 
-/// All of them. A form with `on all ports` is one more.
+/// All forms. A form with `on all ports` is one more.
 const FORMS: &[Form] = &[
     Form { words: "line rate at SIZE octets", makes: |v| (line(v[0], false), Keeps::AtLeast(1.0)) },
     Form {
@@ -201,7 +201,7 @@ fn quantity<T>(
     read(text).map_err(|error| Refused::new(error.to_string(), format!("write it as {like}")))
 }
 
-/// Reads a claim; a fault stands under the words that it is about.
+/// Reads a claim; a fault points to the words that it is about.
 pub(super) fn read(text: &Text) -> Result<SheetClaim, Fault> {
     let said = text.get_ref();
     let (about, keeps) = parse(said).map_err(|mut fault| {

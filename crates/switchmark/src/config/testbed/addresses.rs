@@ -32,7 +32,7 @@ pub(super) struct Own {
     pub(super) prefix: u8,
 }
 
-/// Every `address = "auto"`: the same file gives the same addresses.
+/// Assigns every `address = "auto"`: the same file gives the same addresses.
 pub(super) fn own(files: &[HostFile]) -> Result<BTreeMap<PortRef, Own>, Fault> {
     let names: Vec<&str> = files.iter().map(|host| host.name.get_ref().as_str()).collect();
     let (mut subnets, mut cables): (Vec<(String, usize)>, Vec<[PortRef; 2]>) = Default::default();

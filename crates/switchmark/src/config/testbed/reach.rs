@@ -64,7 +64,7 @@ pub fn is_destination(text: &str) -> bool {
         && host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
 }
 
-/// `//NAME[:PORT]`, where an IPv6 address stands in brackets.
+/// Parses `//NAME[:PORT]`, with an IPv6 address in brackets.
 pub(super) fn server(text: &str) -> Option<(String, u16)> {
     let place = text.strip_prefix("//")?;
     let (server, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

@@ -32,13 +32,13 @@ enum Beside {
         length_ns: f64,
     },
     RandomLoss(f64),
-    /// Between one and two egress ports' rates in the estimators' frames.
+    /// Limit between one and two egress ports' rates in the estimators' frames.
     PacketLimit {
         rate: f64,
         queue: u64,
         times: f64,
     },
-    /// Between one and all egress ports' rates in the smallest frames.
+    /// Limit between one and all egress ports' rates in the smallest frames.
     HighPacketLimit {
         rate: f64,
         queue: u64,
@@ -148,7 +148,7 @@ fn exactly(metric: Metric, unit: Unit, value: impl Into<f64>) -> Truth {
     Truth::new(metric, unit, Known::Number { low: value, high: value })
 }
 
-/// The whole, and how much of what is free a queue may take.
+/// Returns the whole buffer, and the share of free memory that a queue may take.
 fn shared(size: f64, alpha: f64) -> [Truth; 2] {
     let total = exactly(Metric::Buffer, Unit::Bytes, size);
     [

@@ -15,7 +15,8 @@ use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 use crate::cli::prove::truths::Path;
 
-/// In turn. No two that need nft follow each other: where it fails, the others are asked about.
+/// Kinds, taken in turn. No two that need nft follow each other: if it fails, the others are
+/// measured.
 pub const KINDS: [Kind; 5] =
     [Kind::TokenBucket, Kind::Policed, Kind::DeepQueue, Kind::RandomLoss, Kind::Htb];
 /// Kinds that the program nft makes.

@@ -14,7 +14,7 @@ pub const KINDS: [Kind; 4] = [Kind::LineRate, Kind::Stalls, Kind::SlowWay, Kind:
 /// Kinds of two devices, taken in turn.
 pub const PAIRS: [Kind; 3] = [Kind::Alike, Kind::LittleSlower, Kind::MuchSlower];
 
-/// Preamble: what a frame takes of a wire beside itself, until its last bit.
+/// Preamble: wire time of a frame beside itself, until its last bit.
 const PREAMBLE: f64 = 8.0;
 /// Relative width of a histogram's buckets, which are a nanosecond at least.
 const BUCKET: f64 = 0.005;

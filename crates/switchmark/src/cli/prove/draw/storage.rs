@@ -34,7 +34,7 @@ const OF_TWO_BUCKETS: f64 = 0.001;
 const SAME: f64 = 0.005;
 const OTHER: f64 = 0.05;
 
-/// A device, its cables and what is peculiar about them.
+/// A device, its cables and their peculiarities.
 #[derive(Debug, Clone)]
 struct Sheet {
     ports: u16,

@@ -17,8 +17,8 @@ use crate::config::typed::Text;
 #[derive(Debug)]
 pub struct CountersFile(pub Vec<SourceFile>);
 
-/// One way of asking: by a command or by SNMP; which keys are whose is checked elsewhere, because
-/// TOML's reader loses the places of what it has to read twice.
+/// One way of asking: by a command or by SNMP. Other code checks which keys belong to which,
+/// because TOML's reader loses the places of what it has to read twice.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceFile {
