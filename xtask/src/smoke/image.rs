@@ -169,8 +169,7 @@ fn refusals(podman: &Podman, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that without bpf(2) a flood is sent by another backend, and only bpf's own name is
-/// refused.
+/// Checks that without bpf(2) a flood uses another backend, and that xdp-live by name is refused.
 fn old_kernel(podman: &Podman, scratch: &Path) -> Result<()> {
     let filter = scratch.join("old.json");
     fs::write(&filter, OLD)?;
