@@ -1,9 +1,9 @@
-//! What runs on a host: takes orders on stdin, runs the trial's flows, answers on stdout.
+//! The agent on a host: takes orders on stdin, runs the trial's flows, answers on stdout.
 //!
-//! Owns a host's part of one trial at a time. Never listens on a control port, never writes
-//! anything but protocol to stdout, never decides what to run, never sends beyond its terms, and
-//! never outlives its controller: when stdin ends, or the controller's beats do, it halts every
-//! flow, restores what it changed, and exits.
+//! Owns a host's part of one trial at a time. Never listens on a control port, writes only the
+//! protocol to stdout, never decides what to run, never sends beyond its terms, and never outlives
+//! its controller. When stdin ends, or the controller's heartbeats do, it halts every flow,
+//! restores what it changed, and exits.
 
 mod bounds;
 mod cancel;
@@ -42,8 +42,8 @@ use crate::protocol::{
     in_words,
 };
 
-/// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
-/// `connection` is what ssh says of how this host was reached (ssh(1), `SSH_CONNECTION`).
+/// Serves the controller at stdin and stdout until it says goodbye or closes its end of the pipe.
+/// `connection` is ssh's description of how this host was reached (ssh(1), `SSH_CONNECTION`).
 pub fn main(connection: Option<String>) -> ! {
     let cancel = Cancel::default();
     leave::leave_after(&cancel, || {
@@ -52,8 +52,8 @@ pub fn main(connection: Option<String>) -> ! {
     })
 }
 
-/// Requests are handled in order on this thread. Another one listens, so that the end of the pipe
-/// and an abort are noticed while a request is being handled.
+/// Handles requests in order on this thread. Another one listens, so that the end of the pipe and
+/// an abort are noticed while a request is being handled.
 fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     let mut stdout = io::stdout().lock();
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
@@ -63,8 +63,8 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     watchdog::watch(cancel, heard.clone())?;
     let (orders, requests) = mpsc::channel();
     let listening = cancel.clone();
-    // This thread may be inside a flow's set-up when the pipe ends: it is not asked, the process
-    // ends.
+    // This thread may be inside a flow's set-up when the pipe ends: the process ends without asking
+    // it.
     leave::tie("listener", cancel, move || {
         listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
     })?;
@@ -77,7 +77,7 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
                 duty.abandon();
                 continue;
             }
-            // The listener ends the process itself: wait for that, and hold nothing of a trial.
+            // The listener ends the process itself: release the trial and wait for that.
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 drop(duty);
                 loop {
@@ -98,8 +98,9 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     }
 }
 
-/// Waits to be greeted and greets back; false where nobody ever came. A peer of another protocol is
-/// greeted too, because it needs our number to say what is wrong.
+/// Waits for the controller's greeting and answers it; returns false if none came. A peer of
+/// another protocol version gets an answer too, because it needs our version to report the
+/// mismatch.
 fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, Failed> {
     match protocol::read(from).map_err(broken)? {
         None => Ok(false),
@@ -141,10 +142,10 @@ fn broken(cause: ProtocolError) -> Failed {
     Failed::because("talk to the controller", cause)
 }
 
-/// A message that may not come now.
+/// Builds the error for a message that is not allowed now.
 fn out_of_turn(expected: &'static str, got: &Message) -> Failed {
     broken(MessageError::OutOfTurn { expected, got: got.name() }.into())
 }
 
-/// What became of a request.
+/// Result of a request.
 type Handled = Result<Answer, Failed>;

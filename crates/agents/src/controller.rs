@@ -1,7 +1,7 @@
-//! The side that asks: brings agents up, hands out a trial's flows, and gathers what came of them.
+//! The controller: starts agents, distributes a trial's flows, and gathers their results.
 //!
 //! Owns the agents' processes, the common start and [`LiveTestbed`]. Never sends or receives a
-//! probe itself, and never judges a figure: what makes a trial valid is `trial`'s.
+//! probe itself, and never judges a result: `trial` decides whether a trial is valid.
 
 mod accounts;
 mod assemble;

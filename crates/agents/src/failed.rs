@@ -1,14 +1,13 @@
-//! What could not be done, in words.
+//! A failure, described in words.
 //!
-//! Owns one shape for all failures of which nobody asks more than what to tell: what was attempted,
-//! why it failed, what to do about it. Where somebody acts on which failure it was, that has a type
-//! of its own.
+//! Owns one form for all failures that are only reported: the attempted operation, its cause, and a
+//! suggested fix. A failure that code acts on has a type of its own.
 
 use std::error::Error;
 
 type Cause = Box<dyn Error + Send + Sync>;
 
-/// Something failed.
+/// A failure.
 #[derive(Debug, thiserror::Error)]
 #[error("{deed}")]
 pub struct Failed {
@@ -21,56 +20,57 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// What was attempted and, where nothing is underneath, why that is refused.
+    /// Creates a failure from the attempted operation; without a cause, the text includes the
+    /// reason.
     pub fn new(deed: impl Into<String>) -> Self {
         Self { deed: deed.into(), cause: None, hint: None, unavailable: false, unanswered: false }
     }
 
-    /// What was attempted, and what failed underneath.
+    /// Creates a failure from the attempted operation and its cause.
     pub fn because(deed: impl Into<String>, cause: impl Into<Cause>) -> Self {
         Self { cause: Some(cause.into()), ..Self::new(deed) }
     }
 
-    /// The same, for `map_err`.
+    /// Returns a function that wraps a cause, for `map_err`.
     pub fn to<E: Into<Cause>>(deed: impl Into<String>) -> impl FnOnce(E) -> Self {
         let deed = deed.into();
         move |cause| Self::because(deed, cause)
     }
 
-    /// With advice.
+    /// Adds a suggested fix.
     #[must_use]
     pub fn hinted(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Something that was asked for by name can't be had here: no use asking again.
+    /// Marks the failure as permanent: a named feature is not available here.
     #[must_use]
     pub fn unavailable(self) -> Self {
         Self { unavailable: true, ..self }
     }
 
-    /// Another host did not answer: the way there, and nothing that is wrong here.
+    /// Marks the failure as another host's missing answer: the path is at fault, not this host.
     #[must_use]
     pub fn unanswered(self) -> Self {
         Self { unanswered: true, ..self }
     }
 
-    /// Whether it is that.
+    /// True if another host did not answer.
     pub const fn is_unanswered(&self) -> bool {
         self.unanswered
     }
 
-    /// Whether something asked for by name can't be had.
+    /// True if a named feature is not available.
     pub const fn is_unavailable(&self) -> bool {
         self.unavailable
     }
 
-    /// What to do about it, where that is known.
+    /// Suggested fix; `None` if unknown.
     pub fn hint(&self) -> Option<String> {
         self.hint.clone()
     }
 
-    /// What failed underneath, where it is of that type.
+    /// Cause, if it is of that type; otherwise `None`.
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
         self.cause.as_ref()?.downcast_ref()
     }

@@ -1,28 +1,28 @@
-//! Which options a job of fio's may have, and in which form: an allow-list, each with why it does
-//! no harm.
+//! Permitted options of a fio job and their form: an allow-list, each with the reason why it is
+//! harmless.
 //!
-//! Owns the rule for a job file and for what reaches an agent, which are the same. fio has options
-//! that cut, grow, replace and delete files, run programs and leave logs, and every version has
-//! more of them: what is not named here is refused. Never knows what a job does with what it may
-//! have.
+//! Owns the rule for a job file and for an agent's orders, which is the same. fio has options that
+//! truncate, extend, replace and delete files, run programs and write logs, and every version adds
+//! some: an option that is not listed here is refused. Never knows the effect of a permitted
+//! option.
 
 use measure::Refused;
 use trial::fio_octets;
 
-/// What an option's value may look like. What passes means the same to every version of fio.
+/// Form of an option's value. A permitted value means the same to every version of fio.
 #[derive(Debug, Clone, Copy)]
 enum Takes {
-    /// Nothing, or 0 or 1.
+    /// Empty, or 0 or 1.
     Flag,
-    /// A whole number, as fio's own range has it.
+    /// A whole number, up to fio's own limit.
     Number(u64),
-    /// Octets in steps of 1024, [`MOST_OCTETS`] at most, passed on in plain octets.
+    /// Octets in units of 1024, at most [`MOST_OCTETS`], passed on in plain octets.
     Octets,
-    /// Up to three of these, for reads, writes and trims.
+    /// Up to three octet counts, for reads, writes and trims.
     Rates,
     /// A time in microseconds, or with a unit.
     Time,
-    /// One of these, or one of these and a number: `zipf:1.2`.
+    /// One of these words, optionally with a number: `zipf:1.2`.
     Word(&'static [&'static str]),
     /// Numbers and ranges: `0-3,8`.
     List,
@@ -32,10 +32,11 @@ enum Takes {
     Name,
 }
 
-/// 1 PiB. More is a slip of the pen, and no sum of sizes, offsets and jobs below it overflows.
+/// Maximum number of octets, 1 PiB. A larger one is a typing error, and no sum of smaller sizes,
+/// offsets and jobs overflows.
 const MOST_OCTETS: u64 = 1 << 50;
 
-/// Options that may be had, by why they do no harm.
+/// Permitted options, by the reason why they are harmless.
 const ALLOWED: &[(&str, &[(&str, Takes)])] = &[
     (
         "which part of the storage is read or written: what is written without being allowed is only \
@@ -154,7 +155,7 @@ const ALLOWED: &[(&str, &[(&str, Takes)])] = &[
     ),
 ];
 
-/// Options that the study sets itself or has no use for, whatever the file says: its times, its
+/// Options that the study sets itself or does not use, whatever the file says: its times, its
 /// output, and the order of jobs, of which there is one.
 const OURS: [&str; 23] = [
     "clat_percentiles",
@@ -182,16 +183,16 @@ const OURS: [&str; 23] = [
     "unit_base",
 ];
 
-/// What becomes of an option.
+/// Decision on an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admitted {
-    /// It goes to fio with this value.
+    /// Passed to fio with this value.
     Passed(String),
-    /// The study sees to it.
+    /// Set by the study itself.
     Ours,
 }
 
-/// What becomes of the option `name`, said as `value`.
+/// Checks the option `name` with its `value`.
 pub fn admit(name: &str, value: &str) -> Result<Admitted, Refused> {
     if OURS.contains(&name) {
         return Ok(Admitted::Ours);
@@ -204,7 +205,7 @@ pub fn admit(name: &str, value: &str) -> Result<Admitted, Refused> {
     takes.read(value).map(Admitted::Passed).map_err(refused)
 }
 
-/// Known ways to harm are told by name; the rest is not known.
+/// Explains why an option is refused: known dangers by name, the rest as unknown.
 fn why_not(name: &str) -> String {
     let starts = |with: &[&str]| with.iter().any(|with| name.starts_with(with));
     if starts(&["exec_", "write_", "verify", "log_", "read_iolog", "replay", "merge_blktrace"]) {
@@ -224,7 +225,7 @@ fn why_not(name: &str) -> String {
 }
 
 impl Takes {
-    /// The value as fio gets it, or what it should have been.
+    /// Returns the value for fio, or an explanation of the expected form.
     fn read(self, value: &str) -> Result<String, String> {
         let plain = |good: bool, hint: &str| {
             if good { Ok(value.to_owned()) } else { Err(hint.to_owned()) }
@@ -291,8 +292,8 @@ fn bounded_octets(text: &str) -> Option<u64> {
     fio_octets(text).map(|octets| octets.0).filter(|octets| *octets <= MOST_OCTETS)
 }
 
-/// Whether fio reads this path as it stands: no characters that end a line, begin a comment, part
-/// two files or stand for something else (`$HOME`, `\:`).
+/// True if fio reads this path literally: no characters that end a line, begin a comment, separate
+/// two files or are expanded (`$HOME`, `\:`).
 pub fn is_plain_path(text: &str) -> bool {
     let special = |c: char| c.is_control() || ";#$\\:\"'`".contains(c);
     text == text.trim() && !text.contains(special)
@@ -354,7 +355,7 @@ mod tests {
         }
     }
 
-    /// What a job file was made of passes once more where an agent looks at it.
+    /// A permitted option passes the second check, at the agent, unchanged.
     #[test]
     fn what_passed_once_passes_as_it_is() {
         for (name, value) in

@@ -1,10 +1,10 @@
-//! This program where no user calls it: as the emulator's forerunner, and as the only process of a
-//! virtual machine under test.
+//! This program when it is not started by a user: as the starter of an emulator, and as the only
+//! process of a virtual machine under test.
 //!
-//! Owns the words that the controller and a machine's first process exchange, on both sides, and
-//! the moment before the command line is looked at in which it is seen who called. Never is
-//! anything of it reached from a command line: one needs a first word that no shell gives by
-//! accident, the other to be process 1 of a system with a machine's orders in it.
+//! Owns the requests between the controller and a machine's first process, on both sides, and the
+//! check for such a start before the command line is read. Neither can be reached from a command
+//! line by accident: one needs a program name that no shell passes, the other must be process 1 of
+//! a system with a machine's orders in it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,8 +23,8 @@ use crate::speak::tell;
 const COUNTERS: &str = "counters";
 const FACTS: &str = "facts";
 
-/// Whether somebody other than a user started this program, and if so, how that ended. As a
-/// machine's first process it does not end.
+/// Handles a start by something other than a user; returns its exit code, or `None` for a user's
+/// start. As a machine's first process it never returns.
 pub fn called() -> Option<ExitCode> {
     if vm::is_first_process() {
         vm::serve(answer);
@@ -37,7 +37,7 @@ pub fn called() -> Option<ExitCode> {
     Some(ExitCode::FAILURE)
 }
 
-/// How machines are started, with `program`, a switchmark, on both sides of their walls.
+/// Builds the emulator for machines; `program` is a switchmark, used both outside and inside.
 pub fn emulator(program: &Path) -> Emulator {
     Emulator {
         program: program.to_owned(),
@@ -46,9 +46,9 @@ pub fn emulator(program: &Path) -> Emulator {
     }
 }
 
-/// The counters of a machine's ports, as an agent would read those of a host. What the machine did
-/// not take from a cable counts as dropped by its port, as the far end of a virtual cable would
-/// count it; what its host did not take, as dropped on the way out.
+/// Reads the counters of a machine's ports, as an agent would read those of a host. Frames that the
+/// machine did not accept from a cable count as receive drops of its port, as at the far end of a
+/// virtual cable. Frames that its host did not accept count as transmit drops.
 pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, Cause> {
     let mut ports: Vec<InterfaceCounters> = ask(machine, COUNTERS)?;
     let losses = machine.losses()?;
@@ -61,8 +61,8 @@ pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, Cause> {
     Ok(ports)
 }
 
-/// What a machine's kernel tells of itself and of its ports: release, build, whether it is a
-/// real-time kernel, offloads.
+/// Reads the facts of a machine's kernel and its ports: release, build, whether it is a real-time
+/// kernel, offloads.
 pub fn facts(machine: &Machine) -> Result<HostFacts, Cause> {
     ask(machine, FACTS)
 }
@@ -73,7 +73,7 @@ fn ask<T: DeserializeOwned>(machine: &Machine, word: &'static str) -> Result<T, 
     Ok(serde_json::from_str(&text).map_err(unreadable)?)
 }
 
-/// What the first process says to a request; in the machine.
+/// Answers a request as the first process; runs in the machine.
 fn answer(word: &str) -> Result<String, String> {
     let said = match word {
         COUNTERS => serde_json::to_string(&read_counters()?),
@@ -87,7 +87,7 @@ fn read_counters() -> Result<Vec<InterfaceCounters>, String> {
     counters::interfaces(&ports()?).map_err(|e| in_words(&e))
 }
 
-/// Every card: what is no loopback, bridge or other kind of virtual link.
+/// Lists all network cards: links that are no loopback, bridge or other virtual link.
 fn ports() -> Result<Vec<String>, String> {
     let links = Netlink::open().and_then(|mut kernel| kernel.links()).map_err(|e| in_words(&e))?;
     let card = |link: &netlink::Link| link.kind.is_none() && link.name != "lo";

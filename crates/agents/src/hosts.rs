@@ -1,5 +1,5 @@
-//! Hosts on which trials run: how they are reached, what their agents keep to, what the user's
-//! commands can do to devices, and how these are asked for their counters.
+//! Hosts on which trials run: transport, limits of their agents, the user's commands for devices,
+//! and the sources of the devices' counters.
 //!
 //! Data only, checked and complete, with every default filled in. Never reads a file.
 
@@ -19,70 +19,69 @@ use accounts::Accounts;
 use container::{Container, Keeper};
 use hooks::Hooks;
 
-/// Behind a testbed file's path: how long what arrives at each host waits there.
+/// Suffix of a testbed file's path: the delay of arriving frames at each host.
 pub const DELAY: &str = ",delay=";
 
-/// The file that a testbed's name means, said in this folder.
+/// Path of the file that a testbed's name means, relative to this folder.
 pub fn file_of(text: &str, folder: &Path) -> PathBuf {
     folder.join(text.rsplit_once(DELAY).map_or(text, |(file, _)| file))
 }
 
-/// Where agents run.
+/// Place where agents run.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// As the user named it: `lab:bridge`, or the testbed file's path.
+    /// Name as the user typed it: `lab:bridge`, or the testbed file's path.
     pub name: &'a str,
-    /// A lab to build, or hosts to reach.
+    /// Hosts of the place: a lab to build, or hosts to reach.
     pub hosts: Hosts<'a>,
 }
 
-/// The hosts of a place.
+/// Hosts of a place.
 #[derive(Debug, Clone, Copy)]
 pub enum Hosts<'a> {
-    /// Namespaces on this machine, built for the run and gone after it.
+    /// Namespaces on this machine, built for the run and removed after it.
     Lab(&'a LabSpec),
     /// Hosts that exist already.
     Reached(&'a HostsConfig),
 }
 
-/// Hosts that exist already, and how they are cabled.
+/// Hosts that exist already, with their cables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostsConfig {
-    /// In the file's order. A port is the kernel's interface of that name, and has its addresses
-    /// already, unless it stands in `own_addresses`.
+    /// Hosts in the file's order. A port is the kernel's interface of that name, and has its
+    /// addresses already, unless it is in `own_addresses`.
     pub hosts: Vec<Host>,
-    /// By host, the launcher.
+    /// Transport to each host, by host.
     pub reaches: BTreeMap<String, Reach>,
-    /// Ports that get their address when the testbed comes up and lose it with it, each with its
-    /// subnet's length in bits.
+    /// Ports that have their address only while the testbed is up, each with its prefix length in
+    /// bits.
     pub own_addresses: BTreeMap<PortRef, u8>,
-    /// Ports of hosts on which nothing runs that do not answer who asks for their Ethernet address:
-    /// it is stated.
+    /// Stated Ethernet addresses of ports that do not answer ARP, at hosts on which nothing runs.
     pub macs: BTreeMap<PortRef, MacAddr>,
-    /// By host, before which command its agent is put: `sudo -n`.
+    /// Command prefix of the agent, by host: `sudo -n`.
     pub becomes: BTreeMap<String, String>,
-    /// In the file's order.
+    /// Devices in the file's order.
     pub devices: Vec<Device>,
-    /// What the user's commands can do to them.
+    /// Commands of the user for the devices.
     pub hooks: Hooks,
-    /// How they are asked for their own counters.
+    /// Sources of the devices' own counters.
     pub accounts: Accounts,
-    /// How long every frame that arrives at a host waits there, added to the path; zero is nothing.
+    /// Delay of every frame that arrives at a host, added to the path; zero for none.
     pub delay: Nanos,
-    /// What agents hold themselves to.
+    /// Limits of the agents.
     pub limits: Limits,
 }
 
-/// What agents hold themselves to, whatever a study asks for; nothing is no limit of the file's.
+/// Limits of the agents, whatever a study asks for; `None` is no limit in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// The most that a host's interface may be asked to send.
+    /// Maximum rate of a host's interface.
     pub rate: Option<Rate>,
-    /// The longest trial.
+    /// Maximum duration of a trial.
     pub trial: Option<Nanos>,
 }
 
-/// How an agent gets to a host.
+/// Transport to a host's agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
     /// This host, as it is.
@@ -91,8 +90,8 @@ pub enum Reach {
     Netns(String),
     /// The network namespace of a process of this host.
     Pid(u32),
-    /// Another machine, by the system's OpenSSH: `[user@]host[:port]`, where a host may be any name
-    /// that the user's own configuration knows.
+    /// Another machine, by the system's OpenSSH: `[user@]host[:port]`, with any host name from the
+    /// user's own configuration.
     Ssh(String),
     /// A node of a Slurm cluster, by `srun`.
     Srun(String),
@@ -100,19 +99,20 @@ pub enum Reach {
     Mpirun(String),
     /// A container or pod that runs already.
     Container(Container),
-    /// Not at all: somebody else's iperf3 server is its end of a flow.
+    /// No agent: a third party's iperf3 server is its end of a flow.
     Iperf3 {
-        /// The host's own name, or its test address.
+        /// Name of the host, or its test address.
         server: String,
-        /// Where it listens.
+        /// TCP port on which the server listens.
         port: u16,
     },
-    /// Not at all, and nothing runs there: the device before it counts what leaves towards it.
+    /// No agent, and nothing runs there: the host's device port counts the frames sent to it.
     Nothing,
 }
 
 impl Reach {
-    /// A command that shows whether the host can be reached at all, where another program does it.
+    /// Command with which a user can test whether the host is reachable; `None` if no other program
+    /// is needed.
     pub fn try_by_hand(&self) -> Option<String> {
         match self {
             Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } | Self::Nothing => {
@@ -125,11 +125,11 @@ impl Reach {
         }
     }
 
-    /// Whether the agent is another program's child, and does not end with the thread that started
+    /// True if the agent is another program's child, and does not end with the thread that started
     /// it.
     pub const fn is_away(&self) -> bool {
         match self {
-            // An agent may have to be started beside one of this machine's containers, by this
+            // The agent may have to be started next to one of this machine's containers, by this
             // program itself.
             Self::Container(container) => matches!(container.keeper, Keeper::Kubectl),
             Self::Ssh(_) | Self::Srun(_) | Self::Mpirun(_) => true,
@@ -157,7 +157,7 @@ impl std::fmt::Display for Reach {
 }
 
 impl HostsConfig {
-    /// What a study may know of these hosts.
+    /// Builds the topology that a study may know of these hosts.
     pub fn topology(&self, name: &str) -> Topology {
         Topology::new(name, self.hosts.clone(), self.devices.clone())
     }

@@ -1,11 +1,10 @@
-//! Agents on hosts, and whoever asks them: one trial carried out with real packets.
+//! Agents on hosts, and their controller: carries out one trial with real packets.
 //!
-//! Owns how agents get onto hosts and end with their controller, what the two say to each other,
-//! and the testbed made of them. Never knows a study, a table or a testbed file's text, and never
-//! judges what a trial came to.
+//! Owns the start of agents on hosts and their end with the controller, the protocol between the
+//! two, and the testbed made of them. Never knows a study, a table or a testbed file's text, and
+//! never judges a trial's result.
 
-// These panic where stdout or stderr is gone, and then whoever should have stopped something has
-// not.
+// These panic if stdout or stderr is closed, and the panicking code would leave something running.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod agent;

@@ -1,7 +1,7 @@
-//! What controller and agent say to each other, and how it is put into bytes.
+//! Protocol between controller and agent, and its encoding.
 //!
-//! Owns the messages and their framing: a big-endian u32 length, then JSON. Never does anything a
-//! message asks for, and never trusts a length or a byte that it reads.
+//! Owns the messages and their framing: a big-endian u32 length, then JSON. Never carries out a
+//! message, and never trusts a length or a byte that it reads.
 
 mod examination;
 mod facts;
@@ -28,21 +28,21 @@ pub use orders::{Order, WIRE_OCTETS, Work, echo_bits, echo_rate};
 pub use setting::{NotSettable, Setting};
 pub use terms::Terms;
 
-/// How often a controller says that it is still there.
+/// Interval between a controller's heartbeats.
 pub const BEAT: Duration = Duration::from_millis(250);
-/// An agent that heard nothing for so long has lost its controller. Nothing is sent two seconds
+/// Silence after which an agent has lost its controller. No frame is sent later than two seconds
 /// after the controller's end.
 pub const LEASE: Duration = Duration::from_millis(1500);
-/// The exit status of an agent that lost its controller.
+/// Exit status of an agent that lost its controller.
 pub const LOST_TOUCH: u8 = 3;
 
-/// Bytes from a pipe are not what was agreed.
+/// Bytes from a pipe that violate the protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum ProtocolError {
     /// Not a frame.
     #[error("hear the peer")]
     Frame(#[from] FrameError),
-    /// Not a message, or not one for us.
+    /// Not a message, or one of another protocol.
     #[error("understand the peer")]
     Message(#[from] MessageError),
 }
@@ -60,7 +60,7 @@ pub fn write(to: &mut impl Write, message: &Message) -> Result<(), ProtocolError
     Ok(frame::write(to, &encode(message)?)?)
 }
 
-/// An error with all its causes, joined by `: `, as it crosses a pipe.
+/// Formats an error with all its causes, joined by `: `, for the other side of a pipe.
 pub fn in_words(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

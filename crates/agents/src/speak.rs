@@ -1,9 +1,9 @@
-//! Words for people on stderr, from wherever they come.
+//! Messages for people on stderr, from any source.
 //!
-//! Owns two promises. What comes from elsewhere (a file, a name, another machine's words) can't
-//! command the terminal: whatever is not text is written out. And speaking never panics: a terminal
-//! that was closed and a pipe that nobody reads lose the words, and what the speaker does is done
-//! whether anybody hears of it. The macros that print panic then; nothing of this crate uses them.
+//! Owns two guarantees. Text from elsewhere (a file, a name, another machine's messages) cannot
+//! control the terminal: control characters are written as escapes. Writing never panics: if the
+//! terminal is closed or nobody reads the pipe, the text is lost, and the caller continues. The
+//! standard macros for printing would panic then; this crate does not use them.
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -12,23 +12,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// A pipe that has room has it for this many octets at least (POSIX's PIPE_BUF is 512, Linux's
-/// 4096).
+/// Minimum octets that a pipe with space accepts (POSIX's PIPE_BUF is 512, Linux's 4096).
 const MOST: usize = 4096;
 
-/// Takes back the line that stands there, to the beginning of it.
+/// Sequence that erases the current line and returns to its beginning.
 const CLEARED: &str = "\r\u{1b}[2K";
 
-/// Whether the last words on stderr were a line that is to be written over.
+/// True if the last text on stderr was a line to be overwritten.
 static STANDING: AtomicBool = AtomicBool::new(false);
 
-/// Writes a text on stderr, however long it and the reader take.
+/// Writes a text to stderr, however long that takes.
 pub fn tell(text: &str) {
     clear();
     let _ = io::stderr().lock().write_all(plain(text).as_bytes());
 }
 
-/// Says one line on stderr, cut to what a pipe takes at once, and never waits.
+/// Writes one line to stderr, cut to what a pipe accepts at once. Never waits.
 pub fn speak(words: &str) {
     let words = plain(words);
     let cut = words.floor_char_boundary(MOST - 1 - CLEARED.len());
@@ -36,8 +35,7 @@ pub fn speak(words: &str) {
     without_waiting(&format!("{before}{}\n", &words[..cut]));
 }
 
-/// Writes a line over the one that stands there, on a terminal that can; the next words of any kind
-/// take its place. Never waits.
+/// Overwrites the current line on a terminal; the next text of any kind replaces it. Never waits.
 pub fn redraw(line: &str, columns: usize) {
     // In the last column some terminals begin the next line.
     let line: String = plain(line).chars().take(columns.saturating_sub(1)).collect();
@@ -45,7 +43,7 @@ pub fn redraw(line: &str, columns: usize) {
     without_waiting(&format!("{CLEARED}{line}"));
 }
 
-/// Takes back what [`redraw`] wrote.
+/// Erases the line that [`redraw`] wrote.
 pub fn clear() {
     if STANDING.swap(false, Ordering::Relaxed) {
         without_waiting(CLEARED);
@@ -65,12 +63,12 @@ fn without_waiting(text: &str) {
     }
 }
 
-/// The text with whatever is none written out: `\u{1b}`.
+/// Replaces everything that is not plain text by escapes: `\u{1b}`.
 pub fn plain(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.escape_unicode().to_string())
 }
 
-/// The text with what would command a terminal as `written` has it.
+/// Replaces characters that would control a terminal by what `written` returns.
 pub fn escaped(text: &str, written: impl Fn(char) -> String) -> Cow<'_, str> {
     if !text.contains(commands) {
         return Cow::Borrowed(text);
@@ -82,8 +80,8 @@ pub fn escaped(text: &str, written: impl Fn(char) -> String) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Control characters, and those that turn the direction of writing, so that a line reads as
-/// another.
+/// True for control characters, and for those that change the direction of writing and so disguise
+/// a line.
 fn commands(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,7 +1,8 @@
-//! What may outlast the user's wish to end: other programs and waits, for as long as they last.
+//! Programs and waits in progress, which may outlast the user's request to end.
 //!
-//! Owns the list, and what becomes of each where this program has to end first: a program is killed
-//! with all that it started, a way back goes on by itself. Never waits for anything.
+//! Owns the list, and the handling of each if this program has to end first. A program is killed
+//! with everything that it started; a command that undoes something continues by itself. Never
+//! waits for anything.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// What is under way, by number.
+/// Entries in progress, by number.
 static UNDER_WAY: Mutex<Entries> = Mutex::new(Entries { last: 0, all: BTreeMap::new() });
 
 struct Entries {
@@ -17,18 +18,19 @@ struct Entries {
     all: BTreeMap<u64, (String, Kind)>,
 }
 
-/// What kind of thing it is that may not end.
+/// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A wait inside this process, which ends with it.
     Wait,
     /// A program that leads a process group of its own.
     Program(u32),
-    /// The same, and it undoes what this program did: killed halfway it would help nobody.
+    /// A program that undoes a change of this program. It is not killed, because a half-done undo
+    /// would not help.
     WayBack(u32),
 }
 
-/// Something that is under way until this is dropped.
+/// An entry that stays in progress until this is dropped.
 #[derive(Debug)]
 pub struct UnderWay(u64);
 
@@ -38,7 +40,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// Notes that this is under way, in words that can follow "not ended:".
+/// Adds an entry, described by words that fit after "not ended:".
 pub fn note(words: impl Into<String>, kind: Kind) -> UnderWay {
     let mut entries = entries();
     entries.last += 1;
@@ -47,7 +49,7 @@ pub fn note(words: impl Into<String>, kind: Kind) -> UnderWay {
     UnderWay(number)
 }
 
-/// Ends what can be ended, for this process ends now; each in words.
+/// Ends every entry that can be ended, because this process ends now; describes each.
 pub fn cut_short() -> Vec<String> {
     let mut entries = entries();
     let all = std::mem::take(&mut entries.all);
@@ -55,7 +57,7 @@ pub fn cut_short() -> Vec<String> {
         Kind::Wait => format!("not waited for: {words}"),
         Kind::Program(leader) => {
             if let Ok(group) = i32::try_from(leader) {
-                // Whoever is left of the group; none is no error.
+                // Any remaining process of the group; if there is none, that is no error.
                 let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
             }
             format!("ended: {words}")

@@ -1,8 +1,8 @@
-//! AF_XDP: frames out and in through rings that the kernel and we share, past the kernel's stack.
+//! AF_XDP: sending and receiving through rings shared with the kernel, past the kernel's stack.
 //!
 //! Owns the sockets, their frame memory and rings, and the XDP program that steers a flow's frames
 //! to them. Whole frames only, from the Ethernet header on and without FCS. Never replaces a
-//! program that is already on an interface, and leaves none there: the program goes with its
+//! program that is already on an interface, and leaves none there: the program ends with its
 //! descriptor.
 
 pub mod receive;
@@ -17,13 +17,13 @@ pub(crate) mod cable;
 #[cfg(test)]
 mod tests;
 
-/// The frame memory is cut into chunks of one of these sizes; the kernel takes none beyond a page.
+/// Sizes of chunks of the frame memory; the kernel takes none beyond a page.
 const CHUNKS: [u32; 2] = [2048, 4096];
 
-/// Interfaces with more queues are left to another receiver.
+/// Maximum queues of an interface; those with more are left to another receiver.
 const QUEUES_MOST: u32 = 64;
 
-/// The smallest chunk that holds `octets`, where there is one.
+/// Returns the smallest chunk size that holds `octets`.
 fn chunk_for(octets: usize) -> Option<u32> {
     CHUNKS.into_iter().find(|&chunk| octets <= chunk as usize)
 }

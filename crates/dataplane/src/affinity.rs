@@ -1,5 +1,5 @@
-//! Which processor the calling thread runs on, how soon it is let in there, and how much of them
-//! the program may take. Never moves another thread.
+//! Processor of the calling thread, its scheduling latency, and the program's processor quota.
+//! Never moves another thread.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 
 use crate::FlowError;
 
-/// Binds the calling thread to processor `cpu`, for good; `None` leaves it to the scheduler.
+/// Pins the calling thread to processor `cpu`, permanently; `None` leaves it to the scheduler.
 pub fn pin(cpu: Option<usize>) -> Result<(), FlowError> {
     let Some(cpu) = cpu else { return Ok(()) };
     let attempt = || {
@@ -20,8 +20,8 @@ pub fn pin(cpu: Option<usize>) -> Result<(), FlowError> {
     attempt().map_err(|e| FlowError::kernel("pin thread to processor", cpu, e.into()))
 }
 
-/// How many processors' time this program's control group may take, where it or one above it has
-/// a limit (cgroups(7): `cpu.max`, or `cpu.cfs_quota_us` of version 1).
+/// Processor quota of this program's control group or one above it, in processors; `None` without a
+/// limit (cgroups(7): `cpu.max`, or `cpu.cfs_quota_us` of version 1).
 pub fn quota() -> Option<f64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let of = |line: &str| {
@@ -47,9 +47,9 @@ fn quota_of(group: &Path) -> Option<f64> {
     (share > 0.0 && share.is_finite()).then_some(share)
 }
 
-/// Asks for a short slice, as threads want that have to run at once and never for long: from Linux
-/// 6.12 on one that wakes is let in before those that have longer slices. It gets no more of the
-/// processor for it. Older kernels give all the same slice.
+/// Requests a short scheduler slice, for threads that have to run at once and briefly. From Linux
+/// 6.12 on, a waking thread with a short slice runs before those with longer slices. It gets no
+/// more processor time. Older kernels give all threads the same slice.
 #[expect(unsafe_code, reason = "sched_setattr has no wrapper")]
 pub fn ask_for_short_slice() {
     const SLICE_NS: u64 = 100_000;

@@ -1,8 +1,8 @@
-//! TCP as fast as it goes, over one or several connections at once.
+//! TCP at full speed, over one or several connections at once.
 //!
 //! Owns the connections, their congestion control, the readings of tcp_info at the sender and the
 //! bytes of each interval at the receiver. Never sets a buffer size, so that the kernel tunes it as
-//! for any program, and never judges what limited a stream.
+//! for any program, and never decides what limited a stream.
 
 mod info;
 pub(crate) mod sink;
@@ -15,27 +15,27 @@ use measure::ByteCount;
 use measure::reading::Rejected;
 use trial::record::BulkRecord;
 
-/// What a sink read.
+/// Results of a sink.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SinkReport {
     /// The receiver's half of the record.
     pub record: BulkRecord,
-    /// For each stream, what came before the load's start and after its end: what was still queued
-    /// at the sender or under way.
+    /// Bytes received before the load's start and after its end, per stream: queued at the sender
+    /// or in flight then.
     pub outside: Vec<ByteCount>,
-    /// Connections that were not the flow's: a wrong hello is malformed, a wrong token, flow,
-    /// stream or address is foreign.
+    /// Rejected connections: a wrong hello is malformed; a wrong token, flow, stream or address is
+    /// foreign.
     pub rejected: Rejected,
 }
 
-/// What a source did.
+/// Results of a source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceReport {
-    /// The sender's half of the record, a reading of each stream at the end of each interval.
+    /// Sender's half of the record, with a reading of each stream at the end of each interval.
     pub record: BulkRecord,
-    /// For each stream, the payload acknowledged by the time it was closed.
+    /// Payload acknowledged by the time the stream was closed, per stream.
     pub acked: Vec<ByteCount>,
-    /// For each stream, the payload that the kernel took. What of it was never acknowledged was cut
-    /// off at the window's close.
+    /// Payload that the kernel took, per stream. Any part never acknowledged was cut off at the
+    /// window's close.
     pub written: Vec<ByteCount>,
 }

@@ -1,8 +1,9 @@
-//! Frames that prove a cable: sent out of one port by hand, and looked for at others.
+//! Frames that prove a cable: sent from one port and looked for at others.
 //!
-//! Owns their form: EtherType 0x88B5, which IEEE 802 keeps for local experiments, and a mark that
-//! no stranger knows. Also asks whether somebody else has a port's address (RFC 5227 §2.1.1). Never
-//! answers, and never sends to one station: whoever stands at the cable's end hears it.
+//! Owns their format: EtherType 0x88B5, which IEEE 802 reserves for local experiments, and a random
+//! mark that identifies them. Also checks whether another host has a port's address (RFC 5227
+//! §2.1.1). Never answers, and never sends to a single station: any device at the cable's end
+//! receives it.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -22,31 +23,31 @@ const ARP: [u8; 2] = [0x08, 0x06];
 /// IEEE Std 802.1Q §8.6.3: the Nearest Bridge group address, which no bridge passes on.
 const NEAREST_BRIDGE: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e];
 const HEADER: usize = 14;
-/// A lost frame is no broken cable.
+/// Copies sent of each frame, so that one lost frame does not look like a broken cable.
 const COPIES: usize = 3;
-/// The longest frame that is looked at.
+/// Largest frame that is examined, in octets.
 const LONGEST: usize = 16 * 1024;
 
-/// What a frame is told apart by.
+/// Identity of a probe frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sign {
-    /// Drawn for this look.
+    /// Random mark of this probing run.
     pub mark: u32,
-    /// Which frame of the look it is.
+    /// Number of the frame within the run.
     pub number: u16,
 }
 
-/// Who is to hear a frame.
+/// Intended receivers of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Everybody, through whatever switches there are.
+    /// All hosts, through any switches between.
     Everybody,
-    /// The other end of this very cable: a switch keeps it (IEEE Std 802.1Q §8.6.3), though some
-    /// cheap ones don't.
+    /// Only the other end of this cable: a switch does not forward it (IEEE Std 802.1Q §8.6.3),
+    /// though some cheap ones do.
     FarEnd,
 }
 
-/// Listens at one port, from now on.
+/// Listener at one port, from its opening on.
 #[derive(Debug)]
 pub struct CableProbeListener {
     socket: OwnedFd,
@@ -55,7 +56,7 @@ pub struct CableProbeListener {
 }
 
 impl CableProbeListener {
-    /// At the interface of this name.
+    /// Opens a listener at the interface of this name.
     pub fn open(interface: &str, mark: u32) -> Result<Self, FlowError> {
         let socket = open(interface)?;
         let failed = |e| FlowError::kernel("hear the nearest bridge's group at", interface, e);
@@ -78,7 +79,7 @@ impl CableProbeListener {
         &self.interface
     }
 
-    /// The numbers of all frames of the mark that came until now.
+    /// Returns the numbers of all frames of the mark received until now.
     pub fn heard(&self) -> Result<Vec<u16>, FlowError> {
         let mut all = Vec::new();
         let mut octets = vec![0; LONGEST];
@@ -89,7 +90,7 @@ impl CableProbeListener {
     }
 }
 
-/// Sends a frame of `size` octets, its FCS among them, out of the port.
+/// Sends a frame of `size` octets, including its FCS, from the port.
 pub fn send_frame(
     interface: &str,
     sign: Sign,
@@ -113,8 +114,8 @@ pub fn send_frame(
     Ok(())
 }
 
-/// Who else says that it has `address`, within `patience`: their MAC addresses. RFC 5227 §2.1.1:
-/// the probe has no sender's address, so that nobody's table changes.
+/// Returns the MAC addresses of other hosts that claim `address`, within `patience`. RFC 5227
+/// §2.1.1: the probe has no sender address, so that no ARP table changes.
 pub fn owners(
     interface: &str,
     address: Ipv4Addr,
@@ -135,8 +136,7 @@ pub fn owners(
     let mut octets = vec![0; LONGEST];
     while let Some(length) = next(&socket, &mut octets, until)? {
         let frame = &octets[..length];
-        // Whoever speaks of the address as its own: an answer, or a probe of its own (RFC 5227
-        // §2.1.1).
+        // True if another host claims the address: an answer, or its own probe (RFC 5227 §2.1.1).
         let speaks = frame.len() >= 42 && frame[12..14] == ARP && frame[28..32] == address.octets();
         if let Some(mac) = frame.get(22..28).and_then(|octets| octets.try_into().ok())
             && speaks
@@ -174,13 +174,13 @@ fn header(own: [u8; 6], kind: [u8; 2]) -> Vec<u8> {
     frame
 }
 
-/// The next frame that came in, and none once `until` has passed.
+/// Receives the next frame; `None` once `until` has passed.
 fn next(socket: &OwnedFd, octets: &mut [u8], until: Nanos) -> Result<Option<usize>, FlowError> {
     let failed = |e| FlowError::kernel("receive at", "a packet socket", e);
     loop {
         match recv(socket.as_raw_fd(), octets, MsgFlags::MSG_DONTWAIT) {
             Ok(length) => return Ok(Some(length)),
-            // A port that is down hears nothing; that it is down others say.
+            // A port that is down receives nothing; its state is reported elsewhere.
             Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::ENETDOWN) => {}
             Err(e) => return Err(failed(e.into())),
         }
@@ -192,7 +192,7 @@ fn next(socket: &OwnedFd, octets: &mut [u8], until: Nanos) -> Result<Option<usiz
     }
 }
 
-/// The number of a frame of this mark that came whole.
+/// Returns the number of a complete frame of this mark.
 fn read(frame: &[u8], mark: u32) -> Option<u16> {
     if frame.get(12..HEADER)? != EXPERIMENT || frame.get(14..18)? != mark.to_be_bytes() {
         return None;

@@ -20,10 +20,10 @@ pub fn realtime() -> Nanos {
     read(libc::CLOCK_REALTIME)
 }
 
-/// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, of several readings the least doubtful.
+/// Offset of CLOCK_REALTIME ahead of CLOCK_MONOTONIC, from the tightest of several readings.
 pub(crate) fn realtime_ahead() -> Nanos {
-    /// Two readings of one clock no further apart leave little doubt about the other's between
-    /// them.
+    /// Two readings of one clock this close together bound the other clock's reading between them
+    /// well enough.
     const CLOSE: Nanos = Nanos::from_micros(1);
     const READINGS: u32 = 8;
     let mut best = (Nanos(u64::MAX), Nanos::ZERO);
@@ -50,7 +50,7 @@ fn read(clock: libc::clockid_t) -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Sleeps until `at`; false where it was `cut` short before, which is noticed within [`TICK`].
+/// Sleeps until `at`; false if `cut` ended it earlier, which is noticed within [`TICK`].
 pub fn rest_until(at: Nanos, cut: impl Fn() -> bool) -> bool {
     while !cut() {
         let left = at.saturating_sub(monotonic());

@@ -1,9 +1,8 @@
-//! The kernel's counters on this host: of interfaces, of the host's own network stack, of its
-//! processors.
+//! The kernel's counters on this host: of interfaces, of the network stack and of the processors.
 //!
-//! Reads and subtracts; never decides which change spoils a trial. Everything is read in the
-//! network namespace of the calling thread, except the softnet and processor counters, which the
-//! machine has only once.
+//! Reads and subtracts; never decides which change invalidates a trial. Everything is read in the
+//! network namespace of the calling thread, except the softnet and processor counters, which exist
+//! once per machine.
 
 mod ethtool;
 mod host;
@@ -18,7 +17,7 @@ pub use process_tree::ProcessTree;
 /// A counter could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CountersError {
-    /// A file of the kernel's could not be read.
+    /// A file of the kernel could not be read.
     #[error("read {path}")]
     Read {
         /// The file.
@@ -27,12 +26,12 @@ pub enum CountersError {
         #[source]
         cause: std::io::Error,
     },
-    /// A file of the kernel's reads otherwise than expected.
+    /// A file of the kernel has unexpected contents.
     #[error("find {what} in {path}")]
     Unreadable {
         /// The file.
         path: &'static str,
-        /// What is missing or no number.
+        /// Missing or non-numeric item.
         what: String,
     },
     /// There is no such interface here.

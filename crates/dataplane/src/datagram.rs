@@ -1,11 +1,11 @@
 //! One-way flows of UDP frames of an exact size: a paced or greedy sender, and a receiver that
 //! counts.
 //!
-//! Owns how frames leave (a UDP socket, or AF_PACKET past the qdisc), when they leave, and what
-//! came of them by sequence number. Never fragments, never retries a frame whose time has passed,
-//! never counts a packet without the trial's token. Conservation: `offered` >= `sent`, and the
-//! receiver's `unique` plus what was lost is `sent`, because only a frame that the kernel took uses
-//! a number.
+//! Owns the transport of frames (a UDP socket, or AF_PACKET past the qdisc), their departure times,
+//! and their accounting by sequence number. Never fragments, never retries a frame whose time has
+//! passed, never counts a packet without the trial's token. Conservation: `offered` >= `sent`, and
+//! the receiver's `unique` plus the lost frames is `sent`, because only a frame that the kernel
+//! took uses a number.
 
 mod batch;
 mod choice;
@@ -39,36 +39,36 @@ use serde::{Deserialize, Serialize};
 use trial::topology::AddressBlock;
 use trial::{Datagrams, VlanId};
 
-/// A datagram flow as one of its ends is told of it.
+/// Specification of a datagram flow for one of its ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// What the trial asks for, as one sender's share. Sizes count only at their own numbers.
+    /// Load requested by the trial, as one sender's share. Frame sizes follow the sequence numbers.
     pub asked: Datagrams,
     /// Source addresses, in place of the sender's own.
     pub sources: Option<AddressBlock>,
     /// Destination addresses, in place of the receiver's own.
     pub destinations: Option<AddressBlock>,
-    /// The receiver's MAC address in the low 48 bits, where it is stated: the receiver need not
-    /// answer who asks for it. Of stations, the first one's.
+    /// Receiver's MAC address in the low 48 bits, if stated: the receiver need not answer ARP. With
+    /// several stations, the first one's.
     pub mac: Option<u64>,
     /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at
     /// once by the receiver.
     pub limit: u64,
-    /// The processor that this end is to run on.
+    /// Processor that this end runs on.
     pub cpu: Option<usize>,
-    /// Whether a virtual cable's frames are taken in on the receiver's `cpu` too, instead of on the
-    /// sender's: about twice as many then get through from a sender that goes by the kernel's
+    /// True if a virtual cable's frames are received on the receiver's `cpu` too, instead of on the
+    /// sender's. About twice as many frames then get through from a sender that uses the kernel's
     /// stack. Waking that processor costs the sender of a light load more than it saves.
     pub relieves_sender: bool,
-    /// How long after the window's start the sender begins: senders that share a load take turns.
+    /// Delay of the sender after the window's start: senders that share a load take turns.
     pub phase: Nanos,
-    /// Added to the time that every frame carries: by how much the receiver's clock is ahead of the
-    /// sender's, at least. `xdp-live` can't, and stamps by its own clock.
+    /// Offset added to the time in every frame: the least that the receiver's clock is ahead of the
+    /// sender's. `xdp-live` cannot add it, and stamps by its own clock.
     pub receiver_ahead_ns: i64,
 }
 
-/// Ports and addresses that a flow's frames go round through: frame i uses value i modulo each
-/// count, from the base upwards.
+/// Ports and addresses that a flow's frames cycle through: frame i uses value i modulo each count,
+/// from the base upwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spread {
     /// Source ports, at least 1.
@@ -82,13 +82,13 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// One conversation.
+    /// Spread of a single conversation.
     pub const NONE: Self =
         Self { source_ports: 1, destination_ports: 1, sources: None, destinations: None };
 }
 
 impl Traffic {
-    /// Frames between the ends' own addresses, numbered up to `limit`.
+    /// Specifies frames between the ends' own addresses, numbered up to `limit`.
     pub const fn new(asked: Datagrams, limit: u64) -> Self {
         Self {
             asked,
@@ -103,20 +103,20 @@ impl Traffic {
         }
     }
 
-    /// What the frames of the flow go round through.
+    /// Returns the ports and addresses that the flow's frames cycle through.
     pub const fn spread(&self) -> Spread {
         let trial::Spread { source_ports, destination_ports, .. } = self.asked.headers.spread;
         let (sources, destinations) = (self.sources, self.destinations);
         Spread { source_ports, destination_ports, sources, destinations }
     }
 
-    /// The VLAN of the frames' tag as its number; none for untagged frames.
+    /// VLAN number of the frames' tag; `None` for untagged frames.
     pub(crate) fn vlan(&self) -> Option<u16> {
         self.asked.headers.vlan.map(VlanId::get)
     }
 }
 
-/// Nanoseconds from one frame to the next; a fraction matters at high rates.
+/// Nanoseconds between frames; a fraction matters at high rates.
 pub(crate) fn gap_ns(rate: FrameRate) -> f64 {
     1e9 / rate.0
 }

@@ -1,8 +1,8 @@
-//! Round trips: an [`EchoClient`] sends requests and times the answers of a [`EchoServer`] (UDP,
+//! Round trips: an [`EchoClient`] sends requests and times the answers of an [`EchoServer`] (UDP,
 //! TCP) or of the peer's kernel (ICMP), one after another or on a schedule.
 //!
-//! Owns its sockets and the thread that reflects. All times are the asker's own: the reflector
-//! never reads a clock into a packet. A reflector answers nobody but the flow's asker.
+//! Owns its sockets and the reflecting thread. All times are the client's own: the reflector never
+//! writes its clock into a packet. A reflector answers only the flow's client.
 
 mod closed;
 mod icmp;
@@ -28,28 +28,28 @@ use line::Line;
 use reflector::Worker;
 use tally::{Departures, Tally};
 
-/// The requests of an echo flow, as both ends are told of them.
+/// Requests of an echo flow, as specified for both ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
-    /// What the trial asks for; see [`EchoClient::frame_size`] for what TCP makes of its size.
+    /// Echo flow requested by the trial; see [`EchoClient::frame_size`] for its size over TCP.
     pub asked: Echo,
-    /// A request of a closed loop goes out no sooner than so many nanoseconds after the last.
+    /// Minimum gap between two requests of a closed loop, in nanoseconds.
     pub least_gap_ns: f64,
 }
 
-/// The answering side. It answers learning frames once it is open, on a thread of its own.
+/// Answering side. Answers learning frames once it is open, on its own thread.
 #[derive(Debug)]
 pub struct EchoServer {
     port: u16,
     worker: Worker,
 }
 
-/// What a reflector did.
+/// Results of a reflector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EchoServerReport {
     /// Requests answered, learning frames apart.
     pub answered: u64,
-    /// What else came to the port; never answered.
+    /// Other packets received at the port; never answered.
     pub rejected: Rejected,
 }
 
@@ -108,7 +108,7 @@ pub struct EchoClient {
 }
 
 impl EchoClient {
-    /// What is really sent: TCP's headers may leave no room in the frame asked for.
+    /// Frame size really sent: TCP's headers may leave no room in the requested frame.
     pub fn frame_size(&self) -> FrameSize {
         self.line.frame_size
     }

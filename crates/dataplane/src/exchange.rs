@@ -1,9 +1,9 @@
-//! Two ends that swap messages, both ways at once, over one TCP connection or in datagrams.
+//! Two ends that swap messages in both directions at once, over one TCP connection or in datagrams.
 //!
-//! Owns the two carriers and the rounds: each end sends a message, waits until the other's has come
-//! whole (or, in datagrams, can't any more), and goes on. Times the receipt, never the send: what
-//! the kernel took has not arrived. Never sends a message again, and never sends one before the
-//! window's start or from its stop on.
+//! Owns the two carriers and the rounds. In a round each end sends a message and waits until the
+//! other's has arrived whole, or, in datagrams, can no longer arrive. Times the receipt, never the
+//! send: data that the kernel took has not arrived. Never resends a message, and never sends one
+//! before the window's start or from its stop on.
 
 mod datagrams;
 mod header;
@@ -23,47 +23,46 @@ use crate::newcomers::Newcomers;
 use crate::stream::{control_congestion, open};
 use crate::{End, FlowError, Halt, Side, Window, clock};
 
-/// Two hosts' windows are the same but for how well their clocks are known: a peer that stops so
-/// little earlier has not broken off.
+/// Maximum difference of two hosts' windows, from clock uncertainty. A peer that stops this much
+/// earlier has not broken off.
 const APART: Nanos = Nanos::from_millis(20);
 
-/// Of a TCP exchange's connection, at both ends: the host's own default decides nothing.
+/// Congestion control of a TCP exchange, at both ends, independent of the hosts' defaults.
 const CONGESTION_CONTROL: &str = "cubic";
 
-/// What an end saw.
+/// Results of one end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndReport {
-    /// What it received; how much of it was lost only both ends together tell.
+    /// Received messages; their loss is known only from both ends together.
     pub receipt: ReceiptRecord,
-    /// Datagrams of messages that the kernel took from this end, credits not among them; 0 over
-    /// TCP.
+    /// Message datagrams that the kernel took from this end, without credits; 0 over TCP.
     pub parts_sent: u64,
-    /// Distinct ones of the peer's that came, until the window closed; 0 over TCP.
+    /// Distinct message datagrams received from the peer until the window closed; 0 over TCP.
     pub parts_received: u64,
-    /// Credits that the kernel took from this end, and those of the peer's that came; 0 over TCP.
+    /// Credits that the kernel took from this end; 0 over TCP.
     pub credits_sent: u64,
-    /// See `credits_sent`.
+    /// Credits received from the peer; 0 over TCP.
     pub credits_received: u64,
-    /// Connections, or datagrams, that were not the flow's.
+    /// Rejected connections or datagrams of other flows.
     pub rejected: Rejected,
 }
 
 impl EndReport {
-    /// The flow's record as the waiting end knows it: what it received came forward.
+    /// Returns the flow's record as known to the waiting end: what it received is forward.
     pub fn of_waiter(self) -> ExchangeRecord {
         let sent = ReceiptRecord { lost: self.parts_sent, ..ReceiptRecord::default() };
         let came = ReceiptRecord { frames: self.parts_received, ..self.receipt };
         ExchangeRecord { forward: came, backward: sent }
     }
 
-    /// The same of the calling end.
+    /// Returns the flow's record as known to the calling end: what it received is backward.
     pub fn of_caller(self) -> ExchangeRecord {
         let ExchangeRecord { forward, backward } = self.of_waiter();
         ExchangeRecord { forward: backward, backward: forward }
     }
 }
 
-/// The end that waits.
+/// Waiting end.
 #[derive(Debug)]
 pub struct ExchangeResponder(Waiting);
 
@@ -73,7 +72,7 @@ enum Waiting {
     Datagrams(datagrams::Waiting),
 }
 
-/// The end that spoke first.
+/// Calling end, which speaks first.
 #[derive(Debug)]
 pub struct ExchangeInitiator(Calling);
 
@@ -106,7 +105,7 @@ impl Side for ExchangeResponder {
         Ok(Self(match end.flow.carrier {
             Carrier::Tcp => {
                 let newcomers = Newcomers::listen(end.local, end.peer())?;
-                // A connection has what its listener had.
+                // A connection inherits its listener's congestion control.
                 control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
                 Waiting::Tcp { newcomers, end: end.clone() }
             }
@@ -123,7 +122,7 @@ impl Side for ExchangeResponder {
         }
     }
 
-    /// Waits for the flow's own other end, and swaps messages with it.
+    /// Waits for the flow's own peer, and swaps messages with it.
     fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         let (mut newcomers, end) = match self.0 {
             Waiting::Tcp { newcomers, end } => (newcomers, end),
@@ -140,14 +139,14 @@ impl Side for ExchangeResponder {
     }
 }
 
-/// Returns at the load's start, or when asked to.
+/// Returns at the load's start, or when a halt is requested.
 fn rest_until_start(window: Window, halt: &Halt) {
     if clock::rest_until(window.start.saturating_sub(APART), || halt.asked()) {
         clock::wait_until(window.start);
     }
 }
 
-/// None where nobody of ours came before the load's end.
+/// Waits for the flow's connection; `None` if it did not arrive before the load's end.
 fn wait(
     newcomers: &mut Newcomers,
     end: &End<Exchange>,
@@ -171,7 +170,7 @@ impl Side for ExchangeInitiator {
     type Flow = Exchange;
     type Report = EndReport;
 
-    /// Connects and says hello.
+    /// Connects and sends the hello.
     fn open(end: &End<Exchange>, _halt: &Halt) -> Result<Self, FlowError> {
         use std::io::Write as _;
         check(&end.flow)?;

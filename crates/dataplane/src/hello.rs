@@ -1,4 +1,4 @@
-//! What a stream says first, so that a flow's other side reads only its own connections.
+//! First message of a stream, so that a flow's other side reads only its own connections.
 //!
 //! 12 octets, big endian: a mark, the trial's token, the flow and the stream. Never does I/O.
 
@@ -9,7 +9,7 @@ const MARK: [u8; 4] = *b"swBK";
 /// Octets of a hello.
 pub(crate) const OCTETS: usize = 12;
 
-/// Which stream of which flow a connection is.
+/// Flow and stream of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hello {
     pub identity: Identity,
@@ -17,7 +17,7 @@ pub(crate) struct Hello {
 }
 
 impl Hello {
-    /// As sent.
+    /// Encodes the hello as sent.
     pub(crate) fn emit(&self) -> [u8; OCTETS] {
         let mut octets = [0; OCTETS];
         octets[..4].copy_from_slice(&MARK);
@@ -27,7 +27,7 @@ impl Hello {
         octets
     }
 
-    /// As received; `None` where it is no hello of ours at all.
+    /// Parses a received hello; `None` if it is not one of ours.
     pub(crate) fn parse(octets: &[u8; OCTETS]) -> Option<Self> {
         let [m0, m1, m2, m3, t0, t1, t2, t3, f0, f1, s0, s1] = *octets;
         ([m0, m1, m2, m3] == MARK).then(|| Self {

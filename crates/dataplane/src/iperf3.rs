@@ -1,12 +1,12 @@
-//! TCP flows whose other end is somebody's `iperf3 -s`: this host speaks iperf3's protocol to it.
+//! TCP flows whose far end is an `iperf3 -s`: this host speaks iperf3's protocol to it.
 //!
-//! Owns the test from the control connection's first octet to its last, both ways. The load is a
-//! bulk flow's own, so that it is timed and counted here as between two agents; what the far end
-//! counts is the server's word. Never listens, and believes nothing of a server without a bound.
+//! Owns the test from the control connection's first octet to its last, in both directions. The
+//! load is a bulk flow's own, so it is timed and counted here as between two agents; the far end's
+//! counts are the server's claim. Never listens, and trusts no value of a server without a bound.
 //!
-//! The far end of a way that this host sends is observed by the server's program: what its program
-//! had read when the word of the test's end came, over the time from the test's start by its own
-//! clock. What was still under way then is nobody's.
+//! In the direction that this host sends, the server's program observes the far end. It reports
+//! what it had read when the end of the test reached it, over the time from the test's start by its
+//! own clock. Data still in flight then is not counted.
 
 mod agreement;
 mod control;
@@ -26,10 +26,10 @@ pub use load::{Test, Way, WayRecord, is_plain};
 pub use message::{Counted, Results, State, StreamResults, stream_number};
 use streams::StreamTest;
 
-/// Where a server listens unless it is told otherwise.
+/// Default port of a server.
 pub const PORT: u16 = 5201;
 
-/// A test that a server agreed to, and all of its connections but the one that starts it.
+/// Test that a server agreed to, and all of its connections but the one that starts it.
 #[derive(Debug)]
 pub struct Iperf3Client(Kind);
 
@@ -43,8 +43,8 @@ impl Side for Iperf3Client {
     type Flow = Test;
     type Report = Vec<WayRecord>;
 
-    /// Has the server agree to the test. Its clock runs from the last connection on, so that one is
-    /// left for the load's start.
+    /// Has the server agree to the test. Its clock runs from the last connection on, so one is left
+    /// for the load's start.
     fn open(end: &End<Test>, halt: &Halt) -> Result<Self, FlowError> {
         check(&end.flow).map_err(|why| unsuitable(&why))?;
         Ok(Self(match end.flow.ways.as_slice() {
@@ -72,7 +72,7 @@ fn unsuitable(why: &str) -> FlowError {
     FlowError::Unsuitable(format!("ask an iperf3 server: {why}"))
 }
 
-/// What no server would agree to, or what a test has no word for.
+/// Refuses tests that no server would agree to, or that the protocol cannot express.
 fn check(test: &Test) -> Result<(), String> {
     let [first, more @ ..] = test.ways.as_slice() else {
         return Err("a test has at least one flow".to_owned());

@@ -1,9 +1,9 @@
 //! Real packets out and in, and the kernel's counters of them.
 //!
-//! Owns the sockets of a trial's flows, their time stamps and pacing, and the counters that tell
+//! Owns the sockets of a trial's flows, their time stamps and pacing, and the counters that show
 //! where a frame went. The only crate with `unsafe`. Never decides policy: which flows, how long,
-//! what a loss means. Each flow has two [`Side`]s; both are opened first, and run over one
-//! [`Window`] on threads of the caller's.
+//! or the meaning of a loss. Each flow has two [`Side`]s. Both are opened first, and run over one
+//! [`Window`] on the caller's threads.
 
 #![allow(
     clippy::disallowed_methods,
@@ -39,103 +39,103 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// When a flow's side works, on this host's monotonic clock.
+/// Working time of a flow's side, on this host's monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// The load starts.
+    /// Start of the load.
     pub start: Nanos,
-    /// The load ends: nothing is sent from here on.
+    /// End of the load: nothing is sent from here on.
     pub stop: Nanos,
-    /// Receivers close: residual frames have had their time.
+    /// Close of the receivers, after the wait for residual frames.
     pub closed: Nanos,
 }
 
-/// What every packet of a flow carries, so that nothing else can be taken for it.
+/// Identity in every packet of a flow, which distinguishes it from all other traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The trial's random token.
+    /// Random token of the trial.
     pub token: u32,
     /// The flow's number in the trial.
     pub flow: u16,
 }
 
-/// One end of a flow: where it is, whom alone it talks to, and what the flow does.
+/// One end of a flow: its address, its only peer, and its task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct End<F> {
-    /// Own address; the kernel chooses the port.
+    /// Address of this end; the kernel chooses the port.
     pub local: IpAddr,
-    /// The other end, the only one that is heard or spoken to; its port is 0 for the end that waits
-    /// to be spoken to, and where the peer's kernel answers.
+    /// Address of the only peer. Its port is 0 for the end that waits, and if the peer's kernel
+    /// answers.
     pub remote: SocketAddr,
-    /// What every packet of the flow carries, and the only one that is taken.
+    /// Identity in every packet of the flow; packets without it are rejected.
     pub identity: Identity,
-    /// What the flow does; the same at both ends.
+    /// Flow specification; the same at both ends.
     pub flow: F,
 }
 
 impl<F> End<F> {
-    /// The only address that is talked to.
+    /// Address of the only peer.
     pub const fn peer(&self) -> IpAddr {
         self.remote.ip()
     }
 
-    /// The same end of a flow that is told otherwise.
+    /// Returns the same end with another flow specification.
     pub const fn with<G>(&self, flow: G) -> End<G> {
         End { local: self.local, remote: self.remote, identity: self.identity, flow }
     }
 }
 
-/// One side of a flow, opened: it is ready to be spoken to, or has learned its path.
+/// One opened side of a flow: ready to receive, or with its path learned.
 pub trait Side: Sized {
-    /// The flow, as this side is told of it.
+    /// Specification of the flow for this side.
     type Flow;
-    /// What this side saw of it.
+    /// Results of this side.
     type Report;
 
-    /// Takes sockets, ports and memory. A side that begins needs the other side to be open, and
+    /// Allocates sockets, ports and memory. A side that begins needs the other side to be open, and
     /// sends learning frames, which are not counted (RFC 2544 §23). `halt` ends a long wait.
     fn open(end: &End<Self::Flow>, halt: &Halt) -> Result<Self, FlowError>;
 
-    /// The port to speak to; 0 where this side begins, or listens nowhere.
+    /// Port of this side; 0 if it begins, or listens nowhere.
     fn port(&self) -> u16 {
         0
     }
 
-    /// Works over the window, or until `halt` is asked.
+    /// Runs over the window, or until `halt` is requested.
     fn run(self, window: Window, halt: &Halt) -> Result<Self::Report, FlowError>;
 }
 
-/// Asks every side of a trial to end early; shared, and never taken back.
+/// Request to all sides of a trial to end early; shared, and never withdrawn.
 #[derive(Debug, Clone, Default)]
 pub struct Halt(Arc<AtomicBool>);
 
 impl Halt {
-    /// Not yet asked.
+    /// Creates a halt that is not yet requested.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks.
+    /// Requests the halt.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked.
+    /// True if a halt was requested.
     #[inline]
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A flow's side could not be made, or broke while it ran.
+/// Error: a flow's side could not be created, or broke while it ran.
 #[derive(Debug, thiserror::Error)]
 pub enum FlowError {
     /// A system call failed.
     #[error("{deed} {object}")]
     Kernel {
-        /// What was attempted: "bind udp socket to".
+        /// Attempted action: "bind udp socket to".
         deed: &'static str,
-        /// On what: an address, an interface.
+        /// Object of the action: an address, an interface.
         object: String,
         /// The kernel's answer.
         #[source]
@@ -144,29 +144,29 @@ pub enum FlowError {
     /// The peer did not answer during set-up.
     #[error("reach {peer}: no answer to learning frames within {waited}")]
     NoAnswer {
-        /// Whom.
+        /// Address of the peer.
         peer: SocketAddr,
-        /// How long.
+        /// Duration of the wait.
         waited: Nanos,
     },
-    /// A way of sending or counting that was asked for by name can't be had here.
+    /// A sending or counting method requested by name is not available here.
     #[error("{asked} was asked for, and can't be had here: {why}")]
     Unavailable {
-        /// `backend af-xdp`, `receiver xdp`
+        /// Requested method: `backend af-xdp`, `receiver xdp`.
         asked: String,
-        /// Why, as a clause.
+        /// Reason, as a clause.
         why: String,
     },
-    /// What was asked for can't be sent this way.
+    /// The requested load cannot be sent by this method.
     #[error("{0}")]
     Unsuitable(String),
-    /// An iperf3 server did not do its part.
+    /// An iperf3 server failed.
     #[error(transparent)]
     Server(#[from] iperf3::ServerFault),
 }
 
 impl FlowError {
-    /// Whether a peer did not answer, as far as this host can tell.
+    /// True if a peer did not answer, as far as this host knows.
     pub fn is_unanswered(&self) -> bool {
         use std::io::ErrorKind;
         match self {
@@ -179,12 +179,12 @@ impl FlowError {
         }
     }
 
-    /// Of what is chosen where nobody names it.
+    /// Creates the error for a method that `auto` would skip.
     pub(crate) fn not_here(asked: String, why: &str) -> Self {
         Self::Unavailable { asked, why: format!("{why}; `auto` takes the next best one") }
     }
 
-    /// From the last system call.
+    /// Creates the error of the last system call.
     #[expect(clippy::needless_pass_by_value, reason = "`&` at every call would say nothing")]
     pub fn kernel(deed: &'static str, object: impl ToString, cause: std::io::Error) -> Self {
         Self::Kernel { deed, object: object.to_string(), cause }

@@ -1,8 +1,8 @@
-//! What the kernel shares with the owner of a socket: mapped rings and frame memory, and structures
-//! read by getsockopt.
+//! Memory and structures that the kernel shares with a socket's owner: mapped rings and frame
+//! memory, and structures read by getsockopt.
 //!
 //! Owns the mapping and its bounds: every access is checked against its length. Never decides which
-//! side may touch a part of it at a time; the rings' own protocols do.
+//! side may access a part at a time; the rings' protocols do.
 
 use std::io;
 use std::mem;
@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::AtomicU32;
 
-/// Memory that the kernel reads and writes too, given back when dropped.
+/// Memory that the kernel also reads and writes; unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -30,12 +30,12 @@ pub(crate) unsafe trait Plain: Copy {}
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Fresh memory, zeroed and present.
+    /// Maps fresh memory, zeroed and resident.
     pub(crate) fn anonymous(octets: usize) -> io::Result<Self> {
         Self::new(octets, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
     }
 
-    /// What `socket` shares at `offset`.
+    /// Maps the memory that `socket` shares at `offset`.
     pub(crate) fn of_socket(
         socket: BorrowedFd<'_>,
         octets: usize,
@@ -69,12 +69,13 @@ impl Mapping {
         Ok(Self { start, octets })
     }
 
-    /// Where it begins, for telling the kernel.
+    /// Start address, for the kernel.
     pub(crate) fn address(&self) -> u64 {
         self.start.as_ptr().addr() as u64
     }
 
-    /// `count` octets from `at` on, in a part that the kernel has handed over; panics outside.
+    /// Returns `count` octets from `at` on, in a part that the kernel has handed over; panics
+    /// outside.
     #[inline]
     #[expect(unsafe_code, reason = "mapped memory is reached through a pointer")]
     pub(crate) fn octets(&self, at: usize, count: usize) -> &[u8] {
@@ -83,7 +84,7 @@ impl Mapping {
         unsafe { slice::from_raw_parts(self.start.as_ptr().add(at), count) }
     }
 
-    /// The same, for writing.
+    /// Returns `count` writable octets from `at` on; panics outside.
     #[inline]
     #[expect(unsafe_code, reason = "mapped memory is reached through a pointer")]
     pub(crate) fn octets_mut(&mut self, at: usize, count: usize) -> &mut [u8] {
@@ -92,7 +93,7 @@ impl Mapping {
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr().add(at), count) }
     }
 
-    /// A word that both sides read and write at any time; panics outside, or where it is not
+    /// Returns a word that both sides read and write at any time; panics outside, or if it is not
     /// aligned.
     #[inline]
     #[expect(unsafe_code, reason = "mapped memory is reached through a pointer")]
@@ -104,7 +105,7 @@ impl Mapping {
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 
-    /// A structure that the kernel has handed over; panics outside.
+    /// Reads a structure that the kernel has handed over; panics outside.
     #[inline]
     #[expect(unsafe_code, reason = "mapped memory is reached through a pointer")]
     pub(crate) fn read<T: Plain>(&self, at: usize) -> T {
@@ -113,7 +114,7 @@ impl Mapping {
         unsafe { ptr::read_unaligned(self.start.as_ptr().add(at).cast()) }
     }
 
-    /// Writes a structure into a part that is ours for now; panics outside.
+    /// Writes a structure into a part owned by us now; panics outside.
     #[inline]
     #[expect(unsafe_code, reason = "mapped memory is reached through a pointer")]
     pub(crate) fn write<T: Plain>(&mut self, at: usize, value: T) {
@@ -137,8 +138,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Reads a structure that a socket tells about itself; what an older kernel does not tell stays
-/// zero.
+/// Reads a structure that describes a socket; fields unknown to an older kernel stay zero.
 #[expect(unsafe_code, reason = "structures that nix has no option for")]
 pub(crate) fn option<T: Plain>(
     socket: BorrowedFd<'_>,

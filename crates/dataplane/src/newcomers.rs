@@ -1,8 +1,8 @@
-//! Connections that have still to say whose they are.
+//! New connections that have not identified themselves yet.
 //!
-//! Owns the wait for a hello, and who is turned away: a wrong address at once, rubbish when it
-//! comes, the longest-silent one where too many wait. Never keeps a stranger's connection, and
-//! never lets a stranger's silence hold up a flow.
+//! Owns the wait for a hello, and the rejections: a wrong address at once, an invalid hello when it
+//! arrives, the longest-silent connection if too many wait. Never keeps a foreign connection, and
+//! never lets a silent one delay a flow.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -16,13 +16,13 @@ use crate::socket::is_pause;
 use crate::stream::wait_for;
 use crate::{FlowError, clock};
 
-/// The most connections that may owe their hello at once; the longest-silent one makes room.
+/// Maximum connections without a hello; the longest-silent one is dropped beyond that.
 const MOST_PENDING: usize = 64;
 
-/// While a hello is owed, how often to look for it.
+/// Interval between checks for an expected hello.
 const HELLO_POLL: Nanos = Nanos::from_millis(2);
 
-/// A listening socket and those who came to it.
+/// Listening socket and its new connections.
 #[derive(Debug)]
 pub(crate) struct Newcomers {
     listener: TcpListener,
@@ -32,7 +32,7 @@ pub(crate) struct Newcomers {
     rejected: Rejected,
 }
 
-/// A connection that has not said who it is.
+/// Connection that has not identified itself yet.
 #[derive(Debug)]
 struct Pending {
     tcp: TcpStream,
@@ -40,7 +40,7 @@ struct Pending {
     octets: usize,
 }
 
-/// What came of reading a hello.
+/// Result of reading a hello.
 enum Said {
     Nothing,
     Hello(Hello),
@@ -58,7 +58,7 @@ impl Newcomers {
         Ok(Self { listener, port, peer, pending: Vec::new(), rejected })
     }
 
-    /// Where to connect.
+    /// Port to connect to.
     pub(crate) const fn port(&self) -> u16 {
         self.port
     }
@@ -67,8 +67,8 @@ impl Newcomers {
         &self.listener
     }
 
-    /// Waits a moment, and at most until `closed`, for newcomers; those that have said a hello by
-    /// now.
+    /// Waits briefly for new connections, at most until `closed`; returns those that have sent a
+    /// hello by now.
     pub(crate) fn greeted(&mut self, closed: Nanos) -> io::Result<Vec<(TcpStream, Hello)>> {
         self.accept(closed)?;
         let mut known = Vec::new();
@@ -82,12 +82,12 @@ impl Newcomers {
         Ok(known)
     }
 
-    /// A hello was none of ours.
+    /// Rejects a connection whose hello is not ours.
     pub(crate) const fn turn_away(&mut self) {
         self.rejected.foreign += 1;
     }
 
-    /// Everybody who was turned away, and whoever never said anything.
+    /// Counts of rejected connections, including those that never sent anything.
     pub(crate) fn rejected(&self) -> Rejected {
         let silent = self.pending.len() as u64;
         Rejected { malformed: self.rejected.malformed + silent, ..self.rejected }
@@ -113,7 +113,7 @@ impl Newcomers {
                     self.pending.push(Pending { tcp, said: [0; hello::OCTETS], octets: 0 });
                 }
                 Err(e) if is_pause(&e) => return Ok(()),
-                // One that left before it was accepted.
+                // A connection that closed before it was accepted.
                 Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
                 Err(e) => return Err(e),
             }
@@ -135,7 +135,7 @@ impl Pending {
     }
 }
 
-/// An IPv4 peer may come as an IPv6-mapped address.
+/// True if both are the same host; an IPv4 peer may appear as an IPv6-mapped address.
 pub(crate) fn same_host(one: IpAddr, other: IpAddr) -> bool {
     one.to_canonical() == other.to_canonical()
 }

@@ -1,10 +1,11 @@
-//! A flow's frames from an interface by AF_PACKET's receive ring (TPACKET_V3), beside the stack.
+//! Reception of a flow's frames from an interface by AF_PACKET's receive ring (TPACKET_V3), beside
+//! the stack.
 //!
-//! Owns the socket, its filter, the ring's blocks and the kernel's count of what found no room.
-//! Frames that leave the interface are never seen, and a VLAN tag that the kernel set aside is put
-//! back. The stack sees the same frames too: the caller keeps a UDP socket bound to the flow's
-//! port, so that no port-unreachable is sent, and may [`silence`] it. Never counts: it hands over
-//! octets and stamps.
+//! Owns the socket, its filter, the ring's blocks and the kernel's count of frames dropped for lack
+//! of room. Outgoing frames are never seen, and a VLAN tag that the kernel removed is restored. The
+//! stack sees the same frames too. The caller keeps a UDP socket bound to the flow's port, so that
+//! no port-unreachable is sent, and may [`silence`] it. Never counts: it delivers octets and
+//! stamps.
 
 mod block;
 mod filter;
@@ -28,24 +29,24 @@ use crate::clock;
 use crate::unfit::Unfit;
 use block::{BLOCK, Blocks};
 
-/// How many blocks: 32 MiB, where that is not refused, are about 200,000 of the smallest frames.
+/// Number of blocks: 32 MiB, unless refused, hold about 200,000 of the smallest frames.
 const BLOCKS: usize = 128;
 const BLOCKS_LEAST: usize = 8;
 
-/// The longest that `close` waits for the kernel to hand over the block that it is filling.
+/// Longest wait of `close` for the block that the kernel is filling.
 const CLOSING: Nanos = Nanos::from_millis(200);
 const CLOSING_LOOK: Nanos = Nanos::from_millis(2);
 
-/// A bound ring.
+/// Bound ring.
 pub struct Receive {
     socket: OwnedFd,
     blocks: Blocks,
-    /// Frames handed over since the kernel was last asked for its count.
+    /// Frames delivered since the kernel was last asked for its count.
     handed: u64,
 }
 
 impl Receive {
-    /// Opens a ring on the interface with number `index`. Frames queue from now on. Unfit where raw
+    /// Opens a ring on the interface with number `index`. Frames queue from now on. Unfit if raw
     /// packets are not permitted.
     pub fn bind(index: u32, name: &str, selection: &Selection) -> Result<Self, Unfit> {
         let unfit = |e: io::Error| {
@@ -57,7 +58,7 @@ impl Receive {
             })
         };
         let socket = socket::new().map_err(unfit)?;
-        // Before the ring is bound, so that nothing else is ever in it.
+        // Set before the ring is bound, so that nothing else ever enters it.
         socket::filter(&socket, &mut filter::program(selection)).map_err(unfit)?;
         let mut count = BLOCKS;
         while let Err(e) = socket::make_ring(&socket, count, BLOCK) {
@@ -71,9 +72,9 @@ impl Receive {
         Ok(Self { socket, blocks, handed: 0 })
     }
 
-    /// Hands what has come to `take`: how many frames. Waits for the first block, at most
-    /// `longest`; the kernel hands a block over when it is full, or some milliseconds after its
-    /// first frame.
+    /// Passes received frames to `take` and returns their number. Waits for the first block, at
+    /// most `longest`. The kernel hands a block over when it is full, or some milliseconds after
+    /// its first frame.
     pub fn receive(
         &mut self,
         longest: Nanos,
@@ -87,8 +88,8 @@ impl Receive {
         Ok(came)
     }
 
-    /// Lets nothing more in and hands the rest to `take`, to the last frame that the kernel
-    /// counted: how many frames of the flow found no room. Takes some milliseconds.
+    /// Stops receiving and passes the rest to `take`, up to the last frame that the kernel counted.
+    /// Returns the number of the flow's frames dropped for lack of room. Takes some milliseconds.
     pub fn close(mut self, mut take: impl FnMut(Arrival<'_>)) -> io::Result<u64> {
         silence(&self.socket)?;
         let begun = clock::monotonic();
@@ -96,7 +97,8 @@ impl Receive {
         loop {
             self.fetch(&mut take);
             let statistics = socket::statistics(&self.socket)?;
-            // The kernel starts anew after each answer, and counts the dropped among the packets.
+            // The kernel's counters restart after each answer, and its packets include the dropped
+            // ones.
             told += u64::from(statistics.tp_packets);
             drops += u64::from(statistics.tp_drops);
             let waited = clock::monotonic().saturating_sub(begun);
@@ -126,9 +128,9 @@ impl Receive {
     }
 }
 
-/// Lets nothing more into a socket; what is queued stays. For the UDP socket that keeps a flow's
-/// port bound while a ring or AF_XDP receives: the stack's copies cost least when dropped there.
-/// Each is then counted in the host's UdpInErrors, and in the socket's drops.
+/// Blocks all further input of a socket; queued messages stay. Meant for the UDP socket that
+/// reserves a flow's port while a ring or AF_XDP receives: the stack's copies are cheapest to drop
+/// there. Each is then counted in the host's UdpInErrors, and in the socket's drops.
 pub fn silence(socket: impl AsFd) -> io::Result<()> {
     socket::filter(socket, &mut [filter::NOTHING])
 }

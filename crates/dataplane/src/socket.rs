@@ -1,5 +1,5 @@
 //! Socket options that neither the standard library nor nix has, and the classes of error that a
-//! running flow treats alike.
+//! running flow handles alike.
 //!
 //! Owns no socket: every function works on a descriptor that the caller keeps. Never retries.
 
@@ -12,10 +12,11 @@ use measure::reading::Segment;
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 
-/// The longest a blocked call lets its thread overlook a halt or the window's end.
+/// Longest blocking call: the delay until a thread notices a halt or the window's end.
 pub(crate) const TICK: Nanos = Nanos::from_millis(20);
 
-/// Sets don't-fragment on all that leaves, and refuses what exceeds the path's MTU (EMSGSIZE).
+/// Sets don't-fragment on all packets sent, and refuses those that exceed the path's MTU
+/// (EMSGSIZE).
 pub(crate) fn dont_fragment(socket: impl AsFd) -> io::Result<()> {
     set(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_DO)
 }
@@ -29,7 +30,7 @@ pub(crate) fn only_echo_replies(socket: impl AsFd) -> io::Result<()> {
     set(socket.as_fd(), libc::SOL_RAW, ICMP_FILTER, &all_but_replies)
 }
 
-/// Bounds both blocking directions.
+/// Limits blocking in both directions.
 pub(crate) fn bound_waits(socket: impl AsFd, longest: Nanos) -> io::Result<()> {
     let micros = i64::try_from(longest.0 / 1_000).unwrap_or(i64::MAX);
     let longest = TimeVal::new(micros / 1_000_000, micros % 1_000_000);
@@ -38,29 +39,27 @@ pub(crate) fn bound_waits(socket: impl AsFd, longest: Nanos) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks for room for `octets` at the receiving side; past the system's limit where that is
-/// permitted.
+/// Requests a receive buffer of `octets`, beyond the system's limit if that is permitted.
 pub(crate) fn enlarge_receive_buffer(socket: impl AsFd, octets: usize) {
     if setsockopt(&socket, sockopt::RcvBufForce, &octets).is_err() {
-        // Within the limit then; what overflows shows in the host's counters.
+        // Stays within the limit; overflows show in the host's counters.
         let _ = setsockopt(&socket, sockopt::RcvBuf, &octets);
     }
 }
 
-/// Lets so many octets wait to be sent: beyond the kernel's limit where that is permitted, else up
-/// to it.
+/// Requests a send buffer of `octets`, beyond the system's limit if that is permitted.
 pub(crate) fn enlarge_send_buffer(socket: &impl AsFd, octets: usize) {
     if setsockopt(socket, sockopt::SndBufForce, &octets).is_err() {
         let _ = setsockopt(socket, sockopt::SndBuf, &octets);
     }
 }
 
-/// What a TCP connection sends in one segment.
+/// Segment that a TCP connection sends.
 pub(crate) fn segment(socket: impl AsFd) -> io::Result<Segment> {
     tcp_info(socket).map(|info| segment_of(&info, info.tcpi_snd_mss))
 }
 
-/// What it has received in one segment, as its kernel saw it.
+/// Segment that a TCP connection received, as seen by its kernel.
 pub(crate) fn received_segment(socket: impl AsFd) -> io::Result<Segment> {
     tcp_info(socket).map(|info| segment_of(&info, info.tcpi_rcv_mss))
 }
@@ -92,12 +91,13 @@ fn tcp_info(socket: impl AsFd) -> io::Result<libc::tcp_info> {
     Ok(info)
 }
 
-/// Nothing to receive, or no room to send, within the bound; or a signal came between.
+/// True if there was nothing to receive, or no room to send, within the time-out; also after a
+/// signal.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// The way to the peer is gone for now and may come back: the frame was not sent.
+/// True if the path to the peer is down for now and may return: the frame was not sent.
 pub(crate) fn is_away(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -111,12 +111,12 @@ pub(crate) fn is_away(error: &io::Error) -> bool {
     )
 }
 
-/// The frame exceeds what the path takes.
+/// True if the frame exceeds the path's MTU.
 pub(crate) fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
 }
 
-/// Sets an option whose value is a plain integer or structure of the kernel's.
+/// Sets an option whose value is a plain integer or kernel structure.
 #[expect(unsafe_code, reason = "options that nix does not know")]
 pub(crate) fn set<T>(
     socket: BorrowedFd<'_>,

@@ -12,15 +12,15 @@ use nix::sys::time::TimeSpec;
 
 use crate::clock;
 
-/// Room for one stamp's control message.
+/// Room for the control message of one stamp.
 const CONTROL_OCTETS: usize = nix::sys::socket::cmsg_space::<TimeSpec>();
 
-/// Has the kernel stamp all that `socket` receives from now on.
+/// Makes the kernel stamp everything that `socket` receives from now on.
 pub(crate) fn request(socket: impl AsFd) -> io::Result<()> {
     Ok(setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?)
 }
 
-/// Receives once. The length, and when the kernel had it (monotonic); `None` where it did not
+/// Receives once. Returns the length and the kernel's receive time (monotonic); `None` without a
 /// stamp.
 pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<Nanos>)> {
     let mut control = [0_u8; CONTROL_OCTETS];
@@ -40,7 +40,7 @@ pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize
     Ok((message.bytes, stamp.map(to_monotonic)))
 }
 
-/// A recent CLOCK_REALTIME reading on the monotonic clock.
+/// Converts a recent CLOCK_REALTIME reading to the monotonic clock.
 ///
 /// Being preempted between the two readings makes the result late, never early, and never later
 /// than now.

@@ -1,5 +1,5 @@
-//! Making a stream's socket: its congestion control before it connects, its address, and a bound on
-//! how long connecting may take; and waiting for a socket without overlooking the window.
+//! Creation of a stream's socket: its congestion control before it connects, its address, and the
+//! limit on connecting. Also waiting for a socket without missing the window.
 //!
 //! Never sets a buffer size.
 
@@ -22,10 +22,10 @@ use crate::{FlowError, clock};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// How long a peer may take to accept.
+/// Longest wait for a peer to accept.
 const CONNECT_WAIT: Nanos = Nanos::from_secs(3);
 
-/// A connected, non-blocking stream, and the congestion control that the kernel confirms.
+/// Opens a connected, non-blocking stream; returns the congestion control that the kernel confirms.
 pub(crate) fn open(
     local: IpAddr,
     remote: SocketAddr,
@@ -36,7 +36,7 @@ pub(crate) fn open(
     Ok((finish(fd, local, remote)?, congestion_control))
 }
 
-/// The same for a stream that nothing much is sent by.
+/// Opens a connected, non-blocking stream with the host's own congestion control, for little data.
 pub(crate) fn open_as_found(local: IpAddr, remote: SocketAddr) -> Result<TcpStream, FlowError> {
     finish(make(remote)?, local, remote)
 }
@@ -72,14 +72,14 @@ pub(crate) fn wait_for(socket: impl AsFd, events: PollFlags, until: Nanos) -> io
     }
 }
 
-/// Closes at once, whatever is still queued: the peer gets a reset.
+/// Closes at once, discarding queued data: the peer gets a reset.
 pub(crate) fn abort(socket: impl AsFd) {
     let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
-    // Where that fails the kernel goes on sending what is queued, and nothing waits for it.
+    // If this fails the kernel goes on sending queued data, and nothing waits for it.
     let _ = setsockopt(&socket, sockopt::Linger, &at_once);
 }
 
-/// Sets the algorithm and reads it back, because the kernel may have been told to substitute one.
+/// Sets the algorithm and reads it back, because the kernel may be configured to substitute one.
 pub(crate) fn control_congestion(socket: impl AsFd, asked: &str) -> Result<String, FlowError> {
     match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(asked)) {
         Ok(()) => {}

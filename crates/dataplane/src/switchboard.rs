@@ -1,11 +1,10 @@
-//! One port of an emulated device: every frame that comes by an interface, and frames to send by
-//! it.
+//! Port of an emulated device: receives every frame on an interface, and sends frames by it.
 //!
 //! Owns a packet socket with a receive ring whose frames are readable one by one, at once, and the
-//! batched way out past the interface's queue. A frame is handed over from its Ethernet header on,
-//! without FCS, a VLAN tag that the kernel set aside put back, and the kernel's stamp with it. The
-//! interface's own stack sees each frame too: whoever opens a port keeps the namespace from
-//! answering. Never decides where a frame goes, and never waits.
+//! batched output past the interface's queue. A frame is delivered from its Ethernet header on,
+//! without FCS, with a VLAN tag that the kernel removed restored, and with the kernel's stamp. The
+//! interface's own stack sees each frame too: the opener keeps the namespace from answering. Never
+//! decides where a frame goes, and never waits.
 
 mod outbox;
 mod ring;
@@ -25,16 +24,16 @@ use crate::stamp;
 use outbox::Outbox;
 use ring::Ring;
 
-/// One frame that came.
+/// Received frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received<'a> {
-    /// From the Ethernet header on, without FCS.
+    /// Octets from the Ethernet header on, without FCS.
     pub octets: &'a [u8],
-    /// When the kernel had it, on CLOCK_MONOTONIC.
+    /// Time at which the kernel received it, on CLOCK_MONOTONIC.
     pub at: Nanos,
 }
 
-/// A port on an interface.
+/// Port on an interface.
 pub struct Port {
     name: String,
     socket: OwnedFd,
@@ -44,8 +43,8 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens one on an interface of the calling thread's namespace. Frames of up to `largest`
-    /// octets without FCS wait in a ring of about `memory` octets, and what finds no room there is
+    /// Opens a port on an interface of the calling thread's namespace. Frames of up to `largest`
+    /// octets without FCS wait in a ring of about `memory` octets; frames that find no room are
     /// counted. Needs CAP_NET_RAW in that namespace.
     pub fn open(interface: &str, largest: usize, memory: usize) -> Result<Self, FlowError> {
         let failed = |deed| move |e: io::Error| FlowError::kernel(deed, interface, e);
@@ -58,39 +57,39 @@ impl Port {
             .map_err(failed("make a receive ring for"))?;
         set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)
             .map_err(failed("pass by the queue of"))?;
-        // Else the ring is stamped when the frame is put into it, which a busy kernel may do much
-        // later than the frame came: then all that came meanwhile would seem to have come at once.
+        // Without this the ring stamps a frame when it is put there, which a busy kernel may do
+        // much later. All frames of that time would then seem to have arrived at once.
         stamp::request(&socket).map_err(failed("ask for the time of each frame of"))?;
         socket::bind(&socket, index).map_err(failed("bind packet socket to"))?;
         Ok(Self { name: interface.to_owned(), socket, ring, outbox: Outbox::new(), refused: 0 })
     }
 
-    /// Hands what has come to `take`, at most `most` frames: how many. Frames longer than the port
-    /// was opened for are counted among the refused.
+    /// Passes received frames to `take`, at most `most`, and returns their number. Frames longer
+    /// than the port was opened for count as refused.
     pub fn receive(&mut self, most: usize, take: &mut dyn FnMut(Received<'_>)) -> usize {
         self.ring.receive(most, take, &mut self.refused)
     }
 
-    /// Sends frames in their order, at most [`Self::BATCH`] of them with one call: how many the
-    /// kernel took. Fewer than there are when one was refused: ENETDOWN while the interface is
-    /// down, EMSGSIZE for a frame beyond its MTU, ENOBUFS for one that the far end had no room for.
+    /// Sends frames in order, at most [`Self::BATCH`] per call, and returns the number that the
+    /// kernel took. Fewer were taken if one was refused: ENETDOWN while the interface is down,
+    /// EMSGSIZE for a frame beyond its MTU, ENOBUFS if the far end had no room.
     pub fn send(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) -> io::Result<usize> {
         self.outbox.send(self.socket.as_fd(), frames)
     }
 
-    /// Frames that come with one call to [`Self::send`] at the most.
+    /// Maximum frames per call to [`Self::send`].
     pub const BATCH: usize = outbox::SLOTS;
 
-    /// Frames that found no room in the ring, or were no frames to send on, since the port was
-    /// opened.
+    /// Frames that found no room in the ring, or could not be forwarded, since the port was opened.
     pub fn refused(&mut self) -> u64 {
-        // The kernel starts anew after each answer.
+        // The kernel's counter restarts after each answer.
         let told = socket::statistics(&self.socket).map_or(0, |told| told.tp_drops);
         self.refused += u64::from(told);
         self.refused
     }
 
-    /// Takes note that the interface went down, of which the descriptor else tells for ever.
+    /// Clears the error of an interface that went down, which the descriptor would otherwise report
+    /// forever.
     pub fn calm(&self) {
         let _ = getsockopt(&self.socket, sockopt::SocketError);
     }

@@ -1,9 +1,9 @@
-//! TAP devices: a network interface whose cable ends in a descriptor.
+//! TAP devices: network interfaces whose cable ends in a descriptor.
 //!
-//! Owns the one call that makes one. The interface appears in the namespace in which the calling
-//! thread stands, and is gone once every copy of its descriptor is closed. A frame is a frame on
-//! it: no packet information, no virtio header, and so no offload that the far end would have to
-//! undo. Never names, addresses or takes up what it made beyond the name it is given.
+//! Owns the one call that creates one. The interface appears in the network namespace of the
+//! calling thread, and disappears once every copy of its descriptor is closed. It carries plain
+//! frames: no packet information, no virtio header, and so no offload that the far end would have
+//! to undo. Never configures the interface beyond its name.
 
 use std::ffi::CString;
 use std::fs::OpenOptions;
@@ -11,10 +11,10 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Where the kernel makes them.
+/// Device file through which the kernel creates TAP devices.
 const CLONING_DEVICE: &str = "/dev/net/tun";
 
-/// Makes the TAP device `name`, down and without an address, in the calling thread's namespace.
+/// Creates the TAP device `name`, down and without an address, in the calling thread's namespace.
 ///
 /// The descriptor gives and takes one Ethernet frame a call, without FCS; it does not block and is
 /// closed on exec. Fails with EPERM without CAP_NET_ADMIN in that namespace, with EBUSY where an
@@ -36,11 +36,11 @@ pub fn open(name: &str) -> io::Result<OwnedFd> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(device.into()) }
 }
 
-/// Refuse a name that is there: a persistent device of somebody else must not be taken over.
+/// Refuses an existing name: a persistent device of another program must not be taken over.
 /// `IFF_TUN_EXCL` of linux/if_tun.h, as the bits of a short.
 const IFF_TUN_EXCL: libc::c_int = 0x8000;
 
-/// A request about `name`, all else zero.
+/// Builds a request about `name`, all else zero.
 #[expect(unsafe_code, reason = "ifreq holds a union, which only zeroes can begin")]
 fn named(name: &str) -> io::Result<libc::ifreq> {
     let name = CString::new(name)?;

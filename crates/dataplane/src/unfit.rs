@@ -1,4 +1,5 @@
-//! Why a backend can't carry a flow: not here, so that the next one is taken, or not at all.
+//! Reasons why a backend cannot carry a flow: not here, so that the next one is tried, or not at
+//! all.
 //!
 //! Never decides which backend is next.
 
@@ -6,12 +7,12 @@ use netlink::NetlinkError;
 
 use crate::FlowError;
 
-/// Why a backend did not open.
+/// Reason why a backend did not open.
 #[derive(Debug)]
 pub(crate) enum Unfit {
-    /// It does not work here, but another may: a clause that says why.
+    /// The backend does not work here, but another may; the reason as a clause.
     NotHere(String),
-    /// No other would work either.
+    /// No other backend would work either.
     Failed(FlowError),
 }
 

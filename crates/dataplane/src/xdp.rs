@@ -1,10 +1,10 @@
-//! Programs of ours inside the kernel: one that sends, one that counts, one that forwards, and one
-//! that lets frames through.
+//! Our programs inside the kernel: one that sends, one that counts, one that forwards, and one that
+//! lets frames through.
 //!
-//! Owns the programs (source and object in `bpf/`), their loading and attaching, and what they
-//! share with this process. Everything attached is held by a descriptor, so that the kernel
-//! detaches it when the process ends in whatever way. Never replaces a program that was there
-//! before, and needs neither a compiler nor a library where it runs.
+//! Owns the programs (source and object in `bpf/`), their loading and attaching, and the memory
+//! they share with this process. Everything attached is held by a descriptor, so the kernel
+//! detaches it however the process ends. Never replaces a program that was there before, and needs
+//! neither a compiler nor a library at run time.
 
 mod attached;
 pub(crate) mod bpf;

@@ -1,78 +1,78 @@
-//! What comes out of the model. Data only.
+//! Events that the model emits. Data only.
 
 use measure::Picos;
 
 use crate::{Edge, Frame};
 
-/// Something that happened to a frame, or to a cable at the edge.
+/// Event of a frame, or of a cable at an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The last bit reached the host at an edge. A flooded frame does so at several.
     Delivered {
-        /// When.
+        /// Time of delivery.
         at: Picos,
-        /// Where.
+        /// Edge of the host.
         edge: Edge,
-        /// Which; a router has written its own and the next hop's address into it.
+        /// Delivered frame; a router has written its own and the next hop's address into it.
         frame: Frame,
     },
-    /// A frame was flooded: so many copies were made beyond the first, each of which is delivered
-    /// or dropped under the frame's own tag.
+    /// A frame was flooded: `copies` were made beyond the first, each of which is delivered or
+    /// dropped under the frame's own tag.
     Copied {
-        /// When.
+        /// Time of the flooding.
         at: Picos,
-        /// Which.
+        /// Flooded frame.
         frame: Frame,
-        /// How many more there are now.
+        /// Number of additional copies.
         copies: u16,
     },
-    /// A frame, or one copy of it, is gone.
+    /// A frame, or one copy of it, was dropped.
     Dropped {
-        /// When.
+        /// Time of the drop.
         at: Picos,
-        /// Which.
+        /// Dropped frame.
         frame: Frame,
-        /// Why.
+        /// Cause of the drop.
         cause: Cause,
     },
-    /// The device tells the host at an edge to stop, or to go on (802.3x).
+    /// The device makes the host at an edge stop, or lets it continue (802.3x).
     Pause {
-        /// When it reaches the host.
+        /// Time at which it reaches the host.
         at: Picos,
-        /// Which host.
+        /// Edge of the host.
         edge: Edge,
-        /// Stop or go.
+        /// True to stop, false to continue.
         stop: bool,
     },
 }
 
-/// Why a frame was dropped.
+/// Cause of a drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The queue of its egress port had reached its share of the buffer.
     QueueFull,
-    /// The way into the backplane had no room.
+    /// The uplink into the backplane had no room.
     UplinkFull,
-    /// More packets a second than a software device forwards.
+    /// The packet rate exceeded a software device's limit.
     Overrun,
-    /// More than a policer lets pass.
+    /// The rate exceeded a policer's limit.
     Policed,
-    /// Lost at random, as the profile has it.
+    /// Random loss, as set in the profile.
     Random,
-    /// It came from where it was to go.
+    /// The frame's ingress port was also its egress port.
     SamePort,
-    /// A router knows no way to its target, or it is no IPv4.
+    /// A router has no route to its target, or it is not IPv4.
     NoRoute,
-    /// Longer than the device takes.
+    /// The frame was longer than the device's maximum.
     TooLong,
     /// The device was reset.
     Reset,
-    /// The host's cable is broken that way.
+    /// The host's cable is broken in that direction.
     Broken,
-    /// It came off a host's cable with a wrong FCS: at the device's port, or at the host.
+    /// The frame had a wrong FCS after a host's cable: at the device's port, or at the host.
     Damaged,
-    /// The port that it came by, or was to leave by, has no link.
+    /// The ingress or egress port has no link.
     LinkDown,
-    /// The port that it was to leave by was made a black hole.
+    /// The egress port was made a black hole.
     Blackholed,
 }

@@ -1,35 +1,35 @@
-//! A frame as the model sees it: lengths and addresses, and a handle on what its driver keeps of
-//! it.
+//! Frame in the model: lengths and addresses, and a handle on its driver's data.
 //!
 //! Never holds octets.
 
 use std::net::Ipv4Addr;
 
-/// A MAC address, in the low 48 bits.
+/// MAC address, in the low 48 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub u64);
 
 impl Mac {
-    /// To everybody.
+    /// Broadcast address.
     pub const BROADCAST: Self = Self(0xffff_ffff_ffff);
 
-    /// Whether it stands for several stations: the first octet's lowest bit.
+    /// True if the address is a group's: the first octet's lowest bit is set.
     pub const fn is_group(self) -> bool {
         self.0 & 0x0100_0000_0000 != 0
     }
 }
 
-/// One frame under way.
+/// Frame in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// From the destination address through the FCS.
+    /// Octets from the destination address through the FCS.
     pub octets: u32,
-    /// Who sends it.
+    /// Source MAC address.
     pub source: Mac,
-    /// Who shall have it.
+    /// Destination MAC address.
     pub destination: Mac,
-    /// Its IPv4 destination, which a router looks at; none for what a router does not forward.
+    /// IPv4 destination, which a router evaluates; `None` for frames that a router does not
+    /// forward.
     pub target: Option<Ipv4Addr>,
-    /// The driver's own: the model gives it back with every copy of the frame.
+    /// Driver's own data: the model returns it with every copy of the frame.
     pub tag: u64,
 }

@@ -1,9 +1,9 @@
-//! What switches and routers do with frames: a model without a clock.
+//! Model of the frame handling of switches and routers, without a clock.
 //!
 //! Owns the profile of a device, its queues, buffer, port groups and tables, and the network that
-//! several devices and cables make. Two drivers turn it: the simulator in virtual time and the
-//! lab's emulated switch in real time. Never reads a clock, draws a random number without the seed
-//! that it was given, or knows what is in a frame besides its length and addresses.
+//! several devices and cables form. Two drivers advance it: the simulator in virtual time and the
+//! lab's emulated switch in real time. Never reads a clock, or draws a random number without the
+//! given seed. Never knows more of a frame than its length and addresses.
 
 mod event;
 mod frame;

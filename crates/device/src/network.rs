@@ -1,11 +1,11 @@
-//! Devices and the cables among them, as one thing with edges where hosts are.
+//! Devices and the cables among them, as one object with edges for hosts.
 //!
-//! Owns the order of what happens inside. A driver hands frames in at an edge and lets time pass;
-//! it gets back what left, in the order of time. A single switch is a network of one device. Never
-//! looks ahead of the time that it was told.
+//! Owns the order of events inside. A driver submits frames at an edge and lets time pass; it
+//! receives the resulting events, in the order of time. A single switch is a network of one device.
+//! Never looks beyond the time that it was given.
 //!
-//! On a cable a frame is its preamble (8 octets), its octets, and a gap (12): it begins with the
-//! preamble, and its last bit is there L + 8 octets later.
+//! On a cable a frame consists of its preamble (8 octets), its octets, and a gap (12). It begins
+//! with the preamble, and its last bit arrives L + 8 octets later.
 
 mod buffer;
 mod build;
@@ -37,42 +37,43 @@ use pause::Signal;
 use queue::Server;
 use schedule::Schedule;
 
-/// A place where a host's cable ends, from 0: the edges are numbered as the profile's ports are,
-/// port 1 first; in a network of several devices, those ports that no cable between devices takes.
+/// End of a host's cable, numbered from 0. Edges follow the profile's ports, port 1 first; in a
+/// network of several devices, those ports without a cable between devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge(pub u16);
 
-/// What a network has counted since it began. Over all edges `entered + copies = delivered +
-/// dropped + standing`, at every instant.
+/// Counts of a network since it began. Over all edges `entered + copies = delivered + dropped +
+/// standing`, at every instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortCounts {
     /// Frames that entered at the edge.
     pub entered: u64,
-    /// Frames that left by it.
+    /// Frames that left by the edge.
     pub delivered: u64,
     /// Copies made of frames that entered here, beyond the first.
     pub copies: u64,
-    /// Frames that entered here and were dropped, copies among them, but for those that were to
-    /// leave by an edge, or were on its cable: they are counted there.
+    /// Dropped frames and copies that entered here. Those dropped at an egress edge, or on its
+    /// cable, are counted there instead.
     pub dropped: u64,
-    /// Of these, frames that were to leave by it: no room in its queue, no link, a black hole.
+    /// Part of the dropped frames that should have left by this edge: no room in its queue, no
+    /// link, a black hole.
     pub dropped_out: u64,
-    /// Of these, frames that its cable, being broken, lost on their way in.
+    /// Part of the dropped frames that its broken cable lost on their way in.
     pub broken_in: u64,
-    /// Of these, frames that its cable, being broken, lost on their way out.
+    /// Part of the dropped frames that its broken cable lost on their way out.
     pub broken_out: u64,
-    /// Of these, frames of its host that came with a wrong FCS.
+    /// Part of the dropped frames that arrived from its host with a wrong FCS.
     pub damaged_in: u64,
-    /// Of these, frames that left by it, and reached its host with a wrong FCS.
+    /// Part of the dropped frames that left by it and reached its host with a wrong FCS.
     pub damaged_out: u64,
-    /// PAUSE frames that told its host to stop; those that let it go on are not among them.
+    /// PAUSE frames that stopped its host, without those that let it continue.
     pub pauses: u64,
-    /// For how long its host had to wait by them.
+    /// Total time for which they stopped its host.
     pub paused: Picos,
 }
 
 impl PortCounts {
-    /// Frames that were dropped where they had come in.
+    /// Frames that were dropped at their ingress edge.
     pub const fn discarded(&self) -> u64 {
         self.dropped - self.dropped_out - self.lost_in() - self.lost_out()
     }
@@ -82,18 +83,18 @@ impl PortCounts {
         self.broken_in + self.damaged_in
     }
 
-    /// Frames that left by it and its host did not receive.
+    /// Frames that left by the edge and its host did not receive.
     pub const fn lost_out(&self) -> u64 {
         self.broken_out + self.damaged_out
     }
 
-    /// What was counted since `earlier`.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.with(earlier, |later, earlier| later - earlier)
     }
 
-    /// Each count with the same one of another.
+    /// Combines each count with the same count of another.
     fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             entered: of(self.entered, other.entered),
@@ -111,23 +112,23 @@ impl PortCounts {
     }
 }
 
-/// Of several edges together.
+/// Sums the counts of several edges.
 impl Sum for PortCounts {
     fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
         counts.fold(Self::default(), |sum, one| sum.with(&one, |sum, one| sum + one))
     }
 }
 
-/// What is inside at the moment, on the edges' cables too.
+/// Frames currently inside, including the edges' cables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// Frames, copies among them.
+    /// Number of frames, copies included.
     pub frames: u64,
-    /// The octets of buffer they take, whole cells counted.
+    /// Octets of buffer that they take, in whole cells.
     pub octets: u64,
 }
 
-/// The model, turned by a driver.
+/// Model of a network, advanced by a driver.
 #[derive(Debug)]
 pub struct Network {
     now: Picos,
@@ -135,12 +136,12 @@ pub struct Network {
     schedule: Schedule,
     places: Places,
     packets: Packets,
-    /// The egress queues of the ports, in their order; then two of each uplink.
+    /// Egress queues of the ports, in their order; then two of each uplink.
     servers: Vec<Server>,
     ports: Vec<Port>,
     devices: Vec<Switchboard>,
     paths: Paths,
-    /// The port of each edge.
+    /// Port of each edge.
     edges: Vec<u16>,
     counts: Vec<PortCounts>,
     signals: BinaryHeap<Reverse<Signal>>,
@@ -148,19 +149,19 @@ pub struct Network {
 }
 
 impl Network {
-    /// Everything idle and nothing learned; `seed` is of the profile's stalls and losses, and of
-    /// who comes first when frames arrive at one moment.
+    /// Creates an idle network that has learned nothing. `seed` drives the profile's stalls and
+    /// losses, and the order of frames that arrive at the same time.
     pub fn new(profile: &Profile, seed: u64) -> Self {
         build::network(profile, seed)
     }
 
-    /// How many edges there are.
+    /// Number of edges.
     pub fn edges(&self) -> u16 {
         self.edges.len() as u16
     }
 
-    /// Addresses and routes of a router's ports, one for each edge, instead of the plan's
-    /// ([`Profile::port_address`]). Changes nothing where switches are.
+    /// Sets the addresses and routes of a router's ports, one for each edge, instead of the plan's
+    /// ([`Profile::port_address`]). Has no effect on switches.
     pub fn set_addresses(&mut self, ports: &[PortAddress]) {
         for device in &mut self.devices {
             if let Some(routes) = &mut device.routes {
@@ -169,10 +170,12 @@ impl Network {
         }
     }
 
-    /// A host puts a frame on its cable: it begins to leave the host at `now`, and its last bit
-    /// does when the cable's rate allows. `now` never goes back, and the host begins the next frame
-    /// (of this edge) no earlier than L + 20 octets later, and not while it is told to pause: both
-    /// are the host's to keep.
+    /// Submits a host's frame: it begins to leave the host at `now`, and its last bit leaves at the
+    /// cable's rate.
+    ///
+    /// The caller guarantees three things. `now` never goes back. The next frame of this edge
+    /// begins no earlier than L + 20 octets later. The host does not begin a frame while it is
+    /// paused.
     #[inline]
     pub fn submit(&mut self, now: Picos, edge: Edge, frame: Frame) {
         debug_assert!(now >= self.now, "a frame from the past");
@@ -183,13 +186,14 @@ impl Network {
         self.put_on_cable(handle, port, now);
     }
 
-    /// When something next happens inside; nothing does before.
+    /// Time of the next event inside; nothing happens before.
     #[inline]
     pub fn next(&self) -> Option<Picos> {
         self.schedule.first().map(|(at, _)| at)
     }
 
-    /// Lets time pass up to and with `to`, and hands over what came of it, in the order of time.
+    /// Advances time up to and including `to`, and passes the resulting events to `out`, in the
+    /// order of time.
     #[inline]
     pub fn advance(&mut self, to: Picos, out: &mut impl FnMut(Event)) {
         while let Some((at, place)) = self.schedule.first() {
@@ -202,7 +206,7 @@ impl Network {
         self.now = self.now.max(to);
     }
 
-    /// What passed an edge since the network began.
+    /// Counts of an edge since the network began.
     pub fn counts(&self, edge: Edge) -> PortCounts {
         let place = usize::from(edge.0);
         let mut counts = self.counts[place];
@@ -212,7 +216,7 @@ impl Network {
         counts
     }
 
-    /// What is inside now.
+    /// Frames and buffer octets inside now.
     pub fn standing(&self) -> Standing {
         Standing {
             frames: self.packets.standing(),
@@ -220,8 +224,8 @@ impl Network {
         }
     }
 
-    /// Forgets what was learned and queued, as a reset does; frames inside are dropped, and paused
-    /// hosts go on.
+    /// Clears everything learned and queued, as a reset does; frames inside are dropped, and paused
+    /// hosts continue.
     pub fn reset(&mut self, now: Picos, out: &mut impl FnMut(Event)) {
         self.advance(now, out);
         self.drop_everything(out);
@@ -246,7 +250,7 @@ impl Network {
         self.drop_at(self.packets[handle].entry, handle, cause, out);
     }
 
-    /// One that was to leave by a port; where no host is at it, it counts where it came in.
+    /// Drops a frame at its egress port; it counts at its ingress edge if no host is at that port.
     fn drop_out(
         &mut self,
         place: usize,
@@ -263,7 +267,7 @@ impl Network {
         }
     }
 
-    /// A frame is gone, and is counted at an edge.
+    /// Drops a frame, and counts it at an edge.
     fn drop_at(&mut self, edge: u16, handle: Handle, cause: Cause, out: &mut impl FnMut(Event)) {
         self.counts[usize::from(edge)].dropped += 1;
         out(Event::Dropped { at: self.now, frame: self.packets[handle].frame, cause });

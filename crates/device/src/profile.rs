@@ -1,7 +1,7 @@
-//! A device's data sheet: what a network of devices is made of, checked and complete.
+//! Data sheet of a device: the parts of a network of devices, checked and complete.
 //!
-//! Owns the numbering of edges and what a scale does. Reading a file is in [`file`]; nothing here
-//! does I/O: whoever reads a file passes its text in.
+//! Owns the numbering of edges and the effect of a scale. Reading a file is in [`file`]; nothing
+//! here does I/O: the caller passes the text in.
 
 mod address;
 mod adjust;
@@ -26,19 +26,20 @@ pub use data::{
     Stalls,
 };
 
-/// Asks for another file's text by its name.
+/// Loader of another file's text by its name.
 type Load<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// A device, or several with cables among them: checked, complete, every default filled in.
+/// Device, or several with cables among them: checked, complete, every default filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    /// As the file has it.
+    /// Name as in the file.
     pub name: String,
-    /// The rate of the first edge's cable; [`Self::edge_rate`] tells each one's.
+    /// Rate of the first edge's cable; [`Self::edge_rate`] returns each one's.
     pub rate: Rate,
-    /// One way, of the first edge's cable; [`Self::edge_delay`] tells each one's.
+    /// One-way delay of the first edge's cable; [`Self::edge_delay`] returns each one's.
     pub link_delay: Nanos,
-    /// By how much every rate was multiplied so that an emulated device can keep up; 1 as written.
+    /// Factor by which every rate was multiplied so that an emulated device can keep up; 1 as
+    /// written.
     pub scale: f64,
     devices: Vec<Device>,
     links: Vec<Link>,
@@ -46,8 +47,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Reads a file's text. Files that it names (`profile = "…"` of one device among several) are
-    /// asked of `load`, which is given the name as written.
+    /// Parses a file's text. Files that it names (`profile = "…"` of one device among several) are
+    /// requested from `load` by the name as written.
     pub fn parse(
         text: &str,
         load: &dyn Fn(&str) -> Result<String, String>,
@@ -55,19 +56,19 @@ impl Profile {
         whole::profile(text, load)
     }
 
-    /// One switch that stores and forwards without a latency of its own, with a queue of 1 MiB at
-    /// each port.
+    /// Creates one switch that stores and forwards without a latency of its own, with a queue of 1
+    /// MiB at each port.
     pub fn single(ports: u16, rate: Rate) -> Self {
         Self::of_device(Device::plain("switch", ports, rate))
     }
 
-    /// A network of one device.
+    /// Creates a network of one device.
     pub fn of_device(device: Device) -> Self {
         Self::of_network(&device.name.clone(), vec![device], Vec::new())
     }
 
-    /// Devices and the cables among them. The caller has seen to it that the ports exist, none has
-    /// two cables, and each device can be reached from each.
+    /// Creates a network of devices and the cables among them. The caller guarantees that the ports
+    /// exist, none has two cables, and each device can be reached from each.
     fn of_network(name: &str, devices: Vec<Device>, links: Vec<Link>) -> Self {
         let taken: Vec<PortAt> = links.iter().flat_map(|link| [link.a, link.b]).collect();
         let mut edges = Vec::new();
@@ -92,7 +93,7 @@ impl Profile {
         }
     }
 
-    /// How many hosts can be attached.
+    /// Number of hosts that can be attached.
     pub fn edges(&self) -> u16 {
         self.edges.len() as u16
     }
@@ -107,12 +108,12 @@ impl Profile {
         &self.links
     }
 
-    /// Which device's port an edge is.
+    /// Device and port of an edge.
     pub fn port_of(&self, edge: Edge) -> PortAt {
         self.edges[usize::from(edge.0)]
     }
 
-    /// The edge's name, as a cable would name it: `switch/1`; ports count from 1 there.
+    /// Name of the edge, as a cable would name it: `switch/1`; ports count from 1 there.
     pub fn edge_name(&self, edge: Edge) -> String {
         let at = self.port_of(edge);
         format!("{}/{}", self.devices[usize::from(at.device)].name, at.port + 1)
@@ -123,26 +124,26 @@ impl Profile {
         self.device_of(edge).port_rate(self.port_of(edge).port)
     }
 
-    /// How long a bit is under way on an edge's cable, one way.
+    /// One-way delay of an edge's cable.
     pub fn edge_delay(&self, edge: Edge) -> Nanos {
         self.device_of(edge).link_delay
     }
 
-    /// Whether it forwards by IPv4 address: then a host sends to its router's port, not to its
+    /// True if it forwards by IPv4 address: a host then sends to its router's port, not to its
     /// peer.
     pub fn is_router(&self) -> bool {
         self.devices[0].kind == Kind::Router
     }
 
-    /// The addresses at a router's port, in the plan that labs use too; none where a switch is.
+    /// Addresses at a router's port, in the plan that labs use too; `None` for a switch.
     pub fn port_address(&self, edge: Edge) -> Option<PortAddress> {
         self.is_router().then(|| PortAddress::planned(edge))
     }
 
-    /// All rates, the packet limit, the learning rate and the buffers multiplied by `by`; delays,
-    /// latencies, stalls and cells stay. So oversubscription, the time a full buffer takes to
-    /// drain, and that time against a path's RTT keep their ratios. A buffer holds at least two of
-    /// the longest frames, at which the ratio ends.
+    /// Multiplies all rates, the packet limit, the learning rate and the buffers by `by`; delays,
+    /// latencies, stalls and cells stay. So oversubscription, the drain time of a full buffer, and
+    /// its ratio to a path's RTT stay the same. A buffer holds at least two of the longest frames,
+    /// which limits the scaling.
     #[must_use]
     pub fn scaled(&self, by: f64) -> Self {
         let mut scaled = self.clone();
@@ -157,8 +158,8 @@ impl Profile {
         scaled
     }
 
-    /// Every device's buffer replaced: `size` where it is shared among the ports, and `size` for
-    /// each queue where it is not. What was reserved stays, or shrinks to fit.
+    /// Replaces every device's buffer: `size` in total if it is shared among the ports, `size` for
+    /// each queue if not. The reserve stays, or shrinks to fit.
     #[must_use]
     pub fn with_buffer(&self, size: ByteCount) -> Self {
         let mut changed = self.clone();
@@ -168,7 +169,7 @@ impl Profile {
         changed
     }
 
-    /// Every edge's cable with this delay, one way.
+    /// Sets the one-way delay of every edge's cable.
     #[must_use]
     pub fn with_link_delay(&self, delay: Nanos) -> Self {
         let mut changed = self.clone();
@@ -184,15 +185,15 @@ impl Profile {
     }
 }
 
-/// A file can't be a profile.
+/// Error: a file is not a valid profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ProfileError {
-    /// Where in the text, as offsets.
+    /// Location in the text, as offsets.
     pub span: Range<usize>,
-    /// What is wrong, naming the object.
+    /// Description of the error, naming the object.
     pub message: String,
-    /// What to write instead.
+    /// Suggested correction.
     pub hint: String,
 }
 

@@ -1,5 +1,5 @@
-//! The lines around tools' results, which say nothing that is told: a table of their shapes, by
-//! tool, in `around.tsv`.
+//! Lines around tools' results without imported values: a table of their shapes, by tool, in
+//! `around.tsv`.
 //!
 //! Never reads a number.
 
@@ -16,7 +16,7 @@ static SHAPES: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
     shapes
 });
 
-/// True of a line that such a tool prints around its results.
+/// True if the tool prints such a line around its results.
 pub(crate) fn is_around(tool: &str, line: &str) -> bool {
     SHAPES.get(tool).is_some_and(|shapes| fits_any(shapes, line))
 }

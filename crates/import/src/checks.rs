@@ -1,27 +1,26 @@
-//! What an output says twice, held against itself: counts, sums, orders.
+//! Redundant values of an output, checked against each other: counts, sums, orders.
 //!
-//! Owns when two numbers can't both be right. Never mends one.
+//! Owns the decision that two numbers cannot both be right. Never corrects one.
 
 use page::{Metric, Unit};
 
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 
-/// What a receiver counted of datagrams: how many were sent, by its sequence numbers, and how many
-/// of them it missed.
+/// Receiver's counts of datagrams: the number sent, by sequence numbers, and the number missed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Counts {
     pub lost: f64,
     pub all: f64,
-    /// The share that the tool printed beside them, in percent.
+    /// Lost share as printed by the tool, in percent.
     pub percent: Option<f64>,
 }
 
-/// Where counters of 32 bits with a sign end.
+/// Largest value of a signed 32-bit counter.
 const STUCK: f64 = 2_147_483_647.0;
 
 impl Counts {
-    /// A contradiction among them.
+    /// Contradiction among the counts; `None` if there is none.
     pub(crate) fn contradiction(&self) -> Option<Contradiction> {
         let Self { lost, all, percent } = *self;
         if !self.can_be() {
@@ -29,12 +28,12 @@ impl Counts {
         }
         let printed = percent.filter(|_| all > 0.0)?;
         let counted = 100.0 * lost / all;
-        // Two digits are printed, of a share that the tool rounds or cuts.
+        // The tool prints two digits, of a share that it rounds or truncates.
         let agree = (printed - counted).abs() <= 0.06 * counted.abs().max(printed.abs()) + 0.01;
         (!agree).then(|| Contradiction::of("loss-percent", printed, counted))
     }
 
-    /// Both counts of several at once.
+    /// Sums several counts.
     pub(crate) fn sum(of: &[Self]) -> Self {
         let lost = of.iter().map(|one| one.lost).sum();
         let all = of.iter().map(|one| one.all).sum();
@@ -45,7 +44,7 @@ impl Counts {
         }
     }
 
-    /// Where the sum of all streams and the streams themselves differ by more than a late one.
+    /// Contradiction if the sum of all streams and the streams differ by more than a late datagram.
     pub(crate) fn against(&self, streams: &[Self]) -> Option<Contradiction> {
         let sum = Self::sum(streams);
         let near = |a: f64, b: f64| (a - b).abs() <= (0.01 * a.abs().max(b.abs())).max(2.0);
@@ -59,28 +58,28 @@ impl Counts {
         }
     }
 
-    /// Where intervals, which may be a part of all, count more than their summary.
+    /// Contradiction if intervals, which may be a part of all, count more than their summary.
     pub(crate) fn against_intervals(&self, intervals: &Self) -> Option<Contradiction> {
         if self.all >= STUCK {
             return Some(Contradiction::of("stuck-counter", self.all, intervals.all));
         }
-        // A datagram that was late is taken back.
+        // A late datagram is subtracted again.
         (intervals.lost > 1.01 * self.lost.max(0.0) + 2.0)
             .then(|| Contradiction::of("lost-of-intervals", self.lost, intervals.lost))
     }
 
-    /// True of so many as can be.
+    /// True if the counts are possible.
     pub(crate) fn can_be(&self) -> bool {
         self.lost >= 0.0 && self.all >= self.lost && self.all.is_finite()
     }
 
-    /// The share that arrived.
+    /// Share that arrived; `None` if the counts are not possible.
     pub(crate) fn arrived(&self) -> Option<f64> {
         (self.can_be() && self.all > 0.0).then(|| 1.0 - self.lost / self.all)
     }
 
-    /// A second's worth of them, of so many seconds; nothing where they can't be, or where there
-    /// were none.
+    /// Adds the counts per second over `seconds`; adds nothing if they are impossible, or if none
+    /// were sent.
     pub(crate) fn put(&self, row: &Row, seconds: f64, found: &mut Found) {
         let Self { lost, all, .. } = *self;
         if !self.can_be() || all <= 0.0 || seconds <= 0.0 {

@@ -1,20 +1,20 @@
-//! Two numbers of one output that can't both be true.
+//! Contradiction: two numbers of one output that cannot both be true.
 //!
-//! Owns when numbers contradict one another. Never decides which of them is right.
+//! Owns the rules for contradictions. Never decides which number is right.
 
 use crate::numbers::Printed;
 
-/// What an output says, and what follows from the rest of it.
+/// Printed value, and the value that follows from the rest of the output.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Contradiction {
-    /// The code word of what both are.
+    /// Code word for the quantity.
     pub code: &'static str,
     pub said: f64,
     pub counted: f64,
 }
 
 impl Contradiction {
-    /// Two numbers of one thing.
+    /// Creates the contradiction of two numbers for one quantity.
     pub(crate) fn of(code: &'static str, said: f64, counted: f64) -> Self {
         let digits = 10_f64.powi(3 - counted.abs().max(1e-3).log10().ceil() as i32);
         let counted =
@@ -22,12 +22,13 @@ impl Contradiction {
         Self { code, said, counted }
     }
 
-    /// Where two numbers differ by more than the digits that were not printed.
+    /// Contradiction if two numbers differ by more than the digits that were not printed.
     pub(crate) fn unless_same(code: &'static str, said: Printed, counted: Printed) -> Option<Self> {
         (!said.agrees(counted)).then(|| Self::of(code, said.value, counted.value))
     }
 
-    /// Where points of a distribution fall, or its mean lies outside of them, by more than `step`.
+    /// Contradiction if points of a distribution fall, or its mean lies outside of them, by more
+    /// than `step`.
     pub(crate) fn of_order(points: &[(f64, f64)], mean: Option<f64>, step: f64) -> Option<Self> {
         let mut sorted = points.to_vec();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));

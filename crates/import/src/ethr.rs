@@ -1,6 +1,6 @@
-//! ethr's text: bits and packets a second of its client, and its tables of latency.
+//! ethr's text: bits and packets per second of its client, and its tables of latency.
 //!
-//! Never puts percentiles of several seconds together. It prints two digits of a rate.
+//! Never combines percentiles of several seconds. ethr prints two digits of a rate.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -10,20 +10,20 @@ use crate::numbers::{behind, between, number, scaled, time};
 use crate::reader::Reader;
 use crate::series::Series;
 
-/// The columns of a second's table of latency, `Avg` and then these.
+/// Columns of a second's table of latency, after `Avg`.
 const POINTS: [f64; 8] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 
-/// Reads it.
+/// Reader of ethr's text.
 #[derive(Debug, Default)]
 pub(crate) struct Ethr {
     begun: bool,
     server: bool,
     protocol: Option<&'static str>,
-    /// Of the sums of intervals, or of the lone stream's.
+    /// Rates per interval, of the sums or of the only stream.
     sums: Series,
     streams: Series,
     packets: Series,
-    /// Seconds of the intervals of all, and of the whole run.
+    /// Seconds of all intervals, and of the whole run.
     seconds: f64,
     lasted: f64,
     streams_lasted: f64,
@@ -58,7 +58,8 @@ impl Reader for Ethr {
 }
 
 impl Ethr {
-    /// `[  SUM]     TCP      000-001 sec      7.1G`, `  UDP      000-001 sec    488.3K       61K`
+    /// Reads `[  SUM]     TCP      000-001 sec      7.1G`, `  UDP      000-001 sec    488.3K
+    /// 61K`.
     fn interval(&mut self, line: &str) -> bool {
         let Some((before, after)) = line.split_once(" sec ") else { return false };
         let id = between(before, "[", "]").map(str::trim);
@@ -87,7 +88,7 @@ impl Ethr {
         true
     }
 
-    /// `155.448us  22.263us  51.016us …`
+    /// Reads `155.448us  22.263us  51.016us …`.
     fn delay(&self, line: &str, found: &mut Found) -> bool {
         let all: Option<Vec<f64>> = line.split_whitespace().map(time).collect();
         let Some(all) = all.and_then(|all| <[f64; 9]>::try_from(all).ok()) else { return false };
@@ -123,7 +124,7 @@ impl Ethr {
     }
 
     fn put(self, found: &mut Found) {
-        // A server's table has clients beside each other, and no sum.
+        // A server's table has clients side by side, and no sum.
         if self.server {
             return;
         }

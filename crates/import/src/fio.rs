@@ -1,8 +1,8 @@
 //! fio's JSON, of one host or of its client mode; `json+` with its bins. Also for our own runs of
 //! fio.
 //!
-//! Owns the merging of jobs: means by their counts, distributions by their bins; percentiles of
-//! several jobs are never averaged.
+//! Owns the merging of jobs: means by their counts, distributions by their bins. Never averages
+//! percentiles of several jobs.
 
 use std::collections::BTreeMap;
 
@@ -15,33 +15,33 @@ use crate::found::{Found, Row};
 use crate::numbers::{number, scaled, share};
 use crate::problem::Problem;
 
-/// Reads, writes or trims of a run of fio's, all its jobs together.
+/// Reads, writes or trims of a fio run, all jobs together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Operations {
-    /// `read`, `write`, `trim`
+    /// Kind: `read`, `write`, `trim`.
     pub kind: &'static str,
-    /// Those that were completed.
+    /// Number of completed operations.
     pub count: u64,
-    /// Completed a second, as fio says.
+    /// Completed operations per second, as reported by fio.
     pub per_second: f64,
-    /// Their octets.
+    /// Octets of the completed operations.
     pub octets: u64,
-    /// From submission to completion: the mean of all in nanoseconds; none where fio did not
-    /// measure it.
+    /// Mean latency from submission to completion, in nanoseconds; `None` if fio did not measure
+    /// it.
     pub mean: Option<f64>,
-    /// Of it, until the operation was on its way: the mean in nanoseconds.
+    /// Part of the mean until the operation was submitted, in nanoseconds.
     pub submitting: Option<f64>,
-    /// The smallest and the largest in nanoseconds.
+    /// Smallest and largest latency, in nanoseconds.
     pub ends: Option<(f64, f64)>,
-    /// `json+` only: how many operations took so many nanoseconds, the middle of fio's bin.
+    /// Number of operations by latency in nanoseconds (the middle of fio's bin); `json+` only.
     pub bins: BTreeMap<u64, u64>,
-    /// Whether the bins are of the whole time from submission to completion, and not of the part
-    /// after the operation was on its way.
+    /// True if the bins cover the whole time from submission to completion, not only the part after
+    /// submission.
     pub whole: bool,
 }
 
-/// A run of fio's, from what it printed (`--output-format=json` or `json+`); text before the
-/// object, such as an engine's greeting, is passed over. Kinds without an operation are left out.
+/// Reads a fio run from its output (`--output-format=json` or `json+`); text before the object,
+/// such as an engine's greeting, is skipped. Kinds without an operation are left out.
 pub fn run(text: &str) -> Result<Vec<Operations>, ImportError> {
     let begin = text.find('{').unwrap_or(text.len());
     let number = text[..begin].lines().count().max(1);
@@ -51,11 +51,11 @@ pub fn run(text: &str) -> Result<Vec<Operations>, ImportError> {
     Ok(operations(&jobs))
 }
 
-/// Every job's own entry. One that failed makes the whole a failure.
+/// Returns every job's own entry. One failed job makes the whole a failure.
 fn jobs(value: &Value) -> Result<Vec<&Value>, Problem> {
     let jobs = ["jobs", "client_stats"].iter().find_map(|key| value[*key].as_array());
     let jobs = jobs.ok_or(Problem::Missing("fio", "jobs"))?;
-    // In client mode the last entry sums up the others.
+    // In client mode the last entry is the sum of the others.
     let single: Vec<&Value> = jobs.iter().filter(|job| job["jobname"] != "All clients").collect();
     if let Some(failed) = single.iter().find(|job| job["error"].as_i64().unwrap_or(0) != 0) {
         let reason = format!("job `{}`: error {}", text(&failed["jobname"]), failed["error"]);
@@ -82,7 +82,7 @@ fn of_kind(jobs: &[&Value], kind: &'static str) -> Operations {
         let own = &job[kind];
         all.per_second += own["iops"].as_f64().unwrap_or(0.0);
         all.octets = all.octets.saturating_add(own["io_bytes"].as_u64().unwrap_or(0));
-        // The oldest do not say how many there were.
+        // The oldest versions do not report the count.
         let seconds = own["runtime"].as_f64().unwrap_or(0.0) / 1e3;
         let of_rate = (own["iops"].as_f64().unwrap_or(0.0) * seconds).max(0.0) as u64;
         let count = own["total_ios"].as_u64().unwrap_or(of_rate);
@@ -135,7 +135,7 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
         if done.contains(&options) {
             continue;
         }
-        // Jobs that do the same are one measurement, others are others.
+        // Jobs with the same options are one measurement, others are separate.
         let alike: Vec<&Value> =
             single.iter().copied().filter(|job| said(job) == options).collect();
         group(&alike, global, found);
@@ -191,7 +191,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("?")
 }
 
-/// `4k`, `64k`, `1m`, `4096`
+/// Parses `4k`, `64k`, `1m`, `4096`.
 fn octets(text: &str) -> Option<u64> {
     let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
     let value = scaled(text, 1024.0)?;
@@ -202,7 +202,7 @@ fn part(of: &Operations) -> Part {
     Part { name: of.kind, per_second: of.per_second, mean_latency: of.mean, count: of.count }
 }
 
-/// The smallest, the largest, and quantiles: from merged bins, or one job's own percentiles.
+/// Adds the smallest, the largest, and quantiles: from merged bins, or one job's own percentiles.
 fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) {
     if let Some((least, most)) = of.ends {
         found.distribution(row, Metric::IoLatency, &[(0.0, least), (1.0, most)], None);

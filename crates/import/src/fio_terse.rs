@@ -1,7 +1,7 @@
-//! fio's lines of semicolons (`--output-format=terse`), versions 2 to 5.
+//! fio's semicolon-separated lines (`--output-format=terse`), versions 2 to 5.
 //!
-//! Owns where reads, writes and trims begin in one: each has twenty percentiles, and its other
-//! fields stand around them. Never knows how many were under way: it does not say.
+//! Owns the positions of reads, writes and trims in a line: each has twenty percentiles, surrounded
+//! by its other fields. The format does not report the number of operations in flight.
 
 use page::{Key, Metric};
 
@@ -10,11 +10,11 @@ use crate::found::{Found, Row};
 use crate::numbers::{number, share};
 use crate::reader::Reader;
 
-/// How many percentiles fio prints, zeros among them.
+/// Number of percentiles that fio prints, zeros included.
 const PERCENTILES: usize = 20;
 const US: f64 = 1e3;
 
-/// Reads it.
+/// Reader of terse lines.
 #[derive(Debug, Default)]
 pub(crate) struct Terse;
 
@@ -29,7 +29,7 @@ impl Reader for Terse {
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let fields: Vec<&str> = line.split(';').collect();
-        // What is cut off may be a kind of operations.
+        // A truncated part may be a kind of operations.
         let least = if fields[0] == "5" { 180 } else { 120 };
         let is_terse = fields.len() >= least && fields[1].starts_with("fio-");
         is_terse && job(&fields, found)
@@ -38,7 +38,7 @@ impl Reader for Terse {
     fn end(&mut self, _found: &mut Found) {}
 }
 
-/// One job's kinds of operations.
+/// Reads one job's kinds of operations.
 fn job(fields: &[&str], found: &mut Found) -> bool {
     let is_percentile = |at: usize| fields.get(at).is_some_and(|field| field.contains("%="));
     let mut at = 0;

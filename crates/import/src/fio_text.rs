@@ -1,8 +1,8 @@
 //! fio's text for people.
 //!
-//! Owns the integrity check that Little's law allows: with so many operations under way all the
-//! time, operations a second follow from their mean latency. Never reads what fio computed from
-//! those again.
+//! Owns the consistency check by Little's law: with a constant number of operations in flight,
+//! operations per second follow from their mean latency. Never reads values that fio computed from
+//! these two.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -13,25 +13,25 @@ use crate::numbers::{Printed, begins, behind, between, leading, nanoseconds, num
 use crate::numbers::{printed, scaled, share};
 use crate::reader::Reader;
 
-/// By more than this the two must not differ.
+/// Largest accepted relative difference of the two.
 pub(crate) const LITTLE: f64 = 0.02;
 
-/// No output has more jobs.
+/// Maximum number of jobs in an output.
 const MOST_JOBS: usize = 4096;
 
-/// What operations are.
+/// Kinds of operations.
 pub(crate) const KINDS: [&str; 3] = ["read", "write", "trim"];
 
-/// Of a distribution: fio prints seventeen more.
+/// Quantiles that are imported; fio prints seventeen more.
 pub(crate) const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
 
-/// Reads it.
+/// Reader of fio's text.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     group: Group,
     headers: Vec<Header>,
     begun: bool,
-    /// A line of dots stood for further jobs like the one before.
+    /// True if a line of dots replaced further jobs like the one before.
     copies: bool,
     interrupted: bool,
 }
@@ -51,13 +51,14 @@ impl Reader for Text {
             let failed = behind(line, "err=").is_some_and(|error| error != 0.0);
             let jobs = behind(line, "jobs=").filter(|_| !failed);
             let of_group = behind(line, "groupid=");
-            // A group that reports together has all of its jobs in it, else each has its name.
+            // A group that reports together contains all of its jobs; otherwise each job has its
+            // name.
             let own = |header: &&Header| match jobs {
                 Some(jobs) if jobs > 1.0 => Some(header.group) == of_group,
                 _ => header.name == name,
             };
             let headers: Vec<Header> = self.headers.iter().filter(own).cloned().collect();
-            // Each job has its header, or a line of dots stands for its copies.
+            // Each job has its header, or a line of dots replaces its copies.
             let lacks_header = !self.copies
                 && !headers.is_empty()
                 && jobs.is_some_and(|jobs| jobs > headers.len() as f64);
@@ -67,7 +68,7 @@ impl Reader for Text {
             return true;
         }
         if line.contains(": (g=") && line.contains("rw=") {
-            // The first job of a new output: nothing of the last one holds any more.
+            // The first job of a new output: nothing of the last output applies any more.
             if !std::mem::replace(&mut self.begun, true) {
                 self.headers.clear();
                 (self.interrupted, self.copies) = (false, false);
@@ -89,12 +90,12 @@ impl Reader for Text {
     }
 }
 
-/// `fx: (groupid=0, jobs=3): err= 0: pid=13094: …`
+/// True for `fx: (groupid=0, jobs=3): err= 0: pid=13094: …`.
 fn is_group(line: &str) -> bool {
     line.contains(": (groupid=") && line.contains("jobs=")
 }
 
-/// What a job's first line says; of several jobs what is the same for all.
+/// Values of a job's first line; of several jobs those that all share.
 #[derive(Debug, Clone, Default)]
 struct Header {
     name: String,
@@ -108,14 +109,14 @@ impl Header {
     fn of(line: &str) -> Self {
         let name = line.split(": (g=").next().unwrap_or_default().to_owned();
         let word = |name: &str| between(line, name, ",").map(str::to_owned);
-        // `bs=(R) 4096B-4096B, (W) …` of fio 3, `bs=4K-4K/4K-4K/4K-4K` of fio 2
+        // Reads `bs=(R) 4096B-4096B, (W) …` of fio 3, `bs=4K-4K/4K-4K/4K-4K` of fio 2.
         let octets = between(line, "bs=(R) ", "-").and_then(size);
         let octets = octets.or_else(|| scaled(between(line, "bs=", "-")?, 1024.0));
         let group = behind(line, "(g=").unwrap_or(f64::NAN);
         Self { name, group, pattern: word("rw="), octets, depth: behind(line, "iodepth=") }
     }
 
-    /// Two jobs' at once.
+    /// Merges the headers of two jobs.
     fn and(self, other: Self) -> Self {
         Self {
             pattern: self.pattern.filter(|own| other.pattern.as_ref() == Some(own)),
@@ -126,54 +127,55 @@ impl Header {
     }
 }
 
-/// `4096B`, `4.00KiB`, `64KiB`
+/// Parses `4096B`, `4.00KiB`, `64KiB`.
 fn size(text: &str) -> Option<f64> {
     let step = if text.contains('i') { 1024.0 } else { 1000.0 };
     scaled(text.trim_end_matches('B'), step)
 }
 
-/// The jobs that report together.
+/// Jobs that report together.
 #[derive(Debug, Default)]
 struct Group {
     jobs: Option<f64>,
     header: Option<Header>,
-    /// As the group's own lines have it: the first job's.
+    /// Queue depth in the group's own lines: the first job's.
     depth: Option<f64>,
     kinds: Vec<Kind>,
-    /// Its operations were counted, which is near its end.
+    /// True if its operations were counted, which is near its end.
     is_counted: bool,
-    /// Operations were counted of a kind that has no line, or a job's header is missing.
+    /// True if operations were counted of a kind without a line, or a job's header is missing.
     lacks: bool,
     cut: bool,
 }
 
-/// Its reads, or its writes.
+/// Reads or writes of a group.
 #[derive(Debug, Default)]
 struct Kind {
     name: &'static str,
     per_second: Printed,
     seconds: Option<f64>,
-    /// Least, mean, most: from submission to completion.
+    /// Minimum, mean and maximum from submission to completion.
     latency: Option<[f64; 3]>,
     tables: Vec<Percentiles>,
     count: Option<f64>,
 }
 
-/// One table of percentiles.
+/// Table of percentiles.
 #[derive(Debug)]
 struct Percentiles {
-    /// What it is of: `lat` of the whole time, `clat`, `slat`.
+    /// Measured time: `lat` for the whole time, `clat`, `slat`.
     of: &'static str,
     unit: f64,
     points: Vec<(f64, f64)>,
 }
 
 impl Group {
-    /// True of this group's line.
+    /// Reads a line; true if it belongs to this group.
     fn take(&mut self, line: &str) -> bool {
         for name in KINDS {
             let own = line.strip_prefix(name).and_then(|rest| rest.trim_start().strip_prefix(':'));
-            // `read: IOPS=17.0k, BW=…` of fio 3, `read : io=…, bw=…, iops=8042, runt=…` of fio 2
+            // Reads `read: IOPS=17.0k, BW=…` of fio 3, `read : io=…, bw=…, iops=8042, runt=…` of
+            // fio 2.
             let Some(rest) = own.filter(|rest| rest.to_ascii_lowercase().contains("iops=")) else {
                 continue;
             };
@@ -245,7 +247,7 @@ impl Group {
     }
 }
 
-/// Of a distribution's percentiles those that are told.
+/// Adds the imported quantiles of a distribution.
 pub(crate) fn put_points(found: &mut Found, row: &Row, points: &[(f64, f64)], is_whole: bool) {
     let completion = (!is_whole).then_some("completion");
     let row = row.clone().with_known(Key::Latency, completion);
@@ -279,11 +281,11 @@ impl Kind {
             self.latency = Some([min * unit, avg * unit, max * unit]);
             return true;
         }
-        // The two parts of the latency, and rates over time, which are in it.
+        // Skips the two parts of the latency, and rates over time, which it includes.
         begins(&["slat (", "clat (", "bw (", "iops "], line)
     }
 
-    /// `  1.00th=[   52],  5.00th=[   53],`; of a table whose heading is missing nothing is taken.
+    /// Reads `  1.00th=[   52],  5.00th=[   53],`; ignores a table whose heading is missing.
     fn percentiles(&mut self, rest: &str) -> bool {
         let parts = rest.split(']').map(|part| part.trim_start_matches([',', ' ']));
         let points: Option<Vec<(f64, f64)>> = parts
@@ -308,10 +310,10 @@ impl Kind {
         true
     }
 
-    /// Where operations a second are not those counted, over their time.
+    /// Contradiction if operations per second differ from the count over the time.
     fn contradiction(&self) -> Option<Contradiction> {
         let (count, seconds) = (self.count?, self.seconds.filter(|seconds| *seconds >= 0.5)?);
-        // Jobs of one group end a moment apart.
+        // Jobs of one group do not end at exactly the same time.
         let counted = count / seconds;
         let counted = Printed { value: counted, step: 0.05 * counted };
         Contradiction::unless_same("rate-of-count", self.per_second, counted)
@@ -327,7 +329,7 @@ impl Kind {
     }
 }
 
-/// fio shortens long numbers: `max=124k`.
+/// Parses a number that fio shortens: `max=124k`.
 fn fio_number(line: &str, name: &str) -> Option<Printed> {
     let from = line.find(name)? + name.len();
     let text = line[from..].trim_start();
@@ -336,17 +338,17 @@ fn fio_number(line: &str, name: &str) -> Option<Printed> {
     Some(printed(&text[..text.len() - rest.len()])?.times(prefix(letter, 1000.0)?))
 }
 
-/// Lines around the results.
+/// True for lines around the results.
 fn is_chatter(line: &str) -> bool {
     let words = line.split(' ').count();
     let starts = line.starts_with("Starting ") && words <= 6;
     let kinds = ["process", "processes", "thread", "threads"];
-    // A client names its server in front of the server's lines.
+    // A client prints its server's name before the server's lines.
     let is_server = line.starts_with('<') && line.ends_with('>') && words == 1;
     (starts && kinds.iter().any(|kind| line.ends_with(kind))) || is_server || is_around("fio", line)
 }
 
-/// Reads or writes, in what both of fio's forms tell of them.
+/// Reads or writes, with the values that both of fio's formats report.
 pub(crate) struct Part {
     pub name: &'static str,
     pub per_second: f64,
@@ -354,8 +356,8 @@ pub(crate) struct Part {
     pub count: u64,
 }
 
-/// Operations a second and mean latency, of each kind and of all, and what Little's law makes of
-/// them.
+/// Adds operations per second and mean latency, of each kind and of all, with the result of the
+/// check by Little's law.
 pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[&Part], under_way: Option<f64>) {
     let parts: Vec<&Part> = parts.iter().copied().filter(|part| part.per_second > 0.0).collect();
     let all: f64 = parts.iter().map(|part| part.per_second).sum();
@@ -366,7 +368,8 @@ pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[&Part], under_way: 
     let from_latency = mean.filter(|ns| *ns > 0.0).zip(under_way);
     let from_latency = from_latency.map(|(ns, under_way)| under_way * 1e9 / ns);
     let from_latency = from_latency.filter(|predicted| *predicted > 0.0);
-    // More than their latency allows can't be; fewer can, where a job was not always asking.
+    // More operations than their latency allows are impossible; fewer are possible, if a job was
+    // not always busy.
     let row = row
         .clone()
         .doubting_if(

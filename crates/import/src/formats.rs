@@ -1,33 +1,33 @@
-//! Which tools' outputs are read, of which versions and in which modes, and what of an output is
-//! held against the rest of it: the table that `import --formats` prints.
+//! Supported tools with their versions, modes and consistency checks: the table that `import
+//! --formats` prints.
 //!
-//! A test writes it, from the outputs that it reads. Never reads one.
+//! A test generates it, from the outputs that it reads. Never reads an output.
 
-/// One tool.
+/// Supported tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
-    /// As figures name it.
+    /// Tool name as in figures.
     pub tool: &'static str,
-    /// Where its stored outputs come from.
+    /// Origin of its stored outputs.
     pub made: Made,
-    /// How many they are.
+    /// Number of stored outputs.
     pub outputs: usize,
-    /// Its versions of which one is stored.
+    /// Versions with a stored output.
     pub versions: &'static str,
-    /// What it was asked for.
+    /// Modes in which the tool was run.
     pub modes: &'static str,
 }
 
-/// Where a tool's stored outputs come from.
+/// Origin of a tool's stored outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Made {
     /// The tool ran.
     Run,
-    /// It could not be run: they were written after its documented format.
+    /// The tool could not be run: outputs were written after its documented format.
     Documented,
 }
 
-/// All of them.
+/// Lists all formats.
 pub fn formats() -> Vec<Format> {
     include_str!("formats.tsv").lines().filter_map(Format::of).collect()
 }
@@ -40,14 +40,14 @@ impl Format {
         Some(Self { tool, made, outputs: outputs.parse().ok()?, versions, modes })
     }
 
-    /// What of an output is held against the rest of it.
+    /// Consistency checks of the tool's outputs.
     pub fn checks(&self) -> &'static str {
         let own = CHECKS.iter().find(|(tools, _)| tools.contains(&self.tool));
         own.map_or("", |(_, checks)| checks)
     }
 }
 
-/// By tool.
+/// Consistency checks by tool.
 const CHECKS: &[(&[&str], &str)] = &[
     (
         &["busybox", "ping"],

@@ -1,5 +1,5 @@
-//! From a tool's numbers to figures: the row's shape and the caveats that every imported figure
-//! has.
+//! Conversion of a tool's numbers to figures: the row's shape and the caveats of every imported
+//! figure.
 //!
 //! Never reads text.
 
@@ -11,16 +11,16 @@ use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 use crate::contradiction::Contradiction;
 use crate::series::Series;
 
-/// Everything that a file told so far.
+/// Results of a file so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub tools: Vec<&'static str>,
     pub figures: Vec<Figure>,
-    /// The line that is being read, from 1.
+    /// Number of the current line, from 1.
     pub at: usize,
 }
 
-/// What the figures of one measurement share.
+/// Shared properties of one measurement's figures.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     conditions: Conditions,
@@ -41,7 +41,7 @@ impl Row {
         self
     }
 
-    /// With a condition that is known only sometimes.
+    /// Adds a condition that is only sometimes known.
     #[must_use]
     pub(crate) fn with_known(self, key: Key, value: Option<impl Into<Condition>>) -> Self {
         match value {
@@ -63,13 +63,13 @@ impl Row {
         if is { self.doubting(caveat) } else { self }
     }
 
-    /// What was read off this line alone, and not off the whole result.
+    /// Marks figures read from this line alone, rather than from the whole result.
     #[must_use]
     pub(crate) fn on_line(self, number: usize) -> Self {
         self.with(Key::FirstLine, number as u64).with(Key::LastLine, number as u64)
     }
 
-    /// The output says two things; the first contradiction stands for all.
+    /// Marks a contradiction in the output; the first one is kept.
     #[must_use]
     pub(crate) fn contradicted(self, by: Option<Contradiction>) -> Self {
         let Some(Contradiction { code, said, counted }) = by else { return self };
@@ -90,36 +90,36 @@ impl Row {
 }
 
 impl Found {
-    /// One number; one that is not finite is none.
+    /// Adds one number; a number that is not finite is ignored.
     pub(crate) fn put(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.point(row, metric, unit, None, value);
     }
 
-    /// Payload a second.
+    /// Adds a payload rate.
     pub(crate) fn goodput(&mut self, row: &Row, bits_per_second: f64) {
         let row = row.clone().with(Key::RateConvention, "payload");
         self.put(&row, Metric::Goodput, Unit::BitsPerSecond, bits_per_second);
     }
 
-    /// A mean: distributions are known by their points, and this is no point.
+    /// Adds a mean, which is not a point of a distribution.
     pub(crate) fn mean(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.put(&row.clone().with(Key::Statistic, "mean"), metric, unit, value);
     }
 
-    /// A point of a distribution; beyond a quantile there must lie samples: twenty, as in our own
-    /// studies.
+    /// Adds a point of a distribution. It is marked if fewer than twenty samples lie beyond the
+    /// quantile, as in our own studies.
     pub(crate) fn at(&mut self, row: &Row, metric: Metric, quantile: f64, value: f64) {
         let few = quantile > 0.5 && quantile < 1.0 && row.n as f64 * (1.0 - quantile) < 20.0;
         let row = row.clone().doubting_if(few && row.n > 1, Caveat::FewSamples);
         self.point(&row, metric, Unit::Nanoseconds, Some(quantile), value);
     }
 
-    /// What a tool's summary tells of a delay: least, mean, most, in nanoseconds.
+    /// Adds a tool's summary of a delay: minimum, mean, maximum, in nanoseconds.
     pub(crate) fn summary(&mut self, row: &Row, metric: Metric, [least, mean, most]: [f64; 3]) {
         self.distribution(row, metric, &[(0.0, least), (1.0, most)], Some(mean));
     }
 
-    /// Points of a delay, each a quantile and its nanoseconds, and the mean.
+    /// Adds points of a delay, each a quantile and its nanoseconds, and the mean.
     pub(crate) fn distribution(
         &mut self,
         row: &Row,
@@ -136,7 +136,7 @@ impl Found {
         }
     }
 
-    /// Least, mean and most in steps of so many nanoseconds: what is printed as nothing is a bound.
+    /// Adds minimum, mean and maximum in steps of `step` nanoseconds; a printed zero is a bound.
     pub(crate) fn coarse(&mut self, row: &Row, metric: Metric, told: [f64; 3], step: f64) {
         let ends = [(0.0, told[0]), (1.0, told[2])];
         let row = row.clone().doubting(Caveat::CoarseTimes);
@@ -149,7 +149,8 @@ impl Found {
         self.mean(of(mean.1), metric, Unit::Nanoseconds, mean.0);
     }
 
-    /// The usual points of a distribution, from its samples, each of which is so many nanoseconds.
+    /// Adds the usual points of a distribution, from its samples, each in units of `scale`
+    /// nanoseconds.
     pub(crate) fn samples(&mut self, row: &Row, metric: Metric, samples: &Series, scale: f64) {
         const POINTS: [f64; 4] = [0.0, 0.5, 0.99, 1.0];
         let row = row.clone().samples(samples.count);
@@ -180,7 +181,7 @@ impl Found {
         });
     }
 
-    /// Says of those that tell the same thing again which time it is.
+    /// Numbers the figures that repeat the same quantity.
     pub(crate) fn number_repeats(&mut self) {
         let case = |figure: &Figure| {
             let mut conditions = figure.conditions.clone();
@@ -205,7 +206,7 @@ impl Found {
     }
 }
 
-/// Says of figures on which lines they stand, unless that is known.
+/// Adds line numbers to figures that have none.
 pub(crate) fn in_lines_of(figures: &mut [Figure], (first, last): (usize, usize)) {
     for figure in figures {
         if !figure.conditions.contains_key(&Key::FirstLine) {

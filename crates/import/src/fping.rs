@@ -1,6 +1,6 @@
 //! fping's text: its loops, its summaries, its lists of round trips (`-C`).
 //!
-//! Never tells hosts apart but by the name that fping prints.
+//! Distinguishes hosts only by the name that fping prints.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::reader::Reader;
 use crate::series::Series;
 
 const MS: f64 = 1e6;
-/// Its hosts, from what `--json` prints of each.
+/// Hosts from fping's `--json` output.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts(BTreeMap<String, Host>);
 
 impl Hosts {
-    /// True of one of fping's values.
+    /// True if the value is one of fping's.
     pub(crate) fn has(value: &Value) -> bool {
         let kinds = ["resp", "summary", "vSum", "timeout", "intSum", "stats"];
         kinds.into_iter().any(|kind| value.get(kind).is_some())
     }
 
-    /// `{"resp": {"host": …, "rtt": …}}`, `{"summary": {…}}`, `{"vSum": {…, "values": […]}}`
+    /// Reads `{"resp": {"host": …, "rtt": …}}`, `{"summary": {…}}`, `{"vSum": {…, "values": […]}}`.
     pub(crate) fn take(&mut self, value: &Value) {
         for (kind, own) in value.as_object().into_iter().flatten() {
             let Some(name) = own["host"].as_str().filter(|_| self.0.len() < MOST_HOSTS) else {
@@ -57,30 +57,31 @@ impl Hosts {
     }
 }
 
-/// No run asks more hosts.
+/// Maximum number of hosts in a run.
 const MOST_HOSTS: usize = 65_536;
 
-/// Reads it: the hosts so far.
+/// Reader of fping's text, with the hosts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Fping {
     hosts: BTreeMap<String, Host>,
-    /// How many of `-Q`'s clocks there were.
+    /// Number of clock lines printed by `-Q`.
     clocks: u32,
 }
 
 #[derive(Debug, Default)]
 struct Host {
     replies: Series,
-    /// Times are printed to three digits.
+    /// Minimum, mean and maximum; times are printed with three digits.
     least_mean_most: Option<[f64; 3]>,
     sent: Option<f64>,
     received: f64,
     octets: Option<f64>,
-    /// How many values its list has.
+    /// Number of values in its list.
     listed: Option<usize>,
-    /// How many replies had lines, where a list repeats them.
+    /// Number of replies with lines, if a list repeats them.
     lines: Option<u64>,
-    /// Its last summary is of an interval, under that clock, or its list is cut.
+    /// True if its last summary covers an interval, under the clock of that number, or its list is
+    /// cut off.
     is_part: bool,
     clock: Option<u32>,
 }
@@ -99,7 +100,7 @@ impl Reader for Fping {
         if asked && !line.contains(" : ") {
             return self.is_alive(line);
         }
-        // `[13:55:02]`, above each of `-Q`'s summaries
+        // Matches `[13:55:02]`, above each of `-Q`'s summaries.
         let is_clock = line.starts_with('[') && line.len() == 10 && line.ends_with(']');
         let is_clock = is_clock && line.matches(':').count() == 2;
         self.clocks += u32::from(is_clock);
@@ -107,7 +108,7 @@ impl Reader for Fping {
         if is_clock || around || line.starts_with("fping: ") {
             return true;
         }
-        // An ICMP error is printed once more as a line without times.
+        // An ICMP error is printed again as a line without times.
         if line.starts_with("ICMP ") && line.contains(" from ") {
             return true;
         }
@@ -118,7 +119,7 @@ impl Reader for Fping {
         }
         let Some(read) = Told::of(rest) else { return false };
         let host = self.hosts.entry(name.to_owned()).or_default();
-        // `-Q` prints summaries under a clock, and the last one of the whole time under none.
+        // `-Q` prints summaries under a clock, and the last one, of the whole time, without one.
         if matches!(read, Told::Summary { .. }) {
             host.is_part = self.clocks > 0 && host.clock != Some(self.clocks);
             host.clock = Some(self.clocks);
@@ -129,7 +130,7 @@ impl Reader for Fping {
 
     fn end(&mut self, found: &mut Found) {
         let hosts = std::mem::take(&mut self.hosts);
-        // Each host of a list is asked as often.
+        // Each host of a list is asked equally often.
         let most = hosts.values().filter_map(|host| host.listed).max();
         for (name, host) in hosts {
             let is_cut = host.listed.is_some() && host.listed < most;
@@ -138,13 +139,13 @@ impl Reader for Fping {
     }
 }
 
-/// True of a name or an address.
+/// True for a name or an address.
 fn is_host(name: &str) -> bool {
     let of_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | ':' | '_' | '%');
     !name.is_empty() && name.chars().all(of_name)
 }
 
-/// What one line says of its host.
+/// Contents of one line about its host.
 enum Told {
     Reply(f64, f64),
     None,
@@ -179,7 +180,8 @@ impl Told {
     }
 }
 
-/// A time as fping prints it: `0.033`, `1.23`, `12.3`, `123`; one that was cut has fewer digits.
+/// Parses a time as fping prints it: `0.033`, `1.23`, `12.3`, `123`; one that was cut off has fewer
+/// digits.
 fn three_digits(word: &str) -> Option<f64> {
     let time = printed(word)?;
     let step = match time.value {
@@ -192,7 +194,7 @@ fn three_digits(word: &str) -> Option<f64> {
 }
 
 impl Fping {
-    /// `127.0.0.1 is alive (0.05 ms)`
+    /// Reads `127.0.0.1 is alive (0.05 ms)`.
     fn is_alive(&mut self, line: &str) -> bool {
         let Some((name, rest)) = line.split_once(" is ") else { return false };
         if !is_host(name) || self.hosts.len() >= MOST_HOSTS {
@@ -217,7 +219,7 @@ impl Host {
                 self.replies.push(ms);
             }
             Told::None => {}
-            // Of several, as `-Q` prints them, the last is of the whole time.
+            // Of several summaries, as `-Q` prints them, the last covers the whole time.
             Told::Summary { sent, received, times } => {
                 self.sent = Some(sent);
                 self.received = received;
@@ -228,7 +230,7 @@ impl Host {
                 self.listed = Some(all.len());
                 let answered: Vec<f64> = all.into_iter().flatten().collect();
                 self.received = answered.len() as f64;
-                // Of `-C` each reply has its line too, unless it is quiet.
+                // With `-C` each reply has its line too, unless it is quiet.
                 self.lines = Some(self.replies.count).filter(|lines| *lines > 0);
                 // The list repeats the lines above it.
                 self.replies = Series::default();
@@ -239,7 +241,7 @@ impl Host {
         }
     }
 
-    /// The summary's counts and times, and those of the replies' lines.
+    /// Contradiction between the summary's counts and times and those of the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
         let lines = self.lines.unwrap_or(self.replies.count);
         if self.sent.is_none() || lines == 0 {
@@ -251,14 +253,14 @@ impl Host {
         }
         let [_, printed, _] = self.least_mean_most?;
         let counted = self.replies.mean()?;
-        // A time is printed in three digits.
+        // A time is printed with three digits.
         let agree = (printed - counted).abs() <= 0.05 * counted.max(printed) + 0.002;
         let counted = (counted * 1e3).round() / 1e3;
         (!agree).then_some(Contradiction { code: "mean-ms-of-replies", said: printed, counted })
     }
 
     fn put(&self, name: &str, found: &mut Found) {
-        // fping counts ICMP's header in the size of an answer.
+        // fping includes ICMP's header in the size of an answer.
         let octets = self.octets.filter(|octets| (8.0..=9_000.0).contains(octets));
         let row = Row::of("fping")
             .with(Key::Protocol, "icmp")

@@ -1,8 +1,8 @@
 //! iperf3's JSON, of all its generations: with and without sums of both sides, `--bidir`,
 //! `--json-stream`.
 //!
-//! Owns which sum is what arrived. Never takes `end.sum` of UDP for it: that mixes the sender's
-//! count with the receiver's losses.
+//! Owns the choice of the sum that arrived. Never uses `end.sum` of UDP for it: that mixes the
+//! sender's count with the receiver's losses.
 
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::{Map, Value};
@@ -18,12 +18,12 @@ use crate::reader::Reader;
 
 const TOOL: &str = "iperf3";
 
-/// A stream's events (`--json-stream`), put together as the one value that `-J` prints.
+/// Events of a stream (`--json-stream`), merged into the one value that `-J` prints.
 #[derive(Debug, Default)]
 pub(crate) struct Events(Document);
 
 impl Events {
-    /// One more.
+    /// Adds one event.
     pub(crate) fn take(&mut self, mut event: Value) {
         let data = event["data"].take();
         let name = event["event"].as_str().unwrap_or_default();
@@ -33,7 +33,7 @@ impl Events {
                     self.0.add(&format!("intervals.{sum}"), &data[sum]);
                 }
             }
-            // The server's own output comes behind the end.
+            // The server's own output follows the end.
             "start" | "end" | "error" if !self.0.value[name].is_object() => {
                 self.0.value[name] = data;
             }
@@ -86,11 +86,11 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     })
 }
 
-/// What went one way.
+/// Traffic in one direction.
 struct Side<'a> {
     document: &'a Document,
     end: &'a Map<String, Value>,
-    /// Of its sums' names.
+    /// Suffix of its sums' names.
     suffix: &'static str,
     udp: bool,
 }
@@ -100,7 +100,7 @@ impl Side<'_> {
         self.end.get(&format!("{name}{}", self.suffix)).filter(|sum| sum.is_object())
     }
 
-    /// What the intervals come to, of a member of theirs.
+    /// Sum of the intervals' values for a member.
     fn intervals(&self, name: &str) -> Option<f64> {
         let place = format!("intervals.sum{}.{name}", self.suffix);
         self.document.series(&place).map(|series| series.sum)
@@ -114,7 +114,7 @@ impl Side<'_> {
             return;
         };
         let octets = |of: &Value| number(of, "bytes").unwrap_or(0.0);
-        // A server that was not heard at the end is told of as one that received nothing.
+        // A server without a report at the end appears as one that received nothing.
         let unheard = !self.udp && octets(arrived) <= 0.0 && sent.is_some_and(|s| octets(s) > 0.0);
         let told = if unheard { sent.unwrap_or(arrived) } else { arrived };
         let (counts, contradiction) = self.checked(arrived);
@@ -142,7 +142,7 @@ impl Side<'_> {
         }
     }
 
-    /// Bits a second of the datagrams that arrived, of so many that were sent.
+    /// Rate of the arrived datagrams in bits per second, given the rate sent.
     fn arrived(&self, sum: &Value, counts: &Counts, sent: f64) -> Option<f64> {
         let share = counts.arrived()?;
         let octets = self.document.value["start"]["test_start"]["blksize"].as_f64();
@@ -151,8 +151,8 @@ impl Side<'_> {
         Some(share * all.unwrap_or(sent))
     }
 
-    /// The receiver's counts, held against each other, the streams, the intervals and what the
-    /// server itself printed, which stands for the end's where the two differ.
+    /// Receiver's counts, checked against each other, the streams, the intervals and the server's
+    /// own output, which takes precedence over the end's.
     fn checked(&self, arrived: &Value) -> (Option<Counts>, Option<Contradiction>) {
         let Some(told) = counts(arrived).filter(|_| self.udp) else { return (None, None) };
         let of_streams = || told.against(&streams(self.end, self.suffix));
@@ -168,7 +168,7 @@ impl Side<'_> {
         (server.or(parts.filter(|_| of_parts.is_some())).or(Some(told)), contradiction)
     }
 
-    /// What the server's own output counts, where the client has it (`--get-server-output`).
+    /// Counts in the server's own output, if the client has it (`--get-server-output`).
     fn server(&self) -> Option<Counts> {
         let value = &self.document.value;
         let end = &value["server_output_json"]["end"];
@@ -185,7 +185,8 @@ impl Side<'_> {
         Some(Counts { lost: (loss.value? * all).round(), all, percent: None })
     }
 
-    /// Where a sum's rate is not that of its octets, or the intervals' octets are neither side's.
+    /// Contradiction if a sum's rate is not that of its octets, or the intervals' octets match
+    /// neither side's.
     fn octets(&self, told: &Value, sent: Option<&Value>) -> Option<Contradiction> {
         let near = |value: f64| Printed { value, step: 0.03 * value };
         let octets = number(told, "bytes")?;
@@ -197,14 +198,14 @@ impl Side<'_> {
             self.document.value["start"]["test_start"]["omit"].as_f64().unwrap_or(0.0) > 0.0;
         let is_apart = |own: f64| {
             let sums = [Some(octets), sent.and_then(|sent| number(sent, "bytes"))];
-            // The last interval's end may be cut off the list, and a late part be in one of them.
+            // The last interval's end may be missing from the list, and one may contain late data.
             sums.into_iter().flatten().all(|sum| (own - sum).abs() > 0.1 * sum)
         };
         let own = self.intervals("bytes").filter(|own| !omits && is_apart(*own));
         of_rate.or_else(|| Some(Contradiction::of("octets-of-intervals", octets, own?)))
     }
 
-    /// What the intervals come to where the end is missing.
+    /// Adds the intervals' results if the end is missing.
     fn put_intervals(&self, row: &Row, found: &mut Found) {
         let sums = self.intervals("bytes").zip(self.intervals("seconds"));
         let Some((octets, seconds)) = sums.filter(|(_, seconds)| *seconds > 0.0) else { return };
@@ -231,7 +232,7 @@ fn counts(of: &Value) -> Option<Counts> {
     Some(Counts { lost: number(of, "lost_packets")?, all: number(of, "packets")?, percent })
 }
 
-/// What each stream that receives counted; with both directions it is not said which is which.
+/// Counts of each receiving stream; with both directions the output does not identify them.
 fn streams(end: &Map<String, Value>, suffix: &str) -> Vec<Counts> {
     let all = end.get("streams").and_then(Value::as_array).filter(|_| suffix.is_empty());
     let both = end.contains_key("sum_received_bidir_reverse");

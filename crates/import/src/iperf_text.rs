@@ -1,7 +1,9 @@
-//! iperf's text, of versions 2 and 3, and 2's lines of commas: intervals and their sum.
+//! iperf's text, of versions 2 and 3, and version 2's comma-separated lines: intervals and their
+//! sum.
 //!
-//! Owns which of many lines is the result: the receiver's where it is told, the sum of all streams
-//! where there is one, the longest interval. Never adds a loss to one that the tool did not see.
+//! Owns the choice of the result among many lines: the receiver's if reported, the sum of all
+//! streams if there is one, otherwise the longest interval. Never adds a loss that the tool did not
+//! report.
 
 mod chatter;
 mod csv;
@@ -20,33 +22,33 @@ use crate::reader::Reader;
 use line::{Heading, Line};
 use stream::{Outcome, Stream};
 
-/// No test has more streams.
+/// Maximum number of streams in a test.
 const MOST_STREAMS: usize = 4096;
 
-/// Reads it.
+/// Reader of iperf's text.
 #[derive(Debug, Default)]
 pub(crate) struct Iperf {
     run: Run,
-    /// The server's own output, repeated by its client.
+    /// True for the server's own output, repeated by its client.
     is_copy: bool,
     title: String,
-    /// What the command in front of the output asks for.
+    /// True if the command before the output requests SCTP.
     sctp: bool,
 }
 
-/// One test.
+/// State of one test.
 #[derive(Debug, Default)]
 struct Run {
-    /// By direction and stream.
+    /// Streams by direction and number.
     streams: BTreeMap<(Way, String), Stream>,
     heading: Heading,
     reversed: BTreeSet<String>,
-    /// How much speaks for version 3, or against it.
+    /// Evidence for version 3 if positive, for version 2 if negative.
     three: i32,
     client: bool,
-    /// The port on which the same program listens beside its client (`-d`).
+    /// Port on which the same program listens beside its client (`-d`).
     listening: Option<f64>,
-    /// The port that this client asks for.
+    /// Port that this client connects to.
     target: Option<f64>,
     reverse: bool,
     udp: bool,
@@ -55,21 +57,21 @@ struct Run {
     interrupted: bool,
     report: bool,
     payload: Option<f64>,
-    /// iperf 2.0's `--full-duplex`, which prints one line and does not say of what.
+    /// True for iperf 2.0's `--full-duplex`, which prints one line without naming the direction.
     full_duplex: bool,
     after_dashes: bool,
-    /// The lines that come are sums.
+    /// True if the following lines are sums.
     is_summing: bool,
-    /// The streams whose connection has a line.
+    /// Streams whose connection has a line.
     connected: BTreeSet<String>,
-    /// Of a bounceback: its server waits before it answers.
+    /// True for a bounceback whose server waits before it answers.
     holds: bool,
-    /// Of lines of commas: when the last one was printed, and the ports of all.
+    /// Time of the last comma-separated line. `ports` are the client's ports in all such lines.
     second: Option<f64>,
     ports: BTreeSet<String>,
 }
 
-/// Of one test with both: from the client, or to it.
+/// Direction in a test with both: from the client, or to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Forward,
@@ -87,10 +89,10 @@ impl Reader for Iperf {
         let is_first = |line: &Line| line.id != "SUM" && line.from <= 0.0 && !line.is_end();
         if let Some((own, stamp)) = csv::line(line) {
             let is_new = !self.run.ports.contains(&stamp.port);
-            // Streams beside each other end at once.
+            // Parallel streams end at once.
             let wait = 1.0 + own.to / 2.0;
             let later = self.run.second.is_some_and(|last| stamp.second - last >= wait);
-            // One test gives each stream a number of its own.
+            // One test numbers each stream once.
             let again = self.run.streams.contains_key(&(Way::Forward, own.id));
             return is_new && own.from <= 0.0 && (later || again);
         }
@@ -103,7 +105,7 @@ impl Reader for Iperf {
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let (title, line) = chatter::untitled(line);
-        // A blank line has its title too.
+        // A blank line repeats its title.
         if line.strip_suffix(':').is_some_and(|rest| !rest.is_empty() && rest == self.title) {
             return true;
         }
@@ -141,12 +143,12 @@ impl Reader for Iperf {
 }
 
 impl Run {
-    /// True where nothing but summaries came last.
+    /// True if only summaries came last.
     fn ended(&self) -> bool {
         self.streams.values().any(|stream| stream.is_ended)
     }
 
-    /// True of a connection to the port on which this client listens itself.
+    /// True for a connection to the port on which this client listens itself.
     fn is_own_server(&self, line: &str) -> bool {
         let ports = numbers("[*] local * port # connected with * port #~", line);
         ports.filter(|_| self.client).is_some_and(|ports| {
@@ -155,7 +157,7 @@ impl Run {
         })
     }
 
-    /// What a line around the results tells.
+    /// Reads a line around the results.
     fn note(&mut self, line: &str) -> bool {
         self.three += chatter::version_three(line).map_or(0, |three| if three { 10 } else { -10 });
         self.client |= line.starts_with("Connecting to host") || line.starts_with("Client connect");
@@ -170,7 +172,7 @@ impl Run {
         self.report |= line.ends_with("Server Report:");
         if line.starts_with('[') && line.contains("Interval") {
             self.heading = Heading::of(line);
-            // Another heading behind a line of dashes begins the sums.
+            // Another heading after a line of dashes begins the sums.
             self.is_summing = self.after_dashes;
         }
         self.after_dashes = line.starts_with("- - - -") || line.starts_with("Test Complete");
@@ -178,7 +180,7 @@ impl Run {
         self.listening = listening.or(self.listening);
         let target = numbers("Client connecting to *, * port #~", line).map(|own| own[0]);
         self.target = target.or(self.target);
-        // What listens at one port and speaks from another is a client too.
+        // A program that listens at one port and connects from another is a client too.
         let local = numbers("[*] local * port # connected ~", line).map(|own| own[0]);
         let is_other = |port: f64| local.is_some_and(|local| (local - port).abs() > 0.5);
         self.client |= self.listening.is_some_and(is_other);
@@ -212,7 +214,7 @@ impl Run {
         }
     }
 
-    /// One test's results: one, or one a direction.
+    /// Adds one test's results: one, or one per direction.
     fn put(self, found: &mut Found) {
         let has =
             |way: Way| self.streams.keys().any(|(of, id)| *of == way && !id.starts_with("SUM"));
@@ -232,7 +234,7 @@ impl Run {
         }
     }
 
-    /// Without a sign of its version a text is taken for what most are.
+    /// True for version 3; without a sign of its version a text is taken for the more common one.
     const fn is_three(&self) -> bool {
         self.three >= 0
     }
@@ -262,7 +264,7 @@ impl Run {
         let of_rates = all.filter(|all| streams.len() > 1 && all.of_sender == result.of_sender);
         let of_rates = of_rates.and_then(|all| {
             let (sum, streams) = (result.bits_per_second, all.bits_per_second);
-            // Streams end a moment apart.
+            // Streams do not end at exactly the same time.
             let apart = crate::numbers::Printed { step: sum.step + 0.03 * sum.value, ..sum };
             Contradiction::unless_same("rate-of-streams", apart, streams)
         });
@@ -297,9 +299,9 @@ impl Run {
             return;
         }
         let row = row.doubting_if(sender_only, Caveat::SenderOnly);
-        // Before 3.7 the intervals told what arrived.
+        // Before 3.7 the intervals reported what arrived.
         let row = row.doubting_if(result.has_gap && self.udp && three, Caveat::UnreadLines);
-        // What a stream is, its connection's line tells: whose, and which way.
+        // A stream's connection line identifies its owner and direction.
         let is_connected = |id: &String| id.starts_with("SUM") || self.connected.contains(id);
         let has_lines = |id: &String| self.streams.keys().any(|(_, of)| of == id);
         let is_whole = self.streams.keys().all(|(_, id)| is_connected(id))
@@ -320,7 +322,7 @@ impl Run {
         }
     }
 
-    /// True of iperf 2's line of the side that sends.
+    /// True for iperf 2's line of the sending side.
     fn sends(&self, result: &Outcome, direction: Option<&str>) -> bool {
         let to_client = direction == Some("reverse");
         !result.is_report && result.counts.is_none() && (self.client != to_client)

@@ -1,6 +1,6 @@
 //! irtt's JSON: isochronous round trips, each with its delays.
 //!
-//! Never takes its one-way delays for more than they are: two clocks stamped them.
+//! Reports its one-way delays as stamped by two clocks.
 
 use page::{Caveat, Condition, Key, Metric, Unit};
 

@@ -1,6 +1,6 @@
 //! irtt's text: the table of its client's summary.
 //!
-//! Never takes its one-way delays for more than they are: two clocks stamped them.
+//! Reports its one-way delays as stamped by two clocks.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -9,11 +9,11 @@ use crate::found::{Found, Row};
 use crate::numbers::{leading, time};
 use crate::reader::Reader;
 
-/// Reads it.
+/// Reader of irtt's text.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     begun: bool,
-    /// `RTT`, `send delay`, `receive delay`: least, mean, median, most.
+    /// `RTT`, `send delay`, `receive delay`: minimum, mean, median, maximum.
     rows: Vec<(&'static str, [f64; 4])>,
     counts: Option<(f64, f64)>,
     octets: Option<f64>,

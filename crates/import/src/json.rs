@@ -1,7 +1,7 @@
-//! A JSON value of any length in bounded memory: the long lists that tools write, of intervals and
+//! JSON values of any length in bounded memory: the long lists that tools write, of intervals and
 //! samples, become distributions while they are read.
 //!
-//! Owns which lists those are. Never knows what a tool means by them.
+//! Owns the names of those lists. Never knows their meaning for a tool.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,35 +14,35 @@ use crate::lines::{Object, Source};
 use crate::series::Series;
 
 /// Lists of intervals or samples: `intervals` of iperf3, `round_trips` of irtt, `raw_values` of
-/// flent. Of each number in them its distribution is kept.
+/// flent. The distribution of each number in them is kept.
 const LISTS: [&str; 3] = ["intervals", "round_trips", "raw_values"];
-/// What is in them twice.
+/// Members that duplicate others.
 const LEFT_OUT: [&str; 3] = ["results", "x_values", "streams"];
-/// No tool's output has so many kinds of numbers.
+/// Maximum number of series, more than any tool's output has.
 const MOST_SERIES: usize = 4096;
-/// Octets of one value that are held beside its lists.
+/// Maximum octets of one value that are held besides its lists.
 const MOST_HELD: usize = 64 << 20;
-/// What a value or a member's name takes beside its own octets.
+/// Memory of a value or a member's name besides its own octets.
 const EACH: usize = 100;
 
-/// A value, and what its long lists came to.
+/// Value, and the distributions of its long lists.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
-    /// Without the lists: `null` stands for each.
+    /// Value without the lists: each is `null`.
     pub value: Value,
-    /// By the list's name and the numbers' place in it: `intervals.sum.bytes`.
+    /// Series by the list's name and the numbers' place in it: `intervals.sum.bytes`.
     pub lists: BTreeMap<String, Series>,
-    /// Octets that are held of it, so far.
+    /// Octets held of it so far.
     pub held: usize,
 }
 
 impl Document {
-    /// The numbers of a list at such a place.
+    /// Numbers of a list at the given place.
     pub(crate) fn series(&self, place: &str) -> Option<&Series> {
         self.lists.get(place).filter(|series| !series.is_empty())
     }
 
-    /// Numbers that stood elsewhere than in one list: of an event each.
+    /// Adds numbers from events, each outside a list.
     pub(crate) fn add(&mut self, place: &str, value: &Value) {
         for (name, value) in value.as_object().into_iter().flatten() {
             if let Some(number) = value.as_f64() {
@@ -51,7 +51,7 @@ impl Document {
         }
     }
 
-    /// Takes note of what is held of the value.
+    /// Counts the memory held for the value.
     fn hold<E: Error>(&mut self, octets: usize) -> Result<(), E> {
         self.held += octets + EACH;
         if self.held <= MOST_HELD {
@@ -69,15 +69,15 @@ impl Document {
     }
 }
 
-/// What breaks a value's rules, and in which line.
+/// Syntax error of a value, and its line.
 #[derive(Debug)]
 pub(crate) struct Broken {
     pub number: usize,
     pub why: String,
 }
 
-/// The value that begins where the source stands. Where it breaks its rules or off, what was read
-/// of it before: the members of its object that are whole, and all of its lists.
+/// Reads the value at the source's position. After an error or a break, keeps the part read before:
+/// the complete members of its object, and all of its lists.
 pub(crate) fn document<R: BufRead>(source: &mut Source<R>) -> (Document, Option<Broken>) {
     let first = source.number;
     let mut document = Document::default();
@@ -91,7 +91,7 @@ pub(crate) fn document<R: BufRead>(source: &mut Source<R>) -> (Document, Option<
         let why = said.rsplit_once(" at line ").map_or(said.as_str(), |(why, _)| why).to_owned();
         Broken { number, why }
     });
-    // The rest of a broken one is nobody's.
+    // Skips the rest of a broken value.
     if broken.is_some() {
         std::io::copy(&mut object, &mut std::io::sink()).ok();
     }
@@ -100,9 +100,9 @@ pub(crate) fn document<R: BufRead>(source: &mut Source<R>) -> (Document, Option<
 
 struct Build<'a> {
     to: &'a mut Document,
-    /// Whether it is the whole value: its members are kept as they come.
+    /// True for the whole value: its members are kept as they come.
     top: bool,
-    /// Inside a long list: where.
+    /// Place inside a long list.
     place: Option<String>,
 }
 
@@ -204,7 +204,7 @@ impl<'de> Visitor<'de> for Build<'_> {
             match (in_list, self.top) {
                 (true, _) => {}
                 (false, false) => drop(members.insert(name, value)),
-                // Kept at once, so that what follows may break off.
+                // Stored at once, so that the rest may break off.
                 (false, true) => {
                     if !self.to.value.is_object() {
                         self.to.value = Value::Object(Map::new());

@@ -1,8 +1,8 @@
 //! Other tools' output as figures: [`formats`] lists the tools, and our own rows are read too.
 //!
-//! Owns the recognition of an output by its content, and one module a tool. Each figure carries
-//! what its tool leaves in doubt. Never opens a file, never holds one whole, and never guesses: a
-//! line that is not understood is named.
+//! Owns the recognition of an output by its content, and one module per tool. Each figure carries
+//! the doubts that its tool leaves. Never opens a file, never holds one whole, and never guesses: a
+//! line that is not understood is reported.
 
 mod around;
 mod checks;
@@ -46,91 +46,91 @@ use page::{Figure, UnreadLine};
 
 pub use formats::{Format, Made, formats};
 
-/// What one file told.
+/// Results of one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// The tools whose output it holds.
+    /// Tools whose output it contains.
     pub tools: Vec<&'static str>,
-    /// What they measured; the conditions `device`, `path` and `file` are the caller's.
+    /// Figures measured by them; the caller sets the conditions `device`, `path` and `file`.
     pub figures: Vec<Figure>,
-    /// Lines that no tool's reader understood, the first [`MOST_NAMED`], and what of its JSON was
-    /// left out; whose `file` is the caller's.
+    /// Lines that no tool's reader understood, the first [`MOST_NAMED`], and omitted parts of its
+    /// JSON. The caller sets their `file`.
     pub unread: Vec<UnreadLine>,
-    /// How many lines those are in all.
+    /// Total number of those lines.
     pub unread_lines: usize,
-    /// What was stepped over or left out, in words.
+    /// Skipped or omitted parts, in words.
     pub notes: Vec<String>,
 }
 
-/// An output that tells nothing.
+/// Error: an output without results.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// It is no text.
+    /// The input is not text.
     #[error("the file is neither text nor gzip of it")]
     NotText,
-    /// It could not be read to its end.
+    /// The input could not be read to its end.
     #[error("reading it failed: {0}")]
     Unreadable(String),
-    /// It tells too much.
+    /// The input has too many results.
     #[error("by line {number} the file tells more than {MOST_FIGURES} figures")]
     TooMuch {
-        /// From 1.
+        /// Line number, from 1.
         number: usize,
     },
-    /// JSON of no tool that is known.
+    /// The JSON is not of a known tool.
     #[error("line {number} begins JSON, but not that of a known tool")]
     UnknownJson {
-        /// From 1.
+        /// Line number, from 1.
         number: usize,
     },
-    /// It begins as JSON and is none.
+    /// The input begins as JSON and is not valid.
     #[error("line {number}: the JSON breaks off or breaks its rules: {why}")]
     BrokenJson {
-        /// From 1.
+        /// Line number, from 1.
         number: usize,
-        /// In the words of JSON's reader.
+        /// Message of the JSON reader.
         why: String,
     },
     /// The tool itself failed.
     #[error("line {number}: {tool} says that it failed: {reason}")]
     ToolFailed {
-        /// Where its output begins, from 1.
+        /// Line at which its output begins, from 1.
         number: usize,
-        /// Its name.
+        /// Name of the tool.
         tool: &'static str,
-        /// In its own words.
+        /// Reason given by the tool.
         reason: String,
     },
-    /// The tool's output lacks what it must have.
+    /// The tool's output lacks a required part.
     #[error("line {number} begins an output that looks like {tool}'s, but has no {what}")]
     Missing {
-        /// Where its output begins, from 1.
+        /// Line at which its output begins, from 1.
         number: usize,
-        /// Its name.
+        /// Name of the tool.
         tool: &'static str,
-        /// Which part.
+        /// Missing part.
         what: &'static str,
     },
-    /// Nothing in it is a known tool's result.
+    /// The input contains no known tool's result.
     #[error("no tool's result is in it; line {number} is not understood: `{line}`")]
     Nothing {
-        /// From 1.
+        /// Line number, from 1.
         number: usize,
-        /// Shortened.
+        /// Text of the line, shortened.
         line: String,
     },
-    /// A tool's lines, and no result among them.
+    /// The input has a tool's lines, and no result among them.
     #[error("the {tool} output in it ends at line {number} without a result")]
     NoResult {
-        /// The last line's, from 1.
+        /// Number of the last line, from 1.
         number: usize,
-        /// Its name.
+        /// Name of the tool.
         tool: &'static str,
     },
 }
 
 impl ImportError {
-    /// The line that it names.
+    /// Line that the error names.
     pub const fn line(&self) -> Option<usize> {
         match self {
             Self::NotText | Self::Unreadable(_) => None,
@@ -145,10 +145,10 @@ impl ImportError {
     }
 }
 
-/// So many lines that were not understood are kept.
+/// Maximum number of kept lines that were not understood.
 pub const MOST_NAMED: usize = 100;
 
-/// A day of a tool's single results has fewer.
+/// Maximum number of figures, more than a day of a tool's single results.
 pub const MOST_FIGURES: usize = 200_000;
 
 /// Reads an output's octets, gzipped or not.
@@ -156,7 +156,7 @@ pub fn read(octets: &[u8]) -> Result<Imported, ImportError> {
     read_from(octets)
 }
 
-/// Reads an output, gzipped or not, to its end, and holds none of it but what it tells.
+/// Reads an output to its end, gzipped or not, and keeps only its results.
 pub fn read_from(from: impl Read) -> Result<Imported, ImportError> {
     let mut from = BufReader::with_capacity(64 << 10, from);
     let is_gzip = from.fill_buf().map_err(unreadable)?.starts_with(&[0x1f, 0x8b]);
@@ -170,7 +170,7 @@ pub fn read_from(from: impl Read) -> Result<Imported, ImportError> {
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
 fn unreadable(error: io::Error) -> ImportError {
     match error.kind() {
-        // What gzip's reader says of what is none.
+        // Errors of the gzip reader for input that is not gzip.
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
             ImportError::NotText
         }

@@ -1,27 +1,27 @@
-//! A source's lines, one piece of it in memory at a time, and each line without what a terminal, a
-//! log or a paste put around it.
+//! Lines of a source, one piece of it in memory at a time. Removes the decoration that a terminal,
+//! a log or a paste added to a line.
 //!
 //! Never reads a number, and never holds more than a piece.
 
 use std::io::{self, BufRead, Read};
 
-/// A line of text is read so far; JSON goes on in further pieces.
+/// Length up to which a line of text is read; JSON continues in further pieces.
 const PIECE: usize = 64 << 10;
-/// A string of JSON has no more octets: one is held whole.
+/// Maximum octets of a JSON string, which is held whole.
 const LONGEST_STRING: usize = 16 << 20;
 
-/// Octets as pieces of lines, numbered.
+/// Source of numbered pieces of lines.
 pub(crate) struct Source<R> {
     from: R,
     piece: Vec<u8>,
-    /// What of the piece is used up.
+    /// Octets of the piece already used.
     used: usize,
-    /// Of the line that the piece is of, from 1.
+    /// Number of the piece's line, from 1.
     pub number: usize,
-    /// Whether the piece begins its line.
+    /// True if the piece begins its line.
     pub begins: bool,
     whole: bool,
-    /// What each line has in front that is not its own.
+    /// Prefix of each line that is not part of the output.
     pub prefix: Option<Prefix>,
 }
 
@@ -38,13 +38,13 @@ impl<R: BufRead> Source<R> {
         }
     }
 
-    /// Another text in the place of what is left of the piece.
+    /// Replaces the rest of the piece by another text.
     pub(crate) fn replace(&mut self, text: &str) {
         self.piece = [text.as_bytes(), b"\n"].concat();
         self.used = 0;
     }
 
-    /// What is left of the piece, or the next one; `None` at the end.
+    /// Rest of the piece, or the next one; `None` at the end.
     pub(crate) fn piece(&mut self) -> io::Result<Option<&[u8]>> {
         if self.used >= self.piece.len() && !self.advance()? {
             return Ok(None);
@@ -52,7 +52,7 @@ impl<R: BufRead> Source<R> {
         Ok(Some(&self.piece[self.used..]))
     }
 
-    /// So many octets of the piece are done with.
+    /// Marks octets of the piece as used.
     pub(crate) fn consume(&mut self, octets: usize) {
         self.used = (self.used + octets).min(self.piece.len());
     }
@@ -73,7 +73,7 @@ impl<R: BufRead> Source<R> {
     }
 }
 
-/// The octets of one JSON value, which begins where its source stands: all of it and nothing after.
+/// Octets of one JSON value that begins at the source's position: all of it and nothing after.
 pub(crate) struct Object<'a, R> {
     source: &'a mut Source<R>,
     depth: usize,
@@ -82,7 +82,7 @@ pub(crate) struct Object<'a, R> {
     done: bool,
     /// Octets of the string so far.
     string: usize,
-    /// A string was too long, and that was said.
+    /// True if a string was too long, and that was reported.
     refused: bool,
 }
 
@@ -99,7 +99,7 @@ impl<'a, R: BufRead> Object<'a, R> {
         }
     }
 
-    /// How many of these octets are of the value; notes where it ends.
+    /// Number of these octets that belong to the value; records its end.
     fn of_value(&mut self, octets: &[u8]) -> usize {
         for (at, octet) in octets.iter().enumerate() {
             self.string = if self.in_string { self.string + 1 } else { 0 };
@@ -145,13 +145,13 @@ impl<R: BufRead> Read for Object<'_, R> {
     }
 }
 
-/// A line as its tool printed it: without colours, returns of the carriage and blanks around it. Of
-/// what was written over in a terminal the last counts.
+/// Returns a line as its tool printed it: without colours, carriage returns and surrounding blanks.
+/// If text was overwritten in a terminal, the last version counts.
 pub(crate) fn plain(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let text = text.trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r']);
     let text = text.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or(text);
-    // ping rings a bell behind a reply.
+    // ping rings a bell after a reply.
     let text = text.trim_matches('\u{7}');
     if !text.contains('\u{1b}') {
         return text.trim().to_owned();
@@ -169,16 +169,16 @@ pub(crate) fn plain(octets: &[u8]) -> String {
     out.trim().to_owned()
 }
 
-/// What stands behind one mark of quotation, part of a time, or a log's host and program; `None`
-/// where the line has nothing such in front. The blanks behind it are left.
+/// Text after one quotation mark, part of a time, or a log's host and program; `None` if the line
+/// has no such prefix. The blanks after it are kept.
 pub(crate) fn behind_prefix(line: &str) -> Option<&str> {
     let cut = line.strip_prefix(['>', '|']).or_else(|| behind_server(line));
     let cut = cut.or_else(|| behind_step(line)).or_else(|| behind_time(line));
     cut.or_else(|| behind_program(line))
 }
 
-/// What a job's launcher or a runner of tests names a stream of output by: `[1,0]<stdout>:` of
-/// mpirun, `3: ` of srun, `DEBUG| [stdout] `.
+/// Text after the stream name of a job launcher or test runner: `[1,0]<stdout>:` of mpirun, `3: `
+/// of srun, `DEBUG| [stdout] `.
 fn behind_step(text: &str) -> Option<&str> {
     const LEVELS: [&str; 5] = ["DEBUG", "INFO", "WARNING", "WARN", "ERROR"];
     const STREAMS: [&str; 4] = ["<stdout>:", "<stderr>:", "[stdout]", "[stderr]"];
@@ -195,12 +195,11 @@ fn behind_step(text: &str) -> Option<&str> {
     (rank.len() < 6 && !rank.is_empty() && rank.bytes().all(|c| c.is_ascii_digit())).then_some(rest)
 }
 
-/// Programs of which a command is known without a prompt that is one's only.
+/// Programs whose command is recognised without a distinctive prompt.
 const TOOLS: [&str; 10] =
     ["ping", "iperf", "iperf3", "fio", "netperf", "qperf", "sockperf", "mtr", "fping", "mpirun"];
 
-/// The command behind a shell's prompt, whose first word is a program's name:
-/// `root@host:~# iperf3 -s`
+/// Command after a shell's prompt, if its first word is a program's name: `root@host:~# iperf3 -s`.
 pub(crate) fn behind_prompt(line: &str) -> Option<&str> {
     let (prompt, command) = line.split_at(line.find(['$', '#', '%', '>'])? + 1);
     let prompt = &prompt[..prompt.len() - 1];
@@ -218,8 +217,7 @@ pub(crate) fn behind_prompt(line: &str) -> Option<&str> {
     (is_prompt && is_command).then_some(program)
 }
 
-/// What stands behind marks of quotation and a log's `program[123]: `, which no tool begins a line
-/// with.
+/// Text after quotation marks and a log's `program[123]: `, with which no tool begins a line.
 pub(crate) fn behind_log(line: &str) -> Option<&str> {
     let rest = line.trim_start_matches(['>', ' ']);
     let cut = rest.match_indices("]: ").next().and_then(|(at, _)| {
@@ -231,20 +229,20 @@ pub(crate) fn behind_log(line: &str) -> Option<&str> {
     cut.or_else(|| line.starts_with('>').then(|| line.trim_start_matches('>')))
 }
 
-/// What stands in front of the lines of one paste or log.
+/// Prefix of the lines of one paste or log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prefix(String);
 
 impl Prefix {
-    /// That of a line whose own text is `rest`, the blanks in front of it included.
+    /// Prefix of a line whose own text is `rest`, including the blanks before it.
     pub(crate) fn of(line: &str, rest: &str) -> Self {
         let blank = usize::from(rest.starts_with(' '));
         Self(shape(&line[..line.len() - rest.len() + blank]))
     }
 
-    /// What stands behind one that looks alike, with other digits and letters.
+    /// Text after a prefix of the same shape, with other digits and letters.
     pub(crate) fn behind<'a>(&self, line: &'a str) -> Option<&'a str> {
-        // Nothing behind it: the blank at its end went with the line's.
+        // No text follows: the blank at the prefix's end was removed with the line's.
         if shape(line) == self.0.trim_end() {
             return Some("");
         }
@@ -262,8 +260,8 @@ fn shape(text: &str) -> String {
     text.chars().map(of).collect()
 }
 
-/// A part of a date or a time of day: `Nov`, `24`, `2026-11-24T10:00:00.123Z`, `10:00:00`,
-/// `[1732.45]`.
+/// Text after a part of a date or a time of day: `Nov`, `24`, `2026-11-24T10:00:00.123Z`,
+/// `10:00:00`, `[1732.45]`.
 fn behind_time(text: &str) -> Option<&str> {
     const NAMES: [&str; 19] = [
         "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -283,13 +281,13 @@ fn behind_time(text: &str) -> Option<&str> {
     (is_time && (has_parts || is_stamp || is_day || is_year)).then_some(rest)
 }
 
-/// `<host> `, which fio's client puts before each line.
+/// Text after `<host> `, which fio's client prints before each line.
 fn behind_server(text: &str) -> Option<&str> {
     let (name, rest) = text.strip_prefix('<')?.split_once("> ")?;
     (!name.contains([' ', '<', '/'])).then_some(rest)
 }
 
-/// `host iperf3[123]: `, `iperf3[123]: `, `container  | `
+/// Text after `host iperf3[123]: `, `iperf3[123]: `, `container  | `.
 fn behind_program(text: &str) -> Option<&str> {
     let mut words = text.splitn(3, ' ');
     let (first, second) = (words.next()?, words.next().unwrap_or_default());

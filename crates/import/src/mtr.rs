@@ -1,7 +1,7 @@
 //! mtr's report, its CSV and its XML: the last station of the path.
 //!
-//! Never tells of the stations before it: how many echoes they answer is their own limit, and no
-//! property of the path through them.
+//! Never reports the stations before it: the number of echoes they answer is their own limit, and
+//! not a property of the path through them.
 
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
@@ -13,20 +13,20 @@ use crate::reader::Reader;
 
 const MS: f64 = 1e6;
 
-/// Reads it.
+/// Reader of mtr's output.
 #[derive(Debug, Default)]
 pub(crate) struct Mtr {
     last: Option<Station>,
-    /// Inside XML.
+    /// Station inside XML.
     xml: Option<Station>,
-    /// A report's columns, as its heading names them.
+    /// Columns of a report, as its heading names them.
     columns: Vec<String>,
-    /// Where the path leads, where that is told.
+    /// Destination of the path; `None` if not printed.
     to: Option<String>,
     payload: Option<f64>,
 }
 
-/// The last router or host so far; what was not read of it is no number.
+/// Last router or host so far; values that were not read are NaN.
 #[derive(Debug, Clone)]
 struct Station {
     name: String,
@@ -35,7 +35,7 @@ struct Station {
     mean: f64,
     best: f64,
     worst: f64,
-    /// Milliseconds are printed in steps of so many.
+    /// Step of the printed times, in milliseconds.
     step: f64,
 }
 
@@ -45,7 +45,7 @@ impl Station {
         Self { name: name.to_owned(), lost_percent, sent, mean, best, worst, step }
     }
 
-    /// One of its numbers, by the name of its column.
+    /// Sets one of its numbers, by the name of its column.
     fn set(&mut self, column: &str, value: f64) {
         match column {
             "Loss%" | "Loss" => self.lost_percent = value,
@@ -96,8 +96,8 @@ impl Reader for Mtr {
 }
 
 impl Mtr {
-    /// `  1.|-- 10.0.0.1   0.0%    10    0.1   0.1   0.1   0.1   0.0`, and `100.0` of one that is
-    /// silent.
+    /// Parses `  1.|-- 10.0.0.1   0.0%    10    0.1   0.1   0.1   0.1   0.0`, and `100.0` of a
+    /// silent one.
     fn of_report(&self, line: &str) -> Option<Station> {
         let (_, rest) = line.split_once(".|--")?;
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -109,7 +109,7 @@ impl Mtr {
         Some(station)
     }
 
-    /// `MTR.0.95,1795528080,OK,10.0.0.1,1,10.0.0.1,0.00,2,0,0.05,0.05,0.04,0.05,0.00`
+    /// Parses `MTR.0.95,1795528080,OK,10.0.0.1,1,10.0.0.1,0.00,2,0,0.05,0.05,0.04,0.05,0.00`.
     fn of_csv(&mut self, line: &str) -> Option<Station> {
         let rest = line.strip_prefix("MTR.")?;
         let fields: Vec<&str> = rest.split(',').collect();
@@ -145,7 +145,7 @@ impl Station {
     fn put(&self, payload: Option<f64>, to: Option<&str>, found: &mut Found) {
         // mtr's size is that of the IP packet.
         let octets = payload.filter(|octets| (28.0..=9_000.0).contains(octets));
-        // A report names its own host, and not where it leads.
+        // A report names its own host, and not its destination.
         let is_there = to.is_some_and(|to| self.name.contains(to));
         let row = Row::of("mtr")
             .with(Key::To, self.name.clone())
@@ -167,7 +167,7 @@ impl Station {
     }
 }
 
-/// `--json`: its last station.
+/// Reads the last station of `--json`.
 pub(crate) fn of_json(value: &Value, found: &mut Found) -> Result<(), Problem> {
     let report = &value["report"];
     let last = report["hubs"].as_array().and_then(|hubs| hubs.last());

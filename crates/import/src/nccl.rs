@@ -1,6 +1,6 @@
 //! nccl-tests' text: the bus bandwidth of each size.
 //!
-//! Never takes its *algorithm bandwidth*, which depends on how many take part.
+//! Never reports its *algorithm bandwidth*, which depends on the number of participants.
 
 use page::{Key, Metric, Unit};
 
@@ -13,13 +13,13 @@ use crate::reader::Reader;
 const CONVENTION: &str = "bus-bandwidth";
 const GIGABYTES: f64 = 8e9;
 
-/// Reads it.
+/// Reader of nccl-tests' text.
 #[derive(Debug, Default)]
 pub(crate) struct Nccl {
     test: Option<String>,
-    /// Some line of its was seen.
+    /// True if one of its lines was seen.
     open: bool,
-    /// Its heading was seen, and has so many columns.
+    /// Number of columns, once its heading was seen.
     begun: bool,
     columns: usize,
 }
@@ -62,7 +62,7 @@ impl Nccl {
         }
         let known = is_around("nccl-tests", rest);
         self.open |= known;
-        // A line of nothing but the mark stands between nccl-tests' parts.
+        // A line with only the mark separates nccl-tests' parts.
         known || (self.open && rest.is_empty())
     }
 
@@ -71,14 +71,14 @@ impl Nccl {
         row.with_known(Key::Test, self.test.clone())
     }
 
-    /// `1048576 262144 float sum -1 58.1 18.0 33.8 0 57.9 18.1 33.9 0`
+    /// Reads `1048576 262144 float sum -1 58.1 18.0 33.8 0 57.9 18.1 33.9 0`.
     fn size(&self, line: &str, found: &mut Found) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(octets) = words.first().and_then(|word| number(word)) else { return false };
         if words.len() != self.columns {
             return false;
         }
-        // Time, algorithm's and bus' bandwidth, wrong results: out of place, then in place.
+        // Time, algorithm and bus bandwidth, wrong results: out of place, then in place.
         let Some(at) = words.len().checked_sub(8).filter(|at| *at >= 4) else { return false };
         for (name, four) in [("out-of-place", &words[at..at + 4]), ("in-place", &words[at + 4..])] {
             let Some(bus) = number(four[2]) else { return false };
@@ -89,7 +89,7 @@ impl Nccl {
             let wrong = wrong.map(|counted| Contradiction { code, said: 0.0, counted });
             let row = row.contradicted(wrong);
             let row = row.contradicted(rate(octets, four));
-            // What is printed as nothing is less than the last digit.
+            // A printed zero is less than the last digit.
             let bound = (bus <= 0.0).then_some(page::AT_MOST);
             let bus = if bus <= 0.0 { 0.01 } else { bus };
             let row = row.with_known(Key::Bound, bound);
@@ -99,7 +99,7 @@ impl Nccl {
     }
 }
 
-/// Where the algorithm's bandwidth is not that of the octets and the time.
+/// Contradiction if the algorithm bandwidth is not the octets over the time.
 fn rate(octets: f64, four: &[&str]) -> Option<Contradiction> {
     let (time, said) = (printed(four[0])?, printed(four[1])?);
     let counted = octets / time.value.max(time.step) / 1e3;

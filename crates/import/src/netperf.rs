@@ -1,6 +1,6 @@
-//! netperf's text: the classic tables, and omni's tables, commas and `NAME=value`.
+//! netperf's text: the classic tables, and omni's tables, comma-separated lines and `NAME=value`.
 //!
-//! Owns that a round trip follows from transactions a second where one is under way at a time.
+//! Owns the derivation of a round trip from transactions per second if one is in flight at a time.
 //! Never takes the sender's rate of datagrams for what arrived.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::found::{Found, Row};
 use crate::numbers::{Printed, behind, between, number, printed};
 use crate::reader::Reader;
 
-/// Reads it.
+/// Reader of netperf's text.
 #[derive(Debug, Default)]
 pub(crate) struct Netperf {
     test: Option<Test>,
@@ -21,17 +21,17 @@ pub(crate) struct Netperf {
 
 #[derive(Debug, Default)]
 struct Test {
-    /// In capitals, as its banner has it.
+    /// Name in capitals, as in its banner.
     name: String,
-    /// `first burst 0`: how many more are under way.
+    /// Number of additional transactions in flight: `first burst 0`.
     burst: f64,
-    /// Bits a second, where the heading has a unit.
+    /// Bits per second of the heading's unit, if there is one.
     unit: Option<f64>,
-    /// The table has a heading.
+    /// True if the table has a heading.
     is_headed: bool,
-    /// The table's rows.
+    /// Rows of the table.
     rows: Vec<Vec<f64>>,
-    /// What omni names.
+    /// Values that omni names.
     named: BTreeMap<String, String>,
     heads: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl Reader for Netperf {
     }
 }
 
-/// What a unit of throughput multiplies by to bits a second.
+/// Factor that converts a unit of throughput to bits per second.
 fn bits(unit: &str) -> Option<f64> {
     Some(match unit.trim_end_matches("/sec").trim_end_matches("/s") {
         "10^3bits" => 1e3,
@@ -104,7 +104,7 @@ impl Test {
             self.is_headed = true;
             return true;
         }
-        // Rates have two digits behind the point; one that is cut has fewer.
+        // Rates have two digits after the point; one that is cut off has fewer.
         let is_rate =
             |word: &&&str| word.contains('.') && printed(word).is_none_or(|p| p.step > 0.011);
         let has_time = words.iter().any(|word| word.contains('.'));
@@ -131,7 +131,7 @@ impl Test {
         false
     }
 
-    /// omni's names in one line and their values in the next.
+    /// Reads omni's names in one line and their values in the next.
     fn commas(&mut self, line: &str) -> bool {
         let fields: Vec<String> = line.split(',').map(|field| field.trim().to_owned()).collect();
         if self.heads.len() == fields.len() {
@@ -146,11 +146,11 @@ impl Test {
     fn named(&self, names: [&str; 2]) -> Option<f64> {
         let value =
             names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value));
-        // What was not measured is told as -1.
+        // Unmeasured values are printed as -1.
         value.filter(|value| *value >= 0.0)
     }
 
-    /// True of one request at a time, each answered before the next.
+    /// True for one request at a time, each answered before the next.
     fn is_request(&self) -> bool {
         let is_own = ["REQUEST/RESPONSE", "SEND|RECV"].iter().any(|name| self.name.contains(name));
         is_own && !self.name.contains("CONNECT") && self.burst <= 0.0
@@ -210,7 +210,7 @@ impl Test {
                     found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
                 }
             }
-            // Send socket, recv socket, request, response, seconds, transactions a second.
+            // Send socket, recv socket, request, response, seconds, transactions per second.
             (_, None) if self.name.contains("REQUEST/RESPONSE") => {
                 if let Some(rate) = first.get(5).filter(|_| first.len() >= 6) {
                     self.round_trip(&row, *rate, found);
@@ -220,7 +220,7 @@ impl Test {
         }
     }
 
-    /// One after the other, the transactions take the whole time.
+    /// Adds the round trip: sequential transactions take the whole time.
     fn round_trip(&self, row: &Row, per_second: f64, found: &mut Found) {
         if per_second > 0.0 && self.is_request() {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps);
@@ -247,7 +247,7 @@ impl Test {
             transactions.or_else(|| self.named(["Transaction Rate Tran/s", "TRANSACTION_RATE"]));
         let mean = us(["Mean Latency Microseconds", "MEAN_LATENCY"])
             .or_else(|| us(["Round Trip Latency usec/tran", "RT_LATENCY"]).filter(|ns| *ns > 0.0));
-        // Of several instances at once the rates are added up, and 1 / rate is no round trip.
+        // With several instances at once the rates are added up, and 1 / rate is no round trip.
         let of_rate = transactions.filter(|rate| *rate > 0.0 && self.is_request());
         let contradiction = mean.zip(of_rate).and_then(|(mean, rate)| {
             let counted = Printed { value: 1e9 / rate, step: 0.1 * mean };

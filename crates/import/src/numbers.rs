@@ -2,7 +2,7 @@
 //!
 //! Never knows a tool.
 
-/// A number as it was printed, and the size of its last digit.
+/// Printed number, and the size of its last digit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Printed {
     pub value: f64,
@@ -10,7 +10,7 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// What stands for a number that the reader counted itself.
+    /// Creates an exact number, counted by the reader itself.
     pub(crate) const fn exact(value: f64) -> Self {
         Self { value, step: 0.0 }
     }
@@ -20,15 +20,15 @@ impl Printed {
         Self { value: self.value * by, step: self.step * by }
     }
 
-    /// True of two that are the same but for the digits that were not printed.
+    /// True if two numbers are equal apart from the digits that were not printed.
     pub(crate) fn agrees(self, other: Self) -> bool {
         let near = self.step + other.step + 1e-6 * self.value.abs().max(other.value.abs());
         (self.value - other.value).abs() <= near
     }
 }
 
-/// A number alone: `12`, `-0.5`, `1e9`, `0,073` of a locale with a decimal comma, `1,234.5` and
-/// `1.234,5` with thousands. One comma alone is a decimal one: see [`grouped`].
+/// Parses a number: `12`, `-0.5`, `1e9`, `0,073` of a locale with a decimal comma, `1,234.5` and
+/// `1.234,5` with thousands. A single comma is a decimal one: see [`grouped`].
 pub(crate) fn printed(text: &str) -> Option<Printed> {
     let text = text.trim();
     let (commas, points) = (text.matches(',').count(), text.matches('.').count());
@@ -67,12 +67,12 @@ fn plain(text: &str) -> Option<Printed> {
     Some(Printed { value, step })
 }
 
-/// The value of a number alone.
+/// Parses the value of a number.
 pub(crate) fn number(text: &str) -> Option<f64> {
     printed(text).map(|printed| printed.value)
 }
 
-/// A number of a tool that separates thousands by commas and writes a point: `4,096`.
+/// Parses a number of a tool that separates thousands by commas and writes a point: `4,096`.
 pub(crate) fn grouped(text: &str) -> Option<f64> {
     let whole = text.split('.').next().unwrap_or_default();
     if is_grouped(whole, ',') { number(&text.replace(',', "")) } else { number(text) }
@@ -87,21 +87,21 @@ fn number_end(text: &str) -> usize {
         let signed = rest.trim_start_matches(['-', '+']);
         (rest.len() - signed.len(), signed.bytes().take_while(u8::is_ascii_digit).count())
     });
-    // A comma behind it ends it.
+    // A comma after it ends it.
     while text[..end].ends_with(',') {
         end -= 1;
     }
     end + power.filter(|(_, digits)| *digits > 0).map_or(0, |(sign, digits)| 1 + sign + digits)
 }
 
-/// The number at a text's start, and what follows.
+/// Parses the number at a text's start; returns it and the rest.
 pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let (own, rest) = text.split_at(number_end(text));
     Some((number(own)?, rest))
 }
 
-/// Nanoseconds in one of a time's unit: `ns`, `us`, `usec`, `ms`, `sec`…
+/// Nanoseconds per unit of time: `ns`, `us`, `usec`, `ms`, `sec`…
 pub(crate) fn nanoseconds(unit: &str) -> Option<f64> {
     match unit.trim() {
         "ns" | "nsec" => Some(1.0),
@@ -112,13 +112,13 @@ pub(crate) fn nanoseconds(unit: &str) -> Option<f64> {
     }
 }
 
-/// A time with its unit, in nanoseconds: `155.448us`, `170µs`
+/// Parses a time with its unit to nanoseconds: `155.448us`, `170µs`.
 pub(crate) fn time(word: &str) -> Option<f64> {
     let (value, unit) = leading(word)?;
     Some(value * nanoseconds(unit)?)
 }
 
-/// What a letter before a unit multiplies by, in steps of `step`.
+/// Factor of the letter before a unit, in steps of `step`.
 pub(crate) fn prefix(letter: Option<char>, step: f64) -> Option<f64> {
     match letter {
         None => Some(1.0),
@@ -130,33 +130,33 @@ pub(crate) fn prefix(letter: Option<char>, step: f64) -> Option<f64> {
     }
 }
 
-/// A number and its unit's letter: `7.1G`, `488.3K`, `61K`, `4K`
+/// Parses a number with a unit letter: `7.1G`, `488.3K`, `61K`, `4K`.
 pub(crate) fn scaled(word: &str, step: f64) -> Option<f64> {
     let (value, unit) = leading(word)?;
     Some(value * prefix(unit.chars().next(), step)?)
 }
 
-/// The text between two others, the nearest first.
+/// Text between two others, the nearest first.
 pub(crate) fn between<'a>(text: &'a str, before: &str, behind: &str) -> Option<&'a str> {
     let from = text.find(before)? + before.len();
     let to = text[from..].find(behind)?;
     Some(&text[from..from + to])
 }
 
-/// The number behind `name`, blanks allowed: `avg= 8.00` behind `avg=`.
+/// Number after `name`, blanks allowed: `avg= 8.00` after `avg=`.
 pub(crate) fn behind(text: &str, name: &str) -> Option<f64> {
     let from = text.find(name)? + name.len();
     leading(&text[from..]).map(|(value, _)| value)
 }
 
-/// A percentile as a quantile: 99.9 % are 0.999, and no neighbour of it.
+/// Converts a percentile to a quantile: 99.9 % becomes exactly 0.999.
 pub(crate) fn share(percent: f64) -> f64 {
     (percent * 1e7).round() / 1e9
 }
 
-/// What a line has at the `#` (a number) and `*` (any text) of a shape that it fits, to its end. A
-/// blank of the shape is any number of blanks, `^` the same or none, and `~` at its end is
-/// anything.
+/// Texts of a line at each `#` (a number) and `*` (any text) of a shape; `None` unless it fits to
+/// its end. A blank of the shape matches any number of blanks, `^` the same or none, and `~` at its
+/// end anything.
 pub(crate) fn fits<'a>(shape: &str, line: &'a str) -> Option<Vec<&'a str>> {
     let mut found = Vec::new();
     matches(shape, line, &mut found).then_some(found)
@@ -184,7 +184,7 @@ fn matches<'a>(shape: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
     }
 }
 
-/// What stands at a `*` is at least one character, and as short as the rest of the shape allows.
+/// Matches a `*`: at least one character, and as short as the rest of the shape allows.
 fn matches_any<'a>(behind: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
     let kept = found.len();
     let literal = &behind[..behind.find([' ', '^', '#', '*', '~']).unwrap_or(behind.len())];
@@ -192,7 +192,7 @@ fn matches_any<'a>(behind: &str, line: &'a str, found: &mut Vec<&'a str>) -> boo
     loop {
         let Some(next) = line[end..].chars().next() else { return false };
         end += next.len_utf8();
-        // An empty literal is found where it stands.
+        // An empty literal matches at the current position.
         let Some(ahead) = line[end..].find(literal) else { return false };
         end += ahead;
         if behind.is_empty() {
@@ -206,19 +206,19 @@ fn matches_any<'a>(behind: &str, line: &'a str, found: &mut Vec<&'a str>) -> boo
     }
 }
 
-/// The numbers at the `#` of a shape that the line fits; what stands at a `*` is left out.
+/// Numbers at the `#` of a shape that the line fits; texts at a `*` are left out.
 pub(crate) fn numbers(shape: &str, line: &str) -> Option<Vec<f64>> {
     let kinds = shape.chars().filter(|c| matches!(c, '#' | '*'));
     let found = fits(shape, line)?;
     kinds.zip(found).filter(|(kind, _)| *kind == '#').map(|(_, text)| number(text)).collect()
 }
 
-/// True of a line that fits one of these shapes.
+/// True if a line fits one of these shapes.
 pub(crate) fn fits_any(shapes: &[&str], line: &str) -> bool {
     shapes.iter().any(|shape| matches(shape, line, &mut Vec::new()))
 }
 
-/// True of a line that begins with one of these texts.
+/// True if a line begins with one of these texts.
 pub(crate) fn begins(starts: &[&str], line: &str) -> bool {
     starts.iter().any(|start| line.starts_with(start))
 }

@@ -1,6 +1,7 @@
 //! nuttcp's text: a line of its sum, and with `-i` lines of intervals before it.
 //!
-//! Never takes an interval for the run: those are told where the sum is missing, and as cut off.
+//! Never takes an interval for the run: intervals are reported only if the sum is missing, and as
+//! cut off.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -12,13 +13,13 @@ use crate::reader::Reader;
 
 const MEGA: f64 = 8.0 * 1024.0 * 1024.0;
 
-/// Reads it.
+/// Reader of nuttcp's text.
 #[derive(Debug, Default)]
 pub(crate) struct Nuttcp {
     intervals: Option<Moved>,
 }
 
-/// What one line, or several, moved.
+/// Data moved according to one line, or to several.
 #[derive(Debug, Clone, Copy)]
 struct Moved {
     bits: Printed,
@@ -29,7 +30,7 @@ struct Moved {
     rtt: Option<f64>,
 }
 
-/// What stands behind the rate of a sum.
+/// Columns after the rate of a sum.
 const SUMS: [&str; 4] = [
     "# %TX # %RX # / # drop/pkt # %loss",
     "# %TX # %RX # retrans # msRTT",
@@ -73,8 +74,8 @@ impl Reader for Nuttcp {
 }
 
 impl Moved {
-    /// `1599.1875 MB /   2.01 sec = 6689.3571 Mbps 19 %TX 19 %RX 0 retrans 0.12 msRTT`, and whether
-    /// it is a sum.
+    /// Parses `1599.1875 MB /   2.01 sec = 6689.3571 Mbps 19 %TX 19 %RX 0 retrans 0.12 msRTT`; true
+    /// if it is a sum.
     fn of(line: &str) -> Option<(Self, bool)> {
         let own = fits("# MB / # sec = # Mbps *", line)?;
         let tail = own[3].trim();
@@ -104,7 +105,7 @@ impl Moved {
         Some((moved, sum.is_some()))
     }
 
-    /// One after the other.
+    /// Merges consecutive intervals.
     fn and(self, next: Self) -> Self {
         let (bits, more) = (self.bits, next.bits);
         let bits = Printed { value: bits.value + more.value, step: bits.step + more.step };
@@ -133,7 +134,7 @@ impl Moved {
             found.put(&row, Metric::Retransmits, Unit::Count, again);
         }
         if let Some(ms) = self.rtt {
-            // Of the connection's beginning, and one sample.
+            // Measured at the connection's beginning; a single sample.
             let row = row.with(Key::Test, "connect").doubting(Caveat::SoftwareTimestamps);
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, ms * 1e6);
         }

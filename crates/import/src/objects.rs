@@ -1,7 +1,7 @@
 //! JSON of one tool or of several, one value after the other.
 //!
-//! Owns which tool a value is of, and what is made of one that breaks off. Never reads a value
-//! itself.
+//! Owns the recognition of a value's tool, and the handling of one that breaks off. Never reads a
+//! value itself.
 
 use serde_json::Value;
 
@@ -10,16 +10,16 @@ use crate::json::{Broken, Document};
 use crate::problem::Problem;
 use crate::{ImportError, fio, flent, fping, iperf3, irtt, mtr, rows};
 
-/// So many are told of those that tell nothing.
+/// Maximum number of reported values without results.
 const MOST_PROBLEMS: usize = 20;
 
-/// The values so far.
+/// Values so far.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
-    /// iperf3's events of one test, with the first one's line.
+    /// Events of one iperf3 test, with the lines of the first and the last one.
     events: Option<((usize, usize), iperf3::Events)>,
     hosts: fping::Hosts,
-    /// The first and the last line of those.
+    /// First and last line of fping's values.
     of_hosts: Option<(usize, usize)>,
     pub problems: Vec<ImportError>,
 }
@@ -37,7 +37,7 @@ impl Objects {
             self.end_events(found);
         }
         if let Some(Broken { number: at, why }) = broken {
-            // What came before it breaks off counts, where its tool can be told.
+            // The part before the break counts, if its tool can be recognised.
             if document.value.get("start").is_some() && !document.lists.is_empty() {
                 let before = found.figures.len();
                 let _ = iperf3::read(&document, found);

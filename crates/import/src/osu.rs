@@ -1,7 +1,7 @@
 //! OSU's benchmarks of MPI: tables of a size and its latency or bandwidth.
 //!
-//! Owns the doubling: between two processes it prints half of the round trip. Never tells of
-//! collectives, whose latency is nobody's round trip.
+//! Owns the doubling: between two processes it prints half of the round trip. Never reports
+//! collectives, whose latency is not a round trip.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -9,7 +9,7 @@ use crate::found::{Found, Row};
 use crate::numbers::{begins, number};
 use crate::reader::Reader;
 
-/// What a table's second column is, by the test's name.
+/// Quantity in a table's second column, by the test's name.
 const TESTS: [(&str, Told); 6] = [
     ("MPI Latency Test", Told::HalfRoundTrip),
     ("MPI Multi Latency Test", Told::HalfRoundTrip),
@@ -26,12 +26,12 @@ enum Told {
     BothWays,
 }
 
-/// Reads it.
+/// Reader of OSU's text.
 #[derive(Debug, Default)]
 pub(crate) struct Osu {
     test: Option<(&'static str, Told)>,
     begun: bool,
-    /// The heading's columns: where latency or bandwidth stands, and how many there are.
+    /// Column of latency or bandwidth in the heading, and the number of columns.
     column: Option<usize>,
     columns: usize,
 }
@@ -73,7 +73,7 @@ impl Reader for Osu {
 }
 
 impl Osu {
-    /// `# Size          Latency (us)`, and with `-f` the least and most behind the mean.
+    /// Reads `# Size          Latency (us)`, and with `-f` the minimum and maximum after the mean.
     fn head(&mut self, line: &str) -> bool {
         let line =
             line.replace(" (", "(").replace("Avg Lat", "AvgLat").replace("Min Lat", "MinLat");

@@ -1,6 +1,6 @@
 //! perftest's text (`ib_send_lat`, `ib_write_bw`…): its tables of latency and of bandwidth.
 //!
-//! Owns the doubling: of sends and writes it prints half of the round trip, of reads and atomics
+//! Owns the doubling: for sends and writes it prints half of the round trip, for reads and atomics
 //! all of it.
 
 use page::{Caveat, Key, Metric};
@@ -11,7 +11,7 @@ use crate::found::{Found, Row};
 use crate::numbers::{Printed, number};
 use crate::reader::Reader;
 
-/// Its columns, as its headings name them.
+/// Columns of a table, as its headings name them.
 const COLUMNS: [(&str, Column); 10] = [
     ("#bytes", Column::Bytes),
     ("#iterations", Column::Iterations),
@@ -32,19 +32,19 @@ enum Column {
     Quantile(f64),
     Mean,
     Bandwidth,
-    /// Messages a second, in millions.
+    /// Messages per second, in millions.
     Rate,
     Other,
 }
 
-/// Reads it.
+/// Reader of perftest's text.
 #[derive(Debug, Default)]
 pub(crate) struct Perftest {
-    /// `Send Latency`
+    /// Name of the test: `Send Latency`.
     test: String,
     columns: Vec<Column>,
     has_rows: bool,
-    /// Bits a second, of the bandwidth's unit.
+    /// Bits per second of the bandwidth's unit.
     unit: f64,
 }
 
@@ -62,7 +62,7 @@ impl Reader for Perftest {
             *self = Self { test: test.to_owned(), ..Self::default() };
             return true;
         }
-        // Whose times a table has, and whether they are half, only its title says.
+        // Only the title identifies a table's operation, and half or whole round trips.
         if self.test.is_empty() {
             return false;
         }
@@ -100,7 +100,7 @@ fn is_line(line: &str) -> bool {
 }
 
 impl Perftest {
-    /// True of a heading all of whose columns are known.
+    /// True for a heading whose columns are all known.
     fn head(&mut self, line: &str) -> bool {
         const OTHERS: [&str; 4] = ["BW peak[", "t_stdev[", "tps average", "CPU_Util["];
         let known = COLUMNS.iter().filter_map(|(name, column)| Some((line.find(name)?, *column)));
@@ -108,7 +108,7 @@ impl Perftest {
         let mut columns: Vec<(usize, Column)> = known.chain(others).collect();
         columns.sort_by_key(|(at, _)| *at);
         self.columns = columns.into_iter().map(|(_, column)| column).collect();
-        // What older ones call MB is 2^20 octets too.
+        // The MB of older versions is 2^20 octets too.
         let mega = 8.0 * 1024.0 * 1024.0;
         self.unit = if line.contains("BW average[Gb/sec]") { 1e9 } else { mega };
         self.columns.len() == line.matches(['[', '#']).count() + line.matches("tps average").count()

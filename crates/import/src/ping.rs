@@ -1,8 +1,8 @@
 //! ping's text: of Linux, BSD, macOS, GNU and busybox, of Windows in eight languages, of Cisco IOS
 //! and of MikroTik.
 //!
-//! Owns the reading of its summary and of its replies' lines. Never trusts a mean to be a median:
-//! only replies give quantiles; and never takes whole milliseconds for exact ones.
+//! Owns the reading of its summary and of its replies' lines. Never takes a mean for a median,
+//! because only replies give quantiles. Never takes whole milliseconds for exact ones.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -15,8 +15,8 @@ use crate::series::Series;
 
 const MS: f64 = 1e6;
 
-/// With what Windows begins, in the languages that it speaks; in a console's letters all but ASCII
-/// may be others.
+/// First lines of Windows' ping in its languages; a console may print non-ASCII letters
+/// differently.
 const WINDOWS: [&str; 8] = [
     "Pinging * with # bytes of data:",
     "Ping wird ausgef*hrt f*r * mit # Bytes Daten:",
@@ -28,7 +28,8 @@ const WINDOWS: [&str; 8] = [
     "正在 Ping * 具有 # 字节的数据:",
 ];
 
-/// `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`; the time of IPv6 stands alone.
+/// Shapes of replies: `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`; the time of IPv6 stands
+/// alone.
 const REPLIES: [&str; 5] = [
     "*: *=# *=#^ms TTL=#",
     "*: *=# *<#^ms TTL=#",
@@ -37,11 +38,11 @@ const REPLIES: [&str; 5] = [
     "* からの応答: *=#ms",
 ];
 
-/// Reads it: one ping, as far as it was read.
+/// Reader of one ping, with the results so far.
 #[derive(Debug, Default)]
 pub(crate) struct Ping {
     begun: bool,
-    /// Times are whole milliseconds.
+    /// True if times are whole milliseconds.
     coarse: bool,
     ipv6: bool,
     /// Octets of the IP packet's payload, or of the packet.
@@ -50,14 +51,14 @@ pub(crate) struct Ping {
     replies: Series,
     /// Further answers to one request, which BSD counts in its summary.
     duplicates: Series,
-    /// By how much a reply's time may be off, at most, in nanoseconds.
+    /// Largest error of a reply's time, in nanoseconds.
     step: f64,
-    /// Sent and received, as the summary has them, and the share lost in percent.
+    /// Sent and received, as in the summary, and the lost share in percent.
     counts: Option<(f64, f64)>,
     percent: Option<Printed>,
-    /// Least, mean and most, in nanoseconds.
+    /// Minimum, mean and maximum, in nanoseconds.
     summary: Option<[Printed; 3]>,
-    /// Cisco's marks of answers.
+    /// Number of Cisco's marks for answers.
     marks: f64,
 }
 
@@ -89,7 +90,7 @@ impl Reader for Ping {
     }
 }
 
-/// One reply of MikroTik's: its octets, and its time where one came.
+/// Parses a reply of MikroTik's: its octets, and its time if it came.
 fn mikrotik(line: &str) -> Option<(f64, Option<Printed>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.first()?.parse::<u64>().ok()?;
@@ -104,7 +105,7 @@ fn mikrotik(line: &str) -> Option<(f64, Option<Printed>)> {
     }
 }
 
-/// `1ms341us`, `0ms`, `341us` in nanoseconds.
+/// Parses `1ms341us`, `0ms`, `341us` to nanoseconds.
 fn duration(text: &str) -> Option<Printed> {
     let mut rest = text;
     let mut sum = Printed::default();
@@ -118,8 +119,8 @@ fn duration(text: &str) -> Option<Printed> {
 }
 
 impl Ping {
-    /// `56(84) bytes of data` (Linux), `56 data bytes` (BSD, busybox), `32 bytes of data`
-    /// (Windows), `Sending 5, 100-byte ICMP Echos` (Cisco)
+    /// Reads `56(84) bytes of data` (Linux), `56 data bytes` (BSD, busybox), `32 bytes of data`
+    /// (Windows), `Sending 5, 100-byte ICMP Echos` (Cisco).
     fn header(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let octets = |word: &str| leading(word).map(|(octets, _)| octets);
@@ -134,7 +135,7 @@ impl Ping {
             let is_data = |word: &str| word.to_ascii_lowercase().starts_with("data");
             let is_octets = |word: &str| is_data(word) || word.eq_ignore_ascii_case("bytes");
             let sized = words.windows(2).find(|two| octets(two[0]).is_some() && is_octets(two[1]));
-            // Of other languages the payload stands before the packet in brackets.
+            // In other languages the payload stands before the packet in brackets.
             let other = words.iter().find(|word| fits_any(&["#(#)"], word)).copied();
             self.data_octets = sized.map(|two| two[0]).or(other).and_then(octets);
         }
@@ -159,7 +160,7 @@ impl Ping {
                 _ => None,
             };
             let value = printed(last.trim_end_matches(unit));
-            // Requests too small for a time have none; what else stands there is no reply.
+            // Requests too small for a time have none; any other text there is no reply.
             let Some(time) = scale.and_then(|scale| Some(value?.times(scale))) else {
                 return printed(last).is_some() && fits_any(&["# * *seq=# *=#"], line);
             };
@@ -183,8 +184,8 @@ impl Ping {
         is_reply
     }
 
-    /// `100 packets transmitted, 100 received, +2 duplicates, 0% packet loss, time 101357ms`, in
-    /// whatever language; `Packets: Sent = 4, Received = 4, Lost = 0 (0% loss),`
+    /// Reads `100 packets transmitted, 100 received, +2 duplicates, 0% packet loss, time 101357ms`,
+    /// in any language; `Packets: Sent = 4, Received = 4, Lost = 0 (0% loss),`.
     fn counted(&mut self, line: &str) -> bool {
         let of = |shape: &str, at: [usize; 2]| {
             let own = numbers(shape, line)?;
@@ -221,13 +222,14 @@ impl Ping {
         let Some(counts) = in_part(parts[0]).zip(in_part(parts[1])) else { return false };
         let share = percent.split('%').next().unwrap_or_default();
         let share = share.split_whitespace().last().and_then(printed);
-        // Some cut it to a whole number.
+        // Some versions truncate it to a whole number.
         self.percent = share.map(|share| Printed { step: share.step.max(0.1), ..share });
         self.counts = Some(counts);
         true
     }
 
-    /// `rtt min/avg/max/mdev = 0.029/0.042/0.068/0.013 ms`; `Minimum = 0ms, Maximum = 1ms, …`
+    /// Reads `rtt min/avg/max/mdev = 0.029/0.042/0.068/0.013 ms`; `Minimum = 0ms, Maximum = 1ms,
+    /// …`.
     fn summed_up(&mut self, line: &str) -> bool {
         let in_order = |shape: &str, order: [usize; 3], unit: f64| {
             let found = fits(shape, line)?;
@@ -247,7 +249,7 @@ impl Ping {
             Some([of("min-rtt=")?, of("avg-rtt=")?, of("max-rtt=")?])
         };
         let Some(summary) = unix().or_else(windows).or_else(mikrotik) else { return false };
-        // mdev is the population's deviation; nothing is made of it.
+        // mdev is the population's deviation; it is not imported.
         self.summary = Some(summary);
         // MikroTik and Cisco sum up in the line of their counts.
         self.counted(line);
@@ -255,7 +257,7 @@ impl Ping {
     }
 
     fn is_around(&mut self, line: &str) -> bool {
-        // Flooding goes on in the line of its dots, and Cisco writes a mark for each request.
+        // Flooding continues in the line of its dots, and Cisco writes a mark for each request.
         let marks = |c: char| matches!(c, '.' | ' ' | '!' | '\u{8}' | 'E' | 'U' | 'Q' | 'M' | '?');
         let dots = line.split("---").next().unwrap_or_default();
         if self.begun && !dots.is_empty() && dots.chars().all(marks) {
@@ -284,7 +286,7 @@ impl Ping {
             .doubting(Caveat::SoftwareTimestamps)
     }
 
-    /// One ping's results; without a summary it was cut off.
+    /// Adds one ping's results; without a summary it was cut off.
     fn put(self, found: &mut Found) {
         let received = self.counts.map_or(self.replies.count as f64, |(_, received)| received);
         let impossible = self.counts.filter(|(sent, received)| *sent < 0.0 || *received < 0.0);
@@ -292,10 +294,10 @@ impl Ping {
         let row = row.doubting_if(self.counts.is_none(), Caveat::CutOff);
         let negative = |(sent, received)| Contradiction::of("negative-count", received, sent);
         let row = row.contradicted(impossible.map(negative).or_else(|| self.contradiction()));
-        // The replies' lines tell more, unless some are missing.
+        // The replies' lines are more precise, unless some are missing.
         let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
         let summary = self.summary.map(|all| all.map(|one| one.value));
-        // MikroTik prints microseconds where it has them.
+        // MikroTik prints microseconds if it has them.
         let coarse =
             self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
         if !self.replies.is_empty() && is_whole && !coarse {
@@ -308,14 +310,14 @@ impl Ping {
             }
         }
         let Some((sent, received)) = self.counts.filter(|_| impossible.is_none()) else { return };
-        // A request may be answered by several; those are duplicates.
+        // Several hosts may answer a request; those are duplicates.
         if sent > 0.0 {
             let lost = (1.0 - received / sent).max(0.0);
             found.put(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
         }
     }
 
-    /// The summary held against its own share, and against the replies' lines.
+    /// Contradiction of the summary with its own share, or with the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
         let (sent, received) = self.counts?;
         let lost = Printed::exact(100.0 * (1.0 - received / sent).max(0.0));

@@ -1,8 +1,8 @@
-//! Why a tool's JSON tells nothing. Never knows where it stands: that is added.
+//! Reasons why a tool's JSON has no results. Never knows the location: the caller adds it.
 
 use crate::ImportError;
 
-/// What a reader of one value says; where it stands is added here.
+/// Error of a reader of one value; the caller adds the location.
 #[derive(Debug)]
 pub(crate) enum Problem {
     Unknown,

@@ -9,11 +9,11 @@ use crate::found::{Found, Row};
 use crate::numbers::{grouped, nanoseconds, prefix};
 use crate::reader::Reader;
 
-/// Reads it.
+/// Reader of qperf's text.
 #[derive(Debug, Default)]
 pub(crate) struct Qperf {
     test: Option<Test>,
-    /// Among lines that tell of the hosts and not of a test.
+    /// True among lines that describe the hosts rather than a test.
     configuration: bool,
 }
 
@@ -45,14 +45,14 @@ impl Reader for Qperf {
     }
 }
 
-/// True of a test whose figures have names here: of a transport, how long or how much.
+/// True if figures of the test have names here: a transport's latency or bandwidth.
 fn is_known(name: &str) -> bool {
     let transport = name.split('_').next().unwrap_or_default();
     let is_told = name.ends_with("_lat") || name.ends_with("_bw");
     is_told && ["tcp", "udp", "sctp", "rds", "sdp", "rc", "uc", "ud"].contains(&transport)
 }
 
-/// `tcp_lat:` alone on its line, of a test that is known or not: the one before ends.
+/// Reads `tcp_lat:` alone on its line, for known and unknown tests: the one before ends.
 fn is_header(line: &str) -> bool {
     let of_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
     line.strip_suffix(':').is_some_and(|name| !name.is_empty() && name.bytes().all(of_name))
@@ -68,7 +68,8 @@ struct Test {
 }
 
 impl Test {
-    /// True of one of its results. What it said before, or another test says, is none of its own.
+    /// Reads a result; true if it belongs to the current test. Repeated values, and those of other
+    /// tests, do not.
     fn take(&mut self, line: &str) -> bool {
         let Some((name, rest)) = line.split_once('=') else { return false };
         let name = name.trim();
@@ -123,7 +124,7 @@ impl Test {
     }
 }
 
-/// `1.18 GB/sec`, `9.4 Gb/sec`, `117700000 bytes/sec`
+/// Parses `1.18 GB/sec`, `9.4 Gb/sec`, `117700000 bytes/sec`.
 fn bits(value: f64, unit: &str) -> Option<f64> {
     let unit = unit.strip_suffix("/sec")?;
     let (unit, each) = match unit {
@@ -135,7 +136,7 @@ fn bits(value: f64, unit: &str) -> Option<f64> {
     Some(value * each * prefix(unit.chars().next(), 1000.0)?)
 }
 
-/// `1 bytes`, `64 KB`, `9 KiB`
+/// Parses `1 bytes`, `64 KB`, `9 KiB`.
 fn octets(value: f64, unit: &str) -> Option<f64> {
     if unit.starts_with("byte") {
         return Some(value);

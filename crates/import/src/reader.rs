@@ -1,15 +1,15 @@
-//! What reads one tool's lines. Never reads one itself.
+//! Interface of the readers, one per tool. Never reads a line itself.
 
 use crate::found::Found;
 
-/// One tool's lines, in order.
+/// Reader of one tool's lines, in order.
 pub(crate) trait Reader {
-    /// Its name.
+    /// Name of the tool.
     fn tool(&self) -> &'static str;
-    /// True of a line with which another result begins; the one before ends by it.
+    /// True if another result begins with the line, which ends the one before.
     fn begins(&self, line: &str) -> bool;
-    /// True of a line of its own; what it tells may be put at once or at the end.
+    /// Reads a line; true if it is the tool's. Results may be added at once or at the end.
     fn line(&mut self, line: &str, found: &mut Found) -> bool;
-    /// The result ends; what is left is put.
+    /// Ends the result, and adds the remaining figures.
     fn end(&mut self, found: &mut Found);
 }

@@ -1,7 +1,6 @@
 //! Our own rows, such as another machine's run or figures that were only published as numbers.
 //!
-//! Never takes a verdict over: whose limit a figure shows is told anew from what is imported beside
-//! it.
+//! Never imports a verdict: the limit of a figure is determined again from the imported rows.
 
 use page::{Caveat, Figure};
 use serde_json::Value;
@@ -9,8 +8,8 @@ use serde_json::Value;
 use crate::found::Found;
 use crate::problem::Problem;
 
-/// The schemas that are understood: the first had ports' groups as text, both had words where rows
-/// have code words and fields now.
+/// Supported schemas: the first had port groups as text, both had words where rows have code words
+/// and fields now.
 const SCHEMAS: [&str; 3] = ["switchmark/1", "switchmark/2", "switchmark/3"];
 
 pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
@@ -32,7 +31,7 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A row written by hand may leave out what a tool always knows.
+/// Fills in values that a row written by hand may omit.
 fn filled(mut row: Value) -> Value {
     if let Some(fields) = row.as_object_mut() {
         for (name, value) in [

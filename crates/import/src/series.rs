@@ -1,5 +1,5 @@
-//! Samples of one kind, in bounded memory: each of them as long as they are few, then how many
-//! there were of each size.
+//! Samples of one quantity, in bounded memory: individual samples while they are few, then the
+//! number of each size.
 //!
 //! Pure.
 
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use measure::quantile;
 
-/// So many are kept one by one.
+/// Maximum number of individually kept samples.
 const MOST_KEPT: usize = 1 << 17;
-/// Of a double's bits all but these tell its size: to 0.1 %.
+/// Bits of a double that are dropped; the rest give its size to 0.1 %.
 const SIZE_BITS: u32 = 42;
 
-/// Samples, in the order in which they came.
+/// Samples, in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Series {
     pub count: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// One more; one that is not finite is none.
+    /// Adds a sample; one that is not finite is ignored.
     pub(crate) fn push(&mut self, value: f64) {
         if !value.is_finite() {
             return;
@@ -59,7 +59,7 @@ impl Series {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// At each of `qs`.
+    /// Quantiles at each of `qs`.
     pub(crate) fn quantiles(&self, qs: &[f64]) -> Vec<Option<f64>> {
         let mut sorted = self.kept.clone();
         sorted.sort_by(f64::total_cmp);
@@ -80,7 +80,7 @@ impl Series {
             below += **count;
             below >= rank
         });
-        // The middle of what has this size.
+        // The middle of the values with this size.
         at.map(|(size, _)| f64::from_bits((size << SIZE_BITS) | (1 << (SIZE_BITS - 1))))
     }
 }

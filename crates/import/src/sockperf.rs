@@ -1,7 +1,7 @@
 //! sockperf's text, of ping-pong, under load and of throughput.
 //!
-//! Owns the doubling: its latency is half the round trip, unless it was asked for all of it. Never
-//! takes what was sent for what arrived.
+//! Owns the doubling: its latency is half the round trip, unless the whole was requested. Never
+//! takes sent for received data.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -10,7 +10,7 @@ use crate::found::{Found, Row};
 use crate::numbers::{begins, behind, number, numbers, share};
 use crate::reader::Reader;
 
-/// Reads it.
+/// Reader of sockperf's text.
 #[derive(Debug, Default)]
 pub(crate) struct Sockperf {
     seen: Seen,
@@ -52,22 +52,22 @@ impl Reader for Sockperf {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// Half round trips in microseconds, or whole ones.
+    /// Mean of half or whole round trips, in microseconds.
     mean: Option<f64>,
     points: Vec<(f64, f64)>,
     n: u64,
     protocol: Option<&'static str>,
     message: Option<f64>,
     lost: f64,
-    /// `--full-rtt`: the whole round trip.
+    /// True with `--full-rtt`: the whole round trip.
     whole: bool,
-    /// Of the throughput test: sent, a second.
+    /// Messages sent per second in the throughput test.
     messages: Option<f64>,
     octets: Option<f64>,
 }
 
 impl Seen {
-    /// True of a line that sockperf prints.
+    /// Reads a line; true if sockperf prints it.
     fn take(&mut self, line: &str) -> bool {
         self.message = behind(line, "message size is").or(self.message);
         let of = |shape: &str| numbers(shape, line).map(|own| own[0]);

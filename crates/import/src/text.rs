@@ -1,8 +1,8 @@
-//! An output of one tool or of several, one after the other, as it is pasted from a terminal: lines
-//! of text, and JSON among them.
+//! Output of one tool or of several, one after the other, as pasted from a terminal: lines of text,
+//! and JSON among them.
 //!
-//! Owns which lines are nobody's, and that they are named; what stands around a tool's lines, and
-//! that it is said. Each tool's reader says which lines it understood.
+//! Owns the reporting of lines that no reader understood, and of text around a tool's lines. Each
+//! tool's reader decides which lines it understands.
 
 use std::io::BufRead;
 
@@ -16,9 +16,9 @@ use crate::{ImportError, Imported, MOST_FIGURES, MOST_NAMED, json, unreadable};
 use crate::{ethr, fio_terse, fio_text, fping, iperf_text, irtt_text, mtr, nccl};
 use crate::{netperf, nuttcp, osu, perftest, ping, qperf, sockperf, trex, uperf};
 
-/// A line that is quoted is cut here.
+/// Length at which a quoted line is cut.
 const QUOTED: usize = 60;
-/// So far in there must be no octet of zeros.
+/// Octets at the beginning that must not contain a zero octet.
 const HEAD: usize = 64;
 
 fn readers() -> Vec<Box<dyn Reader>> {
@@ -60,7 +60,7 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
             if piece_is_plain && own.len() == line.len() {
                 source.consume(lead);
             } else {
-                // Whatever stands in front of the first line stands in front of all.
+                // Any prefix of the first line is expected on all lines.
                 source.replace(own);
                 source.prefix = Some(Prefix::of(&line, own));
             }
@@ -79,7 +79,7 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
     read.end(source.number)
 }
 
-/// The JSON value that begins here, `{` or a list of objects, behind whatever stands in front.
+/// JSON value that begins here, `{` or a list of objects, after any prefix.
 fn json_of(line: &str) -> Option<&str> {
     let mut rest = line;
     loop {
@@ -92,32 +92,32 @@ fn json_of(line: &str) -> Option<&str> {
     }
 }
 
-/// The lines of one reader's result, so far.
+/// Lines of one reader's result, so far.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     first: usize,
     last: usize,
-    /// The first line behind the last one that nobody understood.
+    /// First line after the last understood one that no reader understood.
     unread: Option<usize>,
-    /// One of those stood between two lines of the result.
+    /// True if such a line stood between two lines of the result.
     has_unread: bool,
 }
 
 struct Read {
     readers: Vec<Box<dyn Reader>>,
-    /// Of each reader's result under way.
+    /// Span of each reader's unfinished result.
     spans: Vec<Option<Span>>,
-    /// Whose line the last one was: it is asked first.
+    /// Reader of the last line: it is asked first.
     latest: usize,
     found: Found,
     objects: Objects,
     lines: usize,
-    /// The line that a reader took last, and whose it was.
+    /// Line that a reader accepted last, and its tool.
     taken: Option<(usize, &'static str)>,
     unread: Vec<UnreadLine>,
     unread_lines: usize,
     prefixed: usize,
-    /// What stood in front of the last line that had something there.
+    /// Prefix of the last line that had one.
     prefix: Option<Prefix>,
     fences: usize,
 }
@@ -149,7 +149,7 @@ impl Read {
         } else if line.starts_with("```") || line.starts_with("~~~") {
             self.fences += 1;
         } else if !begins || self.is_own(number, line) {
-            // The rest of a line that is longer than any tool's is nobody's, and was named.
+            // The rest of a line longer than any tool's is not read, and was reported.
         } else {
             self.note_unread(number, line);
             for span in self.spans.iter_mut().flatten() {
@@ -166,7 +166,7 @@ impl Read {
         }
     }
 
-    /// Whether some reader understands the line, or what stands behind whatever is in front of it.
+    /// True if some reader understands the line, or the text after its prefix.
     fn is_own(&mut self, number: usize, line: &str) -> bool {
         let prefix = self.prefix.clone();
         if let Some(rest) = prefix.as_ref().and_then(|prefix| prefix.behind(line))
@@ -194,7 +194,7 @@ impl Read {
                 return true;
             }
         }
-        // A command is no result, whether its tool makes something of it or not.
+        // A command is no result, even if a reader accepts it.
         behind_prompt(rest).is_some_and(|command| {
             self.is_somebodys(number, command);
             self.prefixed += 1;
@@ -226,7 +226,7 @@ impl Read {
         false
     }
 
-    /// The reader's result ends.
+    /// Ends a reader's result.
     fn close(&mut self, at: usize) {
         let before = self.found.figures.len();
         self.readers[at].end(&mut self.found);
@@ -237,7 +237,7 @@ impl Read {
         }
     }
 
-    /// Says of the figures from there on which lines they were read from.
+    /// Adds line numbers to the figures from there on.
     fn stamp(&mut self, from: usize, span: Span) {
         if from == self.found.figures.len() {
             return;

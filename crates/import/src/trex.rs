@@ -1,6 +1,6 @@
-//! TRex's console: the table of its ports' statistics, of the last of several.
+//! TRex's console: the last table of its ports' statistics.
 //!
-//! Never takes a port for all: only the column of the total is told. Never joins two tables.
+//! Never takes a port for the total: only the total's column is reported. Never merges two tables.
 
 use page::{Caveat, Key, Metric, Unit};
 
@@ -10,15 +10,15 @@ use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, leading, prefix, printed};
 use crate::reader::Reader;
 
-/// Its rows, by their names, that are told.
+/// Names of the reported rows.
 const ROWS: [&str; 4] = ["Tx pps", "Rx pps", "opackets", "ipackets"];
 
-/// Reads it.
+/// Reader of TRex's console.
 #[derive(Debug, Default)]
 pub(crate) struct Trex {
-    /// Its heading was seen, with so many columns.
+    /// Number of columns, once its heading was seen.
     columns: usize,
-    /// Of each row its number in each column.
+    /// Number of each row in each column.
     rows: [Option<Vec<Printed>>; 4],
 }
 
@@ -63,7 +63,7 @@ impl Reader for Trex {
     }
 }
 
-/// `14.01 Mpps`, `0 pps`, `123456789`
+/// Parses `14.01 Mpps`, `0 pps`, `123456789`.
 fn cell(text: &str) -> Option<Printed> {
     let (_, unit) = leading(text)?;
     let number = printed(&text[..text.len() - unit.len()])?;
@@ -83,7 +83,7 @@ impl Trex {
         if let (Some(sent), Some(received)) = (total(2), total(3)) {
             let row = row.contradicted(self.of_ports(2)).contradicted(self.of_ports(3));
             let (sent, received) = (sent.value, received.value);
-            // Counts of a run under way hold what is still on its way.
+            // Counts of a running test include frames still in flight.
             let row = row.samples(sent.max(0.0) as u64).doubting(Caveat::GapLoss);
             if sent > 0.0 && received <= sent {
                 found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
@@ -91,7 +91,7 @@ impl Trex {
         }
     }
 
-    /// Where the total is not the ports' sum.
+    /// Contradiction if the total is not the sum of the ports.
     fn of_ports(&self, at: usize) -> Option<Contradiction> {
         let (total, ports) = self.rows[at].as_ref()?.split_last()?;
         let sum = Printed {

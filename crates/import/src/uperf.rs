@@ -1,7 +1,7 @@
-//! uperf's text: its transactions, and the total of them.
+//! uperf's text: its transactions, and their total.
 //!
-//! Owns that the transaction that moved most is the measurement: the total's time holds the
-//! connecting and the waiting as well.
+//! Owns the choice of the transaction that moved most: the total's time includes connecting and
+//! waiting.
 
 use page::Caveat;
 
@@ -11,11 +11,11 @@ use crate::found::{Found, Row};
 use crate::numbers::{Printed, leading, number, prefix, printed};
 use crate::reader::Reader;
 
-/// Reads it.
+/// Reader of uperf's text.
 #[derive(Debug, Default)]
 pub(crate) struct Uperf {
     begun: bool,
-    /// The transaction that moved most.
+    /// Transaction that moved most.
     most: Option<Moved>,
     /// Octets of all transactions.
     moved: f64,
@@ -75,7 +75,7 @@ impl Reader for Uperf {
     }
 }
 
-/// `Txn2 943.44M / 1.20(s) = 6.59Gb/s 100500op/s`
+/// Parses `Txn2 943.44M / 1.20(s) = 6.59Gb/s 100500op/s`.
 #[derive(Debug, Clone, Copy)]
 struct Moved {
     octets: Printed,

@@ -1,8 +1,8 @@
-//! Building what a plan says, and holding it.
+//! Building a lab from its plan, and holding it.
 //!
-//! Owns the namespaces and machines of a lab. Everything is built from inside them, so that a
-//! failure half way leaves nothing: the descriptors close and the kernel takes the links away.
-//! Never touches the namespace of the caller.
+//! Owns the namespaces and machines of a lab. Everything is built inside them, so a failure half
+//! way leaves nothing behind: the descriptors close and the kernel removes the links. Never touches
+//! the namespace of the caller.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command};
@@ -24,23 +24,22 @@ use crate::subject_state::{CHECKSUM, Disturbed, State};
 use crate::sysctl;
 use crate::vm::{Cable, Image, Machine};
 
-/// How often, and with what pause, a node's links are looked at until they are settled: about five
-/// seconds together, where the kernel takes a few milliseconds and, by its own rule, up to one
-/// second.
+/// Number of checks until a node's links are settled, and the pause between them: about five
+/// seconds in all. The kernel takes a few milliseconds and, by its own rule, up to one second.
 const SETTLE_ATTEMPTS: u32 = 1000;
 const SETTLE_PAUSE: Duration = Duration::from_millis(5);
 
-/// How many octets longer than its IP packet a frame with a VLAN tag is, without FCS.
+/// Octets that a VLAN-tagged frame without FCS adds to its IP packet.
 const ABOVE_IP: usize = 18;
 
 /// A lab that exists. Dropping it removes it, once the programs started in it have ended.
 #[derive(Debug)]
 pub struct Lab {
     plan: LabPlan,
-    // What stands on the namespaces goes before them: fields are dropped in this order.
-    /// By device, what lets its ports take redirected frames.
+    // Anything attached to the namespaces goes before them: fields are dropped in this order.
+    /// Guards by device, which let its ports accept redirected frames.
     pub(crate) taking: Mutex<BTreeMap<String, Vec<Guard>>>,
-    /// The same by host and interface.
+    /// Guards by host and interface, which let it accept redirected frames.
     pub(crate) hosts_taking: Mutex<BTreeMap<(String, String), Guard>>,
     pub(crate) states: Mutex<BTreeMap<String, State>>,
     pub(crate) disturbed: Mutex<Disturbed>,
@@ -51,13 +50,13 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// As [`Self::build_with`], without equipment.
+    /// Builds a lab without equipment; see [`Self::build_with`].
     pub fn build(spec: &LabSpec) -> Result<Self, LabError> {
         Self::build_with(spec, Equipment::default())
     }
 
-    /// Plans and builds; when this returns, every link has its carrier and every host can reach
-    /// every other across every device.
+    /// Plans and builds a lab. When this returns, every link has its carrier and every host can
+    /// reach every other through every device.
     pub fn build_with(spec: &LabSpec, equipment: Equipment) -> Result<Self, LabError> {
         let mut plan = spec.plan()?;
         plan.ipv6 &= sysctl::has_ipv6();
@@ -100,12 +99,12 @@ impl Lab {
         Ok(lab)
     }
 
-    /// What was built.
+    /// Plan that the lab was built from.
     pub fn plan(&self) -> &LabPlan {
         &self.plan
     }
 
-    /// The nodes that are namespaces: hosts first, then devices.
+    /// Lists the nodes that are namespaces: hosts first, then devices.
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
         self.furnished().map(|node| node.name.as_str())
     }
@@ -114,7 +113,7 @@ impl Lab {
         self.plan.nodes.iter().filter(|node| self.namespaces.contains_key(&node.name))
     }
 
-    /// A node's namespace; a virtual machine has none.
+    /// Returns a node's namespace; fails for a virtual machine, which has none.
     pub fn namespace(&self, node: &str) -> Result<&Namespace, LabError> {
         self.namespaces.get(node).ok_or_else(|| {
             let known: Vec<&str> = self.nodes().collect();
@@ -122,17 +121,17 @@ impl Lab {
         })
     }
 
-    /// The virtual machine that a device is.
+    /// Virtual machine that a device is; `None` for any other device.
     pub fn machine(&self, device: &str) -> Option<&Machine> {
         self.machines.get(device)
     }
 
-    /// The model that a device is.
+    /// Model that a device is; `None` for any other device.
     pub fn emulation(&self, device: &str) -> Option<&Emulation> {
         self.emulations.get(device)
     }
 
-    /// Runs `work` on a thread that stands in the node's namespace; see [`Namespace::enter_with`].
+    /// Runs `work` on a thread in the node's namespace; see [`Namespace::enter_with`].
     pub fn inside<T: Send>(
         &self,
         node: &str,
@@ -146,7 +145,7 @@ impl Lab {
         self.namespace(node)?.spawn(command)
     }
 
-    /// Runs `work` with a conversation about the node's own links and queues.
+    /// Runs `work` with a netlink connection in the node's namespace.
     pub fn netlink<T: Send>(
         &self,
         node: &str,
@@ -156,9 +155,9 @@ impl Lab {
             .map_err(|cause| LabError::netlink(node, cause))
     }
 
-    /// Takes a node's interface up or down, as a pulled cable would: its far end loses the carrier.
-    /// What the kernel forgets when a link goes down (routes, neighbours) is given back with the
-    /// link.
+    /// Takes a node's interface up or down, like pulling a cable: its far end loses the carrier.
+    /// Taking a link up also restores the routes and neighbours that the kernel deleted when it
+    /// went down.
     pub fn set_link(&self, node: &str, interface: &str, up: bool) -> Result<(), LabError> {
         self.set_links(node, &[interface], up)?;
         let end = (node.to_owned(), interface.to_owned());
@@ -169,9 +168,9 @@ impl Lab {
         }
     }
 
-    /// Takes a device down for a while and up again, as a reset would (RFC 6201): all its ports
-    /// lose their carrier, and what it learned is gone. A virtual machine boots anew, however long
-    /// that takes. Returns when the device forwards again; a variant stays as it is.
+    /// Takes a device down for a while and up again, like a reset (RFC 6201): all its ports lose
+    /// their carrier, and its learned state is lost. A virtual machine reboots, however long that
+    /// takes. Returns when the device forwards again; keeps the device's variant.
     #[expect(clippy::disallowed_methods, reason = "a device is down for as long as was asked")]
     pub fn reset(&self, device: &str, down: Duration) -> Result<(), LabError> {
         let subject = self.subject(device)?;
@@ -237,14 +236,14 @@ impl Lab {
         self.route(plan)
     }
 
-    /// Gives a node its routes as its devices' variants have them.
+    /// Sets a node's routes according to the variants of its devices.
     pub(crate) fn route(&self, node: &NodePlan) -> Result<(), LabError> {
         let routes = self.routes_now(node);
         self.netlink(&node.name, |kernel| add_routes(kernel, &routes, self.plan.mtu))
     }
 
-    /// Waits until the node's links pass frames where they should: the kernel notes a carrier
-    /// shortly after it came.
+    /// Waits until all links of the node pass frames: the kernel notes a carrier after a short
+    /// delay.
     #[expect(clippy::disallowed_methods, reason = "the kernel gives no answer when it has noted")]
     fn settle(&self, node: &str) -> Result<(), LabError> {
         for _ in 0..SETTLE_ATTEMPTS {
@@ -259,8 +258,8 @@ impl Lab {
         Err(LabError::unsettled(node, &restless.collect::<Vec<_>>()))
     }
 
-    /// Makes a cable in the first end's namespace and hands the second end over. To a machine it
-    /// is of another make, and its far end is kept for the machine.
+    /// Makes a cable in the first end's namespace and moves the second end to its own. A cable to a
+    /// machine is of another kind, and its far end is kept for the machine.
     fn lay(
         &self,
         cable: &CablePlan,
@@ -283,8 +282,8 @@ impl Lab {
         })
     }
 
-    /// Starts all machines together, then waits for each. Cables were laid in the order of a
-    /// device's ports.
+    /// Starts all machines together, then waits for each. Cables are in the order of a device's
+    /// ports.
     fn boot(&mut self, mut cables: BTreeMap<String, Vec<Cable>>) -> Result<(), LabError> {
         for node in &self.plan.nodes {
             let Some(spec) = self.plan.machine(&node.name) else { continue };
@@ -300,7 +299,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Has every emulated device's model begin, at ports that pass frames already.
+    /// Starts the model of every emulated device, at ports that already pass frames.
     fn turn_models(&mut self) -> Result<(), LabError> {
         for device in &self.plan.devices {
             let Some(spec) = self.plan.emulated(&device.name) else { continue };
@@ -317,7 +316,7 @@ impl Lab {
     }
 
     /// Opens the ports of an emulated device and starts its model; `others` are the processors of
-    /// those before it.
+    /// the models started before.
     fn open_model(
         &self,
         device: &DevicePlan,
@@ -341,7 +340,7 @@ impl Lab {
         Emulation::start(&device.name, &model, ports, board, others)
     }
 
-    /// Has an interface send what goes over a wire: single frames, their checksums complete.
+    /// Makes an interface send frames as on a wire: single frames with complete checksums.
     fn keep_frames_apart(&self, (node, interface): &(String, String)) -> Result<(), LabError> {
         self.netlink(node, |kernel| {
             kernel.offloads_off(interface)?;
@@ -362,14 +361,13 @@ impl Lab {
     }
 }
 
-/// Names in a row.
+/// Joins names with commas, or returns "none".
 pub(crate) fn or_none<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// As many as processors may work on a cable's frames at once: each sender's and receiver's has its
-/// own.
+/// Number of queues per cable: as many as processors, so that each sender and receiver has its own.
 fn queues() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
 }

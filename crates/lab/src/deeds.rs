@@ -1,8 +1,8 @@
-//! What is done to a device's port while frames pass: its link goes down, or it becomes a black
-//! hole; and how each is taken back.
+//! Disturbances of a device's port while frames pass: its link goes down, or it becomes a black
+//! hole. Both can be undone.
 //!
-//! Owns which of them a device offers here, and which port has what done to it, so that each can be
-//! done and undone however often. What a port's queue had dropped before it was replaced is kept,
+//! Owns the list of disturbances that a device offers here, and the ports that are disturbed now,
+//! so that each can be done and undone repeatedly. Keeps the drop count of a replaced queue,
 //! because the kernel forgets it. Never decides when.
 
 use std::sync::OnceLock;
@@ -21,10 +21,10 @@ use crate::subject_state::{Port, PortDeed, Variant};
 use crate::unpoisoned::unpoisoned;
 use crate::{Lab, PortLimit};
 
-/// One port, as everybody calls it.
+/// A device port to disturb.
 struct Target<'a> {
     device: &'a DevicePlan,
-    /// Its place among the device's.
+    /// Index of the port in the device.
     edge: Edge,
     interface: &'a str,
     limit: Option<PortLimit>,
@@ -37,8 +37,8 @@ impl Target<'_> {
 }
 
 impl LabDevice {
-    /// What can be done to the ports of such a device, where the kernel has all that it takes.
-    /// Nothing to a virtual machine's, whose kernel is its own.
+    /// Lists the disturbances that this kind of device supports if the kernel does. Empty for a
+    /// virtual machine, which has a kernel of its own.
     pub const fn deeds(&self) -> &'static [PortDeed] {
         match self {
             Self::Cable | Self::Vm(_) => &[],
@@ -50,7 +50,8 @@ impl LabDevice {
 }
 
 impl Lab {
-    /// What can be done to a device's ports, here. Nothing to an unknown device's.
+    /// Lists the disturbances that a device's ports support on this machine. Empty for an unknown
+    /// device.
     pub fn deeds(&self, device: &str) -> Vec<PortDeed> {
         let Some(subject) = self.plan().subject(device) else { return Vec::new() };
         let modelled = matches!(subject.device, LabDevice::Emulated(_));
@@ -58,14 +59,13 @@ impl Lab {
         subject.device.deeds().iter().copied().filter(may).collect()
     }
 
-    /// Does something to the device's port at the other end of a host's cable; of a host with
-    /// several cables, the first one's. Returns when it is done; does nothing where it is done
-    /// already.
+    /// Disturbs the device's port at the other end of a host port's cable; with several cables, the
+    /// first. Returns when it is done; does nothing if it was done already.
     pub fn disturb(&self, deed: PortDeed, host: &str, port: &str) -> Result<(), LabError> {
         let target = self.target(host, port)?;
         self.offers(deed, &target)?;
         let is = (deed, target.name());
-        // Before it is done: what fails half way is taken back all the same.
+        // Recorded before it is done: a disturbance that fails half way is undone as well.
         if !unpoisoned(&self.disturbed).now.insert(is) {
             return Ok(());
         }
@@ -78,8 +78,8 @@ impl Lab {
         }
     }
 
-    /// Takes that back, exactly: the port is as the lab was built. Does nothing where nothing was
-    /// done.
+    /// Undoes the disturbance exactly: the port is as the lab was built. Does nothing if the port
+    /// is not disturbed.
     pub fn restore(&self, deed: PortDeed, host: &str, port: &str) -> Result<(), LabError> {
         let target = self.target(host, port)?;
         let is = (deed, target.name());
@@ -97,8 +97,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Frames that queues of a device's port dropped which have been replaced since: the kernel no
-    /// longer counts them.
+    /// Frames dropped by earlier, replaced queues of a device's port, which the kernel no longer
+    /// counts.
     pub fn dropped_before(&self, device: &str, interface: &str) -> u64 {
         let port = (device.to_owned(), interface.to_owned());
         unpoisoned(&self.disturbed).dropped.get(&port).copied().unwrap_or(0)
@@ -147,8 +147,7 @@ impl Lab {
         }
     }
 
-    /// A kernel's port gets a queue that drops all, in place of the one that it has, or its own
-    /// back.
+    /// Replaces the queue of a kernel's port by one that drops all frames, or restores its own.
     fn swallow(&self, target: &Target<'_>, on: bool) -> Result<(), LabError> {
         if self.emulation(&target.device.name).is_some() {
             return self.tell_model(target, PortOrder::Blackhole { on });
@@ -173,7 +172,7 @@ impl Lab {
     }
 }
 
-/// Whether this kernel has such a queue, tried once, in a namespace that goes at once.
+/// True if this kernel has such a queue; tried once, in a temporary namespace.
 fn drops_here() -> bool {
     static DROPS: OnceLock<bool> = OnceLock::new();
     let try_it = || -> Result<(), NetlinkError> {

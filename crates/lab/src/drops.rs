@@ -1,7 +1,7 @@
-//! Frames that a bridge drops on purpose: at random, and beyond a rate. By nftables.
+//! Deliberate drops at a bridge by nftables: at random, and beyond a rate.
 //!
-//! Owns the rules' text, what each passes, and the one call of `nft`. The rules live in the
-//! device's namespace and go with it. Never drops ARP, by which a host finds another.
+//! Owns the text of the rules, and the one call of `nft`. The rules live in the device's namespace
+//! and go with it. Never drops ARP, which hosts need to find each other.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -15,8 +15,8 @@ use crate::namespace::Namespace;
 use crate::spec::{Drops, Policer, RandomLoss};
 
 impl Drops {
-    /// As `nft -f` reads it. Frames are taken where the bridge has chosen their way out; each port
-    /// has a policer of its own, as it has a bucket of its own.
+    /// Builds the rules that `nft -f` reads. Frames are matched once the bridge has chosen the
+    /// egress port; each port has a policer of its own, as it has a token bucket of its own.
     fn rules<'a>(self, ports: impl Iterator<Item = &'a str>) -> String {
         let mut text = String::from(
             "table bridge switchmark {\n chain forward {\n  \
@@ -40,7 +40,7 @@ impl Drops {
         text + " }\n}\n"
     }
 
-    /// Has the kernel drop them in the namespace of the node, at these ports of its bridge.
+    /// Installs the drops in the node's namespace, at these ports of its bridge.
     pub(crate) fn install<'a>(
         self,
         (node, namespace): (&str, &Namespace),
@@ -74,7 +74,7 @@ impl Drops {
         Err(failed(io::Error::other(first.to_owned())))
     }
 
-    /// Whether this machine drops frames so, tried in a namespace that goes at once.
+    /// Checks that this machine supports such drops, in a temporary namespace.
     pub fn try_here() -> Result<(), LabError> {
         let both = Self {
             loss: RandomLoss::of_share(RandomLoss::MOST),
@@ -85,7 +85,7 @@ impl Drops {
     }
 }
 
-/// Where nft is. Users other than root often have no path to it.
+/// Finds the program nft. For users other than root it is often not in PATH.
 fn program() -> io::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

@@ -1,9 +1,9 @@
-//! The emulated device: a model of a switch or router, turned in real time with real frames.
+//! The emulated device: a model of a switch or router, run in real time with real frames.
 //!
 //! Owns the thread that carries frames between the ports of a device's namespace and the model, and
-//! what it says of itself: what it counted, and how late its frames were. The thread lives as long
-//! as the value and touches nothing but the ports that it was handed. Never decides where a frame
-//! goes: `device` does; and never whether a trial may be used.
+//! its readings: frame counts, and the lateness of frames. The thread lives as long as the value
+//! and touches only the ports that it was given. Never decides where a frame goes: `device` does.
+//! Never decides whether a trial is valid.
 
 mod displacement;
 mod driver;
@@ -32,18 +32,18 @@ use driver::Driver;
 pub use host_queue::HOST_QUEUE_FRAMES;
 pub use reading::{EdgeReading, EmulatorReading, LATE};
 
-/// A spec and where its hosts are.
+/// A device's spec, with the addresses of its hosts.
 pub(crate) struct Model<'a> {
     pub(crate) spec: &'a EmulatedSpec,
-    /// Of a router's ports, one for each edge; none of a switch.
+    /// Addresses of a router's ports, one for each edge; empty for a switch.
     pub(crate) addresses: Vec<PortAddress>,
 }
 
-/// A question takes the thread one turn, which is microseconds, or as long as it is kept from its
+/// Time-out for an answer of the thread. It takes microseconds, or as long as the thread is off its
 /// processor.
 const ANSWERING: Duration = Duration::from_secs(5);
 
-/// A device that runs. Dropping it ends its thread.
+/// A running emulated device. Dropping it ends its thread.
 #[derive(Debug)]
 pub struct Emulation {
     device: String,
@@ -53,25 +53,25 @@ pub struct Emulation {
     processor: Option<usize>,
 }
 
-/// What may be done to a port.
+/// Change to a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PortOrder {
-    /// Its link comes up, or goes down with what is on it.
+    /// Link up, or down together with the frames on it.
     Link {
-        /// Up.
+        /// True for up.
         up: bool,
     },
-    /// What leaves by it is lost, or not any more.
+    /// Black hole: every frame that leaves by the port is lost, or not any more.
     Blackhole {
-        /// Lost.
+        /// True if frames are lost.
         on: bool,
     },
 }
 
-/// What the thread is asked, and what it answers.
+/// Requests to the thread and its answers.
 #[derive(Debug, Default)]
 struct Orders {
-    /// Something below was asked since the thread last looked.
+    /// True if anything below was requested since the thread last looked.
     any: AtomicBool,
     asked: Mutex<Asked>,
     answered: Condvar,
@@ -82,15 +82,15 @@ struct Asked {
     end: bool,
     reset: bool,
     longer: Option<Nanos>,
-    /// What is to be done to ports; it stays here until it is done.
+    /// Changes to ports; an entry stays here until it is done.
     ports: Vec<(Edge, PortOrder)>,
     read: bool,
     reading: Option<EmulatorReading>,
 }
 
 impl Emulation {
-    /// Starts a model, whose ports are in the order of its edges, on a processor of its own where
-    /// this process may use more than one.
+    /// Starts a model; the ports are in the order of its edges. The model gets a processor of its
+    /// own if this process may use more than one.
     pub(crate) fn start(
         device: &str,
         model: &Model<'_>,
@@ -112,12 +112,12 @@ impl Emulation {
         Ok(Self { device, orders, bell, thread, processor })
     }
 
-    /// The processor that it keeps busy while frames pass; none where there is but one.
+    /// Processor that it keeps busy while frames pass; `None` if the process has only one.
     pub const fn processor(&self) -> Option<usize> {
         self.processor
     }
 
-    /// What it has counted since it was started; how late frames were, since the last reading.
+    /// Reads the counts since the start, and the lateness of frames since the last reading.
     pub fn read(&self) -> Result<EmulatorReading, LabError> {
         self.ask(|asked| {
             asked.read = true;
@@ -132,12 +132,12 @@ impl Emulation {
         asked.reading.take().ok_or_else(|| self.silent())
     }
 
-    /// Forgets what was learned and drops what is inside.
+    /// Clears the learned state and drops all frames inside.
     pub(crate) fn reset(&self) -> Result<(), LabError> {
         self.ask(|asked| asked.reset = true)
     }
 
-    /// Does something to a port, and returns when it is done.
+    /// Changes a port, and returns when that is done.
     pub(crate) fn change_port(&self, edge: Edge, order: PortOrder) -> Result<(), LabError> {
         self.ask(|asked| asked.ports.push((edge, order)))?;
         let asked = unpoisoned(&self.orders.asked);
@@ -149,8 +149,8 @@ impl Emulation {
         if asked.ports.is_empty() { Ok(()) } else { Err(self.silent()) }
     }
 
-    /// From now on every frame arrives so much later than the profile says: as if all cables had
-    /// been changed for longer ones while traffic went on.
+    /// Delays every frame from now on by this much more than the profile does, as if all cables had
+    /// been replaced by longer ones during traffic.
     pub fn lengthen(&self, by: Nanos) -> Result<(), LabError> {
         self.ask(|asked| asked.longer = Some(by))
     }
@@ -161,7 +161,7 @@ impl Emulation {
         }
         what(&mut unpoisoned(&self.orders.asked));
         self.orders.any.store(true, Ordering::Release);
-        // Full of earlier rings, it will be heard as well.
+        // If it is full of earlier signals, the thread wakes up as well.
         let _ = (&self.bell).write(&[1]);
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Emulation {
         Self::broken(&self.device, cause.into())
     }
 
-    /// It can't be started, or does not answer.
+    /// Builds the error for a device that cannot be started or does not answer.
     pub(crate) fn broken(device: &str, cause: Cause) -> LabError {
         LabError::because(format!("turn emulated device {device}"), cause)
     }
@@ -181,13 +181,13 @@ impl Drop for Emulation {
     fn drop(&mut self) {
         let _ = self.ask(|asked| asked.end = true);
         if let Some(thread) = self.thread.take() {
-            // A panic of it was told where it was asked.
+            // A panic of the thread was reported as it happened.
             let _ = thread.join();
         }
     }
 }
 
-/// The last processor that no other emulated device has; flows begin with the first.
+/// Returns the last processor that no other emulated device has; flows use the first ones.
 fn processor_beside(others: &[usize]) -> Option<usize> {
     let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
     let mine: Vec<usize> =

@@ -1,7 +1,8 @@
-//! What a lab is handed by the program that builds it, because it may know of no other crate.
+//! Implementations that the calling program passes to a lab, because this crate may depend on no
+//! other.
 //!
-//! Owns the three seams: what virtual machines are started with, who forwards by XDP, and by what
-//! an emulated device's frames come and go. Never calls any by itself.
+//! Owns the three interfaces: the emulator of virtual machines, forwarding by XDP, and the ports of
+//! an emulated device. Never calls any by itself.
 
 use std::any::Any;
 use std::error::Error;
@@ -14,38 +15,39 @@ use measure::Nanos;
 
 use crate::vm::Emulator;
 
-/// What some devices and variants take. A lab without it has neither.
+/// Optional implementations for some devices and variants, which are unavailable without them.
 #[derive(Debug, Clone, Default)]
 pub struct Equipment {
-    /// For virtual machines.
+    /// Emulator for virtual machines.
     pub emulator: Option<Emulator>,
-    /// For the variant `xdp` of routers, and for frames that are redirected into a device.
+    /// Forwarder for the variant `xdp` of routers, and for frames that are redirected into a
+    /// device.
     pub forwarder: Option<Arc<dyn XdpForwarder>>,
-    /// For emulated devices.
+    /// Switchboard for emulated devices.
     pub switchboard: Option<Arc<dyn Switchboard>>,
 }
 
-/// Whatever it is, dropping it undoes it.
+/// Guard whose drop undoes the change.
 pub type Guard = Box<dyn Any + Send>;
-/// Why something could not be done, in the words of whoever tried.
+/// Cause of a failure, as the implementation reports it.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// Forwards frames between a router's ports before its kernel's stack sees them. Only called with
-/// the rights of root: a user namespace has not those that it takes.
+/// Forwards frames between a router's ports before its kernel's stack sees them. Called only as
+/// root: a user namespace does not grant the necessary rights.
 pub trait XdpForwarder: fmt::Debug + Send + Sync {
-    /// Begins to forward among these interfaces, until the guard is dropped. Called on a thread
-    /// that stands in the router's namespace.
+    /// Forwards among these interfaces until the guard is dropped. Called on a thread in the
+    /// router's namespace.
     fn forward(&self, interfaces: &[String]) -> Result<Guard, Cause>;
 
-    /// Lets this interface take frames that the far end of its cable redirects to it, until the
-    /// guard is dropped. Called on a thread that stands in its namespace.
+    /// Lets this interface accept frames that the far end of its cable redirects to it, until the
+    /// guard is dropped. Called on a thread in the interface's namespace.
     fn accept(&self, interface: &str) -> Result<Guard, Cause>;
 }
 
-/// Opens the ports by which real frames reach an emulated device and leave it.
+/// Opens the ports by which real frames enter and leave an emulated device.
 pub trait Switchboard: fmt::Debug + Send + Sync {
-    /// Opens the port at an interface, for frames of up to `largest` octets without FCS; `ports`
-    /// are opened in all. Called on a thread that stands in the interface's namespace.
+    /// Opens the port at an interface, for frames of up to `largest` octets without FCS. `ports` is
+    /// the total number of ports to open. Called on a thread in the interface's namespace.
     fn open(
         &self,
         interface: &str,
@@ -53,26 +55,27 @@ pub trait Switchboard: fmt::Debug + Send + Sync {
         ports: usize,
     ) -> Result<Box<dyn FramePort>, Cause>;
 
-    /// A reading of the clock by which ports stamp frames.
+    /// Reads the clock of the ports' time stamps.
     fn now(&self) -> Nanos;
 }
 
-/// One port. Frames are whole, from their Ethernet header on, without FCS.
+/// One port. Frames are complete, from the Ethernet header on, without FCS.
 pub trait FramePort: fmt::Debug + Send {
-    /// Hands over at most `most` frames that have come, each with the time at which the kernel had
-    /// it: how many. Never waits.
+    /// Passes at most `most` received frames to `take`, each with its receive time stamp of the
+    /// kernel. Returns their number. Never waits.
     fn receive(&mut self, most: usize, take: &mut dyn FnMut(&[u8], Nanos)) -> usize;
 
-    /// Sends frames in their order, as many as go with one call: how many were taken, the first
-    /// ones. An error is about the first one, which is lost. Never waits.
+    /// Sends frames in order, as many as fit into one call, and returns the number sent. An error
+    /// applies to the first frame, which is lost. Never waits.
     fn send(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) -> io::Result<usize>;
 
-    /// Frames that found no room since the port was opened, because nobody read in time.
+    /// Frames lost since the port was opened, because they were not read in time.
     fn overflow(&mut self) -> u64;
 
-    /// Readable while a frame waits; in error when the interface went down, until [`Self::calm`].
+    /// Descriptor that is readable while a frame waits. It reports an error after the interface
+    /// went down, until [`Self::calm`].
     fn descriptor(&self) -> BorrowedFd<'_>;
 
-    /// Takes note of such an error.
+    /// Clears that error.
     fn calm(&self);
 }

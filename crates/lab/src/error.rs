@@ -1,4 +1,4 @@
-//! What can go wrong with a lab, a namespace or a machine, and what to do about it.
+//! Errors of a lab, a namespace or a machine, with hints for the user.
 //!
 //! Owns the error type and its hints. Never prints.
 
@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use crate::equipment::Cause;
 use crate::spec::SpecError;
 
-/// A lab can't be planned, built or used: what was attempted, and why it failed.
+/// Failure to plan, build or use a lab: the attempted operation and its cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{deed}")]
 pub struct LabError {
@@ -22,7 +22,8 @@ pub struct LabError {
 }
 
 impl LabError {
-    /// What was attempted and, where nothing is underneath, why that is refused.
+    /// Creates an error from the attempted operation; without a cause, the text includes the
+    /// reason.
     pub(crate) fn new(deed: impl Into<String>) -> Self {
         Self { deed: deed.into(), cause: None, hint: None }
     }
@@ -31,7 +32,8 @@ impl LabError {
         Self { cause: Some(cause.into()), ..Self::new(deed) }
     }
 
-    /// A system call about namespaces failed: "create network namespace for", on what.
+    /// Creates the error of a failed system call about namespaces, such as "create network
+    /// namespace for".
     pub(crate) fn kernel(
         deed: &'static str,
         object: impl Display,
@@ -43,7 +45,7 @@ impl LabError {
         Self { hint: hint.map(str::to_owned), ..failed }
     }
 
-    /// Something that needs no right of ours failed: "read kernel image", which.
+    /// Creates the error of an operation that needs no privilege, such as "read kernel image".
     pub(crate) fn file(
         deed: &'static str,
         object: impl Display,
@@ -52,13 +54,13 @@ impl LabError {
         Self::because(format!("{deed} {object}"), cause.into())
     }
 
-    /// A request about links, routes or queues failed, in the namespace of a node.
+    /// Creates the error of a request about links, routes or queues in a node's namespace.
     pub(crate) fn netlink(node: impl Display, cause: NetlinkError) -> Self {
         let hint = cause.hint();
         Self { hint, ..Self::because(format!("set up {node}"), cause) }
     }
 
-    /// The kernel did not take note of carriers in time: a node's links that are not as theirs.
+    /// Creates the error for links of a node that did not settle in time.
     pub(crate) fn unsettled(node: impl Display, links: &[String]) -> Self {
         Self::new(format!("set up {node}: {} did not come to rest", links.join(", ")))
     }
@@ -68,7 +70,7 @@ impl LabError {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// What the user can do about it, where we know.
+    /// Suggested fix for the user; `None` if unknown.
     pub fn hint(&self) -> Option<String> {
         self.hint.clone()
     }
@@ -80,7 +82,7 @@ impl From<SpecError> for LabError {
     }
 }
 
-/// The deed whose failures have hints of their own.
+/// Operation whose failures have hints of their own.
 pub(crate) const USER_NAMESPACE: &str = "enter a user namespace as";
 
 fn hint(deed: &str, cause: Errno) -> Option<&'static str> {

@@ -1,8 +1,8 @@
-//! What every node of a lab is told, whether a namespace or a virtual machine's kernel.
+//! Configuration of a lab's node, whether a namespace or a virtual machine's kernel.
 //!
-//! Owns the settings, addresses, neighbours and routes of one node, IPv4 and IPv6 alike, in the
-//! order in which no link ever speaks of itself: an idle lab carries no frame. Called on a thread,
-//! or as the process, that stands in the node; touches nothing beside it.
+//! Owns the settings, addresses, neighbours and routes of one node, for IPv4 and IPv6 alike. Their
+//! order keeps every link from sending frames of its own: an idle lab carries no frame. Called on a
+//! thread, or as the process, inside the node; touches nothing else.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,10 +14,10 @@ use crate::limit::{PortLimit, Shaper};
 use crate::plan::{InterfacePlan, NodePlan, RoutePlan, TWIN_PREFIX, fits_ipv6, twin};
 use crate::sysctl;
 
-/// For all links and those to come: nothing is asked, announced, learned or lost with the link.
-/// Each would be a frame of the kernel's own between ours, or an address gone after a pulled cable.
+/// Settings for all links and future ones: the kernel sends no frames of its own, and addresses
+/// survive a pulled cable.
 const IPV6_LINK_SETTINGS: [(&str, &str); 8] = [
-    // No address but those given: none from the Ethernet address, none from a router.
+    // No other addresses: none from the Ethernet address, none from a router.
     ("addr_gen_mode", "1"),
     ("autoconf", "0"),
     ("accept_ra", "0"),
@@ -28,9 +28,10 @@ const IPV6_LINK_SETTINGS: [(&str, &str); 8] = [
     ("keep_addr_on_down", "1"),
 ];
 
-/// Settings that must stand before the first link comes, because a link takes its own from them.
+/// Applies settings that must precede the first link, because a link copies them when it is
+/// created.
 pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
-    // A switch has no address; IPv6 passes through it all the same.
+    // A switch has no address; it forwards IPv6 all the same.
     let mute = if node.has_addresses() { "0" } else { "1" };
     for scope in ["all", "default"] {
         let of = |name: &str| format!("net/ipv6/conf/{scope}/{name}");
@@ -39,7 +40,7 @@ pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
         }
         sysctl::set_where_present(&of("disable_ipv6"), mute)?;
         // A new namespace inherits this from the machine. A reply over the other of two equal paths
-        // is no forgery.
+        // is legitimate.
         sysctl::set(&format!("net/ipv4/conf/{scope}/rp_filter"), "0")?;
     }
     sysctl::set("net/ipv4/ip_forward", if node.forwards { "1" } else { "0" })?;
@@ -47,7 +48,7 @@ pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
         sysctl::set("net/ipv4/conf/all/send_redirects", "0")?;
         sysctl::set("net/ipv4/conf/default/send_redirects", "0")?;
     }
-    // Echo at speed is what we measure; the kernel must not ration it.
+    // Echo rate is measured, so the kernel must not limit it.
     sysctl::set_where_present("net/ipv4/icmp_ratelimit", "0")?;
     sysctl::set_where_present("net/ipv4/icmp_msgs_per_sec", "1000000000")?;
     sysctl::set_where_present("net/ipv4/icmp_msgs_burst", "1000000000")?;
@@ -57,7 +58,7 @@ pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
     sysctl::set_where_present("net/ipv6/fib_multipath_hash_policy", "1")
 }
 
-/// Names, addresses, limits and neighbours, once all cables are laid.
+/// Sets names, addresses, limits and neighbours, once all cables are laid.
 pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result<(), NetlinkError> {
     let families = Families::here(mtu);
     let loopback = kernel.link("lo")?.index;
@@ -95,7 +96,7 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
     add_routes(kernel, &node.routes, mtu)
 }
 
-/// Holds what a link sends to a rate, in place of what its outermost queue was.
+/// Limits the transmit rate of a link, replacing its root queue.
 pub(crate) fn hold_to(
     kernel: &mut Netlink,
     index: u32,
@@ -109,8 +110,8 @@ pub(crate) fn hold_to(
     }
 }
 
-/// Lets a router forward IPv6. Done last: a link that forwards joins the group of all routers and
-/// reports it, but for one that was silenced before.
+/// Enables IPv6 forwarding on a router. Done last: a forwarding link joins the all-routers group
+/// and reports it, unless it was silenced before.
 pub(crate) fn forward(node: &NodePlan) -> Result<(), LabError> {
     if !node.forwards {
         return Ok(());
@@ -118,7 +119,7 @@ pub(crate) fn forward(node: &NodePlan) -> Result<(), LabError> {
     sysctl::set_where_present("net/ipv6/conf/all/forwarding", "1")
 }
 
-/// Tells a link whom it can reach. The kernel forgets it when the link goes down.
+/// Adds a link's neighbours. The kernel deletes them when the link goes down.
 pub(crate) fn introduce(
     kernel: &mut Netlink,
     index: u32,
@@ -134,7 +135,7 @@ pub(crate) fn introduce(
     Ok(())
 }
 
-/// Adds routes, or replaces those that are there.
+/// Adds routes, replacing existing ones.
 pub(crate) fn add_routes(
     kernel: &mut Netlink,
     routes: &[RoutePlan],
@@ -172,7 +173,7 @@ fn add_address(
     Ok(())
 }
 
-/// Which versions of IP a link of the node carries.
+/// IP versions that a link of the node carries.
 #[derive(Clone, Copy)]
 struct Families {
     v6: bool,

@@ -1,12 +1,11 @@
-//! Hosts, cables and devices on this machine, out of nothing but the kernel, an emulator and a
-//! model.
+//! Hosts, cables and devices on this machine, built only from the kernel, an emulator and a model.
 //!
 //! Owns the namespaces, virtual cables, bridges, routers, virtual machines, emulated devices and
-//! port limits of a lab, what its devices can be put into, and the general business of entering a
-//! namespace. A lab is planned first, without touching anything, and then built. What it made lives
-//! in file descriptors of this process: dropping the [`Lab`], or the death of the process by
-//! whatever signal, removes all of it. Never writes a name under `/var/run/netns`, never changes a
-//! sysctl or link outside its own namespaces, and knows nothing of studies.
+//! port limits of a lab, the variants and disturbances of its devices, and entering a namespace in
+//! general. A lab is planned first, without touching anything, and then built. It lives in file
+//! descriptors of this process: dropping the [`Lab`], or the death of the process by any signal,
+//! removes all of it. Never writes a name under `/var/run/netns`, never changes a sysctl or link
+//! outside its own namespaces, and knows nothing of studies.
 
 mod build;
 mod deeds;

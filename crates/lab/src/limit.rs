@@ -1,26 +1,26 @@
-//! The limit of a port: rate, bucket and queue, and why these sizes.
+//! The limit of a port: rate, bucket and queue, and the reasons for these sizes.
 //!
 //! Owns the choice of defaults. Never touches the kernel.
 
 use measure::{ByteCount, Rate};
 use serde::{Deserialize, Serialize};
 
-/// What holds a port to its rate.
+/// Kernel queue that limits a port's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shaper {
     /// A token bucket filter.
     #[default]
     Tbf,
-    /// A hierarchical token bucket with one class for all frames. It counts as tbf counts.
+    /// A hierarchical token bucket with one class for all frames. It counts frames as tbf does.
     Htb,
 }
 
 impl Shaper {
-    /// Both.
+    /// All shapers.
     pub const ALL: [Self; 2] = [Self::Tbf, Self::Htb];
 
-    /// As it is written, and as the kernel calls it.
+    /// Name of the shaper, as users and the kernel write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tbf => "tbf",
@@ -29,64 +29,62 @@ impl Shaper {
     }
 }
 
-/// A token bucket on a port's way out.
+/// A token bucket at a port's egress.
 ///
-/// **What the rate counts**: the frame from its Ethernet header to its last payload octet,
+/// **Octets that the rate counts**: the frame from its Ethernet header to its last payload octet,
 /// *without* FCS, preamble and gap, because that is what the kernel's queues see. A frame of 1518
 /// octets (RFC 2544) counts 1514, one of 64 counts 60. A port of this rate therefore forwards `rate
 /// / (8 * (frame size - 4))` frames a second, which is more than a real link of that rate does.
-/// Only a limit that [`Self::of_wire`] made counts these too.
+/// Only limits with an `overhead`, as from [`Self::of_wire`], count these too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortLimit {
-    /// Bits a second, counted as above.
+    /// Rate in bits a second, counted as above.
     pub rate: Rate,
-    /// What may go at once after a pause.
+    /// Bytes that may pass at once after a pause.
     pub burst: ByteCount,
-    /// What may wait; the frame that would exceed it is dropped.
+    /// Bytes that may wait; a frame that would exceed it is dropped.
     pub queue: ByteCount,
-    /// What each frame counts beyond its octets, in octets.
+    /// Octets counted per frame in addition to its own.
     #[serde(default)]
     pub overhead: u16,
-    /// Which of the kernel's buckets it is.
+    /// Kernel queue that enforces the limit.
     #[serde(default)]
     pub shaper: Shaper,
 }
 
-/// Ethernet header: what a frame is larger than its IP packet, without FCS.
+/// Octets of the Ethernet header: the difference between a frame without FCS and its IP packet.
 const HEADER_OCTETS: u64 = 14;
-/// A millisecond of tokens outlives the pauses of a busy machine's timers; a thousandth of a second
-/// is 0.05 % of a trial of two seconds.
+/// Length of a burst. A millisecond of tokens outlasts the timer delays of a busy machine, and is
+/// 0.05 % of a trial of two seconds.
 const BURST_NS: u64 = 1_000_000;
-/// Two milliseconds, 0.1 % of a trial of two seconds.
+/// Length of a queue: two milliseconds, 0.1 % of a trial of two seconds.
 const QUEUE_NS: u64 = 2_000_000;
-/// 10 ms.
+/// Length of a switch port's queue: 10 ms.
 const SWITCH_QUEUE_NS: u64 = 10_000_000;
-/// One frame on its way and one behind it: of a queue, and of the tokens in a bucket.
+/// Minimum frames in a queue and in a bucket: one in transmission and one waiting.
 const LEAST_FRAMES: u64 = 2;
 
-/// FCS, preamble, delimiter and gap (IEEE 802.3).
+/// Octets of FCS, preamble, delimiter and gap (IEEE 802.3).
 const WIRE_OVERHEAD: u16 = 24;
-/// What may go at once on a wire that another holds to its rate: the kernel's timers are late by so
-/// much at times.
+/// Burst on a wire whose rate is limited elsewhere: the kernel's timers are sometimes late by this
+/// much.
 const WIRE_BURST_NS: u64 = 250_000;
-/// How many frames of the largest size wait at an interface of Linux.
+/// Default number of frames that wait at an interface of Linux.
 const INTERFACE_FRAMES: u64 = 1000;
 
 impl PortLimit {
-    /// The limit for ports of `rate` that carry packets up to `mtu`.
+    /// Creates the limit for ports of `rate` that carry packets up to `mtu`.
     ///
     /// A trial of T seconds can pass `rate * T + burst + queue` bytes: a full bucket at its start
-    /// and a full queue that drains after its end. The burst is 1 ms at the rate and the queue,
-    /// where not given, 2 ms, so that a trial of two seconds shows at most 0.15 % more than the
-    /// rate. Neither is less than two frames: a bucket of one is full whenever a frame may go, and
-    /// what the kernel's timer is late by is lost to it (1.3 % were, at 7.7 Mbit/s and 1518
-    /// octets). With jumbo frames that floor takes over below 144 Mbit/s, and at 10 Mbit/s it comes
-    /// to 1.4 % of two seconds.
+    /// and a full queue that drains after its end. The burst is 1 ms at the rate and the queue, by
+    /// default, 2 ms, so a trial of two seconds shows at most 0.15 % more than the rate. Neither is
+    /// less than two frames. A bucket of one frame is full whenever a frame may pass, so it loses
+    /// the time by which the kernel's timer is late (1.3 % at 7.7 Mbit/s and 1518 octets). With
+    /// jumbo frames that minimum applies below 144 Mbit/s; at 10 Mbit/s it is 1.4 % of two seconds.
     ///
-    /// The price of a short queue: a greedy sender that is kept off its core for longer than burst
-    /// and queue together leaves the port idle, and a paced one that catches up afterwards
-    /// overflows it. On a busy machine give a longer `queue`, and a longer trial to keep its share
-    /// small.
+    /// A short queue has a price. If a greedy sender is off its core for longer than burst and
+    /// queue together, the port idles; a paced sender that catches up overflows it. On a busy
+    /// machine use a longer `queue`, and a longer trial to keep its share small.
     pub fn new(rate: Rate, queue: Option<ByteCount>, mtu: u32) -> Self {
         let frame = u64::from(mtu) + HEADER_OCTETS;
         let burst = ByteCount(octets_over(rate, BURST_NS).max(LEAST_FRAMES * frame));
@@ -95,19 +93,19 @@ impl PortLimit {
         Self { rate, burst, queue, overhead: 0, shaper: Shaper::Tbf }
     }
 
-    /// What a port of a switch does, where the rate is a wire's, counted with FCS, preamble and
-    /// gap: a bucket as [`Self::new`]'s, and a queue of 10 ms at the rate where not given, no less
-    /// than two frames. It swallows what senders on a busy machine send late and at once, and adds
-    /// 2 % to what passes in half a second.
+    /// Creates the limit of a switch port, whose rate is a wire's: FCS, preamble and gap count. The
+    /// bucket is that of [`Self::new`]; the queue is 10 ms at the rate by default, at least two
+    /// frames. It absorbs bursts of late senders on a busy machine, and adds 2 % to the frames that
+    /// pass in half a second.
     pub fn of_switch(rate: Rate, queue: Option<ByteCount>, mtu: u32) -> Self {
         let plain = Self::new(rate, queue, mtu);
         let fitting = ByteCount((plain.queue.0).max(octets_over(rate, SWITCH_QUEUE_NS)));
         Self { queue: queue.unwrap_or(fitting), overhead: WIRE_OVERHEAD, ..plain }
     }
 
-    /// What a network interface of that rate does to its host: it takes frames at the speed of the
-    /// wire, counted with FCS, preamble and gap, and lets a thousand wait. So a sender is held up,
-    /// and loses nothing that its socket did not allow.
+    /// Creates the limit of a host's network interface at this rate: frames leave at the speed of
+    /// the wire, counted with FCS, preamble and gap, and a thousand may wait. A sender is therefore
+    /// blocked, and loses nothing that its socket did not allow.
     pub fn of_wire(rate: Rate, mtu: u32) -> Self {
         let frame = u64::from(mtu) + HEADER_OCTETS + u64::from(WIRE_OVERHEAD);
         Self {
@@ -119,14 +117,14 @@ impl PortLimit {
         }
     }
 
-    /// The same by another bucket of the kernel's.
+    /// Replaces the kernel queue that enforces the limit.
     #[must_use]
     pub fn by(self, shaper: Shaper) -> Self {
         Self { shaper, ..self }
     }
 }
 
-/// What passes in so long, as far as the kernel can count.
+/// Bytes that pass in this time, within the kernel's 32 bits.
 fn octets_over(rate: Rate, nanos: u64) -> u64 {
     let octets = u128::from(rate.0) * u128::from(nanos) / 8_000_000_000;
     u64::try_from(octets).unwrap_or(u64::MAX).min(u64::from(u32::MAX))

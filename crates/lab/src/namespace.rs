@@ -1,7 +1,7 @@
-//! Network namespaces held by descriptor: made, found, entered.
+//! Network namespaces held by descriptor: creating, finding and entering them.
 //!
-//! Owns the descriptor; the namespace lives while someone holds one or stands in it. Never names a
-//! namespace, and never leaves the calling thread in another one than it came with.
+//! Owns the descriptor; the namespace lives while someone holds one or runs in it. Never names a
+//! namespace, and never leaves the calling thread in another namespace.
 
 use std::fmt;
 use std::fs::File;
@@ -23,11 +23,11 @@ pub struct Namespace {
     name: String,
 }
 
-/// The namespace of the calling thread; `/proc/self` would be that of the process's first.
+/// Namespace of the calling thread; `/proc/self` would be that of the process's first thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
 impl Namespace {
-    /// Makes an empty one: a loopback that is down and nothing else. `name` is for errors.
+    /// Creates an empty namespace: a loopback that is down and nothing else. `name` is for errors.
     pub fn create(name: &str) -> Result<Self, LabError> {
         let failed = |e: io::Error| LabError::kernel("create network namespace for", name, e);
         // A thread of its own, because unshare leaves its caller in the new namespace.
@@ -42,12 +42,12 @@ impl Namespace {
         Ok(Self { descriptor, name: name.to_owned() })
     }
 
-    /// That of a process: a container, a mininet host.
+    /// Opens the namespace of a process: a container, a mininet host.
     pub fn of_process(pid: u32) -> Result<Self, LabError> {
         Self::open(&format!("/proc/{pid}/ns/net"), format!("pid:{pid}"))
     }
 
-    /// One that `ip netns add` has named, in `/var/run/netns`.
+    /// Opens a namespace that `ip netns add` has named, in `/var/run/netns`.
     pub fn named(name: &str) -> Result<Self, LabError> {
         let mut parts = Path::new(name).components();
         let plain = matches!(
@@ -60,7 +60,7 @@ impl Namespace {
         Self::open(&format!("/var/run/netns/{name}"), format!("netns:{name}"))
     }
 
-    /// That of the calling thread.
+    /// Opens the namespace of the calling thread.
     pub fn current() -> Result<Self, LabError> {
         Self::open(OWN, "current".to_owned())
     }
@@ -71,8 +71,8 @@ impl Namespace {
         Ok(Self { descriptor: file.into(), name })
     }
 
-    /// Runs `work` on a thread that stands in the namespace, and waits for it. Sockets made there
-    /// stay there. A panic of `work` goes on in the caller.
+    /// Runs `work` on a thread in the namespace, and waits for it. Sockets made there stay there. A
+    /// panic of `work` is passed on to the caller.
     pub fn enter_with<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         thread::scope(|scope| {
             let entered = scope.spawn(|| self.enter().map(|()| work()));
@@ -80,9 +80,9 @@ impl Namespace {
         })
     }
 
-    /// Starts a program in the namespace. The calling thread goes there, forks and comes back, so
-    /// that the child's parent-death signal, which is tied to the forking *thread*, means the
-    /// caller's. Don't call it from a thread that ends before the child should.
+    /// Starts a program in the namespace. The calling thread enters it, forks and returns. The
+    /// child's parent-death signal is tied to the forking *thread* and therefore refers to the
+    /// caller. Do not call this from a thread that ends before the child should.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, LabError> {
         let here = Self::current()?;
         self.enter()?;
@@ -93,7 +93,7 @@ impl Namespace {
             (Ok(child), Ok(())) => Ok(child),
             (Err(e), Ok(())) => Err(LabError::kernel("start", program, e)),
             (child, Err(e)) => {
-                // The caller's thread is lost in the wrong namespace: at least leave no orphan.
+                // The calling thread is stuck in the wrong namespace: at least leave no orphan.
                 if let Ok(mut child) = child {
                     let _ = child.kill();
                     let _ = child.wait();
@@ -103,7 +103,7 @@ impl Namespace {
         }
     }
 
-    /// Moves the calling thread for good.
+    /// Moves the calling thread permanently.
     fn enter(&self) -> Result<(), LabError> {
         setns(&self.descriptor, CloneFlags::CLONE_NEWNET)
             .map_err(|e| LabError::kernel("enter network namespace", &self.name, e))

@@ -1,9 +1,9 @@
-//! A lab as a description: what a study may know of it, and what the kernel is to be told.
+//! A lab as a description: the part that a study may know, and the configuration for the kernel.
 //!
 //! Owns names, addresses, Ethernet addresses and routes of every node; the same spec gives the same
 //! plan. Pure: reads and changes nothing. Addresses come from 198.18.0.0/15, which RFC 2544 C.2.2
-//! sets aside for measuring devices: 198.18 across the devices, 198.19 for direct cables and
-//! blocks. Only IPv4 addresses are written down: each has its [`twin`] of IPv6.
+//! reserves for measuring devices: 198.18 across the devices, 198.19 for direct cables and blocks.
+//! Only IPv4 addresses are listed: each has its IPv6 [`twin`].
 
 mod layout;
 
@@ -16,100 +16,100 @@ use crate::LabError;
 use crate::limit::PortLimit;
 use crate::spec::{Drops, EmulatedSpec, LabDevice, LabSpec, VmSpec};
 
-/// Everything about a lab, before there is one.
+/// A lab's complete description, before it is built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabPlan {
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
-    /// Whether every address has its [`twin`]: where the links are large enough for IPv6 and, once
-    /// the lab is built, the kernel speaks it.
+    /// True if every address has its [`twin`]: the links are large enough for IPv6 and, once the
+    /// lab is built, the kernel supports it.
     pub ipv6: bool,
     /// The limit of each device port towards its host; in a cable lab, of each end.
     pub limit: Option<PortLimit>,
-    /// What each of [`Self::dropping`] drops.
+    /// Drops of each device of [`Self::dropping`].
     pub drops: Drops,
-    /// `h1`, `h2`, …: what a study sees.
+    /// Hosts as a study sees them: `h1`, `h2`, ….
     pub hosts: Vec<HostPlan>,
-    /// What can be measured, in the order of the spec: `bridge`, `router`, `routers`; none for a
-    /// cable.
+    /// Devices that can be measured, in the order of the spec: `bridge`, `router`, `routers`; empty
+    /// for a cable lab.
     pub subjects: Vec<SubjectPlan>,
-    /// What they are made of: `bridge`, `router`, `r1` and `r2`.
+    /// Devices that the subjects consist of: `bridge`, `router`, `r1` and `r2`.
     pub devices: Vec<DevicePlan>,
-    /// What the kernel is told: one namespace for each host and each device, hosts first.
+    /// Configuration for the kernel: one namespace for each host and each device, hosts first.
     pub nodes: Vec<NodePlan>,
-    /// Which interfaces are two ends of one cable.
+    /// Cables, each with the two interfaces that it connects.
     pub cables: Vec<CablePlan>,
 }
 
 /// A host with its test ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPlan {
-    /// `h1`; also the name of its node.
+    /// Name of the host and of its node, such as `h1`.
     pub name: String,
-    /// One to each subject (`eth1`, or `ecmp`), then `direct` where there is a bypass.
+    /// Ports: one to each subject (`eth1`, or `ecmp`), then `direct` if there is a bypass.
     pub ports: Vec<HostPortPlan>,
 }
 
 /// A host's test port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPortPlan {
-    /// `eth1`, `direct`, or `ecmp` for the two links to a pair of routers.
+    /// Name: `eth1`, `direct`, or `ecmp` for the two links to a pair of routers.
     pub name: String,
-    /// The kernel interfaces whose counters belong to it; two for `ecmp`.
+    /// Kernel interfaces whose counters belong to it; two for `ecmp`.
     pub interfaces: Vec<String>,
-    /// The test address. That of `ecmp` is the loopback's.
+    /// Test address; that of `ecmp` is the loopback's.
     pub address: Ipv4Addr,
-    /// The length of its subnet, in bits.
+    /// Prefix length of its subnet, in bits.
     pub prefix: u8,
-    /// The first of [`BLOCK_ADDRESSES`] that every path leads to this host's end of it: nobody owns
-    /// them, so that flows may vary them. The same on each of the host's ports, since a frame's
-    /// path is chosen by the port that it leaves by.
+    /// First of [`BLOCK_ADDRESSES`] addresses that every path routes to this host's end of it. No
+    /// host owns them, so flows may vary them. They are the same on each of the host's ports, since
+    /// the sending port determines a frame's path.
     pub block: Ipv4Addr,
-    /// Where each of `interfaces` leads, in the same order. All are of one kind.
+    /// Far end of each of `interfaces`, in the same order. All are of one kind.
     pub far_ends: Vec<FarEnd>,
-    /// The rate to which the host's own sending is limited: in a cable lab with a rate, and towards
-    /// an emulated device. A device port's limit is in [`DevicePortPlan`].
+    /// Rate limit of the host's own sending: in a cable lab with a rate, and towards an emulated
+    /// device. A device port's limit is in [`DevicePortPlan`].
     pub rate: Option<Rate>,
 }
 
 impl HostPortPlan {
-    /// Where its first interface leads.
+    /// Far end of its first interface.
     pub fn far_end(&self) -> &FarEnd {
         &self.far_ends[0]
     }
 }
 
-/// How many addresses a host's block has, of IPv4 and of IPv6.
+/// Number of addresses in a host's block, for IPv4 and for IPv6 each.
 pub const BLOCK_ADDRESSES: u16 = 256;
 
-/// The IPv6 address that stands wherever this IPv4 address does: 2001:2::198.18.0.1, from the block
-/// of RFC 5180 §8. A prefix is [`TWIN_PREFIX`] bits longer than its IPv4 twin's.
+/// IPv6 address that corresponds to this IPv4 address: 2001:2::198.18.0.1, from the block of RFC
+/// 5180 §8. A prefix is [`TWIN_PREFIX`] bits longer than its IPv4 twin's.
 pub const fn twin(address: Ipv4Addr) -> Ipv6Addr {
     Ipv6Addr::from_bits(0x2001_0002 << 96 | address.to_bits() as u128)
 }
 
-/// What stands before the IPv4 address in its [`twin`], in bits.
+/// Bits before the IPv4 address in its [`twin`].
 pub const TWIN_PREFIX: u8 = 96;
-/// RFC 8200 §5: IPv6 needs links of at least so much; a lab with less has IPv4 only.
+/// Minimum MTU for IPv6 (RFC 8200 §5); a lab with less has IPv4 only.
 const IPV6_MTU: u32 = 1280;
-/// The length of a host's block, in bits.
+/// Prefix length of a host's block, in bits.
 pub(crate) const BLOCK_PREFIX: u8 = 24;
 
-/// The other end of a host's cable.
+/// Far end of a host's cable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FarEnd {
     /// A device's port.
     Device {
-        /// The device's name.
+        /// Name of the device.
         device: String,
-        /// The port's name on it: `1`, `2`, …
+        /// Name of its port: `1`, `2`, …
         port: String,
     },
     /// Another host's port.
     Host {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// The port's name on it.
+        /// Name of its port.
         port: String,
     },
 }
@@ -117,64 +117,64 @@ pub enum FarEnd {
 /// A device as a study sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubjectPlan {
-    /// `bridge`, `router`, `routers`; a second of the kind is `bridge2`.
+    /// Name: `bridge`, `router`, `routers`; a second one of the kind is `bridge2`.
     pub name: String,
-    /// What was asked for.
+    /// Device as specified.
     pub device: LabDevice,
-    /// The devices that it consists of: itself, or two routers.
+    /// Devices that it consists of: itself, or two routers.
     pub devices: Vec<String>,
 }
 
 /// A device with a node of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DevicePlan {
-    /// `bridge`, `router`, `r1`, `r2`; also the name of its node.
+    /// Name of the device and of its node: `bridge`, `router`, `r1`, `r2`.
     pub name: String,
-    /// How it forwards.
+    /// Kind of forwarding.
     pub kind: DeviceKind,
-    /// Port `1` leads to `h1`, and so on.
+    /// Ports in order: port `1` leads to `h1`, and so on.
     pub ports: Vec<DevicePortPlan>,
 }
 
-/// How a device forwards.
+/// Kind of a device's forwarding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceKind {
-    /// By MAC address.
+    /// Forwards by MAC address.
     Switch,
-    /// By IP address.
+    /// Forwards by IP address.
     Router,
 }
 
 /// A device's port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DevicePortPlan {
-    /// `1`, `2`, …
+    /// Name: `1`, `2`, …
     pub name: String,
-    /// Its kernel interface in the device's node: `p1`, `p2`, …
+    /// Kernel interface in the device's node: `p1`, `p2`, …
     pub interface: String,
-    /// The limit of what it sends to its host.
+    /// Limit of the traffic that it sends to its host; `None` for no limit.
     pub limit: Option<PortLimit>,
 }
 
-/// One namespace and all that is in it.
+/// One namespace with its configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodePlan {
-    /// As a host or device.
+    /// Name of the host or device.
     pub name: String,
-    /// Whether it forwards IP packets.
+    /// True if it forwards IP packets.
     pub forwards: bool,
-    /// Its bridges.
+    /// Names of the bridges.
     pub bridges: Vec<String>,
     /// Addresses of the node rather than of a link, as a /32 each on its loopback.
     pub loopbacks: Vec<Ipv4Addr>,
-    /// Its interfaces, without the loopback.
+    /// Interfaces, without the loopback.
     pub interfaces: Vec<InterfacePlan>,
     /// Routes beyond those to its own subnets.
     pub routes: Vec<RoutePlan>,
 }
 
 impl NodePlan {
-    /// Whether it speaks IP itself: a switch does not.
+    /// True if it has an IP address; a switch has none.
     pub(crate) fn has_addresses(&self) -> bool {
         !self.loopbacks.is_empty() || self.interfaces.iter().any(|i| i.address.is_some())
     }
@@ -183,49 +183,49 @@ impl NodePlan {
 /// An interface of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfacePlan {
-    /// `eth1`, `direct`, `p1`…
+    /// Name: `eth1`, `direct`, `p1`…
     pub name: String,
-    /// Locally administered, the same in every lab of the same shape.
+    /// Ethernet address: locally administered, the same in every lab of the same shape.
     pub mac: [u8; 6],
-    /// The node's bridge that it is a port of.
+    /// Bridge that it is a port of; `None` if it is no bridge port.
     pub bridge: Option<String>,
-    /// Address and length of the subnet; none for a bridge's ports.
+    /// Address and prefix length of the subnet; `None` for a bridge's ports.
     pub address: Option<(Ipv4Addr, u8)>,
-    /// The limit of what it sends.
+    /// Limit of the traffic that it sends; `None` for no limit.
     pub limit: Option<PortLimit>,
-    /// Whom it can reach without asking: the permanent neighbours.
+    /// Permanent neighbours, which it reaches without ARP or neighbour discovery.
     pub neighbours: Vec<(Ipv4Addr, [u8; 6])>,
 }
 
 /// A route of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutePlan {
-    /// The destination and the length of its prefix.
+    /// Destination and its prefix length.
     pub destination: (Ipv4Addr, u8),
     /// Next router and interface; several share the flows equally.
     pub next_hops: Vec<(Ipv4Addr, String)>,
-    /// What an unbound socket sends from, where it is not the link's address.
+    /// Source address of an unbound socket; `None` for the link's address.
     pub source: Option<Ipv4Addr>,
 }
 
 /// A virtual cable: two interfaces, each as node and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CablePlan {
-    /// One end; the device's where there is one.
+    /// One end: the device's, if the cable leads to one.
     pub a: (String, String),
-    /// The other; a host's, or the same device's where it joins two bridges inside.
+    /// Other end: a host's, or the same device's if it joins two bridges inside.
     pub b: (String, String),
 }
 
 impl CablePlan {
-    /// The end that is not `end`; none where the cable does not end there.
+    /// End that is not `end`; `None` if the cable does not end there.
     pub fn far_end_of(&self, end: &(String, String)) -> Option<&(String, String)> {
         if *end == self.a { Some(&self.b) } else { (*end == self.b).then_some(&self.a) }
     }
 }
 
 impl LabSpec {
-    /// Works the lab out. Touches nothing.
+    /// Computes the lab's plan. Touches nothing.
     pub fn plan(&self) -> Result<LabPlan, LabError> {
         self.check()?;
         Ok(layout::lay_out(self))
@@ -233,17 +233,17 @@ impl LabSpec {
 }
 
 impl LabPlan {
-    /// The named host.
+    /// Finds a host by name.
     pub fn host(&self, name: &str) -> Option<&HostPlan> {
         self.hosts.iter().find(|host| host.name == name)
     }
 
-    /// The named subject.
+    /// Finds a subject by name.
     pub fn subject(&self, name: &str) -> Option<&SubjectPlan> {
         self.subjects.iter().find(|subject| subject.name == name)
     }
 
-    /// The virtual machine that a device is, if it is one. Its node is not a namespace.
+    /// Virtual machine that a device is, or `None`. Its node is not a namespace.
     pub fn machine(&self, device: &str) -> Option<&VmSpec> {
         match &self.subject_of(device)?.device {
             LabDevice::Vm(machine) => Some(machine),
@@ -251,7 +251,7 @@ impl LabPlan {
         }
     }
 
-    /// The model that a device is, if it is one. Its node holds the cables' ends and nothing else.
+    /// Model that a device is, or `None`. Its node holds only the cables' ends.
     pub fn emulated(&self, device: &str) -> Option<&EmulatedSpec> {
         match &self.subject_of(device)?.device {
             LabDevice::Emulated(spec) => Some(spec),
@@ -259,8 +259,8 @@ impl LabPlan {
         }
     }
 
-    /// The devices that drop frames on purpose: all that are the kernel's bridge, where that was
-    /// asked.
+    /// Lists the devices that drop frames on purpose: every kernel bridge, if the spec asks for
+    /// drops.
     pub fn dropping(&self) -> impl Iterator<Item = &DevicePlan> {
         let bridge = |device: &&DevicePlan| {
             self.subject_of(&device.name).is_some_and(|it| it.device == LabDevice::Bridge)
@@ -269,23 +269,23 @@ impl LabPlan {
         devices.iter().filter(bridge)
     }
 
-    /// The subject that a device belongs to.
+    /// Subject that a device belongs to.
     pub fn subject_of(&self, device: &str) -> Option<&SubjectPlan> {
         self.subjects.iter().find(|subject| subject.devices.iter().any(|d| d == device))
     }
 
-    /// The named device.
+    /// Finds a device by name.
     pub fn device(&self, name: &str) -> Option<&DevicePlan> {
         self.devices.iter().find(|device| device.name == name)
     }
 
-    /// The named node: a host or a device.
+    /// Finds a node by name: a host or a device.
     pub fn node(&self, name: &str) -> Option<&NodePlan> {
         self.nodes.iter().find(|node| node.name == name)
     }
 }
 
-/// Whether links of this MTU carry IPv6.
+/// True if links of this MTU carry IPv6.
 pub(crate) const fn fits_ipv6(mtu: u32) -> bool {
     mtu >= IPV6_MTU
 }

@@ -1,4 +1,4 @@
-//! What this process may do, and getting a user namespace where it may do too little.
+//! Privileges of this process, and entering a user namespace if they are insufficient.
 //!
 //! Owns the reading of `/proc/self`. Never asks for a password, never runs a setuid program.
 
@@ -12,24 +12,24 @@ use nix::unistd::{getegid, geteuid};
 use crate::LabError;
 use crate::error::USER_NAMESPACE;
 
-/// By what right a lab can be built.
+/// Privileges for building a lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// The capabilities over network and namespaces, in the machine's own user namespace.
+    /// Capabilities over network and namespaces, in the machine's own user namespace.
     Root,
-    /// The same, in a user namespace: no BPF, and only namespaces of our own.
+    /// Capabilities in a user namespace: no BPF, and only its own namespaces.
     UserNamespace,
-    /// Neither: a lab can't be built as things stand.
+    /// Insufficient: a lab cannot be built.
     None,
 }
 
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_SETFCAP: u32 = 31;
-/// The map of the first user namespace: every id onto itself.
+/// Map of the first user namespace: every id onto itself.
 const WHOLE_MAP: [u64; 3] = [0, 0, 0xffff_ffff];
 
-/// What this process may do now.
+/// Determines the current privileges of this process.
 pub fn privilege() -> Privilege {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let effective = effective(&status);
@@ -42,9 +42,9 @@ pub fn privilege() -> Privilege {
     if map == WHOLE_MAP { Privilege::Root } else { Privilege::UserNamespace }
 }
 
-/// Makes a user namespace in which this process is root over networks of its own, and an empty
-/// network namespace in it. Must be called before any thread is started; file access stays that of
-/// the user.
+/// Creates a user namespace in which this process is root over its own networks, with an empty
+/// network namespace. Must be called before any thread is started; file access remains that of the
+/// user.
 pub fn enter_user_namespace() -> Result<(), LabError> {
     let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads != 1 {
@@ -54,7 +54,7 @@ pub fn enter_user_namespace() -> Result<(), LabError> {
     }
     let (user, group) = (geteuid(), getegid());
     let object = format!("user {user}");
-    // As it is out here: inside, this process has every capability.
+    // Read before: inside the namespace, this process has every capability.
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let refused = |e: io::Error, step| {
         let refusal = matches!(e.kind(), io::ErrorKind::PermissionDenied);
@@ -68,21 +68,21 @@ pub fn enter_user_namespace() -> Result<(), LabError> {
     fs::write("/proc/self/setgroups", "deny").map_err(failed)?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1")).map_err(failed)?;
     fs::write("/proc/self/gid_map", format!("0 {group} 1")).map_err(failed)?;
-    // Where a security module grants the namespace but no capability in it, say so now.
+    // A security module may grant the namespace but no capability in it; report that now.
     if privilege() == Privilege::None {
         return Err(failed(Errno::EPERM.into()));
     }
     Ok(())
 }
 
-/// Which part of entering the kernel refuses.
+/// Step of entering that the kernel refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Make,
     Map,
 }
 
-/// What grants a user namespace, by what `/proc/PID/status` said before it was asked for.
+/// Returns the fix for a refused user namespace, from `/proc/PID/status` before the attempt.
 fn remedy(refused: Step, status: &str) -> &'static str {
     let field = |name: &str| {
         let value = status.lines().find_map(|line| line.strip_prefix(name));
@@ -107,7 +107,7 @@ fn remedy(refused: Step, status: &str) -> &'static str {
     }
 }
 
-/// The capabilities in force, a bit each.
+/// Effective capabilities as a bit mask.
 fn effective(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)

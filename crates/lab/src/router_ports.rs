@@ -1,11 +1,11 @@
-//! Who is behind each port of an emulated router, as the lab's plan has it. Pure.
+//! Addresses behind each port of an emulated router, from the lab's plan. Pure.
 
 use device::{Edge, Mac, PortAddress};
 
 use crate::plan::{BLOCK_PREFIX, FarEnd, HostPortPlan, LabPlan};
 use crate::spec::EmulatedSpec;
 
-/// Who is behind each port of an emulated router, as the lab's plan has it.
+/// Lists the addresses behind each port of an emulated router, from the lab's plan.
 pub(crate) fn addresses(plan: &LabPlan, device: &str, spec: &EmulatedSpec) -> Vec<PortAddress> {
     let edge = |number: u16| -> Option<PortAddress> {
         let planned = spec.profile.port_address(Edge(number))?;

@@ -1,4 +1,4 @@
-//! What a user asks of a lab, and what can't be asked.
+//! The user's specification of a lab, and its limits.
 //!
 //! Owns the limits. Never touches the kernel.
 
@@ -14,10 +14,10 @@ use crate::limit::Shaper;
 use crate::vm::{Acceleration, MAX_PORTS};
 pub use drops::{Drops, Policer, RandomLoss};
 
-/// A device to stand between the hosts of a lab.
+/// A device between the hosts of a lab.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LabDevice {
-    /// None: hosts are joined in pairs.
+    /// No device: hosts are joined in pairs.
     Cable,
     /// The kernel's bridge.
     Bridge,
@@ -25,56 +25,56 @@ pub enum LabDevice {
     Bridges(BridgesSpec),
     /// One host that forwards by IP address; each of its ports is a subnet of its own.
     Router,
-    /// Two of these side by side; the hosts spread their flows over both.
+    /// Two routers side by side; the hosts spread their flows over both.
     Routers,
     /// A virtual machine with a kernel of its own.
     Vm(VmSpec),
-    /// A model, turned in real time.
+    /// A model, run in real time.
     Emulated(EmulatedSpec),
 }
 
-/// Bridges that share out the hosts, each with an uplink to one more bridge: a switch of several
-/// modules.
+/// Bridges that divide the hosts among them, each with an uplink to a central bridge: a switch of
+/// several modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BridgesSpec {
-    /// How many, 2…8, no more than hosts: each has as many hosts as the next, or one more.
+    /// Number of bridges, 2…8, at most the number of hosts. The hosts are divided evenly, with at
+    /// most one more in some groups.
     pub groups: u16,
-    /// What each uplink carries, each way, counted as on a wire; without it, whatever the kernel
-    /// does.
+    /// Rate of each uplink in each direction, counted as on a wire; `None` for no limit.
     pub uplink: Option<Rate>,
 }
 
 impl BridgesSpec {
-    /// Two, and nothing limits what passes between them.
+    /// Default: two groups, no uplink limit.
     pub const DEFAULT: Self = Self { groups: 2, uplink: None };
 }
 
 /// A virtual machine that forwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VmSpec {
-    /// The device's name, so that several can be told apart; else `vm`.
+    /// Name of the device, to distinguish several; `None` for `vm`.
     pub name: Option<String>,
-    /// How it forwards.
+    /// Kind of forwarding.
     pub role: VmRole,
-    /// The kernel's image: a bzImage.
+    /// Kernel image: a bzImage.
     pub kernel: PathBuf,
-    /// Its modules, where they are not found by themselves; see [`crate::vm::Image::open`].
+    /// Folder of its modules; `None` to search as [`crate::vm::Image::open`] describes.
     pub modules: Option<PathBuf>,
-    /// By what its instructions are carried out.
+    /// Acceleration of its processor.
     pub acceleration: Acceleration,
 }
 
-/// How a virtual machine forwards.
+/// Kind of a virtual machine's forwarding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VmRole {
-    /// By MAC address.
+    /// Forwards by MAC address.
     Bridge,
-    /// By IP address.
+    /// Forwards by IP address.
     Router,
 }
 
 impl LabDevice {
-    /// Those that need nothing said about them, simplest first.
+    /// Devices that need no parameters, simplest first.
     pub const ALL: [Self; 5] = [
         Self::Cable,
         Self::Bridge,
@@ -83,7 +83,8 @@ impl LabDevice {
         Self::Routers,
     ];
 
-    /// As a user writes it: `cable`, `bridge`, `bridges`, `router`, `routers`, `vm`, `emulated`.
+    /// Name as a user writes it: `cable`, `bridge`, `bridges`, `router`, `routers`, `vm`,
+    /// `emulated`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Cable => "cable",
@@ -98,7 +99,7 @@ impl LabDevice {
 }
 
 impl LabDevice {
-    /// What several are numbered by: a model is called as its profile is, where that is a name.
+    /// Base name for numbering; a model is named after its profile if that is a valid name.
     pub(crate) fn kind_name(&self) -> &str {
         match self {
             Self::Emulated(EmulatedSpec { profile, .. }) if is_free_name(&profile.name) => {
@@ -109,50 +110,51 @@ impl LabDevice {
     }
 }
 
-/// The most hosts of a lab: a /24 holds the links of so many to one router.
+/// Maximum number of hosts: a /24 holds this many links to one router.
 pub const MAX_HOSTS: u16 = 64;
-/// The most groups of [`LabDevice::Bridges`].
+/// Maximum number of groups of [`LabDevice::Bridges`].
 pub const MAX_GROUPS: u16 = 8;
-/// The most devices side by side; the addresses are shared out among so many.
+/// Maximum number of devices side by side, which divide the addresses among them.
 pub const MAX_DEVICES: usize = 8;
-/// 9000: with it a link carries every frame size up to 9018 octets, Ethernet header and FCS
-/// included, without fragments. It is not the habitual 1500, because a lab's cables cost nothing
-/// and a size that does not fit would have to be refused.
+/// Default MTU, 9000: a link then carries every frame size up to 9018 octets, Ethernet header and
+/// FCS included, without fragments. It is not the usual 1500, because a lab's cables cost nothing
+/// and larger sizes would have to be refused.
 pub const DEFAULT_MTU: u32 = 9000;
-/// A byte a second.
+/// Minimum rate in bits a second: one byte a second.
 const LEAST_RATE: u64 = 8;
 const MTU_RANGE: std::ops::RangeInclusive<u32> = 576..=65_535;
 
-/// A lab to be planned.
+/// Specification of a lab.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabSpec {
-    /// What stands between the hosts, side by side: each host has a port to each of them, in this
-    /// order. None, or one [`LabDevice::Cable`], is a cable lab.
+    /// Devices between the hosts, side by side: each host has a port to each of them, in this
+    /// order. An empty list, or one [`LabDevice::Cable`], is a cable lab.
     pub devices: Vec<LabDevice>,
-    /// How many hosts, 2…64; an even number for a cable.
+    /// Number of hosts, 2…64; even for a cable lab.
     pub hosts: u16,
-    /// The limit of each device port towards its host, counted as [`crate::PortLimit`] says; of no
-    /// emulated device, whose profile has the rate.
+    /// Rate limit of each device port towards its host, counted as [`crate::PortLimit`] describes.
+    /// Does not apply to an emulated device, whose profile has the rate.
     pub rate: Option<Rate>,
-    /// How much may wait at each limited port; absent, what [`crate::PortLimit::new`] finds fit.
+    /// Bytes that may wait at each limited port; `None` for the default of
+    /// [`crate::PortLimit::new`].
     pub queue: Option<ByteCount>,
-    /// By what the kernel holds those ports to the rate.
+    /// Kernel queue that limits those ports.
     pub shaper: Shaper,
-    /// What each bridge of kind [`LabDevice::Bridge`] drops besides.
+    /// Deliberate drops of each [`LabDevice::Bridge`].
     pub drops: Drops,
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
-    /// Whether the hosts of a pair are also joined by a cable of their own, past all devices.
+    /// True if the hosts of a pair also have a direct cable between them.
     pub bypass: bool,
 }
 
 impl LabSpec {
-    /// Two hosts, one device, no limit, jumbo frames, with a bypass.
+    /// Creates the default lab: two hosts, one device, no limit, jumbo frames, with a bypass.
     pub fn new(device: LabDevice) -> Self {
         Self::of(vec![device])
     }
 
-    /// As [`Self::new`], with several devices side by side.
+    /// Creates the default lab with several devices side by side.
     pub fn of(devices: Vec<LabDevice>) -> Self {
         Self {
             devices,
@@ -166,12 +168,12 @@ impl LabSpec {
         }
     }
 
-    /// Whether the hosts are joined in pairs and nothing else.
+    /// True if the hosts are only joined in pairs.
     pub fn is_cable(&self) -> bool {
         matches!(self.devices.as_slice(), [] | [LabDevice::Cable])
     }
 
-    /// Whether every value is one that a lab can have.
+    /// Checks that every value is valid for a lab.
     pub fn check(&self) -> Result<(), SpecError> {
         let hosts = self.hosts;
         if !(2..=MAX_HOSTS).contains(&hosts) {
@@ -276,128 +278,128 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(breaks)
 }
 
-/// Whether a device may be called so: whatever else the lab comes to hold, its own names are these
-/// with a number.
+/// True if a device may have this name: it cannot collide with the lab's own names, which end in a
+/// number.
 fn is_free_name(name: &str) -> bool {
     let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
     is_name(name) && !OWN_NAMES.contains(&kind)
 }
 
-/// What hosts and devices are called, before their number.
+/// Names of hosts and devices, without their number.
 const OWN_NAMES: [&str; 9] =
     ["h", "r", "cable", "bridge", "bridges", "router", "routers", "vm", "emulated"];
 
-/// A lab can't be as asked.
+/// Invalid specification of a lab.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// Too few or too many.
+    /// Too few hosts or too many.
     #[error("a lab of {hosts} hosts: it has 2…{MAX_HOSTS}")]
     Hosts {
-        /// As asked.
+        /// Requested number of hosts.
         hosts: u16,
     },
-    /// Too many.
+    /// Too many devices.
     #[error("a lab of {devices} devices: it has at most {MAX_DEVICES}")]
     Devices {
-        /// As asked.
+        /// Requested number of devices.
         devices: usize,
     },
-    /// The direct cable is there beside every device, and is none.
+    /// A cable next to other devices: every pair has its direct cable anyway.
     #[error("a lab of a cable and other devices: the direct cable is beside them anyway")]
     CableBesideDevice,
-    /// More than a machine has room for.
+    /// More hosts than a machine has ports.
     #[error("a lab of {hosts} hosts with a virtual machine: it has at most {MAX_PORTS} ports")]
     MachinePorts {
-        /// As asked.
+        /// Requested number of hosts.
         hosts: u16,
     },
     /// More hosts than an emulated device has ports.
     #[error("a lab of {hosts} hosts at an emulated {name}: it has {ports} ports")]
     ProfilePorts {
-        /// As asked.
+        /// Requested number of hosts.
         hosts: u16,
-        /// The profile's.
+        /// Name of the profile.
         name: String,
-        /// The profile's.
+        /// Ports that the profile has.
         ports: u16,
     },
-    /// Fewer than two, more than are built, or one without a host.
+    /// Fewer than two groups, more than the maximum, or one without a host.
     #[error("a lab of {groups} bridges for {hosts} hosts: it has 2…{MAX_GROUPS}, each with a host")]
     Groups {
-        /// As asked.
+        /// Requested number of groups.
         groups: u16,
-        /// As asked.
+        /// Requested number of hosts.
         hosts: u16,
     },
-    /// Two rates for one port.
+    /// A rate for an emulated device, whose profile already has one.
     #[error("a lab with a rate for emulated ports: their profile has it")]
     ProfileRate,
-    /// It would be ambiguous in `name/port`.
+    /// Name that would be ambiguous in `name/port`.
     #[error("a device called `{name}`: a name is not empty and has no slash, colon or blank")]
     Name {
-        /// As asked.
+        /// Requested name.
         name: String,
     },
-    /// Another has it, or might.
+    /// Name that another device has, or might get.
     #[error("a device called `{name}`: another one is called so, or the lab's own may be")]
     NameTaken {
-        /// As asked.
+        /// Requested name.
         name: String,
     },
-    /// A host would be left over.
+    /// Odd number of hosts: one would be left over.
     #[error("a cable lab of {hosts} hosts: a cable joins two, so their number is even")]
     OddCable {
-        /// As asked.
+        /// Requested number of hosts.
         hosts: u16,
     },
-    /// Out of IPv4's or the kernel's range.
+    /// MTU outside IPv4's or the kernel's range.
     #[error("a lab with an mtu of {mtu}: it is 576…65535 octets")]
     Mtu {
-        /// As asked, in octets.
+        /// Requested MTU in octets.
         mtu: u32,
     },
-    /// Less than a byte a second.
+    /// Rate below one byte a second.
     #[error("a lab with ports of {rate}: the least is 8bit")]
     Rate {
-        /// As asked.
+        /// Requested rate.
         rate: Rate,
     },
-    /// Nothing waits at a port without a limit.
+    /// A queue without a rate: no frames wait at a port without a limit.
     #[error("a lab with a queue of {queue}: a queue needs a rate")]
     QueueWithoutRate {
-        /// As asked.
+        /// Requested queue.
         queue: ByteCount,
     },
-    /// Nothing is shaped at a port without a limit.
+    /// A shaper without a rate: a port without a limit is not shaped.
     #[error("a lab shaped by {}: a shaper needs a rate", .shaper.as_str())]
     ShaperWithoutRate {
-        /// As asked.
+        /// Requested shaper.
         shaper: Shaper,
     },
-    /// Only a bridge can be told to drop frames.
+    /// Drops without a bridge: only a bridge can drop frames on purpose.
     #[error("a lab with random loss or policing: they are a bridge's, and it has none")]
     DropsWithoutBridge,
-    /// Less than one frame, or more than the kernel can count.
+    /// A queue smaller than one frame, or larger than the kernel can count.
     #[error("a lab with a queue of {queue}: it holds at least a frame of mtu {mtu}, at most 4GiB")]
     Queue {
-        /// As asked.
+        /// Requested queue.
         queue: ByteCount,
-        /// The lab's.
+        /// MTU of the lab.
         mtu: u32,
     },
 }
 
-/// A device of a lab that is a model.
+/// An emulated device of a lab.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmulatedSpec {
-    /// What it is a model of; host i is at its port i.
+    /// Profile of the model; host i is at its port i.
     pub profile: Arc<Profile>,
-    /// Of the profile's stalls and random losses.
+    /// Seed of the profile's stalls and random losses.
     pub seed: u64,
 }
 
 impl EmulatedSpec {
-    /// A model of that profile, with the first seed.
+    /// Creates a device from a profile, with seed 1.
     pub fn new(profile: Profile) -> Self {
         Self { profile: Arc::new(profile), seed: 1 }
     }

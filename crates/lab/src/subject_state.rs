@@ -1,5 +1,5 @@
-//! The variants there are, and what a device was put into; what can be done to its ports, and what
-//! is. Data only: `variant` and `deeds` do it.
+//! Variants of a device and its current one; disturbances of its ports and the current ones. Data
+//! only: `variant` and `deeds` apply them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use netlink::PreviousFeatures;
 use crate::equipment::Guard;
 use crate::spec::LabDevice;
 
-/// The kernel's name for leaving checksums to whoever sends the frame on.
+/// The kernel's name for the feature that leaves checksums to the hardware or forwarder.
 pub(crate) const CHECKSUM: &str = "tx-checksum-ip-generic";
 
-/// A way to set a device.
+/// A variant of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// Generic receive offload at its ports.
@@ -22,7 +22,7 @@ pub(crate) enum Variant {
     Threaded,
     /// Only the first of two routers carries traffic.
     OnePath,
-    /// Both do: how a pair of routers is found.
+    /// Two routers share the traffic, the default of a pair.
     TwoPaths,
     /// A router's frames are forwarded before the stack.
     Xdp,
@@ -52,29 +52,29 @@ impl Variant {
     }
 }
 
-/// What a device was put into, and what it takes to come back.
+/// Current variant of a device, and the state needed to undo it.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) variant: Variant,
-    /// By node and port: features to restore.
+    /// Features to restore, by node and port.
     pub(crate) features: Vec<(String, String, PreviousFeatures)>,
     pub(crate) guards: Vec<Guard>,
 }
 
-/// What can be done to a port.
+/// Disturbance of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortDeed {
-    /// Both ends of its cable lose the carrier.
+    /// Link down: both ends of the port's cable lose the carrier.
     LinkDown,
-    /// The carrier stays, and every frame is dropped that would leave by it.
+    /// The carrier stays, and every frame that would leave by the port is dropped.
     Blackhole,
 }
 
 impl PortDeed {
-    /// Both.
+    /// All disturbances.
     pub const ALL: [Self; 2] = [Self::LinkDown, Self::Blackhole];
 
-    /// `link-down`, `blackhole`
+    /// Name: `link-down`, `blackhole`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::LinkDown => "link-down",
@@ -86,7 +86,7 @@ impl PortDeed {
 /// A device's port, as node and interface.
 pub(crate) type Port = (String, String);
 
-/// What is done to ports now, and what their queues dropped that are no longer there.
+/// Current disturbances of ports, and the drop counts of their replaced queues.
 #[derive(Debug, Default)]
 pub(crate) struct Disturbed {
     pub(crate) now: BTreeSet<(PortDeed, Port)>,

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What these locks guard is whole at every moment; a panic elsewhere does not make it less so.
+/// Locks a mutex even if a holder has panicked: the data under these locks is consistent at every
+/// moment.
 pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

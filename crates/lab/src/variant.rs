@@ -1,7 +1,7 @@
-//! Variants of a device: the same device with its forwarding path set otherwise.
+//! Variants of a device: the same device with another forwarding configuration.
 //!
-//! Owns what each variant changes, takes it back, and reads after every change what the kernel
-//! shows of it. Never touches a device that is a virtual machine, nor anything outside the lab.
+//! Owns the changes of each variant, undoes them, and reads back every change from the kernel.
+//! Never touches a device that is a virtual machine, nor anything outside the lab.
 
 mod queues;
 
@@ -23,30 +23,29 @@ use crate::vm::Machine;
 
 /// The kernel's name for merging frames of a flow on receipt.
 const GRO: &str = "rx-gro";
-/// Flows that are asked about when it is read back which way they go.
+/// Source ports of the flows whose routes are looked up to verify the paths.
 const PORTS_ASKED: std::ops::Range<u16> = 20_000..20_016;
 const UDP: u8 = 17;
 
 impl LabDevice {
-    /// The variants that such a device can be put into, where the program may do all that they
-    /// take.
+    /// Lists the variants that such a device supports if the program has all necessary rights.
     pub fn variants(&self) -> Vec<&'static str> {
         Variant::ALL.into_iter().filter(|v| v.fits(self)).map(Variant::as_str).collect()
     }
 }
 
 impl Lab {
-    /// The variants that a device can be put into, here: not into `xdp` or `rps` without root.
-    /// Empty for an unknown device.
+    /// Lists the variants that a device supports here: without root neither `xdp` nor `rps`. Empty
+    /// for an unknown device.
     pub fn variants(&self, device: &str) -> Vec<String> {
         let Some(subject) = self.plan().subject(device) else { return Vec::new() };
         let fitting = Variant::ALL.into_iter().filter(|variant| self.fits(subject, *variant));
         fitting.map(|variant| variant.as_str().to_owned()).collect()
     }
 
-    /// Puts a device into a variant, or, with none, back into its plain state. Takes the one that
-    /// it is in back first. Where that fails, or the kernel does not show what was set, the device
-    /// is left in its plain state as far as possible.
+    /// Puts a device into a variant, or with `None` into its plain state. Undoes its current
+    /// variant first. If that fails, or the kernel does not confirm the change, the device is left
+    /// in its plain state as far as possible.
     pub fn apply(&self, device: &str, variant: Option<&str>) -> Result<(), LabError> {
         let subject = self.subject(device)?;
         let wanted = variant.map(|name| self.find(subject, name)).transpose()?;
@@ -64,13 +63,13 @@ impl Lab {
         unpoisoned(&self.taking).remove(device);
         let mut state = State { variant, features: Vec::new(), guards: Vec::new() };
         if let Err(error) = self.put(subject, &mut state) {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = self.take_back(subject, state);
             return Err(error);
         }
         unpoisoned(&self.states).insert(device.to_owned(), state);
-        // Both follow from the states as they are noted now. The far ends of cables must take
-        // redirected frames, or these vanish there.
+        // Both depend on the recorded states. The far ends of cables must accept redirected frames,
+        // or these are lost there.
         let done = self.check_paths(subject, variant).and_then(|()| self.accept_at_hosts(&[]));
         if done.is_err() {
             let state = unpoisoned(&self.states).remove(device);
@@ -80,7 +79,7 @@ impl Lab {
         done
     }
 
-    /// A node's routes, as the variants of the devices that they lead to have them.
+    /// Routes of a node, according to the variants of the devices that they lead to.
     pub(crate) fn routes_now(&self, node: &NodePlan) -> Vec<RoutePlan> {
         let states = unpoisoned(&self.states);
         let one_path = |subject: &&SubjectPlan| {
@@ -108,7 +107,7 @@ impl Lab {
     fn fits(&self, subject: &SubjectPlan, variant: Variant) -> bool {
         let may = match variant {
             Variant::Xdp => self.xdp_hook().is_some(),
-            // The kernel asks for the right over the machine's own network, not over the
+            // The kernel requires the right over the machine's own network, not over the
             // namespace's.
             Variant::Rps => privilege() == Privilege::Root,
             _ => true,
@@ -121,12 +120,12 @@ impl Lab {
         (privilege() == Privilege::Root).then_some(hook)
     }
 
-    /// Lets the ports of these devices take frames that a host redirects into its cable, and those
-    /// of all others no longer. A virtual cable's end refuses them by itself; to take them costs
-    /// ordinary frames a copy, so it is done for those trials only that send such. Where it can't
-    /// be done, nothing changes: who sends must look before.
+    /// Lets the ports of these devices accept frames that a host redirects into its cable, and
+    /// those of all others no longer. A virtual cable's end refuses them by default. Accepting
+    /// costs ordinary frames a copy, so it is done only for trials that send redirected frames. If
+    /// it is impossible, nothing changes: the sender must check before.
     ///
-    /// Behind a device that forwards by XDP every host's interface takes them, but for those in
+    /// Behind a device that forwards by XDP every host's interface accepts them, except those in
     /// `spoken_for`, as host and interface: these are left to a program that a receiver attaches.
     pub fn take_redirected(&self, devices: &[String], spoken_for: &[(String, String)]) {
         let mut taking = unpoisoned(&self.taking);
@@ -139,11 +138,11 @@ impl Lab {
             }
         }
         drop(taking);
-        // A receiver that finds no way in says so.
+        // A receiver without access reports it.
         let _ = self.accept_at_hosts(spoken_for);
     }
 
-    /// Has the hosts' interfaces to devices that forward by XDP take frames, and no others.
+    /// Lets only the hosts' interfaces to devices that forward by XDP accept redirected frames.
     fn accept_at_hosts(&self, spoken_for: &[(String, String)]) -> Result<(), LabError> {
         let Some(hook) = self.xdp_hook() else { return Ok(()) };
         let states = unpoisoned(&self.states);
@@ -174,7 +173,7 @@ impl Lab {
 
     fn accept_at_ports(&self, subject: &SubjectPlan) -> Vec<Guard> {
         let states = unpoisoned(&self.states);
-        // Forwarding by XDP takes them anyway.
+        // Ports that forward by XDP accept them anyway.
         let by_xdp = states.get(&subject.name).is_some_and(|s| s.variant == Variant::Xdp);
         let Some(hook) = self.xdp_hook().filter(|_| !by_xdp) else { return Vec::new() };
         let mut guards = Vec::new();
@@ -213,7 +212,7 @@ impl Lab {
                 self.thread(subject, true)
             }
             Variant::Xdp => self.forward_by_xdp(subject, state),
-            // Routes follow from the state; they are set once it is noted.
+            // Routes follow from the state; they are set once it is recorded.
             Variant::OnePath | Variant::TwoPaths => Ok(()),
         }
     }
@@ -274,8 +273,8 @@ impl Lab {
         Ok(())
     }
 
-    /// A checksum that the sender left to be completed never would be, because a redirected frame
-    /// has lost the note that says so: senders complete them.
+    /// Forwards by XDP, and makes senders complete their checksums: a redirected frame loses the
+    /// mark of an incomplete checksum, so nothing would complete it later.
     fn forward_by_xdp(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         let Some(hook) = self.xdp_hook() else { return Ok(()) };
         for node in &subject.devices {
@@ -294,7 +293,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Sets the hosts' routes to two routers, and asks the kernel which way it will send.
+    /// Sets the hosts' routes to two routers, and verifies the paths that the kernel will use.
     fn check_paths(&self, subject: &SubjectPlan, variant: Variant) -> Result<(), LabError> {
         let expected = match variant {
             Variant::OnePath => 1,
@@ -317,8 +316,8 @@ impl Lab {
         Ok(())
     }
 
-    /// How many links the flows from one host to another behind two routers take, at most, by IPv4
-    /// and by IPv6.
+    /// Maximum number of links that the flows between two hosts behind two routers take, over IPv4
+    /// and IPv6.
     fn paths_taken(&self, from: &str, subject: &SubjectPlan) -> Result<usize, LabError> {
         let address = |host: &crate::HostPlan| {
             let port = host.ports.iter().find(|port| is_port_of(port.far_end(), subject));

@@ -1,13 +1,13 @@
-//! A device that is a virtual machine: a kernel of the user's choice, booted under qemu, that
-//! forwards between its hosts.
+//! A virtual machine as a device: a kernel of the user's choice, booted under qemu, that forwards
+//! between its hosts.
 //!
-//! Owns the way from a kernel image to a machine that forwards: what to load ([`Image`]), what its
-//! first process is told ([`Orders`]), and the emulator as a process ([`Machine`]). What a lab
-//! does: lay a cable from each host with [`Emulator::lay_cable`], furnish the hosts, then
-//! [`Machine::start`] with the same [`NodePlan`](crate::NodePlan) that a namespace would have got,
-//! and the cables in the order of its interfaces. Dropping the machine, or the death of this
-//! process by whatever signal, ends it and takes the cables away. Never leaves a file, never opens
-//! a port, and never judges what an emulated kernel's speed means.
+//! Owns all steps from a kernel image to a forwarding machine: what to load ([`Image`]), the
+//! configuration of its first process ([`Orders`]), and the emulator as a process ([`Machine`]). A
+//! lab lays a cable from each host with [`Emulator::lay_cable`] and configures the hosts. It then
+//! calls [`Machine::start`] with the same [`NodePlan`](crate::NodePlan) as for a namespace, and the
+//! cables in the order of its interfaces. Dropping the machine, or the death of this process by any
+//! signal, ends it and removes the cables. Never leaves a file, never opens a port, and never
+//! interprets an emulated kernel's speed.
 
 mod archive;
 mod cable;

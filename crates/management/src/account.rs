@@ -1,64 +1,65 @@
-//! What a device said of its ports at one moment, and what changed between two moments.
+//! A device's port counters at one moment, and their changes between two moments.
 //!
-//! Owns the wrap of narrow counters and the sight of a device that began anew. Never decides what a
-//! change means.
+//! Owns the wrap of narrow counters and the detection of a restarted device. Never interprets a
+//! change.
 
 use std::collections::BTreeMap;
 
-/// Counters of 32 bits wrap here (RFC 2578 §7.1.6).
+/// Modulus at which counters of 32 bits wrap (RFC 2578 §7.1.6).
 const WRAP: u64 = 1 << 32;
 
-/// What a device says of its ports.
+/// Port counters as a device reports them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
-    /// By the device's own name of the port: `swp1`, `Ethernet4`, `ge-0/0/1`.
+    /// Ports by the device's own names: `swp1`, `Ethernet4`, `ge-0/0/1`.
     pub ports: BTreeMap<String, PortAccount>,
-    /// Hundredths of a second since the device's management came up, where it says so.
+    /// Hundredths of a second since the device's management came up; `None` if not reported.
     pub uptime_cs: Option<u32>,
 }
 
-/// One port's counters, by names such as `rx_packets`, `tx_dropped`, `rx_pause`; others as the user
-/// named them.
+/// One port's counters, by names such as `rx_packets`, `tx_dropped`, `rx_pause`, or by names that
+/// the user gave.
 pub type PortAccount = BTreeMap<String, Counter>;
 
-/// A counter as it was read.
+/// A counter reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
-    /// How far it had counted.
+    /// Value of the counter.
     pub value: u64,
-    /// Whether it has 32 bits, and so begins anew every 4,294,967,296 frames.
+    /// True if the counter has 32 bits and so wraps at 4,294,967,296.
     pub narrow: bool,
 }
 
 impl Counter {
-    /// One that never wraps.
+    /// Creates a counter that never wraps.
     pub const fn wide(value: u64) -> Self {
         Self { value, narrow: false }
     }
 }
 
-/// What a device counted between two accounts.
+/// Increase of a device's counters between two accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// By port and counter; only what both accounts have and what can be told apart.
+    /// Increases by port and counter. Only counters in both accounts with an unambiguous change are
+    /// listed.
     pub ports: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Why something is not there.
+    /// Reasons why changes are missing.
     pub doubts: Vec<Doubt>,
 }
 
-/// Why a change can't be told.
+/// Reason why a change cannot be determined.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Doubt {
-    /// The device's management began anew in between, and its counters with it.
+    /// The device's management restarted in between, and so did its counters.
     Restarted,
-    /// A counter went back, and nothing says that it has 32 bits.
+    /// A counter decreased and is not known to have 32 bits.
     WentBack {
         /// The device's name of the port.
         port: String,
-        /// The counter.
+        /// Name of the counter.
         counter: String,
     },
-    /// A port of the earlier account is not in the later one.
+    /// A port of the earlier account is missing in the later one.
     Gone {
         /// The device's name of the port.
         port: String,
@@ -66,10 +67,10 @@ pub enum Doubt {
 }
 
 impl Account {
-    /// What changed since `before`. A narrow counter may have wrapped once: a trial that is long
-    /// enough for two wraps of it can't be told from a shorter one.
+    /// Computes the increases since `before`. A narrow counter may have wrapped once; two wraps
+    /// cannot be distinguished from one or none.
     pub fn since(&self, before: &Self) -> Changes {
-        // Wraps after 497 days, and is told from a restart by nobody.
+        // Wraps after 497 days, which looks like a restart.
         if let (Some(then), Some(now)) = (before.uptime_cs, self.uptime_cs)
             && now < then
         {

@@ -1,7 +1,7 @@
 //! A command's JSON as an account, by a map of JSONPath (RFC 9535).
 //!
-//! Owns where in a path the port is: at the first place that stands for many, `[*]`, `.*` or a
-//! filter. Never looks for a name that the map does not say.
+//! Owns the port's position in a path: at the first wildcard, `[*]`, `.*` or a filter. Never looks
+//! for a name that is not in the map.
 
 mod missing;
 
@@ -12,90 +12,91 @@ use serde_json_path::{JsonPath, NormalizedPath, PathElement};
 
 use crate::account::{Account, Counter, PortAccount};
 
-/// More ports than the largest chassis has: beyond it a path matches something else.
+/// Maximum number of ports, more than the largest chassis has. A path with more matches matches
+/// something else.
 const MOST_PORTS: usize = 4096;
 
-/// A path that can't be in a map.
+/// A path that cannot be used in a map.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    /// It is no JSONPath.
+    /// Not a JSONPath.
     #[error("`{path}` is no JSONPath")]
     Path {
-        /// As it was written.
+        /// Path as written.
         path: String,
-        /// Where it ends to be one.
+        /// Position and cause of the syntax error.
         #[source]
         cause: serde_json_path::ParseError,
     },
-    /// It has no place that stands for many.
+    /// No wildcard in the path.
     #[error("`{path}` names one value and not one of each port")]
     One {
-        /// As it was written.
+        /// Path as written.
         path: String,
     },
 }
 
-/// Why a text is no account by a map.
+/// Reason why a text cannot be read as an account by a map.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
-    /// It is no JSON.
+    /// Not JSON.
     #[error("what it printed is no JSON: it begins with `{begins}`")]
     NotJson {
-        /// Its first letters.
+        /// First characters of the text.
         begins: String,
-        /// Where it ends to be JSON.
+        /// Position and cause of the syntax error.
         #[source]
         cause: serde_json::Error,
     },
     /// A path matches nothing.
     #[error("`{path}` matches nothing: {instead}")]
     Nothing {
-        /// As it was written.
+        /// Path as written.
         path: String,
-        /// What the JSON has where the path ends to match.
+        /// Description of the JSON at the point where the path stops matching.
         instead: String,
     },
-    /// What is counted is no whole number.
+    /// The counter's value is no whole number.
     #[error("`{path}` is no count at {place}: there is {found}")]
     NoCount {
-        /// As it was written.
+        /// Path as written.
         path: String,
-        /// Where in the JSON.
+        /// Position in the JSON.
         place: String,
         /// The value, in short.
         found: String,
     },
-    /// A port is counted in a list, and nothing says what it is called.
+    /// A port in a list has no name.
     #[error("the port at {place} has no name")]
     NoName {
-        /// Where in the JSON.
+        /// Position in the JSON.
         place: String,
     },
-    /// Two ports have one name.
+    /// Two ports have the same name.
     #[error("two ports are called `{name}`")]
     Twice {
-        /// The name.
+        /// Name that they share.
         name: String,
     },
-    /// There are too many.
+    /// More ports than are read.
     #[error("there are {ports} ports, and at most {MOST_PORTS} are read")]
     Many {
-        /// How many.
+        /// Number of ports.
         ports: usize,
     },
 }
 
-/// A path with a place that stands for many.
+/// A path with a wildcard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PortPath {
     text: String,
     path: JsonPath,
-    /// What leads to the many: the port's name or number comes next.
+    /// Path up to the wildcard: the port's name or number comes next.
     before: JsonPath,
 }
 
 impl PortPath {
-    /// Checks it.
+    /// Parses a path; fails if it has no wildcard.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let parse = |part: &str| {
             JsonPath::parse(part).map_err(|cause| PathError::Path { path: text.to_owned(), cause })
@@ -106,7 +107,7 @@ impl PortPath {
         Ok(Self { text: text.to_owned(), path, before: parse(&text[..many])? })
     }
 
-    /// Its values, each with which of the many it belongs to.
+    /// Finds the path's values, each with its match of the wildcard and its position.
     fn find<'a>(&self, value: &'a Value) -> Result<Vec<(Which<'a>, String, &'a Value)>, MapError> {
         let nothing = || MapError::Nothing {
             path: self.text.clone(),
@@ -129,23 +130,23 @@ impl PortPath {
     }
 }
 
-/// One of the many.
+/// One match of the wildcard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Which<'a> {
-    /// In an object: its key is the port's name.
+    /// A member of an object: its key is the port's name.
     Named(&'a str),
-    /// In a list.
+    /// An element of a list.
     Numbered(usize),
 }
 
-/// Where in a command's JSON each counter of each port is.
+/// Position of each port's counters in a command's JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Map {
-    /// What a port is called; absent where the JSON's keys are the names.
+    /// Path of the port names; `None` if the JSON's keys are the names.
     pub port: Option<PortPath>,
-    /// By counter, the paths whose values are added up.
+    /// Paths by counter; the values of a counter's paths are added up.
     pub counters: BTreeMap<String, Vec<PortPath>>,
-    /// Whether the counters have 32 bits.
+    /// True if the counters have 32 bits.
     pub narrow: bool,
 }
 
@@ -161,7 +162,7 @@ impl Map {
         for (counter, paths) in &self.counters {
             for path in paths {
                 for (which, place, value) in path.find(&value)? {
-                    // A list's member without a name is none of the ports.
+                    // A list element without a name is not a port.
                     let name = match (&names, which) {
                         (Some(names), which) => names.get(&which).cloned(),
                         (None, Which::Named(name)) => Some(name.to_owned()),
@@ -183,7 +184,7 @@ impl Map {
     }
 }
 
-/// What each of the many is called.
+/// Reads the port name of each match of the wildcard.
 fn names<'a>(port: &PortPath, value: &'a Value) -> Result<BTreeMap<Which<'a>, String>, MapError> {
     let (mut names, mut seen) = (BTreeMap::new(), BTreeSet::new());
     for (which, place, value) in port.find(value)? {
@@ -196,7 +197,7 @@ fn names<'a>(port: &PortPath, value: &'a Value) -> Result<BTreeMap<Which<'a>, St
     Ok(names)
 }
 
-/// A whole number, or one in quotes: gNMI's JSON has numbers of 64 bits as strings (RFC 7951
+/// Reads a whole number, or one in quotes: gNMI's JSON has numbers of 64 bits as strings (RFC 7951
 /// §6.1).
 fn count(path: &PortPath, place: &str, value: &Value) -> Result<u64, MapError> {
     let quoted = || value.as_str().and_then(|text| text.trim().parse().ok());
@@ -223,7 +224,7 @@ mod tests {
         }
     }
 
-    /// As `sw1:rx_packets=7,…`.
+    /// Formats an account as `sw1:rx_packets=7,…`.
     fn said(account: &Account) -> String {
         let port = |(name, counters): (&String, &PortAccount)| {
             let counters = counters.iter().map(|(name, of)| format!("{name}={}", of.value));

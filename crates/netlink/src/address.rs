@@ -25,7 +25,7 @@ impl Netlink {
         self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 
-    /// Takes an address from a link; one that it has not is no failure.
+    /// Removes an address from a link; an address that the link does not have is no error.
     pub fn remove_address(
         &mut self,
         index: u32,

@@ -1,7 +1,7 @@
-//! Ask, and read until the answer is complete.
+//! Requests to the kernel, and reading until the answer is complete.
 //!
 //! Owns one netlink socket and its sequence numbers. Each request is acknowledged, so that an
-//! answer always ends; every wait is bounded. Never knows what a message means.
+//! answer always ends; every wait is bounded. Never interprets a message.
 
 use std::fmt::Debug;
 use std::io;
@@ -18,19 +18,19 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use crate::error::{KernelAnswer, NetlinkError};
 
-/// The longest wait for one answer. The kernel answers within the call; longer means that it is
-/// stuck on its own lock.
+/// Time-out for one answer. The kernel answers within the call; longer means that it is stuck on
+/// its own lock.
 const PATIENCE_SECONDS: i64 = 5;
-/// The kernel fills at most 32 KiB for a part of a dump.
+/// Size of the receive buffer. The kernel fills at most 32 KiB for a part of a dump.
 const ANSWER_BYTES: usize = 64 * 1024;
-/// How often a table that changed while it was listed is listed again.
+/// Maximum number of attempts to list a table that changes meanwhile.
 const DUMP_ATTEMPTS: u32 = 8;
-/// `NLMSGERR_ATTR_MSG`: the kernel's sentence in an error.
+/// `NLMSGERR_ATTR_MSG`: the kernel's explanation in an error.
 const ERROR_TEXT: u16 = 1;
-/// The copy of the request's header that precedes the sentence.
+/// Size of the copy of the request's header that precedes the explanation.
 const ECHOED_HEADER_BYTES: usize = 16;
 
-/// What is being done, for errors.
+/// Operation and its object, for errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub deed: &'static str,
@@ -63,7 +63,7 @@ impl Context<'_> {
     }
 }
 
-/// The sentence behind the echoed header of an error message, where there is one.
+/// Explanation after the echoed header of an error message; `None` if there is none.
 fn explanation(after_code: &[u8]) -> Option<String> {
     let attributes = after_code.get(ECHOED_HEADER_BYTES..)?;
     let text = NlasIterator::new(attributes)
@@ -73,7 +73,7 @@ fn explanation(after_code: &[u8]) -> Option<String> {
     Some(text.trim_end_matches('\0').to_owned())
 }
 
-/// A socket and its place in the conversation.
+/// A socket with its sequence number.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     socket: Socket,
@@ -100,7 +100,7 @@ impl Conversation {
         Ok(Self { socket, sequence: 0, answer: Vec::with_capacity(ANSWER_BYTES) })
     }
 
-    /// Sends one request and collects what comes back until it is acknowledged.
+    /// Sends one request and collects the answers until it is acknowledged.
     pub fn ask<M>(
         &mut self,
         context: Context<'_>,
@@ -114,7 +114,7 @@ impl Conversation {
         Ok(self.collect(context)?.answers)
     }
 
-    /// Lists a table; a table that changed meanwhile is listed again.
+    /// Lists a table; tries again if the table changed meanwhile.
     pub fn dump<M>(&mut self, context: Context<'_>, message: &M) -> Result<Vec<M>, NetlinkError>
     where
         M: NetlinkSerializable + NetlinkDeserializable + Debug + Clone,
@@ -171,7 +171,7 @@ impl Conversation {
     }
 }
 
-/// `MSG_TRUNC`: tell the whole length even where the buffer is shorter.
+/// `MSG_TRUNC`: report the whole length even if the buffer is shorter.
 fn whole_length() -> i32 {
     nix::sys::socket::MsgFlags::MSG_TRUNC.bits()
 }
@@ -205,7 +205,7 @@ impl<M: NetlinkDeserializable + Debug> Collected<M> {
             let (this, rest) = bytes.split_at(length);
             bytes = rest.get(length.next_multiple_of(4) - length..).unwrap_or_default();
             let header = NetlinkBuffer::new(&this);
-            // An answer to an earlier request that was given up on.
+            // An answer to an earlier request that timed out.
             if header.sequence_number() != sequence {
                 continue;
             }
@@ -237,7 +237,7 @@ mod tests {
 
     const CONTEXT: Context<'static> = Context { deed: "try", object: &"it" };
 
-    /// An NLMSG_ERROR with this code, and behind the echoed header these octets.
+    /// An NLMSG_ERROR with this code, and these octets after the echoed header.
     fn error(sequence: u32, code: i32, behind: &[u8]) -> Vec<u8> {
         let length = 16 + 4 + ECHOED_HEADER_BYTES + behind.len();
         let mut bytes = (length as u32).to_ne_bytes().to_vec();

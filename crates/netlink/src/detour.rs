@@ -1,9 +1,9 @@
-//! A detour for frames that arrive: out of a link of the kind ifb, whose queue may delay them,
-//! before their host sees them.
+//! Redirection of arriving frames: through a link of the kind ifb, whose queue may delay them,
+//! before the host receives them.
 //!
-//! Owns the ingress queue with its one filter, and netem. Takes nobody else's ingress queue: where
-//! a link has one, the kernel's refusal is the answer. Programs at a link's XDP hook and packet
-//! sockets see frames before the detour, and undelayed.
+//! Owns the ingress queue with its one filter, and netem. Never takes over an existing ingress
+//! queue: the kernel refuses, and that error is returned. Programs at a link's XDP hook and packet
+//! sockets see frames before the redirection, and undelayed.
 
 use measure::Nanos;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, Nla as _};
@@ -16,30 +16,30 @@ use netlink_packet_route::tc::{
 use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
-/// A queue in which each frame waits for the same time.
+/// A queue that delays each frame by the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Netem {
-    /// In steps of 64 ns, which are rounded down to; below 274 s.
+    /// Delay, rounded down to steps of 64 ns; below 274 s.
     pub delay: Nanos,
-    /// So many frames may wait; the next one is dropped.
+    /// Maximum number of waiting frames; the next one is dropped.
     pub limit: u32,
 }
 
-/// Where a link's ingress queue leads the frames that arrive.
+/// Path of the frames that arrive at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrivals {
     /// The link has no ingress queue.
     Direct,
-    /// Through this link and nowhere else, as [`Netlink::lead_arrivals`] makes it.
+    /// Redirected through this link only, as [`Netlink::lead_arrivals`] sets up.
     Through(u32),
-    /// What its ingress queue does is not what [`Netlink::lead_arrivals`] makes.
+    /// Any other ingress queue, not set up by [`Netlink::lead_arrivals`].
     Otherwise,
 }
 
 impl Netlink {
-    /// Leads every frame that arrives at `index` through the link `to`, of the kind ifb, from which
-    /// it comes back as if it had arrived only then. Fails where the link has an ingress queue
-    /// already; where the filter fails the queue is taken away again.
+    /// Redirects every frame that arrives at `index` through the link `to`, of the kind ifb. The
+    /// frame then comes back as if it had just arrived. Fails if the link already has an ingress
+    /// queue; removes the queue again if the filter fails.
     pub fn lead_arrivals(&mut self, index: u32, to: u32) -> Result<(), NetlinkError> {
         let context = Context { deed: "add ingress queue to", object: &index };
         let request = RouteNetlinkMessage::NewQueueDiscipline(ingress(index));
@@ -48,20 +48,20 @@ impl Netlink {
         let request = RouteNetlinkMessage::NewTrafficFilter(redirection(index, to));
         let led = self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL).map(drop);
         if led.is_err() {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = self.restore_arrivals(index);
         }
         led
     }
 
-    /// Takes the ingress queue away, with its filter: frames arrive as before.
+    /// Removes the ingress queue and its filter: frames arrive directly again.
     pub fn restore_arrivals(&mut self, index: u32) -> Result<(), NetlinkError> {
         let context = Context { deed: "remove ingress queue of", object: &index };
         let request = RouteNetlinkMessage::DelQueueDiscipline(ingress(index));
         self.route.ask(context, request, 0).map(drop)
     }
 
-    /// Where what arrives at a link goes.
+    /// Path of the frames that arrive at a link.
     pub fn arrivals(&mut self, index: u32) -> Result<Arrivals, NetlinkError> {
         if !self.leads_arrivals(index)? {
             return Ok(Arrivals::Direct);
@@ -76,7 +76,7 @@ impl Netlink {
             if !filter.attributes.contains(&TcAttribute::Kind(U32.to_owned())) {
                 return Ok(Arrivals::Otherwise);
             }
-            // A filter of this kind comes with its tables, which select nothing.
+            // A filter of this kind is listed with its hash tables, which select nothing.
             if options(filter).any(|option| matches!(option, TcFilterU32Option::Selector(_))) {
                 through.push(redirected_to(filter));
             }
@@ -87,13 +87,13 @@ impl Netlink {
         })
     }
 
-    /// Whether a link has an ingress queue.
+    /// True if a link has an ingress queue.
     pub fn leads_arrivals(&mut self, index: u32) -> Result<bool, NetlinkError> {
         let all = self.qdiscs()?;
         Ok(all.iter().any(|queue| queue.index == index && queue.kind == INGRESS))
     }
 
-    /// Makes netem a link's outermost queue, in place of what was there.
+    /// Makes netem a link's root queue, replacing the existing one.
     pub fn set_netem(&mut self, index: u32, netem: &Netem) -> Result<(), NetlinkError> {
         let context = Context { deed: "set netem on", object: &index };
         let Some(parameters) = netem.parameters() else {
@@ -102,14 +102,14 @@ impl Netlink {
         let mut message = TcMessage::with_index(index as i32);
         message.header.parent = TcHandle::ROOT;
         message.header.handle = TcHandle { major: 1, minor: 0 };
-        // No attribute is around netem's parameters: they are the options.
+        // The parameters of netem are the options themselves, without an enclosing attribute.
         let options = DefaultNla::new(OPTIONS, parameters.to_vec());
         message.attributes = vec![TcAttribute::Kind(NETEM.to_owned()), TcAttribute::Other(options)];
         let request = RouteNetlinkMessage::NewQueueDiscipline(message);
         self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
     }
 
-    /// A link's outermost queue as the kernel has it, where that is netem.
+    /// Root queue of a link as the kernel reports it; `None` if it is not netem.
     pub fn netem(&mut self, index: u32) -> Result<Option<Netem>, NetlinkError> {
         let context = Context { deed: "list", object: &"queues" };
         let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
@@ -127,18 +127,18 @@ impl Netlink {
 
 const NETEM: &str = "netem";
 const U32: &str = "u32";
-/// Where filters of an ingress queue are.
+/// Parent handle of an ingress queue's filters.
 const AT_INGRESS: TcHandle = TcHandle { major: u16::MAX, minor: TcHandle::MIN_INGRESS };
 const INGRESS: &str = "ingress";
 /// `TCA_OPTIONS`
 const OPTIONS: u16 = 2;
-/// A tick of the packet scheduler, `PSCHED_SHIFT`.
+/// Length of a packet scheduler tick in nanoseconds, from `PSCHED_SHIFT`.
 const TICK_NS: u64 = 64;
-/// Of `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter.
+/// Size of `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter.
 const PARAMETERS_BYTES: usize = 24;
 
 impl Netem {
-    /// The struct; `None` where 32 bits of ticks can't hold the delay.
+    /// Encodes the struct; `None` if the delay does not fit in 32 bits of ticks.
     fn parameters(&self) -> Option<[u8; PARAMETERS_BYTES]> {
         let ticks = u32::try_from(self.delay.0 / TICK_NS).ok()?;
         let mut octets = [0; PARAMETERS_BYTES];
@@ -147,7 +147,7 @@ impl Netem {
         Some(octets)
     }
 
-    /// From the struct, whatever else netem was told to do.
+    /// Reads delay and limit from the struct; ignores other netem settings.
     fn from_parameters(octets: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_ne_bytes(octets.get(at..at + 4)?.try_into().ok()?));
         Some(Self { delay: Nanos(u64::from(word(0)?) * TICK_NS), limit: word(4)? })
@@ -184,7 +184,7 @@ fn options(filter: &TcMessage) -> impl Iterator<Item = &TcFilterU32Option> {
     })
 }
 
-/// The link to which a filter hands frames by its only action; none where it does something else.
+/// Target link of a filter whose only action redirects frames; `None` for any other action.
 fn redirected_to(filter: &TcMessage) -> Option<u32> {
     let mut actions = options(filter).flat_map(|option| match option {
         TcFilterU32Option::Action(actions) => actions.as_slice(),
@@ -208,12 +208,11 @@ fn ingress(index: u32) -> TcMessage {
     message
 }
 
-/// `ETH_P_ALL` as it stands on the wire, in the low half: any protocol; no priority, so the kernel
-/// gives one.
+/// `ETH_P_ALL` in network byte order, in the low half: any protocol; no priority, so the kernel
+/// assigns one.
 const ANY_PROTOCOL: u32 = 0x0003_u16.to_be() as u32;
 
-/// A filter of the kind u32 that every frame matches, with one action: out of `to`, and nowhere
-/// else.
+/// Filter of the kind u32 that matches every frame and only redirects it to `to`.
 fn redirection(index: u32, to: u32) -> TcMessage {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = AT_INGRESS;
@@ -223,7 +222,7 @@ fn redirection(index: u32, to: u32) -> TcMessage {
     message
 }
 
-/// Of `TCA_U32_*`: what to do, and what must match.
+/// `TCA_U32_*`: the actions, and the selector.
 const U32_ACTIONS: u16 = 7;
 const U32_SELECTOR: u16 = 5;
 /// `TCA_ACT_KIND`; `TCA_ACT_OPTIONS`, a nest.
@@ -231,7 +230,7 @@ const ACTION_KIND: u16 = 1;
 const ACTION_OPTIONS: u16 = 2 | 1 << 15;
 /// `TCA_MIRRED_PARMS`, a `struct tc_mirred`.
 const MIRRED_PARAMETERS: u16 = 2;
-/// `TC_ACT_STOLEN`: the frame is no longer the link's.
+/// `TC_ACT_STOLEN`: the frame no longer belongs to the link.
 const STOLEN: u32 = 4;
 /// `TCA_EGRESS_REDIR`
 const REDIRECT: u32 = 1;
@@ -240,7 +239,7 @@ const TERMINAL: u8 = 1;
 const KEYS: u8 = 1;
 
 fn redirection_options(to: u32) -> Vec<u8> {
-    // tc_mirred: index, capabilities, action, two counts, what of it, link.
+    // tc_mirred: index, capabilities, action, two counts, mirred action, link.
     let mirred = [0, 0, STOLEN, 0, 0, REDIRECT, to].map(u32::to_ne_bytes).concat();
     // tc_u32_sel: flags, shift, keys; offsets, hash; then one tc_u32_key. All zero matches all.
     let mut selector = vec![0; 16 + 16];
@@ -275,7 +274,7 @@ mod tests {
         octets
     }
 
-    /// As `strace -e sendmsg -xx tc …` of iproute2 6.1 shows them, behind the netlink header.
+    /// Messages after the netlink header, as shown by `strace -e sendmsg -xx tc …` of iproute2 6.1.
     #[test]
     fn the_requests_are_those_of_tc() {
         // tc filter add dev lo ingress protocol all u32 match u32 0 0 action mirred egress redirect

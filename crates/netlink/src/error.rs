@@ -1,4 +1,4 @@
-//! What can go wrong between us and the kernel, and what to do about it.
+//! Errors of requests to the kernel, with hints for the user.
 //!
 //! Owns the error type and its hints. Never prints.
 
@@ -11,12 +11,12 @@ use nix::errno::Errno;
 /// A request to the kernel failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
-    /// The kernel said no.
+    /// The kernel refused the request.
     #[error("{deed} {object}")]
     Refused {
-        /// What was attempted: "create bridge".
+        /// Attempted operation, such as "create bridge".
         deed: &'static str,
-        /// On what: a link's name or number, an address.
+        /// Object of the operation: a link's name or number, an address.
         object: String,
         /// The kernel's answer.
         #[source]
@@ -25,33 +25,33 @@ pub enum NetlinkError {
     /// The socket failed, or no answer came in time.
     #[error("{deed} {object}")]
     Socket {
-        /// What was attempted.
+        /// Attempted operation.
         deed: &'static str,
-        /// On what.
+        /// Object of the operation.
         object: String,
         /// The system call's error.
         #[source]
         cause: io::Error,
     },
-    /// The kernel's answer is not what its interface promises.
+    /// The kernel's answer is malformed.
     #[error("{deed} {object}: the answer can't be read")]
     Unreadable {
-        /// What was attempted.
+        /// Attempted operation.
         deed: &'static str,
-        /// On what.
+        /// Object of the operation.
         object: String,
-        /// Where reading stopped.
+        /// Position and cause of the decoding failure.
         #[source]
         cause: DecodeError,
     },
     /// A table kept changing while it was being listed.
     #[error("{deed} {object}: the table changed during each of {attempts} attempts")]
     Unsteady {
-        /// What was attempted.
+        /// Attempted operation.
         deed: &'static str,
-        /// On what.
+        /// Object of the operation.
         object: String,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
     },
     /// A feature kept its value although the kernel accepted the request.
@@ -62,24 +62,24 @@ pub enum NetlinkError {
         /// The features, by the kernel's names.
         features: Vec<String>,
     },
-    /// The value can't be expressed to the kernel.
+    /// The kernel's interface cannot express the value.
     #[error("{deed} {object}: {reason}")]
     Unsuitable {
-        /// What was attempted.
+        /// Attempted operation.
         deed: &'static str,
-        /// On what.
+        /// Object of the operation.
         object: String,
-        /// What is wrong with it.
+        /// Reason why the value is unsuitable.
         reason: String,
     },
 }
 
-/// The kernel's own words: an error number, and since Linux 4.12 often a sentence.
+/// The kernel's error number and, often since Linux 4.12, its explanation.
 #[derive(Debug)]
 pub struct KernelAnswer {
     /// The error number.
     pub errno: Errno,
-    /// The kernel's explanation, where it gave one.
+    /// Explanation of the kernel; `None` if it gave none.
     pub explanation: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for KernelAnswer {
 impl std::error::Error for KernelAnswer {}
 
 impl NetlinkError {
-    /// The kernel's error number, where there is one.
+    /// Error number of the kernel; `None` if there is none.
     pub fn errno(&self) -> Option<Errno> {
         match self {
             Self::Refused { cause, .. } => Some(cause.errno),
@@ -105,12 +105,12 @@ impl NetlinkError {
         }
     }
 
-    /// Whether the object asked for does not exist.
+    /// True if the object asked for does not exist.
     pub fn is_absent(&self) -> bool {
         matches!(self.errno(), Some(Errno::ENODEV | Errno::ENOENT | Errno::ESRCH))
     }
 
-    /// What the user can do about it, where we know.
+    /// Suggested fix for the user; `None` if unknown.
     pub fn hint(&self) -> Option<String> {
         let hint = match (self, self.errno()) {
             (Self::Fixed { .. }, _) => {

@@ -1,7 +1,7 @@
 //! The ethtool family of generic netlink: its messages, and feature bits by name.
 //!
-//! Owns how an interface is named in them, and the bytes of ETHTOOL_MSG_FEATURES_*. Never knows
-//! which features are offloads that matter.
+//! Owns the interface header of these messages, and the bytes of ETHTOOL_MSG_FEATURES_*. Never
+//! knows which features are offloads that matter.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::link::check_name;
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
 const HEADER: u16 = 1;
-/// Every feature by name; set where it may be changed.
+/// All features by name; a bit is set if the feature can be changed.
 const FEATURES_HW: u16 = 2;
 const FEATURES_WANTED: u16 = 3;
 const FEATURES_ACTIVE: u16 = 4;
@@ -35,7 +35,7 @@ pub(crate) struct Feature {
     pub changeable: bool,
 }
 
-/// The conversation with the family.
+/// Socket of the ethtool family.
 #[derive(Debug)]
 pub(crate) struct Ethtool(Family);
 
@@ -44,7 +44,7 @@ impl Ethtool {
         Family::open("ethtool").map(Self)
     }
 
-    /// Asks for what a command tells of an interface.
+    /// Queries an interface with a command.
     pub fn get(
         &mut self,
         command: u8,
@@ -57,7 +57,7 @@ impl Ethtool {
         self.0.conversation.ask(context, request, 0)
     }
 
-    /// Asks for these values; the kernel may keep what it must.
+    /// Requests these values; the kernel may keep some unchanged.
     pub fn set(
         &mut self,
         command: u8,
@@ -77,7 +77,7 @@ impl Ethtool {
         self.0.conversation.ask(context, request, 0).map(drop)
     }
 
-    /// Every feature that the kernel knows, as it stands on the interface.
+    /// Returns every feature that the kernel knows, with its state on the interface.
     pub fn features(&mut self, interface: &str) -> Result<BTreeMap<String, Feature>, NetlinkError> {
         let context = Context { deed: "read features of", object: &interface };
         let mut features = BTreeMap::new();
@@ -87,7 +87,7 @@ impl Ethtool {
         Ok(features)
     }
 
-    /// Asks for these values of features.
+    /// Requests these feature values.
     pub fn set_features(
         &mut self,
         interface: &str,

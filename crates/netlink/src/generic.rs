@@ -1,7 +1,7 @@
 //! Families of generic netlink: their numbers, and messages whose attributes are still in bytes.
 //!
-//! Owns one socket a family, and the family's number, which is asked for once. Never knows what an
-//! attribute means.
+//! Owns one socket a family, and the family's number, which is looked up once. Never interprets an
+//! attribute.
 
 use netlink_packet_core::{
     DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NetlinkDeserializable, NetlinkHeader,
@@ -50,7 +50,7 @@ impl NetlinkDeserializable for GenericMessage {
     }
 }
 
-/// The conversation with one family.
+/// Socket of one family.
 #[derive(Debug)]
 pub(crate) struct Family {
     pub conversation: Conversation,

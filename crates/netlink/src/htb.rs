@@ -1,8 +1,8 @@
-//! The hierarchical token bucket: a link's rate held by one class for all frames.
+//! Hierarchical token bucket (HTB): one class for all frames limits a link's rate.
 //!
 //! Owns the octets of HTB's queue and class, for which the packet crate has no type, and the
-//! first-in first-out queue within. Never builds a hierarchy, and never changes a queue that is
-//! there: it goes with its link.
+//! first-in first-out queue within. Never builds a hierarchy. Never changes or removes a queue that
+//! it made: the queue is removed with its link.
 
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -12,17 +12,17 @@ use crate::conversation::Context;
 use crate::qdisc::{RateSpec, TokenBucket};
 use crate::{Netlink, NetlinkError};
 
-/// Of the link: `1:`.
+/// Handle of the root queue, `1:`.
 const ROOT: TcHandle = TcHandle { major: 1, minor: 0 };
-/// The one class, for every frame: `1:1`.
+/// Handle of the only class, for every frame: `1:1`.
 const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
-/// The class's own queue: `2:`.
+/// Handle of the class's own queue, `2:`.
 const LEAF: TcHandle = TcHandle { major: 2, minor: 0 };
 
 impl Netlink {
-    /// Makes a hierarchical token bucket with one class a link's outermost queue, in place of what
-    /// the link came with. It counts a frame as [`TokenBucket`] says; a frame is let through while
-    /// any token is left, so that up to one frame more than the burst passes at once.
+    /// Makes HTB with one class a link's root queue, replacing the default queue. Frames are
+    /// counted as [`TokenBucket`] documents. A frame passes while any token is left, so up to one
+    /// frame more than the burst passes at once.
     pub fn set_htb(&mut self, index: u32, bucket: &TokenBucket) -> Result<(), NetlinkError> {
         let context = Context { deed: "set hierarchical token bucket on", object: &index };
         let (class, limit) = (class_options(context, bucket)?, bucket.whole_limit(context)?);
@@ -35,7 +35,7 @@ impl Netlink {
         let whole = TcAttribute::Options(queue_options());
         let whole = message(TcHandle::ROOT, ROOT, "htb", whole);
         let class = message(ROOT, CLASS, "htb", TcAttribute::Options(class));
-        // A `struct tc_fifo_qopt` as it is, in no attribute of its own.
+        // A plain `struct tc_fifo_qopt`, without an attribute of its own.
         let leaf = DefaultNla::new(OPTIONS, limit.to_ne_bytes().to_vec());
         let leaf = message(CLASS, LEAF, "bfifo", TcAttribute::Other(leaf));
         for request in [
@@ -55,20 +55,21 @@ const OPTIONS: u16 = 2;
 const PARAMETERS: u16 = 1;
 /// `TCA_HTB_INIT`, a `struct tc_htb_glob`.
 const INIT: u16 = 2;
-/// `TCA_HTB_RATE64`, `TCA_HTB_CEIL64`: where 32 bits of bytes a second can't hold them.
+/// `TCA_HTB_RATE64`, `TCA_HTB_CEIL64`: for rates that do not fit in 32 bits of bytes a second.
 const WIDE: [u16; 2] = [6, 7];
-/// `HTB_VER` of the kernel's, without the lower half.
+/// `HTB_VER` of the kernel without its lower half.
 const VERSION: u32 = 3;
-/// What tc says: a class takes a tenth of a second's rate in its turn. One class has every turn.
+/// Divisor of tc's default: a turn of a class is a tenth of its bytes a second. A single class
+/// always has the turn.
 const RATE_TO_QUANTUM: u32 = 10;
-/// Octets in a turn, said so that the kernel finds none too large or too small.
+/// Octets in a turn; set explicitly, within the range that the kernel accepts without a warning.
 const QUANTUM: u32 = 60_000;
 
 fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Version, rate to quantum, the class of frames that no filter names, debug, direct packets.
+/// Encodes version, rate to quantum, default class, debug, direct packets.
 fn queue_options() -> Vec<TcOption> {
     let octets = words(&[VERSION, RATE_TO_QUANTUM, u32::from(CLASS.minor), 0, 0]);
     vec![TcOption::Other(DefaultNla::new(INIT, octets))]

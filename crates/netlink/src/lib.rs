@@ -1,9 +1,9 @@
-//! One blocking conversation with the kernel about links, routes, queues and offloads.
+//! A blocking connection to the kernel for links, routes, queues and offloads.
 //!
 //! Owns the request and answer loop over rtnetlink and generic netlink, and the few kernel facts
 //! that both the lab and the data path need: link counters, queue drops, neighbours, offloads.
-//! Speaks of the namespace in which its thread stood when [`Netlink::open`] was called, whichever
-//! thread uses it later. Never starts a thread, never keeps what it was told, never decides policy.
+//! Always addresses the namespace of the thread that called [`Netlink::open`], whichever thread
+//! uses it later. Never starts a thread, never caches an answer, never decides policy.
 
 mod address;
 mod conversation;
@@ -31,7 +31,7 @@ pub use route::{NextHop, Route};
 
 use conversation::Conversation;
 
-/// An open conversation about one network namespace.
+/// An open connection to the kernel about one network namespace.
 ///
 /// Two sockets, rtnetlink and generic netlink (for offloads), both closed on exec. Every request
 /// waits for its answer, at most five seconds.
@@ -42,7 +42,7 @@ pub struct Netlink {
 }
 
 impl Netlink {
-    /// Opens the conversation in the namespace in which the calling thread stands.
+    /// Opens the connection in the calling thread's namespace.
     pub fn open() -> Result<Self, NetlinkError> {
         Ok(Self {
             route: Conversation::open(netlink_sys::protocols::NETLINK_ROUTE, "rtnetlink socket")?,

@@ -1,4 +1,4 @@
-//! Links: what there is, its counters, and making, moving and naming them.
+//! Links: listing them with their counters, and making, moving and naming them.
 //!
 //! Owns the translation of RTM_*LINK. Never touches addresses or queues.
 
@@ -17,28 +17,28 @@ use crate::{Netlink, NetlinkError};
 /// One link as the kernel lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The kernel's number for it, unique in its namespace.
+    /// The kernel's number of the link, unique in its namespace.
     pub index: u32,
-    /// Its name: `eth1`.
+    /// Name, such as `eth1`.
     pub name: String,
-    /// Its Ethernet address, where it has one.
+    /// Ethernet address; `None` if the link has none.
     pub mac: Option<[u8; 6]>,
     /// The largest IP packet in octets: without Ethernet header and FCS.
     pub mtu: u32,
-    /// Whether it was taken up.
+    /// True if the link is administratively up.
     pub up: bool,
-    /// Whether the far end is there.
+    /// True if the link has a carrier.
     pub carrier: bool,
-    /// Whether it is up, has its carrier, and the kernel has taken note: frames pass. The kernel
-    /// notes a carrier a little after it came; until then frames are lost without a counter.
+    /// True if frames pass: the link is up, has its carrier, and the kernel has processed that. The
+    /// kernel notes a carrier after a short delay; until then frames are lost without a counter.
     pub running: bool,
-    /// For a bridge's port, whether the bridge forwards to it.
+    /// For a bridge's port: true if the bridge forwards to it; `None` for any other link.
     pub forwarding: Option<bool>,
-    /// The kernel's word for a virtual link (`veth`, `bridge`); none for hardware.
+    /// The kernel's name for a virtual link's kind (`veth`, `bridge`); `None` for hardware.
     pub kind: Option<String>,
-    /// The bridge that it is a port of.
+    /// Index of the bridge or other link that it is a port of; `None` if it is no port.
     pub master: Option<u32>,
-    /// How often its carrier came or went; a link that flapped in a trial shows here.
+    /// Number of carrier changes; an increase during a trial reveals a link that flapped.
     pub carrier_changes: Option<u32>,
     /// Counters since the link was made.
     pub stats: LinkStats,
@@ -46,19 +46,19 @@ pub struct Link {
 
 macro_rules! link_stats {
     ($($(#[$doc:meta])* $field:ident,)*) => {
-        /// The kernel's `rtnl_link_stats64`, counted since the link was made. What a field means in
-        /// detail is the driver's affair; see the kernel's
+        /// The kernel's `rtnl_link_stats64`, counted since the link was made. The exact meaning of
+        /// a field depends on the driver; see the kernel's
         /// `Documentation/networking/statistics.rst`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct LinkStats { $($(#[$doc])* pub $field: u64,)* }
 
         impl LinkStats {
-            /// Each counter with its name, in the kernel's order.
+            /// Iterates over the counters with their names, in the kernel's order.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($field), self.$field),)*].into_iter()
             }
 
-            /// What was added since `earlier`; a counter that went back counts as zero.
+            /// Returns the increase since `earlier`; a counter that decreased counts as zero.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($field: self.$field.saturating_sub(earlier.$field),)* }
@@ -84,9 +84,9 @@ link_stats! {
     tx_bytes,
     /// Bad frames received.
     rx_errors,
-    /// Sending went wrong.
+    /// Transmit errors.
     tx_errors,
-    /// Received, then dropped for want of room or interest.
+    /// Frames received, then dropped for lack of buffers or of a receiver.
     rx_dropped,
     /// Dropped before sending.
     tx_dropped,
@@ -96,21 +96,21 @@ link_stats! {
     collisions,
     /// Frames of a wrong length.
     rx_length_errors,
-    /// The receiver's ring overflowed.
+    /// Receive ring overflows.
     rx_over_errors,
     /// Frames with a wrong FCS.
     rx_crc_errors,
     /// Frames with a bad alignment.
     rx_frame_errors,
-    /// The receiver's FIFO overran.
+    /// Receive FIFO overruns.
     rx_fifo_errors,
-    /// The host had no buffer for the frame.
+    /// Frames lost because the host had no buffer.
     rx_missed_errors,
-    /// Sending was aborted.
+    /// Aborted transmissions.
     tx_aborted_errors,
-    /// The carrier was lost while sending.
+    /// Transmit errors due to a lost carrier.
     tx_carrier_errors,
-    /// The sender's FIFO ran empty.
+    /// Transmit FIFO underruns.
     tx_fifo_errors,
     /// Heartbeat errors.
     tx_heartbeat_errors,
@@ -120,9 +120,9 @@ link_stats! {
     rx_compressed,
     /// Compressed frames sent.
     tx_compressed,
-    /// Dropped because nothing handles the protocol, or the link is an inactive slave.
+    /// Frames dropped because nothing handles the protocol, or the link is an inactive slave.
     rx_nohandler,
-    /// Dropped because they were addressed to another host (Linux 6.0).
+    /// Frames dropped because they were addressed to another host (Linux 6.0).
     rx_otherhost_dropped,
 }
 
@@ -152,7 +152,7 @@ impl Link {
                 LinkAttribute::CarrierChanges(count) => link.carrier_changes = Some(*count),
                 LinkAttribute::Stats64(stats) => link.stats = stats.into(),
                 LinkAttribute::OperState(state) => {
-                    // A driver that does not report its state says unknown: loopback, some tunnels.
+                    // Drivers that do not report their state say unknown: loopback, some tunnels.
                     link.running &= matches!(state, State::Up | State::Unknown);
                 }
                 LinkAttribute::LinkInfo(infos) => infos.iter().for_each(|info| link.take(info)),
@@ -175,8 +175,8 @@ impl Link {
         }
     }
 
-    /// Whether the kernel has taken note of all that was done to it: frames pass where they should,
-    /// and don't where they should not.
+    /// True if the kernel has applied all changes to the link: frames pass if they should, and do
+    /// not pass otherwise.
     pub fn is_settled(&self) -> bool {
         self.running == (self.up && self.carrier)
             && self.forwarding.is_none_or(|forwarding| forwarding == self.running)
@@ -184,7 +184,7 @@ impl Link {
 }
 
 impl Netlink {
-    /// Every link of the namespace, in the order of their numbers.
+    /// Lists all links of the namespace, ordered by number.
     pub fn links(&mut self) -> Result<Vec<Link>, NetlinkError> {
         let context = Context { deed: "list", object: &"links" };
         let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
@@ -194,7 +194,7 @@ impl Netlink {
         Ok(links)
     }
 
-    /// The named link.
+    /// Returns the named link.
     pub fn link(&mut self, name: &str) -> Result<Link, NetlinkError> {
         let context = Context { deed: "look up link", object: &name };
         check_name(context, name)?;
@@ -207,8 +207,8 @@ impl Netlink {
             .ok_or_else(|| context.unreadable("no link in the answer".to_owned().into()))
     }
 
-    /// Makes a virtual cable with the ends `a` and `b`, both in this namespace and down, with so
-    /// many queues each way.
+    /// Creates a virtual cable with the ends `a` and `b`, both in this namespace and down, with
+    /// `queues` queues in each direction.
     pub fn create_veth(&mut self, a: &str, b: &str, queues: u32) -> Result<(), NetlinkError> {
         let context = Context { deed: "create veth", object: &a };
         check_name(context, a)?;
@@ -221,7 +221,7 @@ impl Netlink {
         self.create_link(context, a, (InfoKind::Veth, data), own().to_vec())
     }
 
-    /// Makes a bridge that sends no frame of its own: no spanning tree, no multicast snooping.
+    /// Creates a bridge that sends no frame of its own: no spanning tree, no multicast snooping.
     /// Learning and ageing are the kernel's defaults.
     pub fn create_bridge(&mut self, name: &str) -> Result<(), NetlinkError> {
         let context = Context { deed: "create bridge", object: &name };
@@ -233,9 +233,9 @@ impl Netlink {
         self.create_link(context, name, (InfoKind::Bridge, data), Vec::new())
     }
 
-    /// Makes a link that hands back whatever is sent out of it as arrived where it came from; down.
-    /// Its queue stands between. Its Ethernet address, which no frame uses, tells it from another
-    /// link of that name.
+    /// Creates an ifb link, down: frames sent out of it pass its queue and then arrive again at the
+    /// link that they came from. No frame uses its Ethernet address, which identifies it among
+    /// links of the same name.
     pub fn create_ifb(&mut self, name: &str, mac: [u8; 6]) -> Result<(), NetlinkError> {
         let context = Context { deed: "create ifb", object: &name };
         check_name(context, name)?;
@@ -257,8 +257,8 @@ impl Netlink {
         self.route.ask(context, RouteNetlinkMessage::DelLink(message), 0).map(drop)
     }
 
-    /// Lets a bridge learn at most so many addresses (Linux 6.7); 0 is no limit. An older kernel
-    /// takes no notice, and says nothing.
+    /// Limits the number of addresses that a bridge learns (Linux 6.7); 0 is no limit. An older
+    /// kernel ignores the limit without an error.
     pub fn limit_learned(&mut self, bridge: u32, addresses: u32) -> Result<(), NetlinkError> {
         let context = Context { deed: "limit what is learned by bridge", object: &bridge };
         let data = InfoData::Bridge(vec![InfoBridge::FdbMaxLearned(addresses)]);
@@ -295,16 +295,16 @@ impl Netlink {
         self.set_flags("take down link", index, LinkFlags::Up, LinkFlags::empty())
     }
 
-    /// Keeps a link from speaking of itself: it neither asks for Ethernet addresses nor answers
-    /// those who ask (ARP, neighbour discovery), and, where it was silenced before it got an
-    /// address or began to forward, it joins no multicast group that it would have to report. Whom
-    /// it shall reach it must be told; see [`Self::add_permanent_neighbour`].
+    /// Keeps a link from sending frames of its own. It sends no ARP or neighbour discovery requests
+    /// and does not answer them. If it is silenced before it gets an address or forwards, it joins
+    /// no multicast group that it would report. Its neighbours must be added by hand; see
+    /// [`Self::add_permanent_neighbour`].
     pub fn set_silent(&mut self, index: u32) -> Result<(), NetlinkError> {
         let which = LinkFlags::Noarp | LinkFlags::Multicast;
         self.set_flags("silence link", index, which, LinkFlags::Noarp)
     }
 
-    /// Gives the flags in `which` the values that they have in `flags`.
+    /// Sets the flags selected by `which` to their values in `flags`.
     fn set_flags(
         &mut self,
         deed: &'static str,
@@ -335,8 +335,8 @@ impl Netlink {
         self.change("plug into bridge link", index, vec![LinkAttribute::Controller(master)])
     }
 
-    /// Moves a link into the namespace behind the descriptor and names it there, in one step: its
-    /// name here never has to be free there.
+    /// Moves a link into the namespace behind the descriptor and renames it in the same step. The
+    /// old name therefore never has to be free in the new namespace.
     pub fn rename_into_namespace(
         &mut self,
         index: u32,
@@ -373,7 +373,7 @@ fn as_link(message: &RouteNetlinkMessage) -> Option<Link> {
     }
 }
 
-/// IFNAMSIZ is 16 with the terminating zero; `/`, `:` and white space the kernel refuses with a
+/// IFNAMSIZ is 16 with the terminating zero; for `/`, `:` and white space the kernel gives only a
 /// bare EINVAL.
 pub(crate) fn check_name(context: Context<'_>, name: &str) -> Result<(), NetlinkError> {
     let fits = (1..16).contains(&name.len())

@@ -1,6 +1,6 @@
-//! Neighbours: which Ethernet address answers for an IP address on a link.
+//! Neighbours: the Ethernet address for an IP address on a link.
 //!
-//! Owns RTM_*NEIGH. Never sends an ARP request itself: what is not known is not known.
+//! Owns RTM_*NEIGH. Never sends an ARP request itself: an unknown address stays unknown.
 
 use std::net::IpAddr;
 
@@ -15,8 +15,8 @@ use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
 impl Netlink {
-    /// The Ethernet address known for `ip` on a link; none while it is unknown or unreachable.
-    /// Needs Linux 5.0.
+    /// Ethernet address known for `ip` on a link; `None` while it is unknown or unreachable. Needs
+    /// Linux 5.0.
     pub fn neighbour(&mut self, index: u32, ip: IpAddr) -> Result<Option<[u8; 6]>, NetlinkError> {
         let context = Context { deed: "look up neighbour", object: &ip };
         let request = RouteNetlinkMessage::GetNeighbour(about(index, ip));
@@ -30,7 +30,8 @@ impl Netlink {
         }))
     }
 
-    /// Tells the kernel for good that `ip` is at `mac` on a link, so that it never asks.
+    /// Adds a permanent neighbour entry: `ip` is at `mac` on a link. The kernel then never sends a
+    /// request for it.
     pub fn add_permanent_neighbour(
         &mut self,
         index: u32,

@@ -1,5 +1,5 @@
-//! The netdev family of generic netlink: what an interface can do with XDP frames, and the pollers
-//! (NAPI) that take frames in for it.
+//! The netdev family of generic netlink: XDP features of an interface, and the pollers (NAPI) that
+//! receive frames for it.
 //!
 //! Owns the bytes of NETDEV_CMD_DEV_GET and NETDEV_CMD_NAPI_*. Needs Linux 6.3, and 6.17 to give
 //! one poller a thread. Never chooses a processor.
@@ -20,47 +20,47 @@ const NAPI_ID: u16 = 2;
 const NAPI_PID: u16 = 4;
 const NAPI_THREADED: u16 = 8;
 
-/// What an interface can do with XDP frames (`NETDEV_XDP_ACT_*`).
+/// XDP features of an interface (`NETDEV_XDP_ACT_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct XdpFeatures(pub u64);
 
 impl XdpFeatures {
-    /// Programs can run in its driver.
+    /// True if XDP programs can run in the driver.
     pub const fn native(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Its driver sends frames that are redirected to it. A veth does while its peer polls.
+    /// True if the driver sends frames that are redirected to it. A veth does while its peer polls.
     pub const fn transmits(self) -> bool {
         self.0 & 4 != 0
     }
 
-    /// AF_XDP sockets on it can go without copying.
+    /// True if AF_XDP sockets on the interface can work without copying.
     pub const fn zero_copy(self) -> bool {
         self.0 & 8 != 0
     }
 }
 
-/// What takes frames in for a queue of an interface.
+/// Poller that receives frames for a queue of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Napi {
-    /// The kernel's number of it.
+    /// The kernel's number of the poller.
     pub id: u32,
-    /// The kernel thread that it runs in, where it has one.
+    /// Kernel thread that the poller runs in; `None` if it has none.
     pub thread: Option<u32>,
 }
 
-/// An open conversation with the family about one network namespace.
+/// An open connection to the netdev family about one network namespace.
 #[derive(Debug)]
 pub struct Netdev(Family);
 
 impl Netdev {
-    /// Opens the conversation in the namespace in which the calling thread stands.
+    /// Opens the connection in the calling thread's namespace.
     pub fn open() -> Result<Self, NetlinkError> {
         Family::open("netdev").map(Self)
     }
 
-    /// What the interface can do with XDP frames now.
+    /// Returns the interface's current XDP features.
     pub fn xdp_features(&mut self, index: u32) -> Result<XdpFeatures, NetlinkError> {
         let context = Context { deed: "read xdp features of link", object: &index };
         let request = self.0.message(DEV_GET, &[attribute(DEV_IFINDEX, &index.to_ne_bytes())])?;
@@ -72,7 +72,7 @@ impl Netdev {
         features.ok_or_else(|| context.unreadable("no features in the answer".to_owned().into()))
     }
 
-    /// The pollers of an interface that is up.
+    /// Lists the pollers of an interface that is up.
     pub fn napis(&mut self, index: u32) -> Result<Vec<Napi>, NetlinkError> {
         let context = Context { deed: "list the pollers of link", object: &index };
         let request = self.0.message(NAPI_GET, &[attribute(NAPI_IFINDEX, &index.to_ne_bytes())])?;
@@ -92,7 +92,8 @@ impl Netdev {
         Ok(napis)
     }
 
-    /// Has a poller run in a thread of its own, or no longer. The setting ends with the poller.
+    /// Moves a poller into a thread of its own, or out of it again. The setting ends with the
+    /// poller.
     pub fn set_napi_threaded(&mut self, id: u32, threaded: bool) -> Result<(), NetlinkError> {
         let context = Context { deed: "set the thread of poller", object: &id };
         let request = [
@@ -104,7 +105,7 @@ impl Netdev {
     }
 }
 
-/// The octets of an attribute of this kind.
+/// Value of the first attribute of this kind; `None` if there is none.
 fn value(answer: &GenericMessage, kind: u16) -> Result<Option<Vec<u8>>, DecodeError> {
     for attribute in NlasIterator::new(&answer.attributes) {
         let attribute = attribute?;

@@ -1,8 +1,7 @@
-//! What a network card is set to: speed, rings, coalescing, PAUSE, time stamping; by ethtool's
-//! netlink.
+//! Settings of a network card by ethtool's netlink: speed, rings, coalescing, PAUSE, time stamping.
 //!
-//! Owns the bytes of these messages. What a driver does not tell is absent. Never decides what is
-//! good.
+//! Owns the bytes of these messages. A value that the driver does not report is absent. Never
+//! judges a setting.
 
 use netlink_packet_core::NlasIterator;
 use serde::{Deserialize, Serialize};
@@ -21,62 +20,63 @@ const PAUSE_GET: u8 = 21;
 const PAUSE_SET: u8 = 22;
 const TSINFO_GET: u8 = 25;
 
-/// How many frames wait in a card's rings.
+/// Sizes of a card's rings in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rings {
-    /// Received.
+    /// Receive ring.
     pub rx: u32,
-    /// The most that the driver takes.
+    /// Largest receive ring that the driver supports.
     pub rx_max: u32,
-    /// To be sent.
+    /// Transmit ring.
     pub tx: u32,
-    /// The most that the driver takes.
+    /// Largest transmit ring that the driver supports.
     pub tx_max: u32,
 }
 
-/// How long received frames wait for others before the processor is interrupted.
+/// Interrupt coalescing of received frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coalescing {
-    /// Microseconds.
+    /// Delay before the interrupt, in microseconds.
     pub rx_us: u32,
-    /// Whether the driver chooses by itself.
+    /// True if the driver adapts the delay by itself.
     pub adaptive: bool,
 }
 
-/// Whether the port sends, and obeys, PAUSE frames (IEEE 802.3 annex 31B).
+/// Flow control by PAUSE frames (IEEE 802.3 annex 31B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
-    /// Negotiated with the far end.
+    /// True if negotiated with the far end.
     pub negotiated: bool,
-    /// Obeys.
+    /// True if the port obeys PAUSE frames.
     pub rx: bool,
-    /// Sends.
+    /// True if the port sends PAUSE frames.
     pub tx: bool,
 }
 
-/// What a driver tells of its card; absent where it does not.
+/// Settings that a driver reports for its card; a value that it does not report is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Nic {
-    /// In Mbit/s; none while the link is down.
+    /// Link speed in Mbit/s; `None` while the link is down.
     pub speed_mbits: Option<u32>,
-    /// False is half duplex.
+    /// True for full, false for half duplex; `None` if unknown.
     pub full_duplex: Option<bool>,
-    /// Rings.
+    /// Ring sizes.
     pub rings: Option<Rings>,
-    /// Coalescing of what is received.
+    /// Coalescing of received frames.
     pub coalescing: Option<Coalescing>,
     /// Flow control.
     pub pause: Option<Pause>,
-    /// Ways of stamping, by the kernel's names: `hardware-transmit`, `software-receive`…
+    /// Supported kinds of time stamps, by the kernel's names: `hardware-transmit`,
+    /// `software-receive`…
     pub stamping: Vec<String>,
-    /// The card's clock, `/dev/ptpN`.
+    /// Number of the card's clock, `/dev/ptpN`.
     pub phc: Option<u32>,
 }
 
 type Attributes = Vec<(u16, Vec<u8>)>;
 
 impl Netlink {
-    /// Everything above. Fails only where there is no such interface.
+    /// Reads all settings. Fails only if there is no such interface.
     pub fn nic(&mut self, interface: &str) -> Result<Nic, NetlinkError> {
         self.link(interface)?;
         let mut nic = Nic::default();
@@ -103,7 +103,7 @@ impl Netlink {
         }
         if let Ok(stamping) = self.ethtool_get(TSINFO_GET, interface) {
             if let Some((_, ways)) = stamping.iter().find(|(kind, _)| *kind == 2) {
-                // A bitset that can't be read tells of no stamps.
+                // A bitset that cannot be read yields no stamps.
                 let _ = each_bit(ways, |name, on| nic.stamping.extend(on.then_some(name)));
             }
             nic.phc = number(&stamping, 5);
@@ -111,14 +111,14 @@ impl Netlink {
         Ok(nic)
     }
 
-    /// Sets the rings' sizes; the driver may round them up.
+    /// Sets the ring sizes; the driver may round them up.
     pub fn set_rings(&mut self, interface: &str, rx: u32, tx: u32) -> Result<(), NetlinkError> {
         let values = [attribute(6, &rx.to_ne_bytes()), attribute(9, &tx.to_ne_bytes())];
         self.ethtool.set(RINGS_SET, "set rings of", interface, &values)
     }
 
-    /// Sets coalescing of what is received. A driver that knows no adaptive mode is not asked for
-    /// it.
+    /// Sets coalescing of received frames. The adaptive flag is left out for a driver without an
+    /// adaptive mode.
     pub fn set_coalescing(
         &mut self,
         interface: &str,

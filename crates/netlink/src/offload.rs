@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use crate::{Netlink, NetlinkError};
 
-/// Whether an interface may carry super-frames, by the short names of `ethtool -k`.
+/// Offloads that let an interface carry super-frames, by the short names of `ethtool -k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offloads {
-    /// TCP segmentation, in any of its variants: sends up to 64 KiB as one frame.
+    /// TCP segmentation in any of its variants: sends up to 64 KiB as one frame.
     pub tso: bool,
-    /// Generic segmentation: the same in software, just before the driver.
+    /// Generic segmentation: in software, just before the driver.
     pub gso: bool,
     /// Generic receive: merges frames of a flow before the stack sees them.
     pub gro: bool,
@@ -23,7 +23,7 @@ pub struct Offloads {
     pub udp_segmentation: bool,
 }
 
-/// The kernel's names without which a frame is a frame: these must read off.
+/// Features that must be off so that each frame is one frame on the wire, by the kernel's names.
 const ESSENTIAL: [&str; 10] = [
     "tx-tcp-segmentation",
     "tx-tcp6-segmentation",
@@ -37,18 +37,18 @@ const ESSENTIAL: [&str; 10] = [
     "rx-gro-list",
 ];
 
-/// What a set of features was before it was changed, for [`Netlink::restore`].
+/// Values of changed features before the change, for [`Netlink::restore`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PreviousFeatures {
-    /// Each feature that was changed, with the value it had.
+    /// Changed features, each with its previous value.
     pub changed: Vec<(String, bool)>,
-    /// Features that concern offload, are on, and are fixed so by the driver: for tunnels and other
-    /// protocols than ours.
+    /// Offload features that are on and fixed by the driver: for tunnels and for protocols that are
+    /// not used here.
     pub left_on: Vec<String>,
 }
 
 impl Offloads {
-    /// Reads the summary out of a feature list.
+    /// Summarises a feature list.
     pub fn from_features(features: &BTreeMap<String, bool>) -> Self {
         let on = |name: &str| features.get(name).copied().unwrap_or(false);
         Self {
@@ -60,12 +60,12 @@ impl Offloads {
         }
     }
 
-    /// Whether any of them is on.
+    /// True if any of them is on.
     pub fn any(self) -> bool {
         self.tso || self.gso || self.gro || self.lro || self.udp_segmentation
     }
 
-    /// Whether the kernel's feature of this name merges or splits frames.
+    /// True if the kernel's feature of this name merges or splits frames.
     pub fn covers(feature: &str) -> bool {
         ESSENTIAL.contains(&feature)
             || feature.ends_with("-segmentation")
@@ -74,19 +74,19 @@ impl Offloads {
 }
 
 impl Netlink {
-    /// Every feature that the kernel knows, by its own name (`tx-tcp-segmentation`), and whether it
-    /// is on. Needs Linux 5.7.
+    /// Returns all features that the kernel knows, by its own names (`tx-tcp-segmentation`), each
+    /// true if it is on. Needs Linux 5.7.
     pub fn features(&mut self, interface: &str) -> Result<BTreeMap<String, bool>, NetlinkError> {
         let features = self.ethtool.features(interface)?;
         Ok(features.into_iter().map(|(name, feature)| (name, feature.active)).collect())
     }
 
-    /// The summary of the features that concern offload.
+    /// Returns the summary of the offload features.
     pub fn offloads(&mut self, interface: &str) -> Result<Offloads, NetlinkError> {
         Ok(Offloads::from_features(&self.features(interface)?))
     }
 
-    /// Sets features and reads them back; fails with the names of those that kept their value.
+    /// Sets features and reads them back; fails with the names of features that kept their value.
     pub fn set_features(
         &mut self,
         interface: &str,
@@ -101,8 +101,8 @@ impl Netlink {
         fixed(interface, kept.map(|(name, _)| (*name).to_owned()).collect())
     }
 
-    /// What [`Self::offloads_off`] would change and leave. Fails where the driver fixes a feature
-    /// that matters to TCP or UDP.
+    /// Returns the features that [`Self::offloads_off`] would change and leave. Fails if the driver
+    /// fixes a feature that matters to TCP or UDP.
     pub fn offloads_to_turn_off(
         &mut self,
         interface: &str,
@@ -119,8 +119,8 @@ impl Netlink {
         })
     }
 
-    /// Turns off everything that merges or splits frames, and reads back that it is off; what it
-    /// was.
+    /// Turns off everything that merges or splits frames, and verifies that it is off. Returns the
+    /// previous values.
     pub fn offloads_off(&mut self, interface: &str) -> Result<PreviousFeatures, NetlinkError> {
         let previous = self.offloads_to_turn_off(interface)?;
         let wanted: Vec<_> =
@@ -129,7 +129,7 @@ impl Netlink {
         Ok(previous)
     }
 
-    /// Gives the features back the values they had.
+    /// Restores the previous values of the features.
     pub fn restore(
         &mut self,
         interface: &str,

@@ -1,7 +1,8 @@
-//! Queues: limiting a link's rate, and the kernel's count of what each queue passed and dropped.
+//! Queues: limiting a link's rate, and the kernel's count of frames that each queue passed and
+//! dropped.
 //!
 //! Owns RTM_*QDISC. The token bucket filter is written byte for byte, because the packet crate has
-//! no type for it. Never removes a queue but a black hole: any other goes with its link.
+//! no type for it. Removes only black holes: any other queue goes with its link.
 
 use measure::{ByteCount, Rate};
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
@@ -13,44 +14,45 @@ use netlink_packet_route::tc::{
 use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
-/// A token bucket: a rate, how far it may be exceeded at once, and how much may wait.
+/// A token bucket: a rate, a burst, and the limit of waiting bytes.
 ///
-/// The kernel counts a frame as its Ethernet header and everything behind it, *without* FCS,
+/// The kernel counts a frame as its Ethernet header and everything after it, *without* FCS,
 /// preamble and gap: a 64-byte frame of RFC 2544 counts 60.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
-    /// In bits a second; rounded down to whole bytes a second.
+    /// Rate in bits a second; rounded down to whole bytes a second.
     pub rate: Rate,
-    /// The bucket: what may go at once after a pause. Of tbf, a frame larger than this is dropped.
+    /// Size of the bucket: bytes that may pass at once after a pause. With tbf, a larger frame is
+    /// dropped.
     pub burst: ByteCount,
-    /// How many bytes may wait; the frame that would exceed it is dropped.
+    /// Maximum number of waiting bytes; a frame that would exceed it is dropped.
     pub limit: ByteCount,
-    /// What each frame counts beyond its octets, for what the kernel does not: 24 for FCS, preamble
-    /// and gap.
+    /// Bytes counted per frame in addition to its octets. 24 accounts for FCS, preamble and gap,
+    /// which the kernel does not count.
     pub overhead: u16,
 }
 
-/// A queue's name: `major:minor`, of which only the major part is the queue's.
+/// A queue's handle, `major:minor`; only the major part identifies the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QdiscHandle {
-    /// The queue.
+    /// Number of the queue.
     pub major: u16,
-    /// A class in it; zero for the queue itself.
+    /// Number of a class in it; zero for the queue itself.
     pub minor: u16,
 }
 
 /// One queue as the kernel lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Qdisc {
-    /// The link it belongs to.
+    /// Index of the link that it belongs to.
     pub index: u32,
-    /// `tbf`, `noqueue`, `fq_codel`, …
+    /// The kernel's name of the queue's kind: `tbf`, `noqueue`, `fq_codel`, …
     pub kind: String,
-    /// Its handle.
+    /// Handle of the queue.
     pub handle: QdiscHandle,
-    /// Whether it is its link's outermost queue.
+    /// True if it is its link's root queue.
     pub root: bool,
-    /// What passed and what did not.
+    /// Counters of passed, dropped and waiting frames.
     pub stats: QdiscStats,
 }
 
@@ -58,15 +60,15 @@ pub struct Qdisc {
 /// differences must be taken modulo 2³².
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QdiscStats {
-    /// Frames that left it.
+    /// Frames that left the queue.
     pub packets: u64,
-    /// Octets that left it, without FCS.
+    /// Octets that left the queue, without FCS.
     pub bytes: u64,
-    /// Frames dropped, its inner queue's included.
+    /// Frames dropped, including those of its inner queue.
     pub drops: u32,
-    /// How often a frame had to wait for tokens.
+    /// Number of times a frame had to wait for tokens.
     pub overlimits: u32,
-    /// How often the link took no frame.
+    /// Number of times the link accepted no frame.
     pub requeues: u32,
     /// Octets waiting now.
     pub backlog: u32,
@@ -75,7 +77,7 @@ pub struct QdiscStats {
 }
 
 impl Netlink {
-    /// Makes a token bucket filter a link's outermost queue, in place of what was there.
+    /// Makes a token bucket filter a link's root queue, replacing the existing one.
     pub fn set_tbf(&mut self, index: u32, bucket: &TokenBucket) -> Result<(), NetlinkError> {
         let context = Context { deed: "set token bucket filter on", object: &index };
         let options = tbf_options(context, bucket)?;
@@ -88,22 +90,21 @@ impl Netlink {
         self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
     }
 
-    /// Makes a link's outermost queue, in place of what was there, one that drops every frame. The
-    /// link keeps its carrier.
+    /// Replaces a link's root queue by one that drops every frame. The link keeps its carrier.
     pub fn set_blackhole(&mut self, index: u32) -> Result<(), NetlinkError> {
         let context = Context { deed: "make a black hole of", object: &index };
         let request = RouteNetlinkMessage::NewQueueDiscipline(blackhole(index));
         self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
     }
 
-    /// Takes it away: the link has the queue that it was made with.
+    /// Removes the black hole: the link has its default queue again.
     pub fn remove_blackhole(&mut self, index: u32) -> Result<(), NetlinkError> {
         let context = Context { deed: "remove the black hole of", object: &index };
         let request = RouteNetlinkMessage::DelQueueDiscipline(blackhole(index));
         self.route.ask(context, request, 0).map(drop)
     }
 
-    /// Every queue of the namespace.
+    /// Lists every queue of the namespace.
     pub fn qdiscs(&mut self) -> Result<Vec<Qdisc>, NetlinkError> {
         let context = Context { deed: "list", object: &"queues" };
         let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
@@ -118,10 +119,11 @@ impl Netlink {
     }
 }
 
-/// The kernel's name of the queue that drops all.
+/// The kernel's name of the queue that drops all frames.
 pub const BLACKHOLE: &str = "blackhole";
 
-/// Under a name that no other queue of ours has: the kernel puts it in the place of any other kind.
+/// Builds the black hole, with a handle that no other queue of this program has. The kernel puts it
+/// in place of a queue of any kind.
 fn blackhole(index: u32) -> TcMessage {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = TcHandle::ROOT;
@@ -132,9 +134,9 @@ fn blackhole(index: u32) -> TcMessage {
 
 /// `TCA_TBF_PARMS`, a `struct tc_tbf_qopt`.
 const PARAMETERS: u16 = 1;
-/// `TCA_TBF_RATE64`, for rates that 32 bits of bytes a second can't hold.
+/// `TCA_TBF_RATE64`, for rates that do not fit in 32 bits of bytes a second.
 const RATE64: u16 = 4;
-/// `TCA_TBF_BURST`, in bytes: exact, where the parameters hold it as a rounded time.
+/// `TCA_TBF_BURST`, in bytes: exact, while the parameters hold the burst as a rounded time.
 const BURST: u16 = 6;
 
 fn tbf_options(context: Context<'_>, bucket: &TokenBucket) -> Result<Vec<TcOption>, NetlinkError> {
@@ -154,12 +156,12 @@ fn tbf_options(context: Context<'_>, bucket: &TokenBucket) -> Result<Vec<TcOptio
 }
 
 impl TokenBucket {
-    /// The burst as the kernel counts it.
+    /// Burst in bytes, as the kernel's 32-bit value.
     pub(crate) fn whole_burst(&self, context: Context<'_>) -> Result<u32, NetlinkError> {
         whole(context, "a burst", self.burst)
     }
 
-    /// The limit as the kernel counts it.
+    /// Limit in bytes, as the kernel's 32-bit value.
     pub(crate) fn whole_limit(&self, context: Context<'_>) -> Result<u32, NetlinkError> {
         whole(context, "a limit", self.limit)
     }
@@ -172,16 +174,16 @@ fn whole(context: Context<'_>, quantity: &str, bytes: ByteCount) -> Result<u32, 
         .ok_or_else(|| context.unsuitable(format!("{quantity} of {bytes} is outside 1B…4GiB")))
 }
 
-/// `TC_LINKLAYER_ETHERNET`; with it the kernel wants no rate table.
+/// `TC_LINKLAYER_ETHERNET`; with it the kernel needs no rate table.
 const ETHERNET: u8 = 1;
-/// A tick of the packet scheduler, `PSCHED_SHIFT`.
+/// Length of a packet scheduler tick in nanoseconds, from `PSCHED_SHIFT`.
 const TICK_NS: u128 = 64;
 
-/// A rate as queues are told it.
+/// A rate in the form that queues take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RateSpec {
     bytes_per_second: u64,
-    /// A `struct tc_ratespec`.
+    /// Encoded `struct tc_ratespec`.
     pub octets: [u8; 12],
 }
 
@@ -199,19 +201,19 @@ impl RateSpec {
         Ok(Self { bytes_per_second, octets })
     }
 
-    /// How long so many bytes take, in ticks.
+    /// Time that this many bytes take, in ticks.
     pub fn ticks(&self, bytes: u32) -> u32 {
         let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second);
         u32::try_from(nanos / TICK_NS).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Bytes a second, where 32 bits can't hold them.
+    /// Rate in bytes a second; `None` if it fits in 32 bits.
     pub fn wide(&self) -> Option<u64> {
         (self.bytes_per_second > u64::from(u32::MAX)).then_some(self.bytes_per_second)
     }
 }
 
-/// `TCA_STATS_PKT64`: frames in 64 bits, given once 32 no longer hold them.
+/// `TCA_STATS_PKT64`: frames in 64 bits, sent once 32 bits no longer suffice.
 const PACKETS64: u16 = 8;
 
 fn as_qdisc(message: &TcMessage) -> Qdisc {

@@ -1,4 +1,4 @@
-//! Routes: adding them, and asking which one a packet will take.
+//! Routes: adding them, and looking up the route of a packet.
 //!
 //! Owns RTM_NEWROUTE and RTM_GETROUTE in the main table. Never changes or removes a route.
 
@@ -15,29 +15,29 @@ use crate::address::family;
 use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
-/// Where a route sends its packets next.
+/// Next hop of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextHop {
-    /// The router; none where the destination is on the link itself.
+    /// Address of the router; `None` if the destination is on the link itself.
     pub via: Option<IpAddr>,
-    /// The link's number.
+    /// Index of the link.
     pub index: u32,
 }
 
-/// What the kernel will do with one packet.
+/// The kernel's routing decision for one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// The link it leaves by.
+    /// Index of the outgoing link.
     pub index: u32,
-    /// The router it goes to; none where the destination is on the link.
+    /// Next router; `None` if the destination is on the link.
     pub gateway: Option<IpAddr>,
-    /// The address it is sent from: the one asked about, else the one an unbound socket would get.
+    /// Source address: the requested one, or the one that an unbound socket would get.
     pub source: Option<IpAddr>,
 }
 
 impl Netlink {
-    /// Adds a route to `destination`/`prefix`; fails where there is one. Several next hops share
-    /// the flows equally; `source` is what an unbound socket sends from.
+    /// Adds a route to `destination`/`prefix`; fails if one exists. Several next hops share the
+    /// flows equally; `source` is the address that an unbound socket sends from.
     pub fn add_route(
         &mut self,
         destination: IpAddr,
@@ -48,7 +48,7 @@ impl Netlink {
         self.write_route(destination, prefix, next_hops, source, NLM_F_EXCL)
     }
 
-    /// As [`Self::add_route`], in place of the one that may be there.
+    /// Adds a route like [`Self::add_route`], but replaces an existing one.
     pub fn replace_route(
         &mut self,
         destination: IpAddr,
@@ -95,9 +95,9 @@ impl Netlink {
         self.route.ask(context, request, NLM_F_CREATE | where_present).map(drop)
     }
 
-    /// Which way a packet with these addresses and ports goes. `protocol` is the IP protocol number
-    /// (1 ICMP, 6 TCP, 17 UDP, 58 ICMPv6); a port of zero stands for "not bound". With L4 hashing
-    /// (`fib_multipath_hash_policy=1`) this resolves equal-cost paths as the kernel will.
+    /// Looks up the route of a packet with these addresses and ports. `protocol` is the IP protocol
+    /// number (1 ICMP, 6 TCP, 17 UDP, 58 ICMPv6); a port of zero means "not bound". With L4 hashing
+    /// (`fib_multipath_hash_policy=1`) this resolves equal-cost paths exactly as the kernel will.
     pub fn route_to(
         &mut self,
         destination: IpAddr,
@@ -140,7 +140,8 @@ fn gateway(hop: NextHop) -> Option<RouteAttribute> {
     hop.via.map(|ip| RouteAttribute::Gateway(ip.into()))
 }
 
-/// The kernel's field is the weight less one, so that the default of zero is a weight of one.
+/// Builds one next hop of several. The kernel's field is the weight less one, so the default of
+/// zero is a weight of one.
 fn multipath(hop: NextHop) -> RouteNextHop {
     let mut next = RouteNextHop::default();
     next.hops = 0;
@@ -149,7 +150,7 @@ fn multipath(hop: NextHop) -> RouteNextHop {
     next
 }
 
-/// The kernel tells the source only where it chose one.
+/// Reads a route from an answer. The kernel reports the source only if it chose one.
 fn as_route(message: &RouteMessage, asked: Option<IpAddr>) -> Option<Route> {
     let (mut index, mut gateway, mut source) = (None, None, asked);
     for attribute in &message.attributes {

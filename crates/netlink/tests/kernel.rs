@@ -1,4 +1,4 @@
-//! The conversation with the real kernel, each test in an empty namespace of its own.
+//! Requests to the real kernel, each test in an empty namespace of its own.
 //!
 //! Needs root and says so otherwise. Never touches the namespace that the tests were started in.
 
@@ -76,7 +76,7 @@ fn a_link_moves_and_changes_its_name() {
         let (namespace, mut there) = other.join().unwrap();
         kernel.rename_into_namespace(index, "a", &namespace).unwrap();
         assert!(kernel.link("b").unwrap_err().is_absent());
-        // The conversation speaks of the namespace it was opened in, not of its caller's.
+        // The connection concerns the namespace it was opened in, not its caller's.
         assert_eq!(there.link("a").unwrap().kind.as_deref(), Some("veth"));
     });
 }
@@ -156,7 +156,7 @@ fn a_class_holds_a_links_rate() {
             on_link.map(|queue| (queue.handle.major, queue.kind.as_str(), queue.root)).collect();
         seen.sort_unstable();
         assert_eq!(seen, [(1, "htb", true), (2, "bfifo", false)]);
-        // By another's reading of what the kernel was told.
+        // As another program reads the kernel's settings.
         let show = |what: &[&str]| {
             let output = std::process::Command::new("tc").args(what).output();
             output.ok().map(|it| String::from_utf8_lossy(&it.stdout).into_owned())
@@ -186,7 +186,7 @@ fn features_are_read_and_set() {
         assert_eq!(kernel.offloads("a").unwrap(), Offloads::default());
         kernel.restore("a", &previous).unwrap();
         assert_eq!(kernel.features("a").unwrap(), after);
-        // Fixed by the driver: the kernel refuses or ignores it, and we say which.
+        // Fixed by the driver: the kernel refuses or ignores it, and the error names it.
         let error = kernel.set_features("a", &[("rx-vlan-filter", true)]).unwrap_err();
         assert!(error.hint().is_some(), "{error}");
         let error = kernel.features("nowhere").unwrap_err();
@@ -210,7 +210,7 @@ fn refusals_carry_the_kernels_words() {
     });
 }
 
-/// Two namespaces with a cable between them: the near end's conversation is the caller's.
+/// Creates two namespaces with a cable between them; the caller has the connection of the near end.
 fn across(kernel: &mut Netlink) -> (u32, std::net::UdpSocket, std::net::UdpSocket) {
     kernel.create_veth("a", "b", 1).unwrap();
     let far = kernel.link("b").unwrap().index;
@@ -243,7 +243,7 @@ fn across(kernel: &mut Netlink) -> (u32, std::net::UdpSocket, std::net::UdpSocke
     (near, here, there)
 }
 
-/// So many of 1000 octets; all are seen to come.
+/// Sends this many datagrams of 1000 octets, and checks that all arrive.
 fn send_and_count(from: &std::net::UdpSocket, to: &std::net::UdpSocket, frames: usize) {
     for _ in 0..frames {
         from.send_to(&[0; 1000], to.local_addr().unwrap()).unwrap();
@@ -254,10 +254,10 @@ fn send_and_count(from: &std::net::UdpSocket, to: &std::net::UdpSocket, frames: 
     }
 }
 
-/// The detour's Ethernet address: locally administered, for one station.
+/// Ethernet address of the ifb link: locally administered, unicast.
 const MARK: [u8; 6] = [0x02, 1, 2, 3, 4, 5];
 
-/// What stands in netem's place is tbf, which every kernel with these tests has.
+/// Checks the redirection with tbf in place of netem, since every kernel with these tests has it.
 #[test]
 fn what_arrives_takes_the_detour_and_later_does_not() {
     alone(|kernel| {
@@ -284,7 +284,7 @@ fn what_arrives_takes_the_detour_and_later_does_not() {
         assert!(after.overlimits > before.overlimits, "20,000 octets through 2,000: some waited");
         assert_eq!(after.drops, before.drops);
 
-        // Another's ingress queue is never taken.
+        // An existing ingress queue is never taken over.
         let taken = kernel.lead_arrivals(near, detour).unwrap_err();
         assert_eq!(taken.errno(), Some(Errno::EEXIST), "{taken:?}");
         assert!(taken.hint().unwrap().contains("another program"), "{taken:?}");

@@ -1,28 +1,28 @@
-//! Who acts next: one moment for each actor, the earliest on top.
+//! Agenda: the next time of each actor, the earliest on top.
 //!
-//! Owns the order of a trial's moments. A tournament: setting an actor's moment costs at most the
-//! logarithm of their number, and usually one or two comparisons. Of actors with the same moment
-//! the one with the lower number comes first, so that the order is the same on every machine.
+//! Owns the order of a trial's events. It is a tournament: setting an actor's time costs at most
+//! the logarithm of their number, and usually one or two comparisons. Of actors with the same time
+//! the lower number comes first, so that the order is the same on every machine.
 
 use measure::Picos;
 
-/// An actor and its moment.
+/// Actor and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Turn {
     at: Picos,
     who: u32,
 }
 
-/// Every actor's next moment; [`Picos::MAX`] where it waits for others.
+/// Next time of every actor; [`Picos::MAX`] if it waits for others.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// A heap in the shape of a tournament: node i's winner is the better of those of 2i and 2i+1.
+    /// Heap in the shape of a tournament: node i's winner is the better of those of 2i and 2i+1.
     nodes: Vec<Turn>,
     leaves: usize,
 }
 
 impl Agenda {
-    /// For actors 0…`actors`-1, none of whom has a moment.
+    /// Creates the agenda of actors 0…`actors`-1, none of which has a time.
     pub(crate) fn new(actors: usize) -> Self {
         let leaves = actors.next_power_of_two().max(2);
         let turn = |node: usize| Turn { at: Picos::MAX, who: node as u32 };
@@ -34,19 +34,19 @@ impl Agenda {
         Self { nodes, leaves }
     }
 
-    /// The earliest moment and whose it is.
+    /// Earliest time and its actor.
     #[inline]
     pub(crate) fn first(&self) -> (Picos, u32) {
         (self.nodes[1].at, self.nodes[1].who)
     }
 
-    /// An actor's moment.
+    /// Time of an actor.
     #[inline]
     pub(crate) fn at(&self, who: u32) -> Picos {
         self.nodes[self.leaves + who as usize].at
     }
 
-    /// Puts an actor's moment.
+    /// Sets an actor's time.
     #[inline]
     pub(crate) fn set(&mut self, who: u32, at: Picos) {
         let mut node = self.leaves + who as usize;
@@ -63,7 +63,7 @@ impl Agenda {
         }
     }
 
-    /// Brings an actor's moment forward; a later one than it has changes nothing.
+    /// Brings an actor's time forward; a later one than it has changes nothing.
     #[inline]
     pub(crate) fn hasten(&mut self, who: u32, at: Picos) {
         if at < self.at(who) {

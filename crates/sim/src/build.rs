@@ -1,6 +1,6 @@
-//! From a trial to ports and flows, ready to start.
+//! Construction of ports and flows from a trial, ready to start.
 //!
-//! Owns the checks that a live testbed's agents make, and who gets which alarm. Never starts
+//! Owns the checks that a live testbed's agents make, and the assignment of alarms. Never starts
 //! anything.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,20 +29,20 @@ use crate::tcp::{Algorithm, Config};
 use crate::world::{Alarm, Flows, Hosts, World};
 use crate::{DiskModel, HostModel, ServiceTime, topology};
 
-/// Ethernet's header and FCS around an IP packet.
+/// Octets of Ethernet's header and FCS around an IP packet.
 const ETHERNET: u32 = 18;
 const VLAN_TAG: u32 = 4;
 
-/// Why a trial can't run.
+/// Reason why a trial cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// This trial can't; the record says so.
+    /// This trial cannot run; the record says so.
     Trial(String),
-    /// None of the kind can.
+    /// No trial of the kind can run.
     Testbed(String),
 }
 
-/// What a trial runs on.
+/// Testbed and trial to be simulated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) topology: &'a Topology,
@@ -51,12 +51,12 @@ pub(crate) struct Scene<'a> {
     pub(crate) trial: &'a Trial,
 }
 
-/// The ports in use, by name.
+/// Ports in use, by name.
 type Numbers = BTreeMap<PortRef, u32>;
 
 impl Scene<'_> {
-    /// The network at rest, the ports in use and the flows of the trial, in the window. Also every
-    /// lane that its frames take.
+    /// Builds the network at rest, the ports in use and the flows of the trial, in the window. Also
+    /// returns every lane that its frames take.
     pub(crate) fn set_up(&self, seed: u64, window: Window) -> Result<(World, Vec<Lane>), Unfit> {
         let names = self.numbers()?;
         let mut nics: Vec<Nic> =
@@ -71,7 +71,8 @@ impl Scene<'_> {
         Ok((World { network, hosts: Hosts { ground, flows }, death: None }, lanes))
     }
 
-    /// The flows' ends, each direct cable's other end among them, in the order of their names.
+    /// Numbers the flows' ends in the order of their names, including each direct cable's other
+    /// end.
     fn numbers(&self) -> Result<Numbers, Unfit> {
         let mut names = Numbers::new();
         for flow in &self.trial.flows {
@@ -107,7 +108,7 @@ impl Scene<'_> {
             CableEnd::Device { .. } => (Far::Edge(edge), topology::across(self.profile, edge)),
             CableEnd::Host(peer) => {
                 let peer_edge = Edge(number ^ 1);
-                // The two cables to the network, joined.
+                // Joins the two cables to the network.
                 let away = self.profile.edge_delay(edge) + self.profile.edge_delay(peer_edge);
                 let peer = *names.get(peer).ok_or_else(gone)?;
                 (Far::Nic(peer, away.into()), topology::direct(number))
@@ -144,7 +145,7 @@ impl Scene<'_> {
     }
 }
 
-/// Flows being made.
+/// Flows under construction.
 struct Builder<'a> {
     scene: &'a Scene<'a>,
     nics: &'a [Nic],
@@ -153,7 +154,7 @@ struct Builder<'a> {
     seed: u64,
     flows: Flows,
     lanes: Vec<Lane>,
-    /// Of storage servers, by their ports.
+    /// Disks of storage servers, by their ports.
     disks: BTreeMap<u32, u32>,
 }
 
@@ -220,14 +221,14 @@ impl Builder<'_> {
         let place = self.flows.loads.len() as u32;
         let nic = &self.nics[way.0.nic as usize];
         let shortest = asked.frames.pattern().iter().map(|size| nic.slot(size.octets())).min();
-        // Numbers of flows begin where those of ports end.
+        // Flow numbers follow the port numbers.
         let jitter = Jitter::new(self.seed, self.nics.len() as u64 + u64::from(place));
         let late = (jitter, shortest.unwrap_or_default());
         self.flows.loads.push(Load::new(asked, way, place, self.window, late));
         Ok(())
     }
 
-    /// Whether an untagged frame fits the hosts' MTU.
+    /// Refuses an untagged frame that exceeds the hosts' MTU.
     fn fits(&self, flow: &Flow, octets: u32) -> Result<(), Unfit> {
         let mtu = self.scene.hosts.mtu;
         if octets <= mtu + ETHERNET {
@@ -365,7 +366,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The disk behind a port, by its place: a host has one, whichever flows it serves.
+    /// Returns the disk behind a port, by its place: a host has one, for all flows it serves.
     fn disk(&mut self, nic: u32, model: DiskModel) -> u32 {
         if let Some(place) = self.disks.get(&nic) {
             return *place;
@@ -383,7 +384,7 @@ impl Builder<'_> {
         Config { peer_window: self.scene.hosts.receive_window.0, ..Config::new(mss, algorithm) }
     }
 
-    /// A connection: a stream there and one back.
+    /// Creates a connection: a stream in each direction.
     fn both_ways(&mut self, owners: [Owner; 2], lanes: [Lane; 2], config: Config) -> [u32; 2] {
         let [there, back] = lanes;
         let closed = self.window.closed;
@@ -416,13 +417,13 @@ impl Builder<'_> {
     }
 }
 
-/// The disk of a server that a trial asks for: always as slow, however many operations it has.
+/// Disk of a server requested by a trial: equally slow for any number of operations.
 fn made_of(server: trial::ServedMemory) -> DiskModel {
     let of = |fixed| ServiceTime { fixed, drawn: Nanos::ZERO };
     DiskModel { read: of(server.read), write: of(server.write), at_once: u16::MAX }
 }
 
-/// The ports that a flow's frames go between: its two, and those of its replicas.
+/// Ports at the ends of a flow's frames: its two, and those of its replicas.
 pub(crate) fn ends(flow: &Flow) -> Vec<&PortRef> {
     let mut ends = vec![&flow.from, &flow.to];
     if let FlowKind::Storage(storage) = &flow.kind {

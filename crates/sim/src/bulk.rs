@@ -1,6 +1,6 @@
-//! TCP as fast as it goes: the readings at the sender and the sums at the receiver.
+//! TCP at full speed: the readings at the sender and the sums at the receiver.
 //!
-//! Owns the intervals. Never touches a stream's machines.
+//! Owns the intervals. Never changes a stream's state machines.
 
 use measure::reading::{Segment, StreamPoint};
 use measure::{ByteCount, Nanos, Picos, Rate};
@@ -9,15 +9,15 @@ use trial::record::{BulkRecord, StreamRecord};
 use crate::shared_state::{SharedState, Window};
 use crate::stream::Stream;
 
-/// More than any stream sends.
+/// Octets offered: more than any stream sends.
 const ENDLESS: u64 = u64::MAX / 2;
 
-/// A bulk flow.
+/// Bulk flow.
 #[derive(Debug)]
 pub(crate) struct Bulk {
     congestion_control: String,
     segment: Segment,
-    /// Where its streams begin among all.
+    /// Place of its first stream among all streams.
     first: u32,
     window: Window,
     interval: Picos,
@@ -28,7 +28,7 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    /// Streams of segments with so much payload, from the `first` of all streams on.
+    /// Creates streams whose segments carry the given payload, from the `first` of all streams on.
     pub(crate) fn new(
         asked: &trial::Bulk,
         mss: u32,
@@ -54,7 +54,7 @@ impl Bulk {
         }
     }
 
-    /// The load's start, and then the end of each interval.
+    /// Handles the load's start, and then the end of each interval.
     pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         let own = &mut streams[self.first as usize..][..self.streams.len()];
         if self.begun {
@@ -73,7 +73,7 @@ impl Bulk {
         self.looked = next;
     }
 
-    /// So much payload came in order on one of its streams.
+    /// Counts payload that arrived in order on one of its streams.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Picos, stream: u16, octets: u64) {
         if now >= self.window.stop {

@@ -1,24 +1,24 @@
-//! Requests and answers over one TCP connection: which of them a stream's octets make whole.
+//! Requests and answers over one TCP connection: finds the messages completed by a stream's octets.
 //!
-//! Owns the order on each way. Answers may come in another order than requests. Never knows what
-//! either is about.
+//! Owns the order in each direction. Answers may arrive in another order than requests. Never knows
+//! the content of either.
 
 use std::collections::VecDeque;
 
 use crate::shared_state::SharedState;
 use crate::stream::Stream;
 
-/// One way's messages that have not come yet, each with where it ends in the stream.
+/// Outstanding messages of one direction, each with its end in the stream.
 #[derive(Debug, Default)]
 struct Way {
     upto: u64,
     under_way: VecDeque<(u64, u32)>,
 }
 
-/// A connection between a client and a server.
+/// Connection between a client and a server.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    /// Streams, by their places: there and back.
+    /// Streams in both directions, by their places.
     streams: [u32; 2],
     ways: [Way; 2],
 }
@@ -28,7 +28,7 @@ impl Conversation {
         Self { streams, ways: <[Way; 2]>::default() }
     }
 
-    /// Sends a message of so many octets about an operation: a request, or `back` an answer.
+    /// Sends a message of the given octets about an operation: a request, or `back` an answer.
     pub(crate) fn say(
         &mut self,
         ground: &mut SharedState,
@@ -42,7 +42,7 @@ impl Conversation {
         streams[self.streams[usize::from(back)] as usize].offer(ground, octets);
     }
 
-    /// The next message that is whole now that so many octets of its way are in order.
+    /// Returns the next complete message, given the octets in order in its direction.
     pub(crate) fn heard(&mut self, back: bool, octets: u64) -> Option<u32> {
         let way = &mut self.ways[usize::from(back)].under_way;
         let (end, operation) = *way.front()?;

@@ -1,6 +1,6 @@
-//! What is done to the modelled device while a load runs, each deed at its instant.
+//! Actions on the modelled device during a load, each at its time.
 //!
-//! Owns the order of a trial's events, and what each is to a model. Nothing outlives its trial: the
+//! Owns the order of a trial's events, and their effect on a model. Nothing outlives its trial: the
 //! next one begins with another world.
 
 use std::sync::atomic::AtomicBool;
@@ -17,10 +17,10 @@ use crate::offered::Offered;
 use crate::shared_state::Window;
 use crate::world::World;
 
-/// For how long a reset takes every link to the device down.
+/// Time for which a reset takes every link to the device down.
 pub const RESET_TIME: Nanos = Nanos::from_secs(1);
 
-/// The trial's events. One that comes while the last is not over comes right after it.
+/// Performs the trial's events. One that is due before the last has ended follows right after it.
 pub(crate) fn carry_out(
     trial: &Trial,
     world: &mut World,
@@ -50,7 +50,7 @@ pub(crate) fn carry_out(
     Ok(deeds)
 }
 
-/// Does a deed, or undoes it; how long that took.
+/// Performs a deed, or undoes it; returns its duration.
 fn change(trial: &Trial, world: &mut World, (name, on): (&str, bool)) -> Result<Nanos, Unfit> {
     let unfit = |why: &str| Unfit::Trial(format!("deed `{name}`: {why}"));
     let port = trial.receiver().ok_or_else(|| unfit("no flow is measured"))?;

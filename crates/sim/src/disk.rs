@@ -1,6 +1,7 @@
-//! A storage server's disk: it works on so many operations at once, and the others wait in order.
+//! Disk of a storage server: it serves a limited number of operations at once, and the others wait
+//! in order.
 //!
-//! Owns the service times' draws and who is next. Never knows who asked, or what for.
+//! Owns the draws of service times and the queue order. Never knows who asked, or for what.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,24 +14,24 @@ use rand_pcg::Pcg64Mcg;
 use crate::hosts::{DiskModel, ServiceTime};
 use crate::shared_state::SharedState;
 
-/// An operation at a disk, as the one who asks numbers it.
+/// Operation at a disk, as numbered by its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket {
-    /// The storage flow, by its place.
+    /// Storage flow, by its place.
     pub(crate) flow: u32,
-    /// Which of its operations.
+    /// Operation of the flow.
     pub(crate) operation: u32,
-    /// At which of its servers: 0 is the one that was asked, the others are its replicas.
+    /// Server of the flow: 0 is the server that was asked, the others are its replicas.
     pub(crate) server: u16,
 }
 
-/// A disk.
+/// Disk of a server.
 #[derive(Debug)]
 pub(crate) struct Disk {
     model: DiskModel,
     dice: Pcg64Mcg,
     alarm: u32,
-    /// Being worked on: when each is over, in which order they were begun.
+    /// Operations being served: the end of each, and the order of their beginnings.
     busy: BinaryHeap<Reverse<(Picos, u64, Ticket)>>,
     begun: u64,
     waiting: VecDeque<(bool, Ticket)>,
@@ -42,13 +43,13 @@ impl Disk {
         Self { model, dice: Pcg64Mcg::seed_from_u64(seed), alarm, busy, begun: 0, waiting }
     }
 
-    /// An operation comes to it.
+    /// Adds an operation.
     pub(crate) fn ask(&mut self, ground: &mut SharedState, write: bool, ticket: Ticket) {
         self.waiting.push_back((write, ticket));
         self.go_on(ground);
     }
 
-    /// The next one that is over by now.
+    /// Returns the next operation that is complete by now.
     pub(crate) fn over(&mut self, ground: &mut SharedState) -> Option<Ticket> {
         let Reverse((at, _, ticket)) = *self.busy.peek()?;
         if at > ground.now {

@@ -1,15 +1,16 @@
-//! Durations on their way into a histogram: a row of them, put in many at a time.
+//! Durations on their way into a histogram: a buffer of them, recorded many at a time.
 //!
-//! Owns the row. A flow's gaps lie kilobytes apart in its histogram, so with a thousand flows in
-//! turn each one would wait for memory; a row takes sixteen to a cache line, and those waits fall
-//! together. Never changes what the histogram holds in the end: there order does not matter.
+//! Owns the buffer. A flow's gaps lie kilobytes apart in its histogram, so with a thousand flows in
+//! turn each record would wait for memory. A buffer takes sixteen to a cache line, and those waits
+//! overlap. Never changes the resulting histogram: order does not matter there.
 
 use measure::{Histogram, Nanos};
 
-/// How many are put in at once: of most loads several for each cache line of the histogram.
+/// Number of durations recorded at once: in most loads several for each cache line of the
+/// histogram.
 const ROW: usize = 256;
 
-/// A histogram, and what is not in it yet. Without memory of its own until the first duration.
+/// Histogram with its pending durations. Takes no memory of its own until the first duration.
 #[derive(Debug)]
 pub(crate) struct Durations {
     row: Vec<u32>,
@@ -18,12 +19,12 @@ pub(crate) struct Durations {
 }
 
 impl Durations {
-    /// None so far. Those that nobody reads are not kept.
+    /// Creates an empty set. Durations that nobody reads are not kept.
     pub(crate) const fn new(is_read: bool) -> Self {
         Self { row: Vec::new(), into: None, is_read }
     }
 
-    /// Counts one.
+    /// Counts one duration.
     #[inline]
     pub(crate) fn record(&mut self, value: Nanos) {
         if !self.is_read {
@@ -36,7 +37,7 @@ impl Durations {
                 }
                 self.row.push(short);
             }
-            // Four seconds and more: no load has many.
+            // Four seconds or more: few occur in any load.
             Err(_) => self.into.get_or_insert_with(|| Box::new(Histogram::growing())).record(value),
         }
     }
@@ -48,12 +49,12 @@ impl Durations {
         }
     }
 
-    /// True if somebody reads them.
+    /// True if the durations are read.
     pub(crate) const fn is_read(&self) -> bool {
         self.is_read
     }
 
-    /// All of them.
+    /// Returns the histogram of all durations.
     pub(crate) fn histogram(mut self) -> Histogram {
         if !self.row.is_empty() {
             self.put_in();

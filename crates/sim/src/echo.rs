@@ -1,8 +1,8 @@
 //! Round trips: requests one after another or on schedule, and their answers.
 //!
-//! Owns an asker's loop and books, as a live asker keeps them: a closed loop gives an answer up
-//! after RFC 6298's time, an open one counts from the time the request was due. Over TCP nothing is
-//! given up, as the carrier repeats it.
+//! Owns a client's loop and accounts, as a live client keeps them. A closed loop gives an answer up
+//! after RFC 6298's time; an open one counts from the time the request was due. Over TCP nothing is
+//! given up, because the carrier retransmits it.
 
 use measure::delay::DelayRecorder;
 use measure::reading::{Rejected, Segment, Stamp, Stamps};
@@ -16,26 +16,27 @@ use crate::shared_state::{Lane, SharedState, Window};
 use crate::stream::Stream;
 use crate::turns::Turns;
 
-/// How many round trips are kept one by one, to tell how they depend on each other.
+/// Number of round trips kept individually, to estimate their correlation.
 const KEPT_DELAYS: usize = 1 << 16;
 
-/// Headers of a TCP frame with time stamps, and the least that a live request carries.
+/// Octets of the smallest TCP frame: headers with time stamps, and the minimum payload of a live
+/// request.
 const TCP_LEAST: u32 = 76;
 
-/// What tells a request from an answer in a probe's mark.
+/// Mark of a request in a probe.
 const ASK: u32 = 0;
 const ANSWER: u32 = 1;
 
-/// What carries requests and answers.
+/// Carrier of requests and answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Carrier {
-    /// Frames of their own: there and back.
+    /// Separate frames: in the request's direction and back.
     Frames([Lane; 2]),
-    /// Streams, by their places, there and back; and what they put into one segment.
+    /// Streams in both directions, by their places, and their segment.
     Streams([u32; 2], Segment),
 }
 
-/// An echo flow.
+/// Echo flow.
 #[derive(Debug)]
 pub(crate) struct Echo {
     place: u32,
@@ -44,15 +45,16 @@ pub(crate) struct Echo {
     turns: Option<Turns>,
     window: Window,
     alarm: u32,
-    /// The next request's turn or number.
+    /// Turn or number of the next request.
     next: u64,
     sent: u64,
-    /// The request being waited for.
+    /// Number of the request that is waited for.
     waiting: Option<u64>,
-    /// When the closed loop's last request left.
+    /// Departure time of the closed loop's last request.
     asked_at: Picos,
     patience: Patience,
-    /// Payload of a request and of an answer over TCP, and how many requests the reflector has had.
+    /// Payload of a request and of an answer over TCP, in octets. `reflected` is the number of
+    /// requests at the reflector.
     payloads: [u64; 2],
     reflected: u64,
     answered: u64,
@@ -62,7 +64,7 @@ pub(crate) struct Echo {
 }
 
 impl Echo {
-    /// `place` among the echo flows.
+    /// Creates the flow at `place` among the echo flows.
     pub(crate) fn new(
         asked: &trial::Echo,
         place: u32,
@@ -99,7 +101,7 @@ impl Echo {
         }
     }
 
-    /// The frame that is sent for the one asked for.
+    /// Frame size sent for the requested one.
     pub(crate) fn sized(asked: &trial::Echo) -> FrameSize {
         match asked.protocol {
             Protocol::Tcp => {
@@ -109,7 +111,7 @@ impl Echo {
         }
     }
 
-    /// A request is due, or an answer no longer waited for.
+    /// Handles a due request, or the time-out of an answer.
     pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         match self.turns {
             Some(turns) => {
@@ -130,12 +132,12 @@ impl Echo {
     fn is_down(&self, ground: &SharedState) -> bool {
         match &self.carrier {
             Carrier::Frames([there, _]) => ground.nics[there.nic as usize].down,
-            // The kernel keeps what is written until the link is back.
+            // The kernel keeps written data until the link is back.
             Carrier::Streams(..) => false,
         }
     }
 
-    /// The closed loop's next request.
+    /// Sends the closed loop's next request.
     fn ask_again(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         self.waiting = None;
         if ground.now >= self.window.stop {
@@ -178,7 +180,7 @@ impl Echo {
         self.sent += u64::from(left);
     }
 
-    /// A request reached the reflector, or an answer the asker.
+    /// Handles a request at the reflector, or an answer at the client.
     pub(crate) fn arrive(
         &mut self,
         ground: &mut SharedState,
@@ -193,7 +195,7 @@ impl Echo {
         }
     }
 
-    /// So much payload is in order at an end of its connection.
+    /// Handles payload that is in order at an end of its connection; `octets` in total.
     pub(crate) fn progress(
         &mut self,
         ground: &mut SharedState,
@@ -213,7 +215,7 @@ impl Echo {
         while self.answered < whole {
             let number = self.answered;
             self.answered += 1;
-            // Of a closed loop only one is under way.
+            // A closed loop has only one request in flight.
             let asked = self.turns.map_or(self.asked_at, |turns| turns.due(number));
             self.answer(ground, streams, (number, asked));
         }
@@ -259,16 +261,16 @@ impl Echo {
     }
 }
 
-/// Of a request and of its answer; none is empty.
+/// Payload of a request and of its answer; neither is empty.
 fn payloads(asked: &trial::Echo, frame_size: FrameSize) -> [u64; 2] {
     let frame = u64::from(frame_size.tcp_payload_v4(true).unwrap_or(0));
     asked.messages.map_or([frame; 2], |sizes| [sizes.request.0.max(1), sizes.answer.0.max(1)])
 }
 
-/// How long to wait where the link is gone.
+/// Pause while the link is down.
 const AWAY: Picos = Picos(1_000_000_000);
 
-/// How long an answer is waited for: RFC 6298 §2's timer, 20 ms to 1 s, and 1 s before the first.
+/// Longest wait for an answer: RFC 6298 §2's timer, 20 ms to 1 s, and 1 s before the first.
 #[derive(Debug, Clone, Copy)]
 struct Patience(Option<(u64, u64)>);
 

@@ -1,7 +1,8 @@
-//! Messages both ways: each end sends one, waits until the other's has come whole, and goes on.
+//! Messages in both directions: each end sends one, waits until the other's has arrived whole, and
+//! continues.
 //!
-//! Owns the rounds and the receipts of both ends. What a round needs of its carrier is in `parcels`
-//! (datagrams) and in the streams (TCP).
+//! Owns the rounds and the receipts of both ends. The carriers are in `exchange_way` (datagrams)
+//! and in the streams (TCP).
 
 use measure::{ByteCount, Histogram, Picos};
 use trial::record::{ExchangeRecord, ReceiptRecord};
@@ -13,16 +14,16 @@ use trial::credits::Progress;
 use crate::exchange_way::ExchangeWay;
 use crate::stream::Stream;
 
-/// What carries the messages.
+/// Carrier of the messages.
 #[derive(Debug)]
 pub(crate) enum Carrier {
-    /// Streams, by their places: there and back.
+    /// Streams in both directions, by their places.
     Streams([u32; 2]),
-    /// Frames of their own, by sending end.
+    /// Separate frames, by sending end.
     Frames(Box<[ExchangeWay; 2]>),
 }
 
-/// What one end has received.
+/// Receipts of one end.
 #[derive(Debug)]
 struct End {
     sent_at: Picos,
@@ -31,8 +32,7 @@ struct End {
     intervals: Vec<ByteCount>,
 }
 
-/// An exchange flow. End 0 is the flow's `from`, end 1 its `to`; stream and parcels i are sent by
-/// end i.
+/// Exchange flow. End 0 is the flow's `from`, end 1 its `to`; end i sends stream i and way i.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     message: u64,
@@ -70,7 +70,7 @@ impl Exchange {
         }
     }
 
-    /// The load's start, for each end; later, that an end has heard nothing for long.
+    /// Handles the load's start at an end, and later the time-out of an end that receives nothing.
     pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream], end: usize) {
         ground.set_alarm(self.alarms[end], Picos::MAX);
         if ground.now >= self.window.stop {
@@ -92,7 +92,7 @@ impl Exchange {
         self.send(ground, streams, end);
     }
 
-    /// An end's next message.
+    /// Sends an end's next message.
     fn send(&mut self, ground: &mut SharedState, streams: &mut [Stream], end: usize) {
         self.ends[end].sent_at = ground.now;
         match &mut self.carrier {
@@ -105,8 +105,8 @@ impl Exchange {
         }
     }
 
-    /// Payload of end `from` is in order at the other end of its stream: `more`, and so much in
-    /// all.
+    /// Handles payload of end `from` in order at the other end of its stream: `more`, and the
+    /// total.
     pub(crate) fn progress(
         &mut self,
         ground: &mut SharedState,
@@ -123,7 +123,7 @@ impl Exchange {
         }
     }
 
-    /// A part of a message, or a credit, came.
+    /// Handles a received part of a message, or a credit.
     pub(crate) fn arrive(
         &mut self,
         ground: &mut SharedState,
@@ -149,7 +149,7 @@ impl Exchange {
         }
     }
 
-    /// A whole message came to an end; whether the end goes on.
+    /// Counts a whole message at an end; true if the end continues.
     fn receipt(&mut self, now: Picos, end: usize) -> bool {
         if now >= self.window.stop {
             return false;
@@ -160,7 +160,7 @@ impl Exchange {
         true
     }
 
-    /// Payload came to an end, of a message that may never become whole.
+    /// Counts payload at an end, of a message that may never become whole.
     #[inline]
     fn count(&mut self, now: Picos, end: usize, octets: u64) {
         if now < self.window.stop {
@@ -172,10 +172,10 @@ impl Exchange {
     pub(crate) fn record(self) -> ExchangeRecord {
         let frames = match &self.carrier {
             Carrier::Streams(_) => [(0, 0); 2],
-            // Way i is sent by end i.
+            // End i sends way i.
             Carrier::Frames(ways) => [&ways[0], &ways[1]].map(|way| (way.came(), way.lost())),
         };
-        // Each end waits for a message all the time.
+        // Each end waits for a message throughout the load.
         let elapsed = (self.window.stop - self.window.start).to_nanos();
         let message = self.message;
         let receipts = |end: End, (frames, lost): (u64, u64)| ReceiptRecord {

@@ -1,8 +1,8 @@
-//! One way of an exchange over datagrams: frames for the parts of its messages, and for their
+//! One direction of an exchange over datagrams: frames for the parts of its messages, and for their
 //! credits.
 //!
-//! Owns what the frames are and which way they go. Which part may leave and what an arrival comes
-//! to is `trial::credits`'s. Never knows the other way.
+//! Owns the frames' contents and direction. `trial::credits` decides which part may leave and what
+//! an arrival means. Never knows the other direction.
 
 use measure::Picos;
 use trial::credits::{Inbound, Outbound, Progress};
@@ -10,25 +10,25 @@ use trial::credits::{Inbound, Outbound, Progress};
 use crate::flight::{Kind, Probe};
 use crate::shared_state::{Lane, SharedState};
 
-/// IPv4 and UDP headers, and those of Ethernet.
+/// Octets of IPv4 and UDP headers; `FRAME_OVERHEAD` includes Ethernet's.
 const PACKET_OVERHEAD: u32 = 28;
 const FRAME_OVERHEAD: u32 = 46;
 const SHORTEST: u32 = 64;
 
-/// What tells a credit from a part of a message in a probe's mark; the sending end is the lowest
+/// Mark of a credit in a probe, as opposed to a part of a message; the sending end is the lowest
 /// bit.
 const CREDIT: u32 = 2;
 
-/// What one end sends and the other receives.
+/// State of one direction: what one end sends and the other receives.
 #[derive(Debug)]
 pub(crate) struct ExchangeWay {
-    /// The exchange's place, and the sending end.
+    /// Place of the exchange, and the sending end.
     flow: u32,
     end: u32,
     there: Lane,
     back: Lane,
     parts: u64,
-    /// Octets of a message's frames, and of their payload: all but the last, and the last.
+    /// Octets of a message's frames, and of their payload: of all but the last, and of the last.
     sizes: [u32; 2],
     payloads: [u64; 2],
     silent: Picos,
@@ -37,8 +37,8 @@ pub(crate) struct ExchangeWay {
 }
 
 impl ExchangeWay {
-    /// For messages of so many octets, in packets of `mtu` octets at most, of which `room` octets'
-    /// worth fit the host's queue.
+    /// Creates a direction for messages of the given octets, in packets of at most `mtu` octets.
+    /// The host's queue holds `room` octets of them.
     pub(crate) fn new(
         (flow, end): (u32, u32),
         [there, back]: [Lane; 2],
@@ -66,7 +66,7 @@ impl ExchangeWay {
         }
     }
 
-    /// Which end sent what this probe is about.
+    /// End that sent the message part of a probe, or that its credit answers.
     pub(crate) const fn sender_of(probe: &Probe) -> usize {
         (probe.mark & 1) as usize
     }
@@ -85,34 +85,34 @@ impl ExchangeWay {
             let probe = Probe { flow: self.flow, mark: self.end, number, stamp: ground.now };
             let tag = ground.flight.probe(Kind::ExchangeHeader, probe);
             self.out.left();
-            // What the queue refuses is lost like any other.
+            // A frame refused by the queue is lost like any other.
             ground.send(&self.there, self.sizes[usize::from(is_last)], tag);
         }
     }
 
-    /// At the sender: nothing was credited for long, so nothing is under way any more.
+    /// Handles a long absence of credits at the sender: nothing is in flight any more.
     pub(crate) fn unstick(&mut self, ground: &mut SharedState) {
         self.out.unstick(ground.now);
         self.push(ground);
     }
 
-    /// At the receiver: it waits for the next message from now on.
+    /// Starts the receiver's wait for the next message.
     pub(crate) fn await_from(&mut self, now: Picos) {
         self.inbound.await_from(now);
     }
 
-    /// At the receiver: when it stops waiting.
+    /// End of the receiver's wait.
     pub(crate) fn patience_ends(&self) -> Picos {
         self.inbound.patience_ends()
     }
 
-    /// At the receiver: the message waited for will not come whole.
+    /// Gives up the receiver's current message: it will not arrive whole.
     pub(crate) fn give_up(&mut self, now: Picos) {
         self.inbound.give_up(now);
     }
 
-    /// A frame of this way came to the receiver, or its credit to the sender.
-    /// What it came to, and its payload.
+    /// Handles a frame of this direction at the receiver, or its credit at the sender. Returns the
+    /// progress made and the payload.
     pub(crate) fn arrive(&mut self, ground: &mut SharedState, probe: &Probe) -> (Progress, u64) {
         if probe.mark & CREDIT != 0 {
             self.out.credit(probe.number, ground.now);
@@ -137,12 +137,12 @@ impl ExchangeWay {
         ground.send(&self.back, SHORTEST, tag);
     }
 
-    /// Frames that came, each once.
+    /// Distinct frames that arrived.
     pub(crate) const fn came(&self) -> u64 {
         self.inbound.received()
     }
 
-    /// Frames that never came.
+    /// Frames that never arrived.
     pub(crate) const fn lost(&self) -> u64 {
         self.out.sent() - self.inbound.received()
     }

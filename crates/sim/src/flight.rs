@@ -1,48 +1,48 @@
-//! What is under way: the meaning of the frames that the model carries without looking inside.
+//! Frames in flight: the meaning of the frames that the model carries without reading them.
 //!
-//! Owns the handles that travel as a frame's tag. Holds as many entries as were ever under way at
+//! Owns the handles that travel as a frame's tag. Holds as many entries as were ever in flight at
 //! once, and no more. A flooded frame's entry lives until its last copy is delivered or dropped.
 
 use measure::Picos;
 
 use crate::tcp::{Ack, Segment};
 
-/// What a frame is for; the tag's top octet.
+/// Purpose of a frame; the tag's top octet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Teaches addresses; nothing is kept of it.
+    /// Frame that teaches addresses; nothing is stored for it.
     Learning,
-    /// Of a datagram flow.
+    /// Frame of a datagram flow.
     Datagram,
-    /// A request or an answer of an echo flow.
+    /// Request or answer of an echo flow.
     Echo,
-    /// A part of a message, or a credit, of an exchange over datagrams.
+    /// Part of a message, or credit, of an exchange over datagrams.
     ExchangeHeader,
     /// TCP payload.
     Segment,
-    /// A TCP acknowledgement.
+    /// TCP acknowledgement.
     Ack,
 }
 
-/// The tag of a frame that nothing is kept of.
+/// Tag of a frame for which nothing is stored.
 pub(crate) const LEARNING: u64 = 0;
 
 const KIND_SHIFT: u32 = 56;
 
-/// A numbered frame of a flow.
+/// Numbered frame of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Probe {
-    /// The flow, by its place among those of its kind.
+    /// Flow, by its place among those of its kind.
     pub(crate) flow: u32,
-    /// What the flow makes of it: a direction, a part of a message.
+    /// Meaning defined by the flow: a direction, a part of a message.
     pub(crate) mark: u32,
-    /// Its sequence number.
+    /// Sequence number of the frame.
     pub(crate) number: u64,
-    /// When it left, or should have.
+    /// Departure time, or due time.
     pub(crate) stamp: Picos,
 }
 
-/// Entries by number, freed ones used again.
+/// Entries by number; freed ones are reused.
 #[derive(Debug)]
 struct Slots<T> {
     slots: Vec<(T, u32)>,
@@ -79,31 +79,31 @@ impl<T: Copy> Slots<T> {
     }
 }
 
-/// A TCP stream's load, with the stream's number.
+/// Payload of a TCP stream, with the stream's number.
 type OfStream<T> = (u32, T);
 
-/// Where a segment carries no acknowledgement.
+/// Marker of a segment without an acknowledgement.
 const NONE: u32 = u32::MAX;
 
-/// Everything under way.
+/// All frames in flight.
 #[derive(Debug)]
 pub(crate) struct Flight {
     probes: Slots<Probe>,
-    /// Each with the place of the acknowledgement that it carries.
+    /// Segments, each with the place of the acknowledgement that it carries.
     segments: Slots<(OfStream<Segment>, u32)>,
     acks: Slots<OfStream<Ack>>,
 }
 
-/// What came out of the flight.
+/// Contents of a frame that ended its flight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cargo {
     /// Nothing.
     Nothing,
-    /// Of the flow kind that the tag tells.
+    /// Numbered frame of the flow kind that the tag names.
     Probe(Kind, Probe),
-    /// Of that stream, with an acknowledgement for another.
+    /// Segment of a stream, with an acknowledgement for another one.
     Segment(u32, Segment, Option<OfStream<Ack>>),
-    /// Of that stream.
+    /// Acknowledgement of a stream.
     Ack(u32, Ack),
 }
 
@@ -112,13 +112,13 @@ impl Flight {
         Self { probes: Slots::new(), segments: Slots::new(), acks: Slots::new() }
     }
 
-    /// The tag for a numbered frame of a datagram, echo or exchange flow.
+    /// Stores a numbered frame of a datagram, echo or exchange flow; returns its tag.
     #[inline]
     pub(crate) fn probe(&mut self, kind: Kind, probe: Probe) -> u64 {
         tag(kind, self.probes.put(probe))
     }
 
-    /// The tag for a stream's segment, and for the acknowledgement that goes along.
+    /// Stores a stream's segment and its accompanying acknowledgement; returns the tag.
     #[inline]
     pub(crate) fn segment(
         &mut self,
@@ -130,13 +130,13 @@ impl Flight {
         tag(Kind::Segment, self.segments.put(((stream, segment), along)))
     }
 
-    /// The tag for a stream's acknowledgement.
+    /// Stores a stream's acknowledgement; returns its tag.
     #[inline]
     pub(crate) fn ack(&mut self, stream: u32, ack: Ack) -> u64 {
         tag(Kind::Ack, self.acks.put((stream, ack)))
     }
 
-    /// A frame was flooded.
+    /// Records that a frame was flooded.
     pub(crate) fn copied(&mut self, tag: u64, more: u16) {
         let slot = tag as u32;
         match Kind::of(tag) {
@@ -153,7 +153,7 @@ impl Flight {
         }
     }
 
-    /// One copy of a frame is under way no more.
+    /// Ends the flight of one copy of a frame.
     #[inline]
     pub(crate) fn land(&mut self, tag: u64) -> Cargo {
         let slot = tag as u32;
@@ -172,7 +172,7 @@ impl Flight {
         }
     }
 
-    /// Frames under way.
+    /// Number of frames in flight.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         let used = |slots: usize, free: usize| slots - free;
@@ -188,7 +188,7 @@ fn tag(kind: Kind, slot: u32) -> u64 {
 }
 
 impl Kind {
-    /// What a frame with this tag is for.
+    /// Purpose of a frame with this tag.
     #[inline]
     pub(crate) const fn of(tag: u64) -> Self {
         match tag >> KIND_SHIFT {

@@ -1,76 +1,77 @@
-//! What the simulated hosts are like: all alike.
+//! Properties of the simulated hosts, which are all alike.
 //!
 //! Data only.
 
 use measure::{ByteCount, FrameRate, Nanos};
 
-/// Every host of a virtual testbed.
+/// Model of every host of a virtual testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostModel {
-    /// How many, each at an edge of its own, in the order of the edges.
+    /// Number of hosts, each at its own edge, in the order of the edges.
     pub count: u16,
-    /// The largest IP packet, in octets: 1500, 9000.
+    /// Largest IP packet, in octets: 1500, 9000.
     pub mtu: u32,
-    /// The most frames a second that a host sends, whatever its port's rate; none without a limit.
+    /// Maximum frames per second that a host sends, whatever its port's rate; `None` without a
+    /// limit.
     pub sends_at_most: Option<FrameRate>,
-    /// How long a host takes to answer an echo, and to hand a frame up, each.
+    /// Time that a host takes to answer an echo, and also to deliver a frame to its program.
     pub turnaround: Nanos,
-    /// What may wait at a host's own port: answers, acknowledgements, paced frames. TCP never waits
+    /// Queue limit of a host's own port: answers, acknowledgements, paced frames. TCP never waits
     /// there: it is asked when the line is free.
     pub queue: ByteCount,
-    /// TCP's largest receive window.
+    /// Largest receive window of TCP.
     pub receive_window: ByteCount,
-    /// What a storage server's disk is like, and its replicas'.
+    /// Disk of a storage server and of its replicas.
     pub disk: DiskModel,
-    /// A host that dies in the middle; none: all live.
+    /// Failure of a host during the run; `None` if all survive.
     pub dies: Option<Death>,
 }
 
-/// From some moment on a host sends nothing, and takes nothing in.
+/// Failure of a host: from some time on it sends and receives nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Death {
-    /// Which, from 0.
+    /// Host number, from 0.
     pub host: u16,
-    /// So long after the testbed's first trial began.
+    /// Time after the start of the testbed's first trial.
     pub after: Nanos,
 }
 
-/// A disk, with whatever stands around it in a storage server.
+/// Disk, including the storage server around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskModel {
-    /// How long a read takes it.
+    /// Service time of a read.
     pub read: ServiceTime,
-    /// How long a write takes it.
+    /// Service time of a write.
     pub write: ServiceTime,
-    /// How many operations it works on at once; others wait, the first to come first.
+    /// Number of operations served at once; others wait in order of arrival.
     pub at_once: u16,
 }
 
-/// How long an operation takes once it is begun: a part that is always the same, and one that is
-/// drawn from an exponential distribution with this mean.
+/// Service time of an operation once begun: a constant part, and one drawn from an exponential
+/// distribution with the given mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServiceTime {
-    /// Always.
+    /// Constant part.
     pub fixed: Nanos,
-    /// On average on top of it; 0 draws nothing.
+    /// Mean of the drawn part; 0 draws nothing.
     pub drawn: Nanos,
 }
 
-/// Where the cables of each host's ports lead.
+/// Cabling of each host's ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cabling {
-    /// One to the device, and another to the next host.
+    /// One cable to the device, and another to the next host.
     #[default]
     Both,
-    /// Its only one to the device. A trial over the direct cable finds it joined to the next
+    /// Only a cable to the device. A trial over the direct cable finds it joined to the next
     /// host's.
     Device,
-    /// Its only one to the next host's; there is no device.
+    /// Only a cable to the next host; there is no device.
     Direct,
 }
 
 impl DiskModel {
-    /// One that takes no time.
+    /// Disk that takes no time.
     pub const IDEAL: Self = Self {
         read: ServiceTime { fixed: Nanos::ZERO, drawn: Nanos::ZERO },
         write: ServiceTime { fixed: Nanos::ZERO, drawn: Nanos::ZERO },
@@ -79,7 +80,7 @@ impl DiskModel {
 }
 
 impl HostModel {
-    /// Hosts that stand in nobody's way.
+    /// Creates hosts that add no limits or delays of their own.
     pub fn ideal(count: u16) -> Self {
         Self {
             count,

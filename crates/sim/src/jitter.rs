@@ -1,28 +1,28 @@
-//! How late a host's processor is with what it hands over: up to a frame's time, drawn from the
+//! Lateness of a host's processor when it hands over frames: up to a frame's time, drawn from the
 //! seed.
 //!
-//! Owns the draws. Each depends on the seed, on who sends and on a count alone, so that it is the
-//! same however the driver looks at it. Never changes an order, and never the long-run rate.
+//! Owns the draws. Each depends only on the seed, the sender and a count, so it does not depend on
+//! how the driver advances time. Never changes an order, and never the long-run rate.
 //!
-//! Without it flows whose frames come at one rhythm keep in step, and of two into one full queue
-//! the same one always finds it full (Floyd and Jacobson, 1992: traffic phase effects).
+//! Without it, flows with the same frame interval stay in step. Of two into one full queue the same
+//! one then always finds it full (Floyd and Jacobson, 1992: traffic phase effects).
 
 use device::chance;
 use measure::Picos;
 
-/// One sender's.
+/// Jitter of one sender.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Jitter {
     seed: u64,
 }
 
 impl Jitter {
-    /// Of one sender, by a number that no other of its kind has.
+    /// Creates the jitter of one sender, by a number that is unique within its kind.
     pub(crate) fn new(seed: u64, sender: u64) -> Self {
         Self { seed: chance::scatter(!seed, sender) }
     }
 
-    /// The `turn`th time: from nothing up to `most`, evenly, and never all of it.
+    /// Lateness of the `turn`th time: uniform from zero to below `most`.
     #[inline]
     pub(crate) fn late(self, turn: u64, most: Picos) -> Picos {
         let share = u128::from(chance::scatter(self.seed, turn)) * u128::from(most.0);

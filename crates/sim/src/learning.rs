@@ -1,7 +1,7 @@
-//! The frames before a load, which teach the network where its hosts are (RFC 2544 §23).
+//! Frames before a load, which teach the network the location of its hosts (RFC 2544 §23).
 //!
-//! Owns how many and when: both ends of each flow speak in turn, a few times, so that a table that
-//! learns slowly gets its chance too. Never counted: the counters begin after them.
+//! Owns their number and times. Both ends of each flow send in turn, a few times, so that a slowly
+//! learning table can learn them too. Never counted: the counters begin after them.
 
 use std::sync::atomic::AtomicBool;
 
@@ -15,16 +15,16 @@ use crate::flight::LEARNING;
 use crate::shared_state::Lane;
 use crate::world::{Interrupted, World};
 
-/// How often both ends speak.
+/// Number of rounds in which both ends send.
 const ROUNDS: u64 = 3;
-/// Between two hosts' frames.
+/// Gap between two hosts' frames.
 const GAP: Picos = Picos(10_000_000);
-/// Between two rounds, beside the time that frames are under way.
+/// Rest between two rounds, besides the time that frames are in flight.
 const REST: Nanos = Nanos::from_millis(10);
-/// No more than this for all cables together.
+/// Maximum flight time of a round's frames, over all cables together.
 const MOST: Nanos = Nanos::from_secs(1);
 
-/// How long it takes, stations included.
+/// Duration of the learning phase, stations included.
 pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
     let stations = trial.flows.iter().map(|flow| match &flow.kind {
         FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
@@ -33,17 +33,17 @@ pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
         }
     });
     let stations = stations.fold(Nanos::ZERO, |all, one| all + one);
-    // Each end speaks to the first of its flow or is spoken to from there: two lanes.
+    // Each end sends to the first of its flow or is sent to from there: two lanes.
     let lanes: usize = trial.flows.iter().map(|flow| 2 * (ends(flow).len() - 1)).sum();
     hosts_time(lanes as u64, profile) + stations.into()
 }
 
-/// How long hosts take to speak for themselves.
+/// Time that hosts take to announce themselves.
 fn hosts_time(lanes: u64, profile: &Profile) -> Picos {
     Picos(ROUNDS * round(lanes, profile).0)
 }
 
-/// Lets the stations behind a load's receiving port speak, one load after the other.
+/// Announces the stations behind a load's receiving port, one load after the other.
 pub(crate) fn announce_stations(
     world: &mut World,
     lanes: &[Lane],
@@ -71,13 +71,13 @@ pub(crate) fn announce_stations(
 }
 
 fn round(lanes: u64, profile: &Profile) -> Picos {
-    // No way is longer than through every device once.
+    // The longest path crosses every device once.
     let longest = profile.links().iter().map(|link| link.delay).max().unwrap_or_default();
     let under_way = profile.link_delay * 4 + longest * profile.devices().len() as u64;
     Picos(lanes * GAP.0) + (REST + under_way.min(MOST)).into()
 }
 
-/// What is sent by whom, in order.
+/// Learning frames in order, with the time and lane of each.
 pub(crate) fn frames(lanes: &[Lane], profile: &Profile) -> impl Iterator<Item = (Picos, Lane)> {
     let round = round(lanes.len() as u64, profile);
     let speak = move |turn: u64, number: u64| Picos(turn * round.0 + number * GAP.0);
@@ -86,12 +86,12 @@ pub(crate) fn frames(lanes: &[Lane], profile: &Profile) -> impl Iterator<Item = 
     })
 }
 
-/// Sends one now.
+/// Sends one learning frame now.
 pub(crate) fn send(world: &mut World, lane: &Lane) {
     world.hosts.ground.send(lane, FrameSize::MIN.octets(), LEARNING);
 }
 
-/// Every host's link came up: each tells everybody that it is there.
+/// Announces every host by broadcast after its link came up.
 pub(crate) fn announce(world: &mut World) {
     for number in 0..world.hosts.ground.nics.len() {
         if world.hosts.ground.nics[number].is_at_network() {
@@ -100,7 +100,7 @@ pub(crate) fn announce(world: &mut World) {
     }
 }
 
-/// One host's link came up: it tells everybody that it is there.
+/// Announces one host by broadcast after its link came up.
 pub(crate) fn announce_at(world: &mut World, number: u32) {
     let frame = Frame {
         octets: 0,

@@ -1,9 +1,9 @@
-//! The testbed in virtual time: the same trials, the same records, no packet anywhere.
+//! Testbed in virtual time: the same trials and the same records, without real packets.
 //!
 //! Owns the simulated hosts (their ports' rate, their limits, their TCP) and the order of events
-//! around a [`device::Network`]. A trial's record is what a live testbed would return. Same seed,
-//! same octets, on every machine. Never reads a clock, never touches the kernel, and decides
-//! nothing about what a figure means.
+//! around a [`device::Network`]. A trial's record is what a live testbed would return. The same
+//! seed gives the same octets on every machine. Never reads a clock, never touches the kernel, and
+//! never decides the meaning of a figure.
 
 mod agenda;
 mod build;

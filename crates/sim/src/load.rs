@@ -1,4 +1,4 @@
-//! A load of datagrams: its schedule at the sender, and the books that its receiver keeps.
+//! Load of datagrams: its schedule at the sender, and the accounts of its receiver.
 //!
 //! Owns a flow's counts, as a live tester's: a frame uses a number only once its port took it.
 //! Never decides when its port is free.
@@ -18,21 +18,21 @@ use crate::shared_state::{Lane, SharedState, Window};
 use crate::stations::Stations;
 use crate::turns::Turns;
 
-/// A frame that leaves this long after its time is late, as live testers count it: beyond the time
-/// that the frame before it may take of the line, having been handed over a little after its own.
+/// Delay from which a frame counts as late, as for live testers. It exceeds the line time of a
+/// frame before it that was handed over a little late.
 const LATE: Picos = Picos(500_000_000);
 
-/// When frames leave.
+/// Departure times of frames.
 #[derive(Debug, Clone, Copy)]
 enum Pace {
-    /// Whenever the line is free, at most so many.
+    /// Sends whenever the line is free, at most `most` frames.
     Greedy { most: u64 },
-    /// On schedule; the next turn.
+    /// Sends on schedule; `next` is the next turn.
     Turns { turns: Late, next: u64 },
 }
 
-/// Turns, each handed over a little after its time: less than until the next, so that none
-/// overtakes.
+/// Schedule whose frames are each handed over a little late: less than until the next turn, so that
+/// none overtakes.
 #[derive(Debug, Clone, Copy)]
 struct Late {
     turns: Turns,
@@ -50,7 +50,7 @@ impl Late {
     }
 }
 
-/// Frame sizes in the order in which they leave.
+/// Frame sizes in order of departure.
 #[derive(Debug)]
 enum Sizes {
     One(u32),
@@ -75,8 +75,8 @@ impl Sizes {
     }
 }
 
-/// Both ends of a datagram flow. What each touches for a frame lies together: of a thousand loads
-/// in turn none stays in the processor's nearest memory.
+/// Sender's and receiver's state of a datagram flow. The data used per frame lies together, because
+/// with a thousand loads in turn none stays in the processor's nearest cache.
 #[derive(Debug)]
 pub(crate) struct Load {
     departing: Departing,
@@ -85,7 +85,7 @@ pub(crate) struct Load {
 
 #[derive(Debug)]
 struct Departing {
-    /// This load's place among all.
+    /// Place of this load among all.
     place: u32,
     lane: Lane,
     stations: Option<Stations>,
@@ -101,18 +101,18 @@ struct Departing {
     late: u64,
 }
 
-/// Which of a load's numbers came.
+/// Received numbers of a load.
 #[derive(Debug)]
 enum Received {
-    /// Each, for what came of each conversation of a load on schedule.
+    /// Individual numbers, for separate counts per conversation of a load on schedule.
     Apart(Box<SequenceTracker>),
-    /// By their gaps.
+    /// Gaps only.
     Together(Sequences),
 }
 
 #[derive(Debug)]
 struct Arriving {
-    /// The receiving port.
+    /// Receiving port.
     to: u32,
     closed: Picos,
     received: Received,
@@ -123,8 +123,8 @@ struct Arriving {
 }
 
 impl Load {
-    /// From one end of `lane` to the port `to` at its other; `shortest` is what the shortest frame
-    /// takes of the line.
+    /// Creates a load from one end of `lane` to the port `to` at its other. `shortest` is the line
+    /// time of the shortest frame.
     pub(crate) fn new(
         asked: &Datagrams,
         (lane, to): (Lane, u32),
@@ -186,22 +186,22 @@ impl Load {
         Self { departing, arriving }
     }
 
-    /// The sending port.
+    /// Sending port.
     pub(crate) const fn nic(&self) -> u32 {
         self.departing.lane.nic
     }
 
-    /// The receiving port.
+    /// Receiving port.
     pub(crate) const fn to(&self) -> u32 {
         self.arriving.to
     }
 
-    /// The stations behind it.
+    /// Stations behind the receiving port.
     pub(crate) const fn stations(&self) -> Option<Stations> {
         self.departing.stations
     }
 
-    /// A frame from each station to the sender, in turn.
+    /// Frame from each station to the sender, in turn.
     pub(crate) fn announcement(&self, number: u64) -> Option<Lane> {
         let stations = self.departing.stations?;
         let frame = Frame {
@@ -214,7 +214,7 @@ impl Load {
         Some(Lane::new(self.arriving.to, frame))
     }
 
-    /// When the first frame is due, of a load on schedule; none for one that always has frames.
+    /// Due time of the first frame of a load on schedule; `None` for one that always has frames.
     pub(crate) fn first_due(&self) -> Option<Picos> {
         match &self.departing.pace {
             Pace::Greedy { .. } => None,
@@ -222,7 +222,7 @@ impl Load {
         }
     }
 
-    /// The frame that leaves now, of a load that always has one; none once it is over.
+    /// Next frame of a load that always has one; `None` once it is over.
     #[inline]
     pub(crate) fn pull(&mut self, ground: &mut SharedState) -> Option<Frame> {
         let load = &mut self.departing;
@@ -233,8 +233,8 @@ impl Load {
         Some(load.leave(ground))
     }
 
-    /// The frame that leaves now, of a load on schedule, and when the next is due. No frame where
-    /// the load is over, or where so many are overdue that the queue would not have taken this one.
+    /// Next frame of a load on schedule, and the due time of the one after. No frame if the load is
+    /// over, or if so many are overdue that the queue would not have taken this one.
     #[inline]
     pub(crate) fn turn(&mut self, ground: &mut SharedState) -> (Option<Frame>, Picos) {
         let now = ground.now;
@@ -258,14 +258,14 @@ impl Load {
         (Some(load.leave(ground)), following)
     }
 
-    /// Gives up every turn that has come: the link was down. When the next is due.
+    /// Skips every due turn while the link was down; returns the next due time.
     pub(crate) fn skip(&mut self, now: Picos) -> Option<Picos> {
         let Pace::Turns { turns, next } = &mut self.departing.pace else { return None };
         *next = (*next).max(turns.turns.come(now));
         Some(turns.due(*next))
     }
 
-    /// A frame of this load came, and its host noticed at `at`.
+    /// Counts a received frame that its host noticed at `at`.
     #[inline]
     pub(crate) fn arrive(&mut self, at: Picos, probe: &Probe) {
         let load = &mut self.arriving;
@@ -288,7 +288,7 @@ impl Load {
         load.delays.record((at - probe.stamp).to_nanos());
     }
 
-    /// All of it.
+    /// Builds the record of the load.
     pub(crate) fn record(self) -> DatagramsRecord {
         let reason = "hosts are simulated";
         let Self { departing, arriving } = self;

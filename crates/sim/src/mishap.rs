@@ -1,16 +1,16 @@
-//! Why a trial has no record.
+//! Reasons why a trial has no record.
 //!
 //! Data only.
 
 use crate::build::Unfit;
 use crate::world::Interrupted;
 
-/// Why there is no record.
+/// Reason why there is no record.
 #[derive(Debug)]
 pub(crate) enum Mishap {
     /// The user asked to stop.
     Stopped,
-    /// It can't be carried out here.
+    /// The trial cannot be simulated here.
     Unfit(Unfit),
 }
 

@@ -1,10 +1,10 @@
-//! A simulated host's port: what waits there, and what leaves next.
+//! Port of a simulated host: its queue, and the frame that leaves next.
 //!
-//! Owns the line's rate and gap, the host's packet limit, PAUSE, and the order of those who want to
-//! send: first what was handed down (answers, acknowledgements, requests), then paced frames whose
-//! time has come, then in turn the streams and loads that always have more. So TCP never fills its
-//! own host's queue: it is asked for a segment when the line is free, as small queues make Linux
-//! do. Also owns how late its host is with what it hands over. Never knows what a frame means.
+//! Owns the line's rate and gap, the host's packet limit, PAUSE, and the order of senders. Queued
+//! frames come first (answers, acknowledgements, requests), then due paced frames, then in turn the
+//! streams and loads that always have more. So TCP never fills its own host's queue: it is asked
+//! for a segment when the line is free, as small queues make Linux do. Also owns the lateness of
+//! the host. Never knows what a frame means.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -20,69 +20,69 @@ use trial::counters::{
 use crate::jitter::Jitter;
 use crate::stations::Stations;
 
-/// Preamble with start delimiter, and the gap between frames.
+/// Octets of preamble with start delimiter, and of the gap between frames.
 const PREAMBLE_AND_GAP: u64 = 20;
-/// Ethernet's header and FCS around an IP packet.
+/// Octets of Ethernet's header and FCS around an IP packet.
 const ETHERNET: u64 = 18;
 
-/// The part of a frame's time by which TCP may miss the moment in which a busy line comes free. Its
-/// mean is a ten-thousandth: as little as two clocks differ by (IEEE 802.3: 100 ppm), and they do
-/// not keep in step either.
+/// Divisor of a frame's time, by which TCP may miss the moment when a busy line becomes free. The
+/// mean is a ten-thousandth: as little as two clocks differ by (IEEE 802.3: 100 ppm), which do not
+/// keep in step either.
 const MISSED: u64 = 5000;
 
-/// Where the port's cable ends.
+/// Far end of the port's cable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Far {
-    /// At the network.
+    /// Edge of the network.
     Edge(Edge),
-    /// At another host's port, by its number; so long away.
+    /// Port of another host, by its number, and the cable's delay.
     Nic(u32, Picos),
 }
 
-/// Who has frames whenever the line is free.
+/// Source that has frames whenever the line is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pull {
-    /// A load of datagrams, by its place.
+    /// Load of datagrams, by its place.
     Load(u32),
-    /// A TCP stream, by its place.
+    /// TCP stream, by its place.
     Stream(u32),
 }
 
-/// What the port has counted.
+/// Counters of the port.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NicCounts {
     pub(crate) sent: u64,
     pub(crate) received: u64,
-    /// Handed down and not taken: the queue was full.
+    /// Frames refused because the queue was full.
     pub(crate) refused: u64,
-    /// Arrived and meant for another host: flooded.
+    /// Frames received for another host: flooded.
     pub(crate) others: u64,
-    /// PAUSE frames that told it to stop.
+    /// PAUSE frames that stopped the port.
     pub(crate) pauses: u64,
-    /// The link went down or came up.
+    /// Number of times that the link went down or came up.
     pub(crate) carrier_changes: u64,
 }
 
-/// A port. What each frame touches comes first and lies together: of a thousand ports in turn none
-/// stays in the processor's nearest memory.
+/// Host port. The data used per frame comes first and lies together, because with a thousand ports
+/// in turn none stays in the processor's nearest cache.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Nic {
     pub(crate) mac: Mac,
-    /// When the next frame may begin.
+    /// Earliest time of the next frame.
     pub(crate) free: Picos,
     pub(crate) far: Far,
-    /// Told to pause.
+    /// True while paused.
     pub(crate) held: bool,
-    /// Without a link.
+    /// True while the link is down.
     pub(crate) down: bool,
-    /// Of a host that has died.
+    /// True if the host has failed.
     pub(crate) dead: bool,
-    /// Of a host that dies.
+    /// True if the host fails during the run.
     pub(crate) mortal: bool,
-    /// One octet's time where it is a whole number of picoseconds.
+    /// Time of one octet if it is a whole number of picoseconds.
     octet: Option<u64>,
-    /// Between two frames' beginnings, by the packet limit.
+    /// Minimum time between the starts of two frames, by the packet limit.
     least: Picos,
     pub(crate) counts: NicCounts,
     pub(crate) paced: BinaryHeap<Reverse<(Picos, u32)>>,
@@ -91,18 +91,18 @@ pub(crate) struct Nic {
     waiting: u64,
     room: u64,
     rate: Rate,
-    /// Of the largest frame, with all that it takes of the line.
+    /// Line time of the largest frame, with preamble and gap.
     largest: Picos,
     jitter: Jitter,
     turn: u64,
-    /// Stations that it hears for beside itself.
+    /// Stations for which the port also receives.
     pub(crate) stations: Option<Stations>,
     pub(crate) place: PortRef,
     pub(crate) address: Ipv4Addr,
 }
 
 impl Nic {
-    /// An idle port with a queue of `room` octets, for IP packets of up to `mtu`.
+    /// Creates an idle port with a queue of `room` octets, for IP packets of up to `mtu`.
     pub(crate) fn new(
         (place, far): (PortRef, Far),
         (mac, address): (Mac, Ipv4Addr),
@@ -139,13 +139,13 @@ impl Nic {
         }
     }
 
-    /// Whether a frame to this address is for its host.
+    /// True if a frame to this address is for the port's host.
     #[inline]
     pub(crate) fn hears(&self, destination: Mac) -> bool {
         destination == self.mac || self.stations.is_some_and(|stations| stations.have(destination))
     }
 
-    /// How long so many octets take.
+    /// Transmission time of the given octets.
     #[inline]
     pub(crate) fn to_send(&self, octets: u64) -> Picos {
         match self.octet {
@@ -154,13 +154,12 @@ impl Nic {
         }
     }
 
-    /// How long a full queue takes to leave: a paced frame later than this would not have been
-    /// taken.
+    /// Time in which a full queue drains: a paced frame later than this would not have been taken.
     pub(crate) fn patience(&self) -> Picos {
         self.to_send(self.room)
     }
 
-    /// Takes a frame into the queue; false where it is full.
+    /// Adds a frame to the queue; false if it is full.
     #[inline]
     pub(crate) fn enqueue(&mut self, frame: Frame) -> bool {
         if self.waiting + u64::from(frame.octets) > self.room {
@@ -172,7 +171,7 @@ impl Nic {
         true
     }
 
-    /// The next frame of the queue.
+    /// Removes the next frame of the queue.
     #[inline]
     pub(crate) fn dequeue(&mut self) -> Option<Frame> {
         let frame = self.queue.pop_front()?;
@@ -180,18 +179,18 @@ impl Nic {
         Some(frame)
     }
 
-    /// Whether a frame may begin once the line is free.
+    /// True if a frame may begin once the line is free.
     #[inline]
     pub(crate) const fn is_open(&self) -> bool {
         !self.held && !self.down && !self.dead
     }
 
-    /// Whether its cable ends at the network.
+    /// True if the port's cable ends at the network.
     pub(crate) const fn is_at_network(&self) -> bool {
         matches!(self.far, Far::Edge(_))
     }
 
-    /// A frame begins at `now`.
+    /// Begins to send a frame at `now`.
     #[inline]
     pub(crate) fn begin(&mut self, now: Picos, frame: &Frame) {
         let taken = self.slot(frame.octets);
@@ -199,8 +198,8 @@ impl Nic {
         self.counts.sent += 1;
     }
 
-    /// The host hands over what an acknowledgement or a credit released: to a line at rest up to a
-    /// frame's time late, while a busy one goes on at its own pace.
+    /// Hands over frames released by an acknowledgement or a credit. On an idle line they are up to
+    /// a frame's time late; a busy one continues at its own pace.
     #[inline]
     pub(crate) fn hand_over(&mut self, now: Picos) {
         if self.free <= now {
@@ -208,7 +207,7 @@ impl Nic {
         }
     }
 
-    /// What follows a TCP segment may miss the end of it by a little.
+    /// Delays the frame that follows a TCP segment a little.
     #[inline]
     pub(crate) fn miss(&mut self) {
         let missed = self.late(Picos(self.largest.0 / MISSED));
@@ -221,13 +220,13 @@ impl Nic {
         self.jitter.late(self.turn, most)
     }
 
-    /// What a frame takes of the line, with preamble and gap.
+    /// Line time of a frame, with preamble and gap.
     #[inline]
     pub(crate) fn slot(&self, octets: u32) -> Picos {
         self.to_send(u64::from(octets) + PREAMBLE_AND_GAP)
     }
 
-    /// When there will be something to send, as far as is known.
+    /// Time at which there will be something to send, as far as known.
     #[inline]
     pub(crate) fn next(&self) -> Picos {
         if !self.is_open() {
@@ -239,7 +238,7 @@ impl Nic {
         self.paced.peek().map_or(Picos::MAX, |Reverse((due, _))| self.free.max(*due))
     }
 
-    /// By the kernel's names.
+    /// Counters by the kernel's names.
     pub(crate) fn counters(&self) -> BTreeMap<String, u64> {
         let NicCounts { sent, received, refused, others, pauses, carrier_changes } = self.counts;
         let named = [

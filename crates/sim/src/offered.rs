@@ -1,14 +1,14 @@
-//! The deeds that a modelled device offers, by the names that a lab calls them. Data only.
+//! Actions that a modelled device offers, by a lab's names for them. Data only.
 
 use measure::Nanos;
 use trial::topology::KnownDeed;
 
-/// What can be done to the device's port towards the receiver of the first measured flow.
+/// Action on the device's port towards the receiver of the first measured flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offered {
-    /// It loses its link.
+    /// Takes the port's link down.
     LinkDown,
-    /// It keeps its link, and every frame is lost that would leave by it.
+    /// Keeps the link up and loses every frame that would leave by the port.
     Blackhole,
 }
 
@@ -26,7 +26,7 @@ impl Offered {
         Self::ALL.into_iter().find(|deed| deed.as_str() == name)
     }
 
-    /// As a topology lists them: each can be undone.
+    /// Lists the actions for a topology: each can be undone.
     pub(crate) fn known() -> Vec<KnownDeed> {
         let known = |deed: Self| KnownDeed {
             name: deed.as_str().to_owned(),

@@ -1,6 +1,6 @@
-//! What a trial came to, in the shape of a record.
+//! Results of a trial, in the form of a record.
 //!
-//! Owns which counter of the model is called by which name of the kernel's. Never judges.
+//! Owns the mapping of the model's counters to the kernel's names. Never judges.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::nic::{Far, Nic, NicCounts};
 use crate::topology::port_name;
 use crate::world::{Flows, World};
 
-/// What the network had counted before the load.
+/// Counters of the network before the load.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     edges: Vec<PortCounts>,
 }
 
 impl Baseline {
-    /// Looks at the network's counters, and sets the hosts' own to zero.
+    /// Reads the network's counters, and resets the hosts' own.
     pub(crate) fn take(world: &mut World) -> Self {
         for nic in &mut world.hosts.ground.nics {
             nic.counts = NicCounts::default();
@@ -32,8 +32,8 @@ impl Baseline {
         Self { edges: edges.map(|edge| world.network.counts(Edge(edge))).collect() }
     }
 
-    /// Each port's counters since then: those in use of hosts', and, where frames cross the device,
-    /// all of its ports that have a host.
+    /// Changes of each port's counters since then: of the hosts' ports in use and, if frames cross
+    /// the device, of all its ports with a host.
     pub(crate) fn changes(
         &self,
         world: &World,
@@ -70,9 +70,8 @@ impl Baseline {
     }
 }
 
-/// What a model alone knows of one port. A switch counts what it drops where the frame was to
-/// leave, and what it drops before it knows where that is, where it came in; copies of a flooded
-/// frame are among them.
+/// Counters of one port that only a model knows. A switch counts a drop at the egress port, if that
+/// is known by then, otherwise at the ingress port. Copies of a flooded frame are included.
 pub fn port_counters(change: &PortCounts) -> [(&'static str, u64); 5] {
     [
         (RX_DROPPED, change.discarded()),
@@ -83,7 +82,8 @@ pub fn port_counters(change: &PortCounts) -> [(&'static str, u64); 5] {
     ]
 }
 
-/// What a cable loses its port has sent, and did not receive.
+/// Converts a port's counters. A frame that the cable lost counts as sent by the port that sent it,
+/// and not as received.
 fn counters(change: &PortCounts) -> BTreeMap<String, u64> {
     let passed = [
         (RX_PACKETS, change.entered.saturating_sub(change.lost_in())),
@@ -94,7 +94,7 @@ fn counters(change: &PortCounts) -> BTreeMap<String, u64> {
     named.map(|(name, by)| (name.to_owned(), by)).collect()
 }
 
-/// One record for each flow, in the trial's order: flows of a kind were made in it.
+/// Builds one record for each flow, in the trial's order: flows of a kind were created in it.
 pub(crate) fn flow_records(asked: &[Flow], flows: Flows) -> Vec<FlowRecord> {
     let mut loads = flows.loads.into_iter();
     let mut echoes = flows.echoes.into_iter();

@@ -1,36 +1,36 @@
-//! Which of a flow's numbers came, in little memory: the gaps are remembered and not the numbers.
+//! Received sequence numbers of a flow, in little memory: only the gaps are stored.
 //!
 //! Owns the counting of RFC 4737's reordering, as [`measure::sequence`] defines it, for trials of
-//! any length. Exact as long as a frame is not overtaken across more than [`MOST_GAPS`] gaps; a
-//! frame later than that counts as one that came for the first time.
+//! any length. Exact unless a frame is overtaken across more than [`MOST_GAPS`] gaps; a frame later
+//! than that counts as a first arrival.
 
 use std::collections::VecDeque;
 
 use measure::sequence::{Orders, SequenceCounts};
 
-/// How many gaps are remembered.
+/// Maximum number of stored gaps.
 const MOST_GAPS: usize = 256;
 
-/// One flow's arrivals.
+/// Arrivals of one flow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sequences {
     unique: u64,
     orders: Orders,
-    /// The number after the highest that came.
+    /// Number after the highest one received.
     next: u64,
-    /// Numbers that are missing so far, from…to (exclusive), ascending.
+    /// Missing numbers so far, from…to (exclusive), ascending.
     gaps: VecDeque<(u64, u64)>,
-    /// All gaps below this are forgotten; it is the last forgotten one's end.
+    /// End of the last dropped gap; all gaps below it are dropped.
     forgotten: u64,
 }
 
 impl Sequences {
-    /// Of so many conversations in turn.
+    /// Creates the counts of the given number of conversations in turn.
     pub(crate) fn of_conversations(count: u64) -> Self {
         Self { orders: Orders::new(count), ..Self::default() }
     }
 
-    /// Counts one arrival; true when it is the number's first.
+    /// Counts one arrival; true if it is the number's first.
     #[inline]
     pub(crate) fn arrive(&mut self, number: u64) -> bool {
         let next = self.next;
@@ -53,7 +53,7 @@ impl Sequences {
         self.gaps.push_back(gap);
     }
 
-    /// Whether a number below the highest is one that had not come.
+    /// True if a number below the highest one had not arrived yet.
     fn overtaken(&mut self, number: u64) -> bool {
         let found = self.gaps.iter().rposition(|(from, to)| (*from..*to).contains(&number));
         match found {
@@ -63,7 +63,7 @@ impl Sequences {
         true
     }
 
-    /// Takes a number out of a gap, which may leave two.
+    /// Removes a number from a gap, which may leave two.
     fn fill(&mut self, at: usize, number: u64) {
         let (from, to) = self.gaps[at];
         let parts = [(from, number), (number + 1, to)];
@@ -73,7 +73,7 @@ impl Sequences {
         }
     }
 
-    /// What was seen so far.
+    /// Counts so far.
     pub(crate) fn counts(&self) -> SequenceCounts {
         let last_gap = self.gaps.back().map_or(self.forgotten, |(_, to)| *to);
         let last_missing = last_gap.checked_sub(1);

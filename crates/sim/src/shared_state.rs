@@ -1,8 +1,8 @@
-//! What all flows of a trial stand on: the hour, the agenda, the hosts' ports and what is under
-//! way.
+//! State shared by all flows of a trial: the time, the agenda, the hosts' ports and the frames in
+//! flight.
 //!
-//! Owns how a frame gets from a flow to its port and how an arrival waits for its host. Never knows
-//! a flow.
+//! Owns the transfer of a frame from a flow to its port, and the delay of an arrival until its host
+//! notices it. Never knows a flow.
 
 use std::collections::VecDeque;
 
@@ -13,26 +13,26 @@ use crate::agenda::Agenda;
 use crate::flight::{Flight, Kind};
 use crate::nic::{Far, Nic};
 
-/// Octets before a frame's own on a cable.
+/// Octets of preamble before a frame on a cable.
 const PREAMBLE: u64 = 8;
 
-/// When the load runs.
+/// Time window of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// It starts.
+    /// Start of the load.
     pub(crate) start: Picos,
-    /// It ends.
+    /// End of the load.
     pub(crate) stop: Picos,
-    /// Nothing that arrives from here on counts.
+    /// Close of the receivers: later arrivals do not count.
     pub(crate) closed: Picos,
 }
 
-/// From one port to another, with all that its frames have in common.
+/// Lane from one port to another, with the properties that its frames share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane {
-    /// The sending port, by its place.
+    /// Sending port, by its place.
     pub(crate) nic: u32,
-    /// Addresses; length and tag are each frame's own.
+    /// Addresses of the frames; length and tag are set per frame.
     frame: Frame,
 }
 
@@ -41,12 +41,12 @@ impl Lane {
         Self { nic, frame }
     }
 
-    /// The same way to another address on the link.
+    /// Returns the lane from the same port to another MAC address.
     pub(crate) const fn towards(&self, destination: Mac) -> Self {
         Self { nic: self.nic, frame: Frame { destination, ..self.frame } }
     }
 
-    /// Who sends.
+    /// MAC address of the sender.
     pub(crate) const fn source(&self) -> Mac {
         self.frame.source
     }
@@ -57,27 +57,27 @@ impl Lane {
     }
 }
 
-/// Whose turn an actor's number means.
+/// Actor denoted by a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Actor {
     /// A port may send.
     Nic(u32),
     /// A frame on a direct cable reaches a port.
     Cable(u32),
-    /// A host takes notice of what reached its port.
+    /// A host notices a frame that reached its port.
     Inbox(u32),
-    /// A flow's alarm, by its place among all alarms.
+    /// Alarm of a flow, by its place among all alarms.
     Alarm(u32),
 }
 
-/// The ground.
+/// Shared state of the hosts.
 #[derive(Debug)]
 pub(crate) struct SharedState {
     pub(crate) now: Picos,
     pub(crate) agenda: Agenda,
     pub(crate) nics: Vec<Nic>,
     pub(crate) flight: Flight,
-    /// Between a frame's arrival at a port and its host's notice.
+    /// Time between a frame's arrival at a port and its host's notice.
     pub(crate) turnaround: Picos,
     cables: Vec<VecDeque<(Picos, Frame)>>,
     inboxes: Vec<VecDeque<(Picos, Frame)>>,
@@ -85,7 +85,7 @@ pub(crate) struct SharedState {
 }
 
 impl SharedState {
-    /// With `alarms` alarms, none of them set.
+    /// Creates the state with `alarms` alarms, none of them set.
     pub(crate) fn new(nics: Vec<Nic>, edges: u16, turnaround: Picos, alarms: usize) -> Self {
         let mut at_edge = vec![None; usize::from(edges)];
         for (number, nic) in nics.iter().enumerate() {
@@ -106,7 +106,7 @@ impl SharedState {
         }
     }
 
-    /// What an actor's number means.
+    /// Decodes an actor's number.
     #[inline]
     pub(crate) fn actor(&self, who: u32) -> Actor {
         let nics = self.nics.len() as u32;
@@ -130,13 +130,13 @@ impl SharedState {
         }
     }
 
-    /// The port whose cable ends at an edge.
+    /// Port whose cable ends at an edge.
     #[inline]
     pub(crate) fn nic_at(&self, edge: Edge) -> Option<u32> {
         self.at_edge.get(usize::from(edge.0)).copied().flatten()
     }
 
-    /// Hands a frame down to its port; false where the queue is full, and the frame is gone.
+    /// Passes a frame to its port; false if the queue is full, and the frame is lost.
     #[inline]
     pub(crate) fn send(&mut self, lane: &Lane, octets: u32, tag: u64) -> bool {
         let taken = self.nics[lane.nic as usize].enqueue(lane.frame(octets, tag));
@@ -148,7 +148,7 @@ impl SharedState {
         taken
     }
 
-    /// A port has something to send that it may not have had.
+    /// Schedules a port that may have something new to send.
     #[inline]
     pub(crate) fn arm(&mut self, number: u32) {
         let nic = &self.nics[number as usize];
@@ -157,13 +157,13 @@ impl SharedState {
         }
     }
 
-    /// What something that came has released is handed over to a port.
+    /// Hands frames released by an arrival over to a port.
     #[inline]
     pub(crate) fn hand_over(&mut self, number: u32) {
         self.nics[number as usize].hand_over(self.now);
     }
 
-    /// A frame begins to leave its port now.
+    /// Begins to send a frame from its port now.
     #[inline]
     pub(crate) fn depart(&mut self, number: u32, frame: Frame, network: &mut Network) {
         let now = self.now;
@@ -183,19 +183,19 @@ impl SharedState {
         }
     }
 
-    /// The frame that reaches a port over its direct cable now.
+    /// Returns the frame that reaches a port over its direct cable now.
     pub(crate) fn over_cable(&mut self, number: u32) -> Option<Frame> {
         let (who, now) = (self.nics.len() as u32 + number, self.now);
         due(&mut self.cables[number as usize], &mut self.agenda, who, now)
     }
 
-    /// The frame that a host takes notice of now.
+    /// Returns the frame that a host notices now.
     pub(crate) fn noticed(&mut self, number: u32) -> Option<Frame> {
         let (who, now) = (2 * self.nics.len() as u32 + number, self.now);
         due(&mut self.inboxes[number as usize], &mut self.agenda, who, now)
     }
 
-    /// A frame reached a port and waits for its host.
+    /// Queues a frame at a port until its host notices it.
     pub(crate) fn leave_for_host(&mut self, number: u32, frame: Frame) {
         let at = self.now + self.turnaround;
         self.inboxes[number as usize].push_back((at, frame));
@@ -204,7 +204,7 @@ impl SharedState {
     }
 }
 
-/// Takes the first of a queue whose time has come, and tells the agenda of the next.
+/// Takes the first due entry of a queue, and schedules the next one.
 fn due(
     queue: &mut VecDeque<(Picos, Frame)>,
     agenda: &mut Agenda,

@@ -1,25 +1,25 @@
-//! Stations that do not exist: addresses behind a port, which its host speaks for.
+//! Virtual stations: addresses behind a port, for which its host sends.
 
 use device::Mac;
 use trial::Destination;
 
-/// The stations behind a load's receiving port.
+/// Stations behind a load's receiving port.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stations {
-    /// The first one's address; the others' count upwards.
+    /// Address of the first station; the others count upwards.
     pub(crate) first: Mac,
     pub(crate) count: u32,
-    /// Frames a second before the load.
+    /// Announcement rate before the load, in frames per second.
     pub(crate) learn_rate: u64,
-    /// How often each one speaks.
+    /// Number of announcements of each station.
     pub(crate) rounds: u32,
 }
 
 impl Stations {
-    /// More have no addresses of their own.
+    /// Maximum number of stations with distinct addresses.
     pub(crate) const MOST: u32 = 1 << 20;
 
-    /// Those behind a port, by its place; none where the load has none.
+    /// Creates the stations behind a port, by its place; `None` if the load has none.
     pub(crate) fn of(destination: Destination, port: u32) -> Option<Self> {
         const BASE: u64 = 0x0257_0000_0000;
         const SILENT: u64 = 0x0257_8000_0000;
@@ -30,13 +30,13 @@ impl Stations {
         Some(Self { first, count, learn_rate, rounds })
     }
 
-    /// The address of frame `number`'s.
+    /// Address of the station of frame `number`.
     #[inline]
     pub(crate) fn at(&self, number: u64) -> Mac {
         Mac(self.first.0 + number % u64::from(self.count))
     }
 
-    /// Whether an address is one of theirs.
+    /// True if an address is one of the stations'.
     #[inline]
     pub(crate) fn have(&self, address: Mac) -> bool {
         address.0.wrapping_sub(self.first.0) < u64::from(self.count)

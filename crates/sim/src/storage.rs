@@ -1,9 +1,9 @@
-//! Reads and writes of blocks: a client that keeps so many under way, a server with a disk, and the
-//! servers that it copies writes to.
+//! Reads and writes of blocks: a client that keeps a number of them in flight, a server with a
+//! disk, and the servers that it copies writes to.
 //!
-//! Owns the operations and the client's books. A write is over once the server's own disk and every
-//! replica have it, all side by side. What a disk takes is its own, and a connection's its
-//! streams'.
+//! Owns the operations and the client's accounts. A write is complete once the server's own disk
+//! and every replica have it, all in parallel. Service times belong to the disks, and network
+//! delays to the streams.
 
 use device::chance;
 use measure::{ByteCount, Picos};
@@ -14,43 +14,43 @@ use crate::disk::{Disk, Ticket};
 use crate::shared_state::{SharedState, Window};
 use crate::stream::Stream;
 
-/// A request and the head of an answer, of the NBD protocol: its lab server's too.
+/// Octets of a request and of the head of an answer, of the NBD protocol.
 const REQUEST: u64 = 28;
 const ANSWER: u64 = 16;
 
-/// What a storage flow talks over, and to whom.
+/// Connections and disks of a storage flow.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    /// The client's connections, one for each job.
+    /// Connections of the client, one for each job.
     pub(crate) jobs: Vec<Conversation>,
-    /// The server's, one to each replica.
+    /// Connections of the server, one to each replica.
     pub(crate) replicas: Vec<Conversation>,
-    /// The disks, by place: the server's own, and then the replicas'.
+    /// Disks, by place: the server's own, and then the replicas'.
     pub(crate) disks: Vec<u32>,
 }
 
-/// One operation; its place is used again by the next one.
+/// Operation; the next one reuses its place.
 #[derive(Debug, Clone, Copy)]
 struct Operation {
     job: u16,
     write: bool,
     since: Picos,
-    /// Disks that do not have it yet.
+    /// Number of disks that have not completed it yet.
     missing: u16,
 }
 
-/// Where a message came.
+/// Position of a received message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heard {
-    /// Over which of the flow's connections: the jobs', then the replicas'.
+    /// Connection of the flow: the jobs', then the replicas'.
     pub(crate) over: u16,
-    /// Whether it is an answer.
+    /// True if it is an answer.
     pub(crate) back: bool,
-    /// Octets of that way that are in order.
+    /// Octets in order in that direction.
     pub(crate) octets: u64,
 }
 
-/// A storage flow.
+/// Storage flow.
 #[derive(Debug)]
 pub(crate) struct Storage {
     place: u32,
@@ -89,7 +89,7 @@ impl Storage {
         }
     }
 
-    /// The load's start: every place for an operation is taken.
+    /// Handles the load's start: fills every place for an operation.
     pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         ground.set_alarm(self.alarm, Picos::MAX);
         for operation in 0..self.operations.len() as u32 {
@@ -111,7 +111,7 @@ impl Storage {
         job.say(ground, streams, false, (number, octets));
     }
 
-    /// More of a way is in order: the messages that are whole now.
+    /// Handles the messages that are complete now that more octets of a direction are in order.
     pub(crate) fn progress(
         &mut self,
         ground: &mut SharedState,
@@ -136,7 +136,7 @@ impl Storage {
         }
     }
 
-    /// A request reached the server.
+    /// Handles a request at the server.
     fn serve(
         &mut self,
         ground: &mut SharedState,
@@ -159,7 +159,7 @@ impl Storage {
         disk.ask(ground, self.operations[number as usize].write, ticket);
     }
 
-    /// A disk has done an operation.
+    /// Handles an operation that a disk has completed.
     pub(crate) fn done(
         &mut self,
         ground: &mut SharedState,
@@ -175,7 +175,7 @@ impl Storage {
         }
     }
 
-    /// One of the disks that an operation needs has it; the last one's turn is the answer's.
+    /// Counts one disk that has completed an operation; the last one triggers the answer.
     fn one_has_it(&mut self, ground: &mut SharedState, streams: &mut [Stream], number: u32) {
         let operation = &mut self.operations[number as usize];
         operation.missing -= 1;
@@ -186,7 +186,7 @@ impl Storage {
         }
     }
 
-    /// The client has its answer, and asks for the next.
+    /// Completes an operation at the client, and requests the next.
     fn complete(&mut self, ground: &mut SharedState, streams: &mut [Stream], number: u32) {
         if ground.now >= self.window.stop {
             return;

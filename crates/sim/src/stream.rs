@@ -1,8 +1,9 @@
-//! One way of a TCP connection on the wire: the two state machines, and the frames between them.
+//! One direction of a TCP connection on the wire: the two state machines, and the frames between
+//! them.
 //!
-//! Owns which frame a segment or an acknowledgement becomes. Where the same end also sends payload,
-//! an acknowledgement goes along with it, as a kernel's does. Never decides what is sent or why:
-//! `tcp` and the flow do.
+//! Owns the frames of segments and acknowledgements. If the same end also sends payload, an
+//! acknowledgement is carried with it, as a kernel does. Never decides what is sent or why: `tcp`
+//! and the flow do.
 
 use device::Frame;
 use measure::Picos;
@@ -11,42 +12,42 @@ use crate::nic::Pull;
 use crate::shared_state::{Lane, SharedState};
 use crate::tcp::{Ack, Config, Receiver, Segment, Sender};
 
-/// Ethernet 14 + 4, IPv4 20, TCP 20, time stamps 12.
+/// Octets of all headers: Ethernet 14 + 4, IPv4 20, TCP 20, time stamps 12.
 pub(crate) const TCP_OVERHEAD: u32 = 70;
-/// The shortest frame.
+/// Octets of the shortest frame.
 const SHORTEST: u32 = 64;
 
-/// The flow that a stream belongs to.
+/// Flow that a stream belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Of the bulk flows, by place, and which of its streams.
+    /// Bulk flow, by place, and the stream of the flow.
     Bulk(u32, u16),
-    /// Of the echo flows; whether it carries the answers.
+    /// Echo flow, by place; true if the stream carries the answers.
     Echo(u32, bool),
-    /// Of the exchanges; whether it goes back.
+    /// Exchange, by place; true if the stream is the backward one.
     Exchange(u32, bool),
-    /// Of the storage flows; over which of its connections, and whether it carries the answers.
+    /// Storage flow, by place; its connection, and true if the stream carries the answers.
     Storage(u32, u16, bool),
 }
 
-/// What a stream needs beside its machines.
+/// Configuration of a stream besides its state machines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Course {
-    /// Its own place.
+    /// Place of the stream.
     pub(crate) place: u32,
-    /// Of payload.
+    /// Lane of the payload.
     pub(crate) data: Lane,
-    /// Of acknowledgements.
+    /// Lane of the acknowledgements.
     pub(crate) acks: Lane,
-    /// The alarms: the sender's and the receiver's.
+    /// Alarms of the sender and of the receiver.
     pub(crate) alarms: [u32; 2],
-    /// From then on nothing is sent.
+    /// Time from which nothing is sent.
     pub(crate) silent: Picos,
-    /// The stream of the same connection that goes the other way.
+    /// Stream of the same connection in the other direction.
     pub(crate) partner: Option<u32>,
 }
 
-/// A stream.
+/// TCP stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) owner: Owner,
@@ -55,7 +56,7 @@ pub(crate) struct Stream {
     course: Course,
     queued: bool,
     taken: u64,
-    /// An acknowledgement that waits to go along.
+    /// Acknowledgement that waits to be carried with payload.
     owed: Option<Ack>,
 }
 
@@ -72,12 +73,12 @@ impl Stream {
         }
     }
 
-    /// The sending end.
+    /// Sending end.
     pub(crate) const fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// More payload to send.
+    /// Adds payload to send.
     pub(crate) fn offer(&mut self, ground: &mut SharedState, octets: u64) {
         self.sender.offer(octets);
         self.ready(ground);
@@ -94,19 +95,19 @@ impl Stream {
         ground.arm(data.nic);
     }
 
-    /// The stream of the same connection that goes the other way.
+    /// Stream of the same connection in the other direction.
     #[inline]
     pub(crate) const fn partner(&self) -> Option<u32> {
         self.course.partner
     }
 
-    /// Whether it has asked for the line.
+    /// True if the stream has asked for the line.
     #[inline]
     pub(crate) const fn is_queued(&self) -> bool {
         self.queued
     }
 
-    /// The line is free: the next segment, or none until something happens.
+    /// Returns the next segment for a free line; `None` until something happens.
     #[inline]
     pub(crate) fn pull(&mut self, ground: &mut SharedState) -> Option<Segment> {
         let now = ground.now;
@@ -116,7 +117,8 @@ impl Stream {
         segment
     }
 
-    /// A segment's frame, with the acknowledgement that another stream's receiver sends along.
+    /// Builds a segment's frame, with the accompanying acknowledgement of another stream's
+    /// receiver.
     #[inline]
     pub(crate) fn frame(
         &self,
@@ -128,8 +130,8 @@ impl Stream {
         self.course.data.frame((segment.octets + TCP_OVERHEAD).max(SHORTEST), tag)
     }
 
-    /// What its receiver has to say, for a segment that leaves the same end now. SACK blocks take
-    /// room that a full segment has not.
+    /// Returns the receiver's acknowledgement, to accompany a segment that leaves the same end now.
+    /// SACK blocks would not fit into a full segment, so such an acknowledgement is sent by itself.
     #[inline]
     pub(crate) fn along(&mut self, ground: &mut SharedState) -> Option<(u32, Ack)> {
         let ack = match self.owed.take() {
@@ -138,14 +140,14 @@ impl Stream {
                 None
             }
             Some(ack) => Some(ack),
-            // A delayed one need not wait longer.
+            // A delayed acknowledgement need not wait longer.
             None => self.receiver.deadline().and_then(|due| self.receiver.expire(due)),
         };
         self.set_delay(ground);
         ack.map(|ack| (self.course.place, ack))
     }
 
-    /// Sends what its receiver has to say by itself.
+    /// Sends the receiver's pending acknowledgement by itself.
     #[inline]
     pub(crate) fn settle(&mut self, ground: &mut SharedState) {
         if let Some(ack) = self.owed.take() {
@@ -153,8 +155,8 @@ impl Stream {
         }
     }
 
-    /// A segment came: how much payload is newly in order, and how much is in all. What the
-    /// receiver has to say waits for [`Self::settle`] or [`Self::along`].
+    /// Receives a segment; returns the payload newly in order, and in total. The acknowledgement
+    /// waits for [`Self::settle`] or [`Self::along`].
     pub(crate) fn receive(&mut self, ground: &mut SharedState, segment: &Segment) -> (u64, u64) {
         self.settle(ground);
         self.owed = self.receiver.receive(ground.now, segment);
@@ -165,7 +167,7 @@ impl Stream {
         (more, all)
     }
 
-    /// An acknowledgement came.
+    /// Receives an acknowledgement.
     pub(crate) fn acknowledge(&mut self, ground: &mut SharedState, ack: &Ack) {
         self.sender.acknowledge(ground.now, ack);
         if !self.queued && self.sender.has_more() {
@@ -174,7 +176,7 @@ impl Stream {
         self.ready(ground);
     }
 
-    /// One of its alarms went off.
+    /// Handles the expiry of one of its alarms.
     pub(crate) fn expire(&mut self, ground: &mut SharedState, of_receiver: bool) {
         if of_receiver {
             if let Some(ack) = self.receiver.expire(ground.now) {
@@ -189,7 +191,7 @@ impl Stream {
         }
     }
 
-    /// A sender that sends no more has no timer.
+    /// Sets the sender's timer; a sender that sends no more has none.
     fn set_timer(&self, ground: &mut SharedState) {
         let deadline = self.sender.deadline().filter(|_| ground.now < self.course.silent);
         ground.set_alarm(self.course.alarms[0], deadline.unwrap_or(Picos::MAX));
@@ -206,7 +208,7 @@ impl Stream {
     }
 }
 
-/// RFC 2018 §3: two octets and eight a block, and two of padding.
+/// Octets of the SACK option. RFC 2018 §3: two octets and eight per block, and two of padding.
 fn ack_octets(ack: &Ack) -> u32 {
     match u32::from(ack.block_count) {
         0 => TCP_OVERHEAD,

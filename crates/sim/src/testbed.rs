@@ -1,9 +1,9 @@
-//! A testbed whose trials take no time: hosts around a modelled device, and direct cables beside
+//! Testbed whose trials take no real time: hosts around a modelled device, and direct cables beside
 //! it.
 //!
-//! Owns the turn from a trial to its record, in the phases of RFC 2544 §23. Each trial begins with
-//! an idle device that is shown its hosts' addresses. Never keeps anything from one trial to the
-//! next but the virtual clock: chance is seeded by the testbed's seed and the trial's own name.
+//! Owns the conversion of a trial to its record, in the phases of RFC 2544 §23. Each trial begins
+//! with an idle device that then learns its hosts' addresses. Keeps only the virtual clock from one
+//! trial to the next: chance is seeded by the testbed's seed and the trial's own name.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,10 +21,10 @@ use crate::shared_state::{Lane, Window};
 use crate::world::{Interrupted, World};
 use crate::{Cabling, Death, HostModel, learning, topology};
 
-/// The virtual clock of a new testbed: the beginning of 2026, in nanoseconds since 1970.
+/// Start of a new testbed's virtual clock: the beginning of 2026, in nanoseconds since 1970.
 const EPOCH: u64 = 1_767_225_600_000_000_000;
 
-/// Carries trials out in virtual time.
+/// Testbed that runs trials in virtual time.
 #[derive(Debug)]
 pub struct VirtualTestbed {
     topology: Topology,
@@ -36,15 +36,15 @@ pub struct VirtualTestbed {
 }
 
 impl VirtualTestbed {
-    /// Hosts `h1`… at the edges of `profile` from the first on, each with a port `eth1` to the
-    /// device and, in pairs, a port `direct` on a cable of the same rate to the other: the topology
-    /// that a lab has. `seed` is of whatever in the profile is left to chance.
+    /// Creates hosts `h1`… at the edges of `profile` from the first on, with the topology of a lab.
+    /// Each has a port `eth1` to the device and, in pairs, a port `direct` on a cable of the same
+    /// rate to the other. `seed` drives all random parts of the profile.
     pub fn new(name: &str, profile: Profile, hosts: HostModel, seed: u64) -> Self {
         let topology = topology::of(name, &profile, &hosts);
         Self { topology, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
     }
 
-    /// The same hosts, otherwise cabled.
+    /// Changes the cabling of the same hosts.
     #[must_use]
     pub fn with_cabling(mut self, cabling: Cabling) -> Self {
         let both = topology::of(&self.topology.name, &self.profile, &self.hosts);
@@ -52,7 +52,7 @@ impl VirtualTestbed {
         self
     }
 
-    /// A trial ends with [`TestbedError::Interrupted`] soon after `stop` is set.
+    /// Makes a trial end with [`TestbedError::Interrupted`] soon after `stop` is set.
     #[must_use]
     pub fn with_stop(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop: Some(stop), ..self }
@@ -103,8 +103,8 @@ impl Testbed for VirtualTestbed {
         &self.topology
     }
 
-    /// A congestion control that is not modelled can't be had; whatever else can't be carried out
-    /// is a failed record.
+    /// Runs a trial. A congestion control without a model is unavailable; anything else that cannot
+    /// be carried out is a failed record.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let record = match self.conduct(trial) {
             Ok(record) => record,
@@ -120,7 +120,7 @@ impl Testbed for VirtualTestbed {
     }
 }
 
-/// The seed of a trial: FNV-1a over what names it, so that a resumed study has the same chances.
+/// Seed of a trial: FNV-1a over its identity, so that a resumed study has the same chances.
 fn chance(seed: u64, trial: &Trial) -> u64 {
     let numbers = [trial.block, trial.attempt].into_iter().flat_map(u32::to_le_bytes);
     let octets = seed.to_le_bytes().into_iter().chain(numbers).chain(trial.label.bytes());

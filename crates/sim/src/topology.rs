@@ -1,5 +1,4 @@
-//! What a study may know of a virtual testbed: hosts, ports and addresses, named as a lab names
-//! them.
+//! Topology of a virtual testbed for studies: hosts, ports and addresses, named as in a lab.
 //!
 //! Owns the names and addresses; those of hosts at a router are the device model's plan. Host
 //! numbers i count from 1, pairs k from 0:
@@ -28,14 +27,14 @@ const DIRECT: u32 = 0xc613_0000;
 const BLOCKS: u32 = 0xc613_6400;
 const MOST_BLOCKS: u32 = 155;
 const DIRECT_MAC: u64 = 0x0253_4d03_0000;
-/// RFC 5180 §8: the addresses of IPv6, with those of IPv4 in their last 32 bits.
+/// RFC 5180 §8: IPv6 addresses, with the IPv4 ones in their last 32 bits.
 const TWINS: u128 = 0x2001_0002 << 96;
 
-/// A host's port to the network, and that to its direct cable.
+/// Names of a host's port to the network, and of the port to its direct cable.
 pub(crate) const TO_NETWORK: &str = "eth1";
 pub(crate) const TO_PEER: &str = "direct";
 
-/// The testbed's hosts and its one device, which may be a network of several.
+/// Builds the testbed's hosts and its one device, which may be a network of several.
 pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
     let count = hosts.count.min(profile.edges());
     let kind = if profile.is_router() { DeviceKind::Router } else { DeviceKind::Switch };
@@ -54,7 +53,7 @@ pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
     Topology::new(name, hosts, vec![device])
 }
 
-/// The same hosts with as many ports as are cabled.
+/// Removes the ports, and the device, that the cabling does not use.
 pub(crate) fn cabled(mut topology: Topology, cabling: Cabling) -> Topology {
     for host in &mut topology.hosts {
         if cabling != Cabling::Both {
@@ -64,7 +63,7 @@ pub(crate) fn cabled(mut topology: Topology, cabling: Cabling) -> Topology {
     if cabling == Cabling::Direct {
         topology.devices.clear();
         let names: Vec<String> = topology.hosts.iter().map(|host| host.name.clone()).collect();
-        // Of an odd number of hosts the last has nobody to be joined to.
+        // With an odd number of hosts the last one has no partner.
         topology.hosts.truncate(names.len() / 2 * 2);
         let rates: Vec<Option<Rate>> =
             topology.hosts.iter().map(|host| host.ports.first()?.rate).collect();
@@ -118,7 +117,7 @@ fn port(name: &str, address: Ipv4Addr, cable: CableEnd, (edge, rate): (Edge, Rat
     }
 }
 
-/// Of a host's direct cable: the slower of the two cables to the device, joined.
+/// Rate of a host's direct cable: the slower of the two cables to the device, joined.
 pub(crate) fn direct_rate(profile: &Profile, number: u16) -> Rate {
     profile.edge_rate(Edge(number)).min(profile.edge_rate(Edge(number ^ 1)))
 }
@@ -127,7 +126,7 @@ fn twin(address: Ipv4Addr) -> Ipv6Addr {
     Ipv6Addr::from_bits(TWINS | u128::from(address.to_bits()))
 }
 
-/// The device's own name for an edge: its number, or `leaf2.7` in a network of several devices.
+/// Device's own name for an edge: its number, or `leaf2.7` in a network of several devices.
 pub(crate) fn port_name(profile: &Profile, edge: Edge) -> String {
     match profile.devices() {
         [_] => (edge.0 + 1).to_string(),
@@ -135,7 +134,7 @@ pub(crate) fn port_name(profile: &Profile, edge: Edge) -> String {
     }
 }
 
-/// A host's address at an edge.
+/// Address of a host at an edge.
 pub(crate) fn address(profile: &Profile, edge: Edge) -> Ipv4Addr {
     let at_switch = || Ipv4Addr::from_bits(AT_SWITCH + u32::from(edge.0) + 1);
     profile.port_address(edge).map_or_else(at_switch, |planned| planned.address)

@@ -1,7 +1,7 @@
-//! When the frames of a paced load are due: frame i at start + i * gap, floor(load / gap) of them,
-//! as every tester here counts them. A falling load is two of these, one after the other.
+//! Due times of a paced load's frames: frame i at start + i * gap, floor(load / gap) of them, as
+//! all testers here count them. A falling load is two of these in sequence.
 //!
-//! Pure arithmetic; never an event for a frame that can be reckoned.
+//! Pure arithmetic; uses no events for frames that can be calculated.
 
 use measure::{FrameRate, Nanos, Picos};
 
@@ -10,7 +10,7 @@ const ROUNDING: f64 = 1e-6;
 
 const PICOS_PER_SECOND: f64 = 1e12;
 
-/// Turns at one gap.
+/// Turns at a constant gap.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     start: Picos,
@@ -29,20 +29,20 @@ impl Part {
         self.start + Picos((turn as f64 * self.gap) as u64)
     }
 
-    /// How many have come by `now`.
+    /// Number of turns due by `now`.
     fn come(&self, now: Picos) -> u64 {
         if now < self.start {
             return 0;
         }
         let passed = ((now - self.start).0 as f64 / self.gap) as u64;
-        // Rounding: the turn after may be due already, or this one not yet.
+        // Rounding: the next turn may be due already, or this one not yet.
         let certain = passed.saturating_sub(1);
         let come = (certain..certain + 3).take_while(|turn| self.due(*turn) <= now).count() as u64;
         (certain + come).min(self.turns)
     }
 }
 
-/// The due times of one load.
+/// Due times of one load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turns {
     first: Part,
@@ -50,12 +50,12 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// So many frames a second for so long.
+    /// Schedules frames at a constant rate for the given time.
     pub(crate) fn paced(start: Picos, load: Nanos, rate: FrameRate) -> Self {
         Self { first: Part::new(start, load.into(), rate), second: None }
     }
 
-    /// From one rate to another, `after` the start.
+    /// Changes from one rate to another, `after` the start.
     pub(crate) fn falling(
         start: Picos,
         load: Nanos,
@@ -68,18 +68,18 @@ impl Turns {
         Self { first, second: Some(second) }
     }
 
-    /// The least time from one to the next.
+    /// Shortest gap between two turns.
     pub(crate) fn shortest_gap(&self) -> Picos {
         let second = self.second.map_or(f64::INFINITY, |part| part.gap);
         Picos(self.first.gap.min(second) as u64)
     }
 
-    /// How many there are.
+    /// Total number of turns.
     pub(crate) fn total(&self) -> u64 {
         self.first.turns + self.second.map_or(0, |part| part.turns)
     }
 
-    /// When a turn's time comes; [`Picos::MAX`] past the last.
+    /// Due time of a turn; [`Picos::MAX`] past the last.
     #[inline]
     pub(crate) fn due(&self, turn: u64) -> Picos {
         if turn < self.first.turns {
@@ -92,7 +92,7 @@ impl Turns {
         }
     }
 
-    /// How many turns have come by `now`.
+    /// Number of turns due by `now`.
     pub(crate) fn come(&self, now: Picos) -> u64 {
         let first = self.first.come(now);
         match self.second {

@@ -1,7 +1,7 @@
-//! Everything that moves in one trial: the network, the hosts' ports and the flows.
+//! All moving parts of one trial: the network, the hosts' ports and the flows.
 //!
-//! Owns whose turn it is and who hears of an arrival. Events inside the network come before a
-//! host's of the same moment, and hosts' in the order of their numbers. Never decides what a flow
+//! Owns the order of turns and the delivery of arrivals. Events inside the network come before a
+//! host's at the same time, and hosts' in the order of their numbers. Never decides what a flow
 //! does.
 
 use std::cmp::Reverse;
@@ -22,25 +22,25 @@ use crate::storage::{Heard, Storage};
 use crate::stream::{Owner, Stream};
 use crate::tcp::Segment;
 
-/// How many turns are taken between two looks at the stop flag.
+/// Number of turns between two checks of the stop flag.
 const TURNS_A_LOOK: u32 = 1 << 14;
 
-/// Whom an alarm is for, by place.
+/// Recipient of an alarm, by place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alarm {
-    /// The sending end of a stream.
+    /// Sending end of a stream.
     Sender(u32),
-    /// Its receiving end.
+    /// Receiving end of a stream.
     Receiver(u32),
-    /// An echo flow.
+    /// Echo flow.
     Echo(u32),
-    /// A bulk flow.
+    /// Bulk flow.
     Bulk(u32),
-    /// An exchange, and which of its ends.
+    /// Exchange, and the end of it.
     Exchange(u32, u8),
-    /// A storage flow.
+    /// Storage flow.
     Storage(u32),
-    /// A disk.
+    /// Disk.
     Disk(u32),
 }
 
@@ -61,25 +61,24 @@ pub(crate) struct Flows {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interrupted;
 
-/// The hosts' side of a trial.
+/// Hosts' side of a trial.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     pub(crate) ground: SharedState,
     pub(crate) flows: Flows,
 }
 
-/// A trial under way.
+/// Trial in progress.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) network: Network,
     pub(crate) hosts: Hosts,
-    /// When those who die do; none where nobody does, or any more.
+    /// Time at which hosts fail; `None` if none will, or all have.
     pub(crate) death: Option<Picos>,
 }
 
 impl World {
-    /// Lets everything happen up to and with `until`, or until nothing more does. The hour is then
-    /// `until`.
+    /// Processes all events up to and including `until`. The time is then `until`.
     pub(crate) fn run(
         &mut self,
         until: Picos,
@@ -121,7 +120,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes every link to the network down, with what is inside of it, or brings it back up.
+    /// Takes every link to the network down, discarding the frames inside, or brings it back up.
     pub(crate) fn reset(&mut self, down: bool) {
         let now = self.hosts.ground.now;
         if down {
@@ -135,8 +134,8 @@ impl World {
         }
     }
 
-    /// Takes the link between a port and the network's edge down, with what is on it, or brings it
-    /// back up.
+    /// Takes the link between a port and the network's edge down, discarding the frames on it, or
+    /// brings it back up.
     pub(crate) fn set_link(&mut self, nic: u32, edge: Edge, up: bool) {
         let hosts = &mut self.hosts;
         self.network.set_link(edge, up, &mut |event| hosts.hear(event));
@@ -145,7 +144,7 @@ impl World {
 }
 
 impl Hosts {
-    /// Something came of the network.
+    /// Handles an event of the network.
     #[inline]
     pub(crate) fn hear(&mut self, event: Event) {
         match event {
@@ -169,7 +168,7 @@ impl Hosts {
         }
     }
 
-    /// An actor's moment has come.
+    /// Handles an actor's turn.
     #[inline]
     pub(crate) fn act(&mut self, who: u32, network: &mut Network) {
         match self.ground.actor(who) {
@@ -188,7 +187,7 @@ impl Hosts {
         }
     }
 
-    /// A port may send: what leaves, and when it may again.
+    /// Serves a port: sends the next frame, and schedules the one after.
     #[inline]
     fn serve(&mut self, number: u32, network: &mut Network) {
         let nic = &mut self.ground.nics[number as usize];
@@ -197,7 +196,7 @@ impl Hosts {
                 Some(frame) => Some(frame),
                 None => self.due(number).or_else(|| self.pull(number)),
             };
-            // A stream that had nothing to send may have had something to say.
+            // A stream that had nothing to send may have had an acknowledgement.
             let frame = frame.or_else(|| self.ground.nics[number as usize].dequeue());
             if let Some(frame) = frame {
                 self.ground.depart(number, frame, network);
@@ -207,7 +206,7 @@ impl Hosts {
         self.ground.agenda.set(number, next);
     }
 
-    /// The frame of a load on schedule whose time has come.
+    /// Returns the due frame of a load on schedule.
     #[inline]
     fn due(&mut self, number: u32) -> Option<Frame> {
         loop {
@@ -229,7 +228,7 @@ impl Hosts {
         }
     }
 
-    /// The frame of whoever always has one, each in turn.
+    /// Returns the frame of a source that always has one, each in turn.
     #[inline]
     fn pull(&mut self, number: u32) -> Option<Frame> {
         loop {
@@ -245,7 +244,7 @@ impl Hosts {
         }
     }
 
-    /// A stream's next frame, with what its partner's receiver has to say.
+    /// Returns a stream's next frame, with its partner's acknowledgement.
     #[inline]
     fn pull_stream(&mut self, number: u32) -> Option<Frame> {
         let (ground, streams) = (&mut self.ground, &mut self.flows.streams);
@@ -263,7 +262,7 @@ impl Hosts {
         segment.map(|segment| streams[number as usize].frame(ground, segment, along))
     }
 
-    /// A frame's last bit reached a port.
+    /// Handles the arrival of a frame's last bit at a port.
     #[inline]
     fn reach(&mut self, number: u32, frame: Frame) {
         let nic = &mut self.ground.nics[number as usize];
@@ -280,14 +279,14 @@ impl Hosts {
         } else if self.ground.turnaround == Picos::ZERO {
             self.notice(frame.tag, self.ground.now);
         } else if Kind::of(frame.tag) == Kind::Datagram {
-            // Nothing is done about it but counting.
+            // It is only counted.
             self.notice(frame.tag, self.ground.now + self.ground.turnaround);
         } else {
             self.ground.leave_for_host(number, frame);
         }
     }
 
-    /// A copy of a load's broadcast frame reached a port: the receiving one counts its own.
+    /// Counts a copy of a load's broadcast frame at a port, if it is the receiving one.
     fn overhear(&mut self, number: u32, tag: u64) {
         let at = self.ground.now + self.ground.turnaround;
         if let Cargo::Probe(_, probe) = self.ground.flight.land(tag) {
@@ -298,7 +297,7 @@ impl Hosts {
         }
     }
 
-    /// A host takes notice of a frame, at `at`.
+    /// Handles a frame that a host notices at `at`.
     #[inline]
     fn notice(&mut self, tag: u64, at: Picos) {
         let flows = &mut self.flows;
@@ -327,8 +326,8 @@ impl Hosts {
         }
     }
 
-    /// A segment came to the end of its stream. What is said to it goes along with what the same
-    /// end sends, if it has anything to send.
+    /// Handles a segment at the end of its stream. The acknowledgement is carried with the payload
+    /// of the same end, if it has any to send.
     #[inline]
     fn receive(&mut self, number: u32, segment: &Segment) {
         let stream = &mut self.flows.streams[number as usize];
@@ -343,7 +342,7 @@ impl Hosts {
         }
     }
 
-    /// `more` octets of payload are in order, `all` in all.
+    /// Passes `more` octets newly in order, `all` in total, to the flow.
     fn progress(&mut self, owner: Owner, more: u64, all: u64) {
         let (ground, flows) = (&mut self.ground, &mut self.flows);
         match owner {
@@ -389,7 +388,7 @@ impl Hosts {
         }
     }
 
-    /// The load starts: every flow is put where its first moment is.
+    /// Starts the load: schedules the first event of every flow.
     pub(crate) fn begin(&mut self, window: Window) {
         let start = window.start;
         self.ground.now = start;
@@ -416,7 +415,7 @@ impl Hosts {
         }
     }
 
-    /// Whoever dies does: what they had to send stays where it is.
+    /// Makes the failing hosts fail: their queued frames stay where they are.
     fn die(&mut self) {
         for number in 0..self.ground.nics.len() as u32 {
             let nic = &mut self.ground.nics[number as usize];
@@ -427,7 +426,7 @@ impl Hosts {
         }
     }
 
-    /// A port's link to the network goes down or comes up. What falls due meanwhile is not sent.
+    /// Takes a port's link to the network down or up. Frames due meanwhile are not sent.
     fn carrier(&mut self, number: u32, down: bool) {
         let now = self.ground.now;
         let nic = &mut self.ground.nics[number as usize];

@@ -17,6 +17,7 @@ mod exit;
 mod export;
 mod failure;
 mod figures;
+mod help;
 mod import;
 mod journals;
 mod junit;
@@ -55,13 +56,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::speak::{self, tell};
-use crate::terminal::screen::{self, Colour};
+use crate::terminal::screen::{self, Colour, wrapped};
 use exit::Status;
 pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
 #[derive(Debug, Parser)]
-#[command(name = "switchmark", version = version(), max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "switchmark", version = version(), max_term_width = 100)]
 pub struct Cli {
     /// Colours of verdicts and answers: auto, always or never
     #[arg(
@@ -70,14 +71,16 @@ pub struct Cli {
         global = true,
         value_enum,
         default_value_t,
-        hide_possible_values = true
+        hide_possible_values = true,
+        hide_short_help = true,
+        help_heading = "Output"
     )]
     color: Colour,
     /// Print all tables and caveats, not the answers alone
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Output")]
     full: bool,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -141,30 +144,32 @@ const fn version() -> &'static str {
     }
 }
 
-/// Outcome of a verb that did not fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a verb ended, where it did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Done as requested.
     Done,
-    /// Some figures have no value, because their trials were invalid.
-    SomeInvalid,
-    /// A claim is wrong.
-    Wrong,
-    /// A comparison with a baseline found something worse, or a claim is broken.
-    Worse,
+    /// Something is left open; the line says what, why, and what to do about it.
+    Open(String),
+    /// The answer is *fail* or *worse*; the line says which.
+    Worse(String),
     /// A program ran in a lab and ended with this code.
     Ended(u8),
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        let status = match outcome {
-            Outcome::Done => Status::Done,
-            Outcome::SomeInvalid | Outcome::Wrong => Status::Open,
-            Outcome::Worse => Status::Worse,
-            Outcome::Ended(code) => return Self::from(code),
+impl Outcome {
+    /// The exit code, and the last line that explains it.
+    fn end(self) -> ExitCode {
+        let (status, line) = match self {
+            Self::Done => (Status::Done, None),
+            Self::Open(line) => (Status::Open, Some(line)),
+            Self::Worse(line) => (Status::Worse, Some(line)),
+            Self::Ended(code) => return ExitCode::from(code),
         };
-        Self::from(status.code())
+        if let Some(line) = line {
+            tell(&wrapped("", &format!("{line} (exit code {})", status.code())));
+        }
+        ExitCode::from(status.code())
     }
 }
 
@@ -177,7 +182,7 @@ pub fn command() -> clap::Command {
     let listed = WITHOUT_BYPASS.into_iter().fold(Cli::command(), |command, verb| {
         command.mut_subcommand(verb, |verb| verb.mut_arg("bypass", |arg| arg.hide(true)))
     });
-    examples::below(listed)
+    examples::below(help::arranged(listed))
 }
 
 /// Everything the binary does.
@@ -212,7 +217,11 @@ where
     if cli.full {
         screen::show_all();
     }
-    let outcome = match cli.verb {
+    let Some(verb) = cli.verb else {
+        let _ = speak::print(examples::ORIENTATION);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let outcome = match verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Run(args) => run::run(args),
         Verb::Study(verb) => study::run_verb(&verb),
@@ -239,7 +248,7 @@ where
     };
     match outcome {
         Ok(Outcome::Done) if speak::is_unread() => Ok(ExitCode::from(Status::Unread.code())),
-        Ok(outcome) => Ok(outcome.into()),
+        Ok(outcome) => Ok(outcome.end()),
         Err(failure) if signals::came() => Err(failure.interrupted().refused()),
         Err(failure) => Err(failure.refused()),
     }

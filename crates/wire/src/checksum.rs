@@ -12,7 +12,7 @@ use crate::IpProtocol;
 pub struct Checksum(u64);
 
 impl Checksum {
-    /// The sum of nothing.
+    /// Sum over no octets.
     pub const fn new() -> Self {
         Self(0)
     }
@@ -72,7 +72,8 @@ impl Checksum {
         !(sum as u16)
     }
 
-    /// The same for UDP, which sends a computed zero as all ones (RFC 768), since zero says "none".
+    /// Returns the checksum for UDP, which sends a computed zero as all ones (RFC 768): a zero
+    /// field means "no checksum".
     #[inline]
     pub const fn finish_udp(self) -> u16 {
         match self.finish() {
@@ -81,7 +82,7 @@ impl Checksum {
         }
     }
 
-    /// Whether what was added, the field included, is as it was sent.
+    /// True if the added octets, checksum field included, are undamaged.
     pub const fn verifies(self) -> bool {
         self.finish() == 0
     }

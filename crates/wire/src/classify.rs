@@ -1,7 +1,7 @@
-//! What a captured frame is: a total function over any octets, with every refusal named.
+//! Frame classification: a total function over any octets, with a named reason for every refusal.
 //!
-//! A capture on a virtual cable shows UDP checksums that the sender left for hardware to fill, so a
-//! wrong one is reported beside the result and never refused.
+//! A capture on a virtual cable shows UDP checksums that the sender left for hardware to fill. A
+//! wrong one is reported with the result and never refused.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,13 +15,13 @@ use crate::{
 pub struct Captured<'a> {
     /// The outermost header.
     pub ethernet: EthernetHeader,
-    /// The 802.1Q tag, where there is one.
+    /// 802.1Q tag; `None` if the frame has none.
     pub vlan: Option<VlanTag>,
-    /// What the frame carries.
+    /// Content after the EtherType.
     pub content: Content<'a>,
 }
 
-/// What a frame carries.
+/// Content of an Ethernet frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
     /// An IP packet.
@@ -39,37 +39,37 @@ pub enum Network {
     V6(Ipv6Header),
 }
 
-/// What an IP packet carries, and its payload.
+/// Transport protocol of an IP packet, with its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport<'a> {
     /// A UDP datagram.
     Udp {
-        /// Its header.
+        /// UDP header.
         header: UdpHeader,
-        /// Whether the checksum fits.
+        /// Result of the checksum verification.
         checksum: UdpChecksum,
-        /// Its payload.
+        /// UDP payload.
         payload: &'a [u8],
     },
     /// An ICMP echo over IPv4.
     IcmpEcho {
-        /// Its header.
+        /// ICMP header.
         header: IcmpEcho,
-        /// What is echoed.
+        /// Echoed payload.
         payload: &'a [u8],
     },
     /// Anything else, unread: other ICMP messages, TCP, IPv6 extension headers.
     Other(IpProtocol),
 }
 
-/// What a datagram's checksum says.
+/// Result of verifying a datagram's checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UdpChecksum {
-    /// None was sent.
+    /// No checksum sent.
     Absent,
-    /// It fits.
+    /// Correct.
     Right,
-    /// It does not fit: damage, or an offload that never filled it.
+    /// Incorrect: damage, or an offload that never filled the field.
     Wrong,
 }
 
@@ -78,13 +78,13 @@ pub enum UdpChecksum {
 pub struct UdpProbe {
     /// The outermost header.
     pub ethernet: EthernetHeader,
-    /// The 802.1Q tag, where there is one.
+    /// 802.1Q tag; `None` if the frame has none.
     pub vlan: Option<VlanTag>,
     /// The IP header.
     pub network: Network,
     /// The UDP header.
     pub udp: UdpHeader,
-    /// Whether its checksum fits.
+    /// Result of the checksum verification.
     pub checksum: UdpChecksum,
     /// The probe.
     pub probe: Probe,
@@ -143,8 +143,8 @@ impl UdpProbe {
         self.payload_at() + self.payload_octets + FCS
     }
 
-    /// Writes the headers and the probe as they were read, with the UDP checksum untouched, and
-    /// returns how many octets that took; panics where there are fewer.
+    /// Writes the headers and the probe as they were read, with the UDP checksum untouched. Returns
+    /// the number of octets written; panics if `into` is shorter.
     pub fn emit(&self, into: &mut [u8]) -> usize {
         self.ethernet.emit(into);
         let mut at = EthernetHeader::LEN;
@@ -172,8 +172,8 @@ impl UdpProbe {
     }
 }
 
-/// Reads a frame without FCS, as a packet socket or a capture gives it. Refuses what is broken at a
-/// level that it reads; what it does not read comes back as `Other`.
+/// Reads a frame without FCS, as a packet socket or a capture gives it. Refuses damage at a level
+/// that it reads; anything that it does not read comes back as `Other`.
 pub fn classify(frame: &[u8]) -> Result<Captured<'_>, WireError> {
     let (ethernet, mut rest) = EthernetHeader::parse(frame)?;
     let (mut vlan, mut ether_type) = (None, ethernet.ether_type);

@@ -1,17 +1,17 @@
-//! Why octets are not what they were read as.
+//! Reasons why octets cannot be parsed.
 //!
 //! One error for the crate: a caller counts it or prints it, and never needs to know which file
 //! refused. Never carries the octets themselves, so that it stays small on the receivers' hot path.
 
-/// Octets can't be read, or a frame can't be built.
+/// Octets cannot be read, or a frame cannot be built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The buffer ends inside the header, or before the length that the header states.
     #[error("read {what}: {octets} octets where {needed} are needed")]
     Truncated {
-        /// What was being read.
+        /// Item being read.
         what: &'static str,
-        /// Octets there are.
+        /// Octets available.
         octets: usize,
         /// Octets needed.
         needed: usize,
@@ -19,44 +19,44 @@ pub enum WireError {
     /// A field holds a value that the standard rules out.
     #[error("read {what}: {field} is {value}")]
     Malformed {
-        /// What was being read.
+        /// Item being read.
         what: &'static str,
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// What it holds.
+        /// Value of the field.
         value: u32,
     },
-    /// Legal, but not something this crate reads: options, fragments, a second tag.
+    /// Legal, but not supported by this crate: options, fragments, a second tag.
     #[error("read {what}: {feature} is not supported")]
     Unsupported {
-        /// What was being read.
+        /// Item being read.
         what: &'static str,
-        /// What it uses.
+        /// Unsupported feature that it uses.
         feature: &'static str,
     },
     /// A checksum does not fit what it covers.
     #[error("read {what}: wrong checksum {found:#06x}")]
     Checksum {
-        /// What was being read.
+        /// Item being read.
         what: &'static str,
         /// The field's value.
         found: u16,
     },
-    /// A frame of another kind was looked for.
+    /// The frame carries no UDP probe.
     #[error("read a udp probe: the frame carries {found}")]
     NotUdp {
-        /// What it carries instead.
+        /// Content found instead.
         found: &'static str,
     },
-    /// A frame of this length can't hold the headers and the probe, or can't be told in an IP
-    /// header.
+    /// A frame of this length cannot hold the headers and the probe, or exceeds the IP length
+    /// field.
     #[error("build a udp frame: {octets} octets without fcs is outside {least}…{most}")]
     FrameLength {
-        /// What was asked for.
+        /// Requested frame length.
         octets: usize,
-        /// The shortest that holds the headers and a probe.
+        /// Length of the shortest frame that holds the headers and a probe.
         least: usize,
-        /// The longest that the IP header can tell.
+        /// Length of the longest frame that the IP length field can express.
         most: usize,
     },
     /// Source and destination are not of one IP version.

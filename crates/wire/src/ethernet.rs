@@ -1,7 +1,6 @@
-//! The Ethernet II header and its addresses. Knows nothing of preamble, gap or FCS: no socket shows
-//! them.
+//! The Ethernet II header and its addresses, without preamble, gap or FCS: no socket shows them.
 //!
-//! Never tells one EtherType from another; that is for who reads on.
+//! Never interprets an EtherType; the caller does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +20,7 @@ mod field {
 pub struct MacAddr(pub [u8; 6]);
 
 impl MacAddr {
-    /// All ones.
+    /// Broadcast address, all ones.
     pub const BROADCAST: Self = Self([0xff; 6]);
 }
 
@@ -49,7 +48,7 @@ impl FromStr for MacAddr {
     }
 }
 
-/// What an Ethernet frame carries.
+/// Protocol that an Ethernet frame carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtherType(pub u16);
 
@@ -67,11 +66,11 @@ impl EtherType {
 /// The first 14 octets of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EthernetHeader {
-    /// To whom.
+    /// Destination address.
     pub destination: MacAddr,
-    /// From whom.
+    /// Source address.
     pub source: MacAddr,
-    /// What follows; a length, where below 0x0600 (IEEE 802.3).
+    /// Type of the payload; below 0x0600 its length (IEEE 802.3).
     pub ether_type: EtherType,
 }
 

@@ -1,8 +1,8 @@
-//! A whole frame of ours, ready to go: Ethernet, 802.1Q tag where asked for, IPv4 or IPv6, UDP,
-//! probe, zeros.
+//! A complete test frame, ready to send: Ethernet, optional 802.1Q tag, IPv4 or IPv6, UDP, probe,
+//! zeros.
 //!
-//! Everything but sequence and time is written once. Never sends, and never asks for an address:
-//! the caller has resolved both MAC addresses.
+//! Everything but sequence and time is written once. Never sends, and never resolves an address:
+//! the caller supplies both MAC addresses.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,10 +12,10 @@ use crate::{
     Probe, UdpHeader, VlanTag, WireError,
 };
 
-/// The hop limit that Linux sends with; what a router leaves of it tells how many there were.
+/// Hop limit that Linux sends with. A receiver can derive the number of routers from what is left.
 const TIME_TO_LIVE: u8 = 64;
 
-/// From whom to whom a frame goes.
+/// Addresses and ports of a frame's sender and receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UdpEndpoints {
     /// The sending port's MAC address.
@@ -28,19 +28,19 @@ pub struct UdpEndpoints {
     pub destination: SocketAddr,
 }
 
-/// A frame whose sequence and time can be set again and again. Clone it for a batch.
+/// A frame whose sequence and time can be set repeatedly. Clone it for a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UdpFrame {
     octets: Vec<u8>,
-    /// Where the UDP header begins.
+    /// Offset of the UDP header in octets.
     udp_at: usize,
-    /// Of everything under the UDP checksum except sequence and time.
+    /// Sum of everything that the UDP checksum covers except sequence and time.
     constant: Checksum,
 }
 
 impl UdpFrame {
-    /// A frame of `octets_without_fcs` octets, the tag included, with sequence and time 0. Only the
-    /// low 12 bits of `vlan` have room.
+    /// Builds a frame of `octets_without_fcs` octets, the tag included, with sequence and time 0.
+    /// Only the low 12 bits of `vlan` are used.
     pub fn new(
         endpoints: &UdpEndpoints,
         vlan: Option<u16>,
@@ -80,9 +80,9 @@ impl UdpFrame {
 
     /// Sets sequence and time, and the UDP checksum with them.
     ///
-    /// The checksum is a true one, though IPv4 allows none: six additions a frame are cheap,
-    /// receivers that merge datagrams (UDP GRO) want it, and a device that damages a payload is
-    /// found out. Over IPv6 it is mandatory (RFC 8200 §8.1).
+    /// The checksum is always valid, though IPv4 allows none. It costs six additions a frame,
+    /// receivers that merge datagrams (UDP GRO) need it, and it reveals a device that damages
+    /// payloads. Over IPv6 it is mandatory (RFC 8200 §8.1).
     #[inline]
     pub fn stamp(&mut self, sequence: u32, time_ns: u64) {
         let datagram = &mut self.octets[self.udp_at..];
@@ -98,7 +98,7 @@ impl UdpFrame {
         &self.octets
     }
 
-    /// Where the UDP header begins.
+    /// Offset of the UDP header in octets.
     pub fn udp_at(&self) -> usize {
         self.udp_at
     }

@@ -16,7 +16,7 @@ mod field {
     pub const SEQUENCE: Range<usize> = 6..8;
 }
 
-/// Which half of an echo.
+/// Kind of echo message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IcmpEchoKind {
     /// Type 8.
@@ -28,11 +28,11 @@ pub enum IcmpEchoKind {
 /// The first 8 octets of an echo message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IcmpEcho {
-    /// Asked or answered.
+    /// Request or reply.
     pub kind: IcmpEchoKind,
-    /// Tells conversations apart; the kernel's ping sockets put their own here.
+    /// Distinguishes conversations; the kernel's ping sockets put their own here.
     pub identifier: u16,
-    /// Tells messages of a conversation apart.
+    /// Distinguishes messages of a conversation.
     pub sequence: u16,
 }
 

@@ -1,8 +1,8 @@
-//! The IPv4 header of RFC 791, without options and of whole packets only: a probe is never
-//! fragmented, and a fragment carries no port to tell it by.
+//! The IPv4 header of RFC 791, without options and for whole packets only: a probe is never
+//! fragmented, and a fragment carries no port to identify its flow.
 //!
 //! Owns the header checksum, written on every emit and verified on every parse. Never routes or
-//! counts down a hop.
+//! decrements the TTL.
 
 use std::net::Ipv4Addr;
 
@@ -28,7 +28,7 @@ mod field {
 const RESERVED: u16 = 0x8000;
 const DONT_FRAGMENT: u16 = 0x4000;
 
-/// What an IP packet carries.
+/// Protocol that an IP packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpProtocol(pub u8);
 
@@ -48,15 +48,16 @@ pub struct Ipv4Header {
     pub source: Ipv4Addr,
     /// Destination address.
     pub destination: Ipv4Addr,
-    /// What it carries.
+    /// Protocol of the payload.
     pub protocol: IpProtocol,
     /// Octets of header and payload together, 20…65535.
     pub total_length: u16,
     /// DSCP and ECN.
     pub traffic_class: u8,
-    /// Tells fragments apart; means nothing with `dont_fragment` (RFC 6864).
+    /// Identifies the packet that a fragment belongs to; has no meaning with `dont_fragment` (RFC
+    /// 6864).
     pub identification: u16,
-    /// Routers must drop it rather than cut it.
+    /// True if routers must drop the packet rather than fragment it.
     pub dont_fragment: bool,
     /// Hops left.
     pub time_to_live: u8,

@@ -24,13 +24,13 @@ pub struct Ipv6Header {
     pub source: Ipv6Addr,
     /// Destination address.
     pub destination: Ipv6Addr,
-    /// What follows: an extension header or the protocol carried.
+    /// Type of the next header: an extension header or the protocol carried.
     pub next_header: IpProtocol,
-    /// Octets behind this header.
+    /// Octets after this header.
     pub payload_length: u16,
     /// DSCP and ECN.
     pub traffic_class: u8,
-    /// 20 bits that keep a flow together.
+    /// 20-bit label shared by all packets of a flow.
     pub flow_label: u32,
     /// Hops left.
     pub hop_limit: u8,

@@ -1,9 +1,9 @@
-//! Which headers a frame of ours has, and so where each of them begins: the one place for these
-//! numbers. Lengths are without FCS.
+//! Headers of a test frame and the offset of each: the one place for these numbers. Lengths are
+//! without FCS.
 //!
-//! Owns the quick look that a receiver takes at each frame: it reads what tells one flow's frame
-//! from another's, at places known beforehand. Never verifies a checksum: a virtual cable carries
-//! UDP checksums that nobody filled in, and damage on a real one is the FCS's to tell.
+//! Owns the quick check that a receiver makes on each frame: it reads the flow's identifying fields
+//! at known offsets. Never verifies a checksum: a virtual cable carries UDP checksums that nobody
+//! filled in, and on a real one the FCS reveals damage.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,19 +12,19 @@ use crate::{
     EtherType, EthernetHeader, IpProtocol, Ipv4Header, Ipv6Header, Probe, UdpHeader, VlanTag,
 };
 
-/// The headers of a flow's frames: Ethernet, a tag or none, one IP version, UDP.
+/// Headers of a flow's frames: Ethernet, an optional tag, one IP version, UDP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameLayout {
-    /// IPv6 in place of IPv4.
+    /// True for IPv6, false for IPv4.
     pub ipv6: bool,
-    /// With an 802.1Q tag.
+    /// True with an 802.1Q tag.
     pub tagged: bool,
 }
 
-/// What a receiver looks at in one frame.
+/// Fields that a receiver reads from one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glance<'a> {
-    /// The tag's VLAN, where the layout has one.
+    /// VLAN of the tag; `None` if the layout has no tag.
     pub vlan: Option<u16>,
     /// Source address.
     pub source: IpAddr,
@@ -39,43 +39,43 @@ pub struct Glance<'a> {
 }
 
 impl FrameLayout {
-    /// Where the IP header begins.
+    /// Offset of the IP header in octets.
     #[inline]
     pub const fn ip_at(self) -> usize {
         EthernetHeader::LEN + if self.tagged { VlanTag::LEN } else { 0 }
     }
 
-    /// Where the UDP header begins.
+    /// Offset of the UDP header in octets.
     #[inline]
     pub const fn udp_at(self) -> usize {
         self.ip_at() + if self.ipv6 { Ipv6Header::LEN } else { Ipv4Header::LEN }
     }
 
-    /// Octets of all headers: where the probe begins.
+    /// Octets of all headers, which is the offset of the probe.
     #[inline]
     pub const fn header_octets(self) -> usize {
         self.udp_at() + UdpHeader::LEN
     }
 
-    /// The shortest frame that holds the headers and a probe: 60 octets over IPv4, 80 over IPv6,
-    /// and 4 more with a tag.
+    /// Length of the shortest frame that holds the headers and a probe: 60 octets over IPv4, 80
+    /// over IPv6, and 4 more with a tag.
     pub const fn min_octets(self) -> usize {
         self.header_octets() + Probe::LEN
     }
 
-    /// The longest that the IP header can tell: IPv4's length covers itself, IPv6's what follows
-    /// it.
+    /// Length of the longest frame that the IP header can express. IPv4's length includes the
+    /// header, IPv6's does not.
     pub const fn max_octets(self) -> usize {
         self.ip_at() + u16::MAX as usize + if self.ipv6 { Ipv6Header::LEN } else { 0 }
     }
 
-    /// What the frame says that it carries, behind the tag.
+    /// EtherType of the IP version, as found after any tag.
     pub const fn ether_type(self) -> EtherType {
         if self.ipv6 { EtherType::IPV6 } else { EtherType::IPV4 }
     }
 
-    /// Reads a frame of this layout; none for a frame of another, and for one that ends too early.
-    /// What follows the datagram is padding, and is left out.
+    /// Reads a frame of this layout; `None` for a frame of another layout and for one that is too
+    /// short. Padding after the datagram is left out.
     #[inline]
     pub fn glance(self, frame: &[u8]) -> Option<Glance<'_>> {
         let frame = match frame.get(..self.header_octets()) {
@@ -105,7 +105,7 @@ impl FrameLayout {
     }
 }
 
-/// Addresses of an IPv4 packet that carries a whole UDP datagram and has no options.
+/// Reads the addresses of an IPv4 packet that carries a whole UDP datagram and has no options.
 #[inline]
 fn glance_v4(ip: &[u8]) -> Option<(IpAddr, IpAddr)> {
     const MORE_OR_OFFSET: u16 = 0x3fff;
@@ -116,7 +116,7 @@ fn glance_v4(ip: &[u8]) -> Option<(IpAddr, IpAddr)> {
     })
 }
 
-/// Addresses of an IPv6 packet whose next header is UDP.
+/// Reads the addresses of an IPv6 packet whose next header is UDP.
 #[inline]
 fn glance_v6(ip: &[u8]) -> Option<(IpAddr, IpAddr)> {
     (ip[0] >> 4 == 6 && ip[6] == IpProtocol::UDP.0).then(|| {

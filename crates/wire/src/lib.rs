@@ -1,9 +1,9 @@
-//! Frames as bytes: ethernet, VLAN tag, IPv4, IPv6, UDP, ICMP echo, and the probe in every packet.
+//! Frames as bytes: Ethernet, VLAN tag, IPv4, IPv6, UDP, ICMP echo, and the probe in every packet.
 //!
-//! Each header has two faces: a parsed value (`UdpHeader`) that also emits itself, and, where
-//! octets follow it, the checked rest that `parse` hands back. Byte ranges are named once, in each
-//! file's `field`. Never does I/O, never reads a clock, and knows nothing of flows beyond their
-//! numbers: lengths are plain integers, in octets, and a frame is without its FCS.
+//! Each header is a parsed value (`UdpHeader`) that also emits itself. If octets follow the header,
+//! `parse` returns them, bounds checked. Byte ranges are named once, in each file's `field`. Never
+//! does I/O, never reads a clock, and knows nothing of flows beyond their numbers: lengths are
+//! plain integers, in octets, and a frame is without its FCS.
 
 mod checksum;
 mod classify;

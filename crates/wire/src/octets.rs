@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::WireError;
 
-/// Splits off a header of `length` octets, or says what is missing.
+/// Splits off a header of `length` octets; fails if there are fewer.
 pub fn split<'a>(
     what: &'static str,
     octets: &'a [u8],

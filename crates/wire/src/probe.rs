@@ -1,7 +1,7 @@
-//! What every packet of ours carries at the start of its payload, so that nothing else can be taken
-//! for it. 18 octets: exactly the UDP payload of a 64-octet frame.
+//! The probe at the start of every test packet's payload, which identifies it as ours. 18 octets:
+//! exactly the UDP payload of a 64-octet frame.
 //!
-//! Never decides whether a token or a flow is the right one; that is the receiver's to compare.
+//! Never decides whether a token or a flow is the expected one; the receiver compares them.
 
 use crate::WireError;
 use crate::octets::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
@@ -23,7 +23,7 @@ pub struct Probe {
     pub flow: u16,
     /// The packet's number in the flow, from 0.
     pub sequence: u32,
-    /// When it was sent, in nanoseconds of the sender's clock.
+    /// Transmit time in nanoseconds of the sender's clock.
     pub time_ns: u64,
 }
 
@@ -31,7 +31,7 @@ impl Probe {
     /// Octets on the wire.
     pub const LEN: usize = 18;
 
-    /// Reads the probe that a payload begins with. What follows it is filler.
+    /// Reads the probe at the start of a payload. Anything after it is filler.
     #[inline]
     pub fn parse(payload: &[u8]) -> Result<Self, WireError> {
         let Some(octets) = payload.get(..Self::LEN) else {
@@ -49,7 +49,7 @@ impl Probe {
         })
     }
 
-    /// Writes it into the first [`Self::LEN`] octets; panics where there are fewer.
+    /// Writes the probe into the first [`Self::LEN`] octets; panics where there are fewer.
     #[inline]
     pub fn emit(&self, into: &mut [u8]) {
         let into = &mut into[..Self::LEN];

@@ -1,5 +1,5 @@
-//! The UDP header of RFC 768. The checksum is a plain field here: it covers the addresses of the
-//! packet around it, so whoever knows those computes or verifies it (`Checksum::with_pseudo_v4`).
+//! The UDP header of RFC 768. The checksum is a plain field here: it covers the addresses of the IP
+//! packet, so the caller computes or verifies it (`Checksum::with_pseudo_v4`).
 //!
 //! Never looks into the payload.
 
@@ -25,7 +25,7 @@ pub struct UdpHeader {
     pub destination: u16,
     /// Octets of header and payload together, 8…65535.
     pub length: u16,
-    /// As sent; 0 is "none" over IPv4.
+    /// Checksum as sent; over IPv4, 0 means "no checksum".
     pub checksum: u16,
 }
 
@@ -33,11 +33,11 @@ impl UdpHeader {
     /// Octets of the header.
     pub const LEN: usize = 8;
 
-    /// The checksum's place, for frames that are stamped again and again.
+    /// Position of the checksum, for frames that are stamped repeatedly.
     pub(crate) const CHECKSUM: Range<usize> = field::CHECKSUM;
 
-    /// The header and the datagram's payload, what may follow it cut off. Does not verify the
-    /// checksum.
+    /// Splits a datagram into its header and payload, without anything that follows. Does not
+    /// verify the checksum.
     pub fn parse(datagram: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (header, _) = split("a udp header", datagram, Self::LEN)?;
         let length = u16_at(header, field::LENGTH);

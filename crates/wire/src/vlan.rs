@@ -1,6 +1,6 @@
 //! The 802.1Q tag, as it follows the EtherType 0x8100. One tag only: no provider bridging.
 //!
-//! Never decides which VLAN a frame belongs to where it has no tag.
+//! Never assigns a VLAN to an untagged frame.
 
 use crate::octets::{put_u16, split, u16_at};
 use crate::{EtherType, WireError};
@@ -17,11 +17,11 @@ mod field {
 pub struct VlanTag {
     /// Priority code point, 0…7.
     pub priority: u8,
-    /// May be dropped first.
+    /// True if the frame may be dropped first under congestion.
     pub drop_eligible: bool,
     /// VLAN identifier, 0…4095; 0 is a priority tag without a VLAN.
     pub id: u16,
-    /// What follows.
+    /// EtherType of the tag's content.
     pub ether_type: EtherType,
 }
 
@@ -43,7 +43,7 @@ impl VlanTag {
     }
 
     /// Writes the tag into the first [`Self::LEN`] octets; panics where there are fewer. Only the
-    /// low 3 bits of the priority and 12 of the identifier have room.
+    /// low 3 bits of the priority and 12 of the identifier are used.
     pub fn emit(&self, into: &mut [u8]) {
         let control = u16::from(self.priority & 7) << 13
             | u16::from(self.drop_eligible) << 12

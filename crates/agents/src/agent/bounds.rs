@@ -1,6 +1,6 @@
-//! The terms that this agent holds its orders to, and its kernel's word on where they would lead.
+//! Terms that limit this agent's orders, and the kernel's routes that the orders would use.
 //!
-//! Owns the refusal. Never widens a term: said once, they hold until the agent ends.
+//! Owns the refusal. Never widens a term: once set, they apply until the agent ends.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,30 +16,30 @@ use crate::failed::Failed;
 use crate::protocol::{Order, Setting, Terms, WIRE_OCTETS, Work, echo_bits, echo_rate};
 
 const UDP: u8 = 17;
-/// Shares of a limit add up to it but for this.
+/// Relative tolerance of a rate limit, for the rounding errors of its shares.
 const ROUNDING: f64 = 1e-6;
 
-/// By interface's number, bits a second.
+/// Offered load in bits a second, by interface index.
 pub type Load = BTreeMap<u32, f64>;
 
-/// The terms in force.
+/// Terms in force.
 #[derive(Debug)]
 pub struct Bounds {
     terms: Terms,
 }
 
 impl Bounds {
-    /// From now on these.
+    /// Puts terms into force.
     pub const fn new(terms: Terms) -> Self {
         Self { terms }
     }
 
-    /// How long a trial may take.
+    /// Returns the maximum duration of a trial: the terms', at most `ceiling`.
     pub fn longest(&self, ceiling: Nanos) -> Nanos {
         self.terms.longest.min(ceiling)
     }
 
-    /// Refuses an interface that is not to be loaded.
+    /// Refuses an interface that is not a test port.
     pub fn check_interface(&self, interface: &str) -> Result<(), Failed> {
         if self.terms.interfaces.iter().any(|known| known == interface) {
             return Ok(());
@@ -47,7 +47,8 @@ impl Bounds {
         Err(Failed::new(format!("use `{interface}`: it is no test port")))
     }
 
-    /// Refuses a setting of an interface that is no test port, and an address of nobody's.
+    /// Refuses a setting of an interface that is not a test port, and an address outside the
+    /// testbed.
     pub fn check_setting(&self, setting: &Setting) -> Result<(), Failed> {
         if let Setting::Address { address, .. } = setting
             && !self.terms.cover(*address)
@@ -57,9 +58,9 @@ impl Bounds {
         setting.interface().map_or(Ok(()), |interface| self.check_interface(interface))
     }
 
-    /// Refuses ends of which frames would reach strangers, leave by an interface that is not to be
-    /// loaded, or be more than an interface may be asked to send: answers, or, of senders, what
-    /// they send beside what the host `answers`. What it comes to, by interface.
+    /// Refuses flow ends whose frames would reach strangers, leave by an interface that is no test
+    /// port, or exceed an interface's limit. With `answers`, the orders are of senders, whose load
+    /// is added to the host's answers. Returns the load by interface.
     pub fn check(&self, orders: &[Order], answers: Option<&Load>) -> Result<Load, Failed> {
         let mut load = answers.cloned().unwrap_or_default();
         for order in orders {
@@ -77,10 +78,10 @@ impl Bounds {
             }
             let asked = match &order.flow {
                 Work::Echo(requests) => requests_bits(requests),
-                // Acknowledgements; a source of such a flow is refused where there is a limit.
+                // Acknowledgements; a source of such a flow is refused if there is a limit.
                 _ if answers.is_none() => continue,
                 Work::Datagrams(traffic) => datagrams_bits(&traffic.asked),
-                // Whoever sends it.
+                // Counted whichever end sends it.
                 Work::Iperf3(test) => test.ways.iter().map(way_bits).sum(),
                 Work::Bulk(_) | Work::Exchange(_) | Work::Storage(_) => None,
             };
@@ -89,8 +90,8 @@ impl Bounds {
         Ok(load)
     }
 
-    /// The interface between two ends, by its number; zero where no route is known, so that nothing
-    /// can leave.
+    /// Returns the index of the interface between two ends; zero if no route is known, so that
+    /// nothing can leave.
     fn check_ends(&self, order: &Order) -> Result<u32, Failed> {
         let (own, peer, flow) = (order.local, order.peer(), order.identity.flow);
         for address in [own, peer] {
@@ -110,7 +111,7 @@ impl Bounds {
                 ))
                 .unavailable())
             }
-            // With two ports in one subnet the kernel may choose either, and the figure would be of
+            // With two ports in one subnet the kernel may choose either, and the result would be of
             // another cable.
             Some(name) if self.terms.own.get(&own).is_some_and(|by| !by.contains(&name)) => {
                 let by = self.terms.own[&own].join(" or ");
@@ -131,8 +132,8 @@ impl Bounds {
         }
     }
 
-    /// Adds what a flow asks to send to its interface's `load`, in bits a second. Where there is a
-    /// limit, one that names no rate is refused.
+    /// Adds a flow's offered load to its interface's `load`, in bits a second. If there is a limit,
+    /// a flow without a rate is refused.
     fn add(&self, flow: u16, asked: Option<f64>, load: &mut f64) -> Result<(), Failed> {
         let Some(limit) = self.terms.rate else { return Ok(()) };
         *load += asked.ok_or_else(|| {
@@ -154,7 +155,8 @@ fn stranger(flow: u16, address: IpAddr) -> Failed {
     Failed::new(words).unavailable()
 }
 
-/// A closed loop asks for as much as its least gap allows.
+/// Offered load of echo requests; a closed loop's is limited by its minimum gap. `None` if
+/// unlimited.
 fn requests_bits(requests: &Requests) -> Option<f64> {
     let least = requests.least_gap_ns;
     let held = (least > 0.0).then(|| 1e9 / least.max(1e-3) * echo_bits(&requests.asked));

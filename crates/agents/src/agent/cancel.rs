@@ -1,4 +1,4 @@
-//! Ending a trial from outside, and putting back what was changed.
+//! Ending a trial from outside, and restoring changed settings.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,11 +10,11 @@ use measure::Nanos;
 use super::found::Notes;
 use crate::failed::Failed;
 
-/// So long what was changed is tried to be put back, and between two tries.
+/// Total time for attempts to restore settings, and the pause between two attempts.
 const TRYING: Nanos = Nanos::from_millis(1000);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What must be ended or undone from outside: by an abort, or when the pipe ends.
+/// State that must be ended or undone from outside: by an abort, or when the pipe ends.
 #[derive(Clone, Default)]
 pub struct Cancel {
     halt: Arc<Mutex<Halt>>,
@@ -22,22 +22,22 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Ends the trial under way.
+    /// Ends the current trial.
     pub fn halt(&self) {
         self.halt.lock().unwrap_or_else(PoisonError::into_inner).ask();
     }
 
-    /// Ends the trial under way and puts back what was changed.
+    /// Ends the current trial and restores changed settings.
     pub fn let_go(&self) -> Result<(), Failed> {
         self.halt();
         self.notes().undo()
     }
 
-    /// The same for the last time: whoever would change something afterwards waits for the
-    /// process's end.
+    /// Ends the current trial and restores settings for the last time: any later change waits for
+    /// the end of the process.
     ///
-    /// What the trial still holds keeps some of it from being put back: a virtual port takes no
-    /// offload back while its peer has an XDP program. So it is tried again while flows end.
+    /// Resources of the trial may prevent a restore: a virtual port cannot turn offloads on while
+    /// its peer has an XDP program. Restoring is therefore retried while flows end.
     pub fn let_go_for_good(&self) -> Result<(), Failed> {
         self.halt();
         let began = clock::monotonic();
@@ -53,7 +53,7 @@ impl Cancel {
         }
     }
 
-    /// What is to be put back.
+    /// Locks the notes of changed settings.
     pub fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,8 +6,8 @@ use super::settings::{apply, now};
 use crate::failed::Failed;
 use crate::protocol::Setting;
 
-/// Changes one after another. What is as wanted already is left alone, and so are settings of the
-/// machine that another agent changed and has yet to put back.
+/// Applies settings one after another. A setting that already has the value is left alone, and so
+/// is a setting of the machine that another agent changed and has yet to restore.
 pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), Failed> {
     for setting in wanted {
         setting.check().map_err(|refused| Failed::new(refused.to_string()))?;

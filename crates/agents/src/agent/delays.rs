@@ -1,9 +1,9 @@
-//! Delay added to what arrives at a port: made for a run, checked before each trial, taken away
-//! again.
+//! Delay of frames that arrive at a port: added for a run, checked before each trial, removed
+//! afterwards.
 //!
-//! Owns what is made: an ifb link with netem for each port, and the port's ingress queue; that it
-//! was not there is [`super::found`]'s to remember. Never touches an ingress queue or a link that
-//! was there before.
+//! Owns what it adds: an ifb link with netem for each port, and the port's ingress queue.
+//! [`super::found`] records that they were not there before. Never touches an ingress queue or a
+//! link that existed before.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use rand::rngs::SysRng;
 use super::found::{Found, Notes};
 use crate::failed::Failed;
 
-/// netem counts in steps of so much: a delay reads back shorter by less than that.
+/// Resolution of netem: a delay reads back shorter by less than this.
 const STEP: Nanos = Nanos(64);
 
-/// What stands before ports.
+/// Delays by port.
 #[derive(Default)]
 pub struct Delays(BTreeMap<String, Detour>);
 
-/// What was made for one port.
+/// Links and queues added for one port.
 struct Detour {
     port: u32,
     link: u32,
@@ -31,9 +31,9 @@ struct Detour {
 }
 
 impl Delays {
-    /// Has each frame that arrives at a port wait for `delay`, where at most so many may; the link
-    /// that it waits at, by port. Of a port that has its delay already it is checked that it still
-    /// does.
+    /// Delays each frame that arrives at a port by `delay`; each port has its limit of waiting
+    /// frames. A port that already has its delay is checked. Returns the name of the delaying link
+    /// by port.
     pub fn add(
         &mut self,
         notes: &mut Notes,
@@ -54,7 +54,7 @@ impl Delays {
             let stands =
                 standing.and_then(|()| self.stands(&mut kernel, interface, netem).map_err(failed));
             if stands.is_err() {
-                // The first error is the one to tell.
+                // The first error is the one to report.
                 let _ = self.remove(notes, interface);
             }
             if !stands? {
@@ -78,7 +78,8 @@ impl Delays {
         let failed = |cause| undelayed("add", interface, cause);
         let port = kernel.link(interface).map_err(failed)?.index;
         let name = format!("swm{port}");
-        // Only what is not there yet is noted as made here; the kernel refuses the rest.
+        // Only a link that does not exist yet is noted as made here; for any other the kernel
+        // refuses.
         let mac = draw_mac()?;
         if kernel.link(&name).is_err() {
             notes.note(Found::NoLink { name: name.clone(), mac })?;
@@ -94,7 +95,7 @@ impl Delays {
         kernel.lead_arrivals(port, link).map_err(failed)
     }
 
-    /// Whether the kernel still has it as it was made.
+    /// True if the kernel still has the delay as it was set up.
     fn stands(
         &self,
         kernel: &mut Netlink,
@@ -122,7 +123,7 @@ impl Delays {
     }
 }
 
-/// An Ethernet address that no other link has: of one station, locally administered.
+/// Draws a random Ethernet address: unicast, locally administered.
 fn draw_mac() -> Result<[u8; 6], Failed> {
     let mut mac = [0; 6];
     SysRng.try_fill_bytes(&mut mac).map_err(Failed::to("draw an Ethernet address"))?;
@@ -130,7 +131,7 @@ fn draw_mac() -> Result<[u8; 6], Failed> {
     Ok(mac)
 }
 
-/// What the user can do crosses the pipe with the words.
+/// Builds the error; its text includes the hint, so that it reaches the controller.
 fn undelayed(deed: &str, interface: &str, cause: NetlinkError) -> Failed {
     let hint = cause.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
     let deed_of = format!("{deed} the delay of what arrives at `{interface}`{hint}");

@@ -1,6 +1,6 @@
-//! What of this host would bear on a measurement, as far as its kernel tells.
+//! Facts about this host that affect a measurement, as far as its kernel reports them.
 //!
-//! Only reads. What is good is the controller's to say.
+//! Only reads. The controller judges them.
 
 use std::fs;
 use std::thread;
@@ -18,10 +18,10 @@ use crate::protocol::{Examination, IdleState, Link, PortExamination};
 const CPUS: &str = "/sys/devices/system/cpu";
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// No look at what else runs is longer.
+/// Maximum time for watching other programs.
 const LONGEST_WATCH: Duration = Duration::from_secs(5);
 
-/// The host and these ports; `watched` is for how long it is seen what else runs.
+/// Examines the host and these ports; other programs' processor use is measured for `watched`.
 pub fn gather(interfaces: &[String], watched: Duration) -> Examination {
     let usage = if watched.is_zero() { Usage::default() } else { watch(watched) };
     let processors = processors();
@@ -47,7 +47,7 @@ pub fn gather(interfaces: &[String], watched: Duration) -> Examination {
     }
 }
 
-/// What other programs take of the processors.
+/// Measures other programs' use of the processors.
 fn watch(span: Duration) -> Usage {
     let before = counters::host_beside(&ProcessTree::find());
     thread::park_timeout(span.min(LONGEST_WATCH));
@@ -58,7 +58,7 @@ fn watch(span: Duration) -> Usage {
     }
 }
 
-/// What the card is set to, where it stands, and its addresses.
+/// Examines a port: its card's settings, its location, and its addresses.
 fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
     let link = kernel.link(name).ok().as_ref().map(as_told);
     let device = |file: &str| Some(line(&format!("{}/device/{file}", sysfs.port(name)?)));
@@ -76,14 +76,14 @@ fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
     }
 }
 
-/// A link's own facts, as messages have them.
+/// Converts a link to its form in messages.
 pub fn as_told(link: &netlink::Link) -> Link {
     let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
     let mac = link.mac.map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":"));
     Link { up, carrier, mtu, mac }
 }
 
-/// Each value that processors have there, once: `performance powersave`.
+/// Lists the distinct values of a file across processors: `performance powersave`.
 fn every_cpu(processors: &[String], file: &str) -> Vec<String> {
     let mut values: Vec<String> =
         processors.iter().map(|cpu| line(&format!("{CPUS}/{cpu}/{file}"))).collect();
@@ -100,7 +100,7 @@ fn processors() -> Vec<String> {
         .collect()
 }
 
-/// The first processor's enabled idle states.
+/// Lists the first processor's enabled idle states.
 fn idle_states() -> Vec<IdleState> {
     let folder = format!("{CPUS}/cpu0/cpuidle");
     let mut states = entries(&folder);

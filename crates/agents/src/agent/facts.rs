@@ -1,12 +1,12 @@
-//! What this host is, as far as its kernel tells.
+//! Facts about this host, as far as its kernel reports them.
 //!
-//! Only reads. What can't be read is left out: a fact is never guessed.
+//! Only reads. A fact that cannot be read is left out, never guessed.
 
 use std::fs;
 
 use crate::protocol::{HostFacts, MachineFacts};
 
-/// Everything known of the host and of the named ports.
+/// Gathers the facts about the host and the named ports.
 pub fn gather(interfaces: &[String]) -> HostFacts {
     let sysctl = |name: &str| read_line(&format!("/proc/sys/{name}"));
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What a host was like before it was changed, written down where the next agent sees it.
+//! The original state of a host, written to a file for the next agent before each change.
 //!
-//! A killed agent restores nothing. So whatever is about to be changed is first written to a file
-//! of this agent's, locked for as long as it lives; a file that nobody locks is a dead agent's, and
-//! is undone by the next agent that may. Owns those files and what undoing is. Never changes
-//! anything that no file tells of or that is no longer as this program left it, and never touches
-//! what a living agent changed.
+//! A killed agent restores nothing. Every change is therefore first written to a file of this
+//! agent, which is locked for as long as it lives. An unlocked file belongs to a dead agent; the
+//! next agent with the rights undoes it. Owns those files and the undoing. Never changes anything
+//! that is not in a file or is no longer as this program left it, and never touches the changes of
+//! a living agent.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
@@ -19,67 +19,68 @@ use crate::failed::Failed;
 use crate::protocol::{Mended, Setting};
 use crate::speak::speak;
 
-/// In memory, and gone with the next boot, as all that is changed is.
+/// Folder of the files: in memory, so that a boot clears it together with the changes.
 const FOLDER: &str = "/run/switchmark";
-/// A file that is longer was not written by an agent.
+/// Maximum size of a file; a longer one was not written by an agent.
 const LONGEST: u64 = 1 << 20;
 
-/// One thing as it was found, with what proves that it is this program's doing.
+/// Original state of one thing, with proof that this program changed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
     /// A setting.
     Setting {
-        /// As it was.
+        /// Original value.
         was: Setting,
-        /// As this program set it.
+        /// Value that this program set.
         set: Setting,
-        /// The number of the port that it is of, where it is one's.
+        /// Number of the port that it belongs to; `None` for a setting of the machine.
         port: Option<u32>,
     },
-    /// Offloads of a port that were turned off, each with what it was.
+    /// Offloads of a port that were turned off, each with its original value.
     Offloads {
-        /// The port.
+        /// Name of the port.
         interface: String,
-        /// Its number: another port of that name has another one.
+        /// Number of the port: another port of that name has another one.
         port: u32,
-        /// By feature.
+        /// Original values by feature.
         features: Vec<(String, bool)>,
     },
     /// A port that had no ingress queue.
     NoIngress {
-        /// The port.
+        /// Name of the port.
         interface: String,
-        /// Its number.
+        /// Number of the port.
         port: u32,
-        /// The link to which this program leads all that arrives.
+        /// Link to which this program redirects all arriving frames.
         link: u32,
     },
-    /// A link that was not there.
+    /// A link that did not exist.
     NoLink {
-        /// Its name.
+        /// Name of the link.
         name: String,
-        /// The Ethernet address that this program drew for it.
+        /// Ethernet address that this program drew for it.
         mac: [u8; 6],
     },
 }
 
-/// What became of one thing.
+/// Result of restoring one thing.
 #[derive(Debug, PartialEq, Eq)]
 enum Restored {
-    /// It is as it was found, or gone.
+    /// Restored, or gone.
     Done,
-    /// It is no longer as this program left it, and stays as it is. Why, as a clause.
+    /// Left unchanged, because it is no longer as this program left it. Contains the reason, as a
+    /// clause.
     Left(String),
 }
 
 impl Found {
-    /// Of the whole machine, whichever network namespace an agent is in.
+    /// True if it concerns the whole machine, in whichever network namespace an agent is.
     const fn is_the_machines(&self) -> bool {
         matches!(self, Self::Setting { was: Setting::File { .. }, .. })
     }
 
-    /// In words: `cpufreq/scaling_governor`, `offloads of eth1`.
+    /// Describes the original state: `cpufreq/scaling_governor`, `offloads of eth1`.
     fn told(&self) -> String {
         match self {
             Self::Setting { was: Setting::File { path, value }, .. } => {
@@ -97,7 +98,7 @@ impl Found {
         }
     }
 
-    /// Whether it is the setting that this one sets.
+    /// True if this is the original state of that setting.
     pub fn is_of(&self, setting: &Setting) -> bool {
         let path = |setting: &Setting| match setting {
             Setting::File { path, .. } => Some(path.clone()),
@@ -106,7 +107,8 @@ impl Found {
         matches!(self, Self::Setting { was, .. } if path(was).is_some() && path(was) == path(setting))
     }
 
-    /// As it was, if it still is as this program left it. What is gone needs nothing.
+    /// Restores the original state, if it is still as this program left it. A thing that is gone
+    /// needs no restoring.
     fn restore(&self) -> Result<Restored, Failed> {
         let restored = match self {
             Self::Setting { was, set, port } => return restore_setting(was, set, *port),
@@ -123,7 +125,7 @@ impl Found {
     }
 }
 
-/// The number of a port; none where there is no such port now.
+/// Number of a port; `None` if there is no such port now.
 pub fn port_number(interface: &str) -> Option<u32> {
     Some(Netlink::open().ok()?.link(interface).ok()?.index)
 }
@@ -182,44 +184,44 @@ fn remove_link(name: &str, mac: [u8; 6]) -> Result<Restored, NetlinkError> {
     kernel.remove_link(link.index).map(|()| Restored::Done)
 }
 
-/// A file's content.
+/// Content of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ledger {
-    /// Which boot of the machine.
+    /// Boot id of the machine.
     boot: String,
-    /// Which network namespace.
+    /// Network namespace, as device and inode.
     network: (u64, u64),
-    /// Oldest first.
+    /// Original states, oldest first.
     found: Vec<Found>,
 }
 
-/// What this agent changed, and its file; none until something is changed.
+/// Changes of this agent, and its file; no file until something is changed.
 #[derive(Debug, Default)]
 pub struct Notes {
     file: Option<(PathBuf, File)>,
     all: Vec<Found>,
-    /// Whether the host outlives the testbed: a lab's goes with it, and all that is its own.
+    /// True if the host outlives the testbed. A lab's host goes with it, and so do all its changes.
     lasting: bool,
 }
 
 impl Notes {
-    /// Whether nothing is noted.
+    /// True if nothing is noted.
     pub const fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Whether the host outlives the testbed.
+    /// Sets whether the host outlives the testbed.
     pub const fn lasts(&mut self, lasting: bool) {
         self.lasting = lasting;
     }
 
-    /// Whether any of it is such.
+    /// True if any noted change matches.
     pub fn has(&self, which: impl Fn(&Found) -> bool) -> bool {
         self.all.iter().any(which)
     }
 
-    /// Writes down what is about to be changed, and from here on only lets this agent end by ways
-    /// that restore. Where no file can be had (no root, no `/run`), it is only remembered.
+    /// Writes down a change before it is made. From here on this agent ends only in ways that
+    /// restore it. If no file is possible (no root, no `/run`), the change is only remembered.
     pub fn note(&mut self, found: Found) -> Result<(), Failed> {
         parent_death::slacken()?;
         let written = self.lasting || found.is_the_machines();
@@ -230,7 +232,7 @@ impl Notes {
         self.write()
     }
 
-    /// Writes down what the setting that was noted last was in fact set to: the kernel rounds.
+    /// Updates the last noted setting to the value that was actually set: the kernel rounds.
     pub fn note_reached(&mut self, reached: Setting) -> Result<(), Failed> {
         if let Some(Found::Setting { set, .. }) = self.all.last_mut() {
             *set = reached;
@@ -238,14 +240,14 @@ impl Notes {
         self.write()
     }
 
-    /// Puts everything back, the newest first and as far as it goes; the first failure is told.
-    /// What could not be put back stays noted. What somebody else changed meanwhile is left, and
-    /// said.
+    /// Restores everything, the newest change first and as far as possible; returns the first
+    /// failure. Failed changes stay noted. Anything that another program changed meanwhile is left,
+    /// and reported.
     pub fn undo(&mut self) -> Result<(), Failed> {
         self.undo_those(|_| true)
     }
 
-    /// The same for some of it.
+    /// Restores only the matching changes; see [`Self::undo`].
     pub fn undo_those(&mut self, which: impl Fn(&Found) -> bool) -> Result<(), Failed> {
         let mut undone = Mended::default();
         let first = undo(&mut self.all, which, &mut undone);
@@ -271,7 +273,7 @@ impl Notes {
     }
 }
 
-/// Puts such things of the ledger back, the newest first; what became of each.
+/// Restores the matching changes of a ledger, the newest first, and records each result.
 fn undo(
     ledger: &mut Vec<Found>,
     which: impl Fn(&Found) -> bool,
@@ -297,9 +299,9 @@ fn undo(
     first
 }
 
-/// Undoes what agents left that were killed. What belongs to another network namespace, or can't be
-/// put back, stays for one that can; what somebody else changed since is left, said once and
-/// forgotten.
+/// Undoes the changes of killed agents. A change in another network namespace, or one that fails,
+/// stays for an agent that can undo it. One that another program has changed since is left,
+/// reported once and forgotten.
 pub fn mend() -> Mended {
     mend_in(Path::new(FOLDER))
 }
@@ -326,20 +328,20 @@ fn mend_in(folder: &Path) -> Mended {
             }
         };
         let ours = |found: &Found| found.is_the_machines() || ledger.network == network;
-        // What fails stays in the file, and is tried again by the next: some settings of the
-        // machine can be written in its first network namespace only.
+        // A failure stays in the file, and the next agent tries again: some settings of the machine
+        // can be written in its first network namespace only.
         let (mut found, mut undone) = (ledger.found.clone(), Mended::default());
         let _ = undo(&mut found, ours, &mut undone);
         mended.restored.extend(undone.restored.into_iter().rev());
         mended.left.extend(undone.left);
-        // What is left is still of the namespace that it was found in.
+        // The rest still belongs to the namespace in which it was found.
         let left = Ledger { found, ..ledger };
         let _ = if left.found.is_empty() { fs::remove_file(&path) } else { rewrite(&file, &left) };
     }
     mended
 }
 
-/// Whether a file has a name as agents give: `123-0.json`. Any other is somebody's.
+/// True if a file has an agent's name: `123-0.json`. Any other belongs to another program.
 fn is_ledger(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some((process, number)) = name.strip_suffix(".json").and_then(|n| n.split_once('-')) else {
@@ -348,7 +350,7 @@ fn is_ledger(path: &Path) -> bool {
     [process, number].iter().all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What killed agents left in other network namespaces, or what could not be put back, in words.
+/// Lists changes of killed agents that remain: in other network namespaces, or failed to restore.
 pub fn left() -> Vec<String> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path()).filter(|path| is_ledger(path));
@@ -356,7 +358,7 @@ pub fn left() -> Vec<String> {
     ledgers.flat_map(|ledger| ledger.found).map(|found| found.told()).collect()
 }
 
-/// Whether a living agent holds this setting of the machine.
+/// True if a living agent holds this setting of the machine.
 pub fn is_held(setting: &Setting) -> bool {
     let Setting::File { path: wanted, .. } = setting else { return false };
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
@@ -370,7 +372,7 @@ pub fn is_held(setting: &Setting) -> bool {
     })
 }
 
-/// The file of an agent that is no more, locked.
+/// Opens and locks the file of a dead agent; `None` for any other.
 fn orphan(path: &Path) -> Option<File> {
     let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
     let of = file.metadata().ok()?;
@@ -378,12 +380,12 @@ fn orphan(path: &Path) -> Option<File> {
     (sound && file.try_lock().is_ok()).then_some(file)
 }
 
-/// What a file of notes holds.
+/// Content of a file, as read.
 enum Content {
     Ledger(Ledger),
-    /// Its agent was killed before it noted anything.
+    /// Empty: its agent was killed before it noted anything.
     Nothing,
-    /// Another version's, or no agent's.
+    /// Written by another version, or by no agent.
     Unreadable,
 }
 
@@ -406,7 +408,8 @@ fn read(file: &mut File) -> Content {
     }
 }
 
-/// In one write, padded to what was there: whenever this process is killed, the file is whole.
+/// Writes in one call, padded to the previous length: the file is complete whenever this process is
+/// killed.
 fn rewrite(file: &File, ledger: &Ledger) -> io::Result<()> {
     let mut text = serde_json::to_string(ledger)?;
     let before = usize::try_from(file.metadata()?.len()).unwrap_or(0);
@@ -415,7 +418,7 @@ fn rewrite(file: &File, ledger: &Ledger) -> io::Result<()> {
     file.write_all_at(text.as_bytes(), 0)
 }
 
-/// A file of this agent's alone; none where this user has no place for one.
+/// Creates this agent's own file; `None` if this user has no place for one.
 fn open_own() -> io::Result<Option<(PathBuf, File)>> {
     if !nix::unistd::geteuid().is_root() {
         return Ok(None);
@@ -446,7 +449,7 @@ fn open_own() -> io::Result<Option<(PathBuf, File)>> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Which boot, and which network namespace.
+/// Returns the boot id and the network namespace.
 fn place() -> io::Result<(String, (u64, u64))> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     let network = fs::metadata("/proc/self/ns/net")?;
@@ -493,7 +496,7 @@ mod tests {
             );
             assert!(all.is_empty(), "said once");
         }
-        // What can't be looked at stays noted.
+        // A failed lookup keeps the note.
         fs::remove_file(&path).unwrap();
         let (was, set) = (file(&path, "powersave"), file(&path, "performance"));
         let mut all = vec![Found::Setting { was, set, port: None }];
@@ -502,8 +505,8 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// What an agent wrote of itself, by a version before this one, too: a file that it had laid
-    /// out is told by its inode, which proves nothing.
+    /// Notes of this version and of an earlier one, which identified a laid-out file by its inode:
+    /// that proves nothing.
     #[test]
     fn no_file_goes_but_a_dead_agents_whole_notes() {
         let folder = scratch("notes");

@@ -1,19 +1,19 @@
 //! One run at a time on a test port.
 //!
-//! Two runs that share a port disturb each other without knowing, and the first that ends turns
-//! offloads on under the second. A port is held by a name among the network namespace's abstract
-//! sockets, which the kernel gives to one process at a time and takes back with it. Owns those
-//! names. Never waits for another run.
+//! Two runs that share a port would disturb each other unnoticed, and the first to end would turn
+//! offloads on under the second. A port is therefore held by a name among the network namespace's
+//! abstract sockets. The kernel gives a name to one process at a time and frees it when the process
+//! ends. Owns those names. Never waits for another run.
 
 use crate::failed::Failed;
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The kernel's most for a socket's name, less what stands before the holder.
+/// Maximum length of a holder's name: the kernel's limit, less the prefix.
 const LONGEST: usize = 60;
 
-/// The ports that are held, for as long as it lives.
+/// Ports that are held, for as long as the value lives.
 #[derive(Debug, Default)]
 pub struct Hold(
     #[expect(dead_code, reason = "the kernel knows them as long as they are open")]
@@ -21,21 +21,21 @@ pub struct Hold(
 );
 
 impl Hold {
-    /// All of these ports, or none: told by whose run another is held.
+    /// Holds all of these ports, or none; the error names the run that holds a port.
     pub fn take(interfaces: &[String], holder: &str) -> Result<Self, Failed> {
         let holder: String = holder.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
         let mut held = Vec::new();
         for interface in interfaces {
             held.extend(take_one(interface, &holder)?);
-            // Beside it who holds it: a name that says nothing to the kernel.
+            // A second name with the holder, only for other runs to read.
             held.extend(bind(&format!("{}{holder}", beside(interface))));
         }
         Ok(Self(held))
     }
 }
 
-/// None where this very run holds it already: by an agent that lost touch and is about to end, or
-/// by another of its hosts, where two are one machine.
+/// Holds one port; `None` if this very run holds it already. That is an agent that lost its
+/// controller and is about to end, or another host of the run on the same machine.
 fn take_one(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, Failed> {
     match bind(&format!("switchmark/{interface}")) {
         Ok(socket) => Ok(Some(socket)),
@@ -61,7 +61,7 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
     UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// As the kernel lists the names of this network namespace.
+/// Finds a port's holder in the kernel's list of this network namespace's names.
 fn holder_of(interface: &str) -> Option<String> {
     let text = std::fs::read_to_string("/proc/self/net/unix").ok()?;
     let mark = format!("@{}", beside(interface));

@@ -1,8 +1,8 @@
-//! Which processors a port's interrupts go to, and how many queues it has: what decides whether the
-//! sender's processor is also the one that takes frames in.
+//! Processors that handle a port's interrupts, and its number of queues. They decide whether the
+//! sender's processor also receives frames.
 //!
-//! Only reads. A virtual port has queues and no interrupts. Interrupts are the machine's, ports a
-//! network namespace's: only those count that the port's own device has.
+//! Only reads. A virtual port has queues and no interrupts. Interrupts belong to the machine, ports
+//! to a network namespace: only those of the port's own device count.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use netlink::Netlink;
 use super::sysfs::{self, Sysfs};
 use crate::protocol::{Interrupt, PortFacts};
 
-/// A port's queues and interrupts, as far as they are known.
+/// Reads a port's queues and interrupts, as far as they are known.
 pub fn describe(sysfs: Sysfs, interface: &str) -> PortFacts {
     let Some(port) = sysfs.port(interface) else { return PortFacts::default() };
     let queues = entries(&format!("{port}/queues"));
@@ -29,7 +29,7 @@ pub fn describe(sysfs: Sysfs, interface: &str) -> PortFacts {
     }
 }
 
-/// The interrupts of a port's own, each with the processors that take it.
+/// Lists the interrupts of a port's device, each with the processors that handle it.
 pub fn of_interface(sysfs: Sysfs, interface: &str) -> Vec<Interrupt> {
     let Some(port) = sysfs.port(interface) else { return Vec::new() };
     let place = |number: u32| {
@@ -40,7 +40,7 @@ pub fn of_interface(sysfs: Sysfs, interface: &str) -> Vec<Interrupt> {
     of_port(&port).into_iter().filter_map(place).collect()
 }
 
-/// Whether an interrupt is that of a port in this network namespace.
+/// True if an interrupt belongs to a port in this network namespace.
 pub fn is_ours(number: u32) -> bool {
     let links = Netlink::open().and_then(|mut kernel| kernel.links()).unwrap_or_default();
     sysfs::look(|sysfs| {
@@ -49,8 +49,8 @@ pub fn is_ours(number: u32) -> bool {
     })
 }
 
-/// The numbers of a port's interrupts: of its device's own, and of those that bear its device's
-/// name. A port's name says nothing: one of another namespace may have it too.
+/// Lists the numbers of a port's interrupts: those of its device, and those with its device's name.
+/// A port's name is not enough: one in another namespace may have it too.
 fn of_port(port: &str) -> Vec<u32> {
     let device = format!("{port}/device");
     let Ok(path) = fs::read_link(&device) else { return Vec::new() };
@@ -73,8 +73,8 @@ fn entries(directory: &str) -> Vec<String> {
     read.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Numbers of the lines of `/proc/interrupts` whose last word begins with the name, alone or before
-/// a mark: `virtio2-input.0`.
+/// Finds the lines of `/proc/interrupts` whose last word is the name, alone or followed by a
+/// separator: `virtio2-input.0`. Returns their numbers.
 fn named(table: &str, name: &str) -> Vec<u32> {
     let is_ours = |word: &str| {
         word.strip_prefix(name)

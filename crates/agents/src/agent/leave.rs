@@ -1,7 +1,7 @@
-//! The one way out of an agent: what was changed is put back, and then the process ends, whatever
+//! The only way for an agent to end: it restores its changes, and then the process ends, whatever
 //! else happens.
 //!
-//! Owns the order: undo, speak, exit. Never returns, never waits longer than [`PATIENCE`] for
+//! Owns the order: undo, report, exit. Never returns, never waits longer than [`PATIENCE`] for
 //! anything, and lets no panic out.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,11 +14,11 @@ use crate::failed::Failed;
 use crate::protocol::in_words;
 use crate::speak::speak;
 
-/// A kernel that does not answer within this keeps nobody here: what was found is written down for
-/// the next agent ([`super::found`]).
+/// Time-out for restoring, if the kernel does not answer: the original state is in a file for the
+/// next agent ([`super::found`]).
 const PATIENCE: Duration = Duration::from_millis(2500);
 
-/// Why an agent ends.
+/// Reason why an agent ends.
 #[derive(Debug)]
 pub struct End {
     code: u8,
@@ -26,12 +26,12 @@ pub struct End {
 }
 
 impl End {
-    /// As it should.
+    /// Regular end.
     pub const fn well() -> Self {
         Self { code: 0, words: None }
     }
 
-    /// For a reason that its exit status tells.
+    /// End with an exit status and a message.
     pub fn because(code: u8, words: impl Into<String>) -> Self {
         Self { code, words: Some(words.into()) }
     }
@@ -46,14 +46,14 @@ impl<T> From<Result<T, Failed>> for End {
     }
 }
 
-/// Does `work` on this thread and leaves with what it comes to; a panic of it leaves too.
+/// Runs `work` on this thread and ends the process with its result, even after a panic.
 pub fn leave_after<E: Into<End>>(cancel: &Cancel, work: impl FnOnce() -> E) -> ! {
     let ended = catch_unwind(AssertUnwindSafe(work));
-    // The panic's own words were said where it began.
+    // The panic's own message was printed where it began.
     leave(cancel, ended.map_or_else(|_| End::because(1, "ended by a fault of its own"), Into::into))
 }
 
-/// The same on a thread of that name: whatever becomes of it becomes of the process.
+/// Runs `work` on a named thread; its end, even by a panic, ends the process.
 pub fn tie<E: Into<End>>(
     name: &'static str,
     cancel: &Cancel,
@@ -67,7 +67,7 @@ pub fn tie<E: Into<End>>(
 
 fn leave(cancel: &Cancel, end: End) -> ! {
     let code = i32::from(end.code);
-    // A process that can't have another thread has to do without.
+    // If no thread can be started, there is no time-out.
     let _ = thread::Builder::new().name("end".to_owned()).spawn(move || {
         thread::park_timeout(PATIENCE);
         exit(code);

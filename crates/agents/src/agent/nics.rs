@@ -1,4 +1,4 @@
-//! Which ports this host has that a testbed could name, and which of them something else needs.
+//! Ports of this host that a testbed could use, and those that are needed otherwise.
 //!
 //! Only reads. Never decides where a cable leads: frames do.
 
@@ -13,12 +13,12 @@ use super::{examine, sysfs};
 use crate::failed::Failed;
 use crate::protocol::NicFacts;
 
-/// Somewhere else, to ask for the default route: TEST-NET-1 (RFC 5737), to which nothing is sent.
+/// Address for looking up the default route: TEST-NET-1 (RFC 5737); nothing is sent to it.
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 const UDP: u8 = 17;
 
-/// Every Ethernet port, hardware or a virtual cable's end. `connection` is what ssh says of how
-/// this host is reached (ssh(1), `SSH_CONNECTION`).
+/// Lists all Ethernet ports: hardware or a virtual cable's end. `connection` is ssh's description
+/// of how this host is reached (ssh(1), `SSH_CONNECTION`).
 pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
     let failed = |cause| Failed::because("list the ports of this host", cause);
     let mut kernel = Netlink::open().map_err(failed)?;
@@ -59,7 +59,7 @@ pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
         .collect())
 }
 
-/// `192.0.2.7/24`
+/// Lists an interface's addresses, as `192.0.2.7/24`.
 fn addresses(interface: &str) -> Vec<String> {
     let own = getifaddrs().into_iter().flatten().filter(|one| one.interface_name == interface);
     own.filter_map(|one| {

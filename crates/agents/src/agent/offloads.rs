@@ -1,7 +1,7 @@
-//! Segmentation and receive offloads: turned off for a trial, put back afterwards.
+//! Segmentation and receive offloads: turned off for a trial, restored afterwards.
 //!
-//! Owns what the ports are; what was found on them is [`super::found`]'s to remember. Never changes
-//! a feature that it was not told to.
+//! Owns the ports' offloads; [`super::found`] records their original state. Never changes a feature
+//! without an order.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::{examine, interrupts};
 use crate::failed::Failed;
 use crate::protocol::{Feature, PortFacts};
 
-/// Turns off whatever merges or splits frames. A port whose offloads are off already costs nothing,
-/// so that every trial may ask.
+/// Turns off everything that merges or splits frames. Ports whose offloads are already off cost
+/// nothing, so every trial may ask.
 pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<(), Failed> {
     for name in interfaces {
         if notes.has(|found| is_of(found, name)) {
@@ -29,7 +29,7 @@ pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<(), Failed> 
     Ok(())
 }
 
-/// Puts back what was found on these ports.
+/// Restores the original offloads of these ports.
 pub fn restore(notes: &mut Notes, interfaces: &[String]) -> Result<(), Failed> {
     notes.undo_those(|found| interfaces.iter().any(|name| is_of(found, name)))
 }
@@ -42,8 +42,8 @@ fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> Fa
     Failed::to(format!("{deed} offloads of `{interface}`"))
 }
 
-/// Ports by name: their links, offload features, queues and interrupts. A port that can't be read
-/// is absent.
+/// Describes ports by name: their links, offload features, queues and interrupts. A port that
+/// cannot be read is absent.
 pub fn describe(interfaces: &[String]) -> BTreeMap<String, PortFacts> {
     sysfs::look(|sysfs| {
         let Ok(mut netlink) = Netlink::open() else { return BTreeMap::new() };

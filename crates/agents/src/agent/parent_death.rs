@@ -1,6 +1,6 @@
-//! The kernel's own tie to the controller: a signal when the thread that started this agent ends.
+//! The kernel's own link to the controller: a signal when the thread that started this agent ends.
 //!
-//! Also works for an agent that hangs. Slackened while something is changed on the host, because a
+//! Also works for an agent that hangs. Disabled while changes to the host are in place, because a
 //! killed agent restores nothing.
 
 use crate::failed::Failed;
@@ -8,14 +8,14 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
-/// What fails where it does not hold.
+/// Operation named in errors.
 pub const TIE: &str = "tie this agent's life to its parent's";
 
-/// From here on the kernel kills this process when the thread that started it ends.
+/// Makes the kernel kill this process when the thread that started it ends.
 pub fn fasten() -> Result<(), Failed> {
     let parent = getppid();
     tighten()?;
-    // The parent may have died before the signal was asked for; then nobody would send it. A parent
+    // The parent may have died before the signal was set up; then it would never be sent. A parent
     // outside this process's pid namespace reads as 0 before and after.
     if getppid() == parent {
         return Ok(());
@@ -23,12 +23,12 @@ pub fn fasten() -> Result<(), Failed> {
     Err(Failed::new(format!("{TIE}: the parent is gone")))
 }
 
-/// The kernel's signal is wanted.
+/// Enables the kernel's signal.
 pub fn tighten() -> Result<(), Failed> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(Failed::to(TIE))
 }
 
-/// Only the other ties end this process, after it has restored what it changed.
+/// Disables the kernel's signal: this process then ends only in ways that restore its changes.
 pub fn slacken() -> Result<(), Failed> {
     prctl::set_pdeathsig(None).map_err(Failed::to(TIE))
 }

@@ -1,6 +1,6 @@
-//! Settings of the host: how each is read and written.
+//! Settings of the host: reading and writing each.
 //!
-//! Never changes what is not on the list of [`Setting`], and never remembers what was found.
+//! Never changes anything that is not a [`Setting`], and never remembers an original value.
 
 use std::fs;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use nix::sys::socket::SockaddrStorage;
 use crate::failed::Failed;
 use crate::protocol::Setting;
 
-/// The setting with the value that it has now.
+/// Reads the current value of a setting.
 pub fn now(setting: &Setting) -> Result<Setting, Failed> {
     Ok(match setting {
         Setting::File { path, .. } => {
@@ -54,7 +54,7 @@ pub fn now(setting: &Setting) -> Result<Setting, Failed> {
     })
 }
 
-/// Writes the value that was found; a port that is gone needs nothing.
+/// Restores an original value; a port that is gone needs no restoring.
 pub fn restore(found: &Setting) -> Result<(), Failed> {
     match apply(found) {
         Err(fault) if is_absent(&fault) => Ok(()),
@@ -62,12 +62,12 @@ pub fn restore(found: &Setting) -> Result<(), Failed> {
     }
 }
 
-/// Whether what a setting is of is gone.
+/// True if the setting's port is gone.
 pub fn is_absent(fault: &Failed) -> bool {
     fault.cause::<NetlinkError>().is_some_and(NetlinkError::is_absent)
 }
 
-/// Sets it.
+/// Applies a setting.
 pub fn apply(setting: &Setting) -> Result<(), Failed> {
     match setting {
         Setting::File { path, value } => {
@@ -103,7 +103,7 @@ pub fn apply(setting: &Setting) -> Result<(), Failed> {
     }
 }
 
-/// The IP address that the kernel's own form holds.
+/// Converts the kernel's address form; `None` if it is not an IP address.
 pub fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
     let v4 = address.as_sockaddr_in().map(|v4| v4.ip().into());
     v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))

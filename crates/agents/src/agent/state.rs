@@ -1,7 +1,7 @@
-//! What the agent does for each request, one after another.
+//! Handling of the agent's requests, one after another.
 //!
-//! Owns the trial under way, and what is to be put back when the agent ends. Never reads or writes
-//! a pipe.
+//! Owns the current trial, and the changes to undo when the agent ends. Never reads or writes a
+//! pipe.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,31 +21,31 @@ use super::{Handled, change, examine, facts, nics, offloads};
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, OffloadChange, Order, PortProbe, ProbeReply, in_words};
 
-/// A trial that was prepared and never started is given up after this: its data ports must not
+/// Time-out after which a prepared trial that was not started is abandoned: its data ports must not
 /// stay.
 const PREPARED_FOR: Duration = Duration::from_mins(1);
-/// Whoever has an address answers at once.
+/// Time to wait for answers; a host with the address answers at once.
 const ANSWERING: Nanos = Nanos::from_millis(200);
-/// Nothing to look after.
+/// Wait for requests while no trial is prepared.
 const IDLE_FOR: Duration = Duration::from_hours(1);
 
 /// The agent's state between requests.
 pub struct AgentState {
     cancel: Cancel,
     bounds: Option<Bounds>,
-    /// What the trial's answers ask of the interfaces.
+    /// Load of the trial's answers by interface.
     answers: Load,
     delays: Delays,
     hold: Hold,
     ears: Vec<CableProbeListener>,
     trial: Option<Trial>,
     files: Files,
-    /// How ssh reached this host, where it did.
+    /// Description of the ssh connection to this host; `None` without ssh.
     connection: Option<String>,
 }
 
 impl AgentState {
-    /// With nothing under way; `connection` is how ssh reached this host, where it did.
+    /// Creates an idle state; `connection` describes the ssh connection to this host, if any.
     pub fn new(cancel: Cancel, connection: Option<String>) -> Self {
         let (delays, hold) = (Delays::default(), Hold::default());
         Self {
@@ -61,7 +61,7 @@ impl AgentState {
         }
     }
 
-    /// How long to wait for the next request before [`Self::abandon`].
+    /// Time to wait for the next request before [`Self::abandon`].
     pub fn patience(&self) -> Duration {
         match &self.trial {
             Some(trial) if !trial.is_running() => PREPARED_FOR,
@@ -69,12 +69,12 @@ impl AgentState {
         }
     }
 
-    /// Gives up a trial that nobody started.
+    /// Abandons a trial that was not started.
     pub fn abandon(&mut self) {
         self.trial = self.trial.take().filter(Trial::is_running);
     }
 
-    /// Does what is asked.
+    /// Handles a request.
     pub fn handle(&mut self, ask: Ask) -> Handled {
         match ask {
             Ask::Clock => Ok(Answer::Clock { monotonic: clock::monotonic() }),

@@ -1,7 +1,7 @@
-//! The two sides of a storage flow: a client that runs fio, and a keeper that serves, or only
-//! watches a disk.
+//! The two sides of a storage flow: a client that runs fio, and a keeper that serves storage, or
+//! only observes a disk.
 //!
-//! Owns what both need: finding a program, starting it so that it can't outlive the agent, and
+//! Owns the shared parts: finding a program, starting it so that it cannot outlive the agent, and
 //! waiting for it. Never builds a command line for a shell, and never ends a process that it did
 //! not start.
 
@@ -30,25 +30,25 @@ pub use client::StorageClient;
 use nameless::NamelessFiles;
 pub use server::StorageServer;
 
-/// Files that were laid out for jobs: gone with this process, and with nothing less, since the next
-/// trial needs them, too.
+/// Files laid out for jobs. They are kept until this process ends, since later trials need them
+/// too.
 pub type Files = Arc<Mutex<NamelessFiles>>;
 
-/// A storage flow as its client is told of it.
+/// A storage flow for its client.
 #[derive(Clone)]
 pub struct Job {
-    /// What the trial asks for.
+    /// Parameters from the trial.
     pub asked: Storage,
-    /// What was laid out for earlier trials.
+    /// Files laid out for earlier trials.
     pub files: Files,
 }
 
-/// How often a wait looks whether it was asked to end.
+/// Interval at which a wait checks for a request to end.
 const GLANCE: Nanos = Nanos::from_millis(20);
-/// A program that was asked to end has this long before it is made to.
+/// Time that a program gets to end before it is killed.
 const GRACE: Nanos = Nanos::from_secs(2);
 
-/// A program by its name alone.
+/// Finds a program by its name alone.
 fn find(program: &'static str) -> Result<PathBuf, FlowError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -60,15 +60,15 @@ fn find(program: &'static str) -> Result<PathBuf, FlowError> {
     })
 }
 
-/// The command that becomes `program` and dies with this process: see [`crate::cli`]'s `agent
-/// --lead`.
+/// Builds the command that becomes `program` and dies with this process: see [`crate::cli`]'s
+/// `agent --lead`.
 fn leashed(program: &PathBuf) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", "--lead"]).arg(program);
     command
 }
 
-/// A file in memory that a child writes to and this process reads.
+/// Creates a file in memory that a child writes to and this process reads.
 fn scratch() -> Result<File, FlowError> {
     let made = memfd_create("switchmark", MFdFlags::MFD_CLOEXEC);
     made.map(File::from).map_err(|e| FlowError::kernel("make", "a file in memory", e.into()))
@@ -82,7 +82,7 @@ fn contents(mut file: &File) -> Result<String, FlowError> {
     Ok(String::from_utf8_lossy(&octets).into_owned())
 }
 
-/// Waits for `child` until `at`; true where it ended by itself.
+/// Waits for `child` until `at`; returns true if it ended by itself.
 fn wait(child: &mut Child, at: Nanos, halt: &Halt) -> Result<bool, FlowError> {
     loop {
         let ended = child.try_wait().map_err(|e| FlowError::kernel("wait for", "a program", e))?;
@@ -97,7 +97,7 @@ fn wait(child: &mut Child, at: Nanos, halt: &Halt) -> Result<bool, FlowError> {
     }
 }
 
-/// Asks the child to end, and makes it.
+/// Asks the child to end, and kills it after a grace period.
 fn end(child: &mut Child) {
     if matches!(child.try_wait(), Ok(Some(_))) {
         return;
@@ -109,7 +109,7 @@ fn end(child: &mut Child) {
     }
 }
 
-/// The last lines in which a program said something, for an error.
+/// Returns the last lines of a program's output, for an error.
 fn last_words(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let from = lines.len().saturating_sub(3);

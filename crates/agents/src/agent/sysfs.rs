@@ -1,7 +1,7 @@
 //! The kernel's files about the ports of this host's own network namespace.
 //!
-//! sysfs shows the links of the namespace in which it was mounted, and a host in a namespace mostly
-//! sees the machine's: a port of the same name there is another one. Owns that distinction. Never
+//! sysfs shows the links of the namespace in which it was mounted. A host in a namespace mostly
+//! sees the machine's, where a port of the same name is another one. Owns that distinction. Never
 //! changes a file.
 
 use std::collections::BTreeMap;
@@ -11,40 +11,42 @@ use netlink::Netlink;
 
 const LINKS: &str = "/sys/class/net";
 
-/// What stands at `/sys` while [`look`] works.
+/// The sysfs at `/sys` while [`look`] works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sysfs {
-    /// Whether it shows the links of the calling thread's network namespace.
+    /// True if it shows the links of the calling thread's network namespace.
     ours: bool,
 }
 
 impl Sysfs {
-    /// As it is mounted. Links have numbers and addresses of their own in each namespace: where all
-    /// of them agree with what the kernel says of this one, it is this one's.
+    /// Checks the sysfs as it is mounted. Links have numbers and addresses of their own in each
+    /// namespace. If all of them agree with the kernel's list for this namespace, sysfs is of this
+    /// one.
     pub fn as_mounted() -> Self {
         let ours = told().is_some_and(|told| told == shown());
         Self { ours }
     }
 
-    /// The driver behind a port that is hardware.
+    /// Name of a hardware port's driver; `None` for any other port.
     pub fn driver(self, interface: &str) -> Option<String> {
         let link = fs::read_link(format!("{}/device/driver", self.port(interface)?)).ok()?;
         Some(link.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// Where the port's files are; none where they may be another namespace's.
+    /// Path of the port's files; `None` if they may be another namespace's.
     pub fn port(self, interface: &str) -> Option<String> {
         self.ours.then(|| format!("{LINKS}/{interface}"))
     }
 }
 
-/// Works where `/sys` shows the links of this namespace, as far as this process may see to that.
+/// Runs `work` with a `/sys` that shows the links of this namespace, if this process has the rights
+/// to mount it.
 pub fn look<T: Send>(work: impl Fn(Sysfs) -> T + Sync) -> T {
     let own = lab::with_own_sysfs(|| Ok(work(Sysfs { ours: true })));
     own.unwrap_or_else(|_| work(Sysfs::as_mounted()))
 }
 
-/// Each link's number and address by its name, as netlink has it of this namespace.
+/// Number and address of each link by name, from netlink in this namespace.
 fn told() -> Option<BTreeMap<String, (u32, String)>> {
     let links = Netlink::open().and_then(|mut kernel| kernel.links()).ok()?;
     let address = |mac: Option<[u8; 6]>| {
@@ -54,7 +56,7 @@ fn told() -> Option<BTreeMap<String, (u32, String)>> {
     Some(links.into_iter().map(|link| (link.name, (link.index, address(link.mac)))).collect())
 }
 
-/// The same as the mounted sysfs has it.
+/// Number and address of each link by name, from the mounted sysfs.
 fn shown() -> BTreeMap<String, (u32, String)> {
     let entries = fs::read_dir(LINKS).into_iter().flatten().flatten();
     let read = |name: &str, file: &str| {
@@ -62,7 +64,7 @@ fn shown() -> BTreeMap<String, (u32, String)> {
         text.trim().to_owned()
     };
     let of = |name: String| {
-        // Files beside the links, such as `bonding_masters`, have no number.
+        // Files next to the links, such as `bonding_masters`, have no number.
         let index = read(&name, "ifindex").parse().ok()?;
         let address = read(&name, "address");
         Some((name, (index, address)))
@@ -88,7 +90,7 @@ mod tests {
         assert!(made.expect("ip starts").success());
     }
 
-    /// As on a machine with a card `eth1` whose host is a namespace with a port `eth1`.
+    /// A machine with a card `eth1`, whose host is a namespace with a port `eth1`.
     #[test]
     fn a_port_of_the_same_name_elsewhere_is_another_one() {
         if lab::privilege() != lab::Privilege::Root {

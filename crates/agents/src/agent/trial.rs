@@ -1,8 +1,8 @@
-//! One trial as this host sees it: sides opened, run on threads of their own, reported.
+//! One trial on this host: flow sides are opened, run on threads of their own, and reported.
 //!
-//! Owns the data ports (they close with it), the shared halt, and the counters around the load.
-//! Never runs longer than [`LONGEST_TRIAL`], and never makes up an address: a side that would talk
-//! to anybody is refused.
+//! Owns the data ports (they close with the trial), the shared halt, and the counters around the
+//! load. Never runs longer than [`LONGEST_TRIAL`], and never makes up an address: a side without a
+//! specific peer is refused.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,10 +22,10 @@ use super::storage::{Files, Job, StorageClient, StorageServer};
 use crate::failed::Failed;
 use crate::protocol::{Collected, FlowReport, Order, Work, in_words};
 
-/// Nothing sends longer than this, whatever a controller says.
+/// Maximum duration of a trial, whatever a controller requests.
 pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
 
-/// A trial's part on this host.
+/// This host's part of a trial.
 pub struct Trial {
     halt: Halt,
     interfaces: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Trial {
     running: Option<Running>,
 }
 
-/// What runs once it was started.
+/// State of a started trial.
 struct Running {
     window: Window,
     before: Before,
@@ -41,7 +41,7 @@ struct Running {
     usage: JoinHandle<Result<Usage, CountersError>>,
 }
 
-/// A side at work.
+/// A running flow side.
 struct RunningSide {
     flow: u16,
     begins: bool,
@@ -54,20 +54,20 @@ struct Before {
     interfaces: Vec<InterfaceCounters>,
 }
 
-/// What a side's thread hands back.
+/// Result of a side's thread.
 struct Done {
     ready: Nanos,
     report: Result<Parts, String>,
 }
 
 impl Trial {
-    /// Nothing opened yet. `halt` ends it from outside.
+    /// Creates a trial without open sides. `halt` ends it from outside.
     pub fn new(halt: Halt, interfaces: Vec<String>) -> Self {
         Self { halt, interfaces, sides: Vec::new(), running: None }
     }
 
-    /// Opens the waiting sides, or those that begin, each of which learns its path; the numbers of
-    /// their data ports in the order of `orders`.
+    /// Opens the waiting sides, or those that begin, each of which learns its path. Returns the
+    /// numbers of their data ports in the order of `orders`.
     pub fn open(
         &mut self,
         orders: &[Order],
@@ -81,12 +81,12 @@ impl Trial {
         Ok(self.sides[first..].iter().map(|side| side.port).collect())
     }
 
-    /// Whether the flows were let go.
+    /// True if the flows were started.
     pub const fn is_running(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Reads the counters and lets every side go.
+    /// Reads the counters and starts every side.
     pub fn start(&mut self, window: Window, longest: Nanos) -> Result<(), Failed> {
         check_window(window, longest)?;
         let before = Before {
@@ -110,9 +110,8 @@ impl Trial {
         let Some(running) = self.running.take() else {
             return Err(Failed::new("collect: no trial was started"));
         };
-        // Here and now, on every host: what crosses a port later is nobody's that counts. Sides
-        // that are done early wait with it, because frames of the trial may still cross their
-        // ports.
+        // At this time on every host: frames that cross a port later do not count. Sides that
+        // finish early wait too, because frames of the trial may still cross their ports.
         clock::rest_until(running.window.closed, || self.halt.asked());
         let host = counters::host().map_err(uncounted)?.since(&running.before.host);
         let interfaces = counters::interfaces(&self.interfaces).map_err(uncounted)?;
@@ -141,7 +140,7 @@ impl Trial {
 }
 
 impl Drop for Trial {
-    /// Ends what runs and waits for it, so that no data port outlives the trial.
+    /// Ends the running sides and waits for them, so that no data port outlives the trial.
     fn drop(&mut self) {
         let Some(running) = self.running.take() else { return };
         self.halt.ask();
@@ -190,10 +189,10 @@ fn run_side(run: Run, window: Window, halt: &Halt) -> Done {
     Done { ready, report }
 }
 
-/// How busy the host was from the load's start to its end.
+/// Measures how busy the host was from the load's start to its end.
 fn usage_over(window: Window, halt: &Halt) -> Result<Usage, CountersError> {
-    // Not before: in a lab the other hosts' pollers are threads of this machine, and each host
-    // gives its own their threads while it opens its sides.
+    // Not earlier: in a lab the other hosts' pollers are threads of this machine, and each host
+    // creates the threads of its own while it opens its sides.
     let kin = ProcessTree::find();
     clock::rest_until(window.start, || halt.asked());
     let before = counters::host_beside(&kin)?;
@@ -226,11 +225,11 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("without words")
 }
 
-/// What a side saw, by the flow's number: an iperf3 test is of two flows.
+/// Reports of a side, by flow number: an iperf3 test has two flows.
 type Parts = Vec<(u16, FlowRecord)>;
 type Run = Box<dyn FnOnce(Window, &Halt) -> Result<Parts, FlowError> + Send>;
 
-/// An opened side of a flow.
+/// An open flow side.
 struct OpenSide {
     flow: u16,
     begins: bool,
@@ -261,7 +260,7 @@ fn unopened(side: &'static str, order: &Order, cause: FlowError) -> Failed {
     }
 }
 
-/// Every kind of side: the port that it waits at, and its work.
+/// Opens a side of any kind; returns its data port and its work.
 fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16, Run), FlowError> {
     use FlowRecord::{Bulk, Datagrams, Echo, Exchange, Storage};
     match (&order.flow, begins) {
@@ -313,7 +312,7 @@ where
     Ok((port, Box::new(run)))
 }
 
-/// Both ends must be single hosts.
+/// Checks that both ends are single hosts.
 fn check_addresses(side: &'static str, order: &Order) -> Result<(), Failed> {
     for address in [order.local, order.peer()] {
         let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());

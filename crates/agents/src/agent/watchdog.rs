@@ -1,8 +1,8 @@
-//! The agent ends with its controller, and puts back what it changed.
+//! Ends the agent with its controller, after restoring its changes.
 //!
-//! Four ties: the end of stdin; the controller's beats, for a link that is cut or a controller that
+//! Four events end it: the end of stdin; missing heartbeats, for a cut link or a controller that
 //! hangs; the signals that ask a process to end; and the kernel's parent-death signal, which also
-//! works for an agent that hangs. The last is slackened while something is changed on the host,
+//! works for an agent that hangs. The last is disabled while changes to the host are in place,
 //! because a killed agent restores nothing.
 
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use super::parent_death::TIE;
 use crate::failed::Failed;
 use crate::protocol::{LEASE, LOST_TOUCH};
 
-/// How often the silence is measured.
+/// Interval at which the silence is measured.
 const GLANCE: Duration = Duration::from_millis(100);
-/// The most silence that one glance may find: where this process itself was held up, nobody knows
-/// whether its controller was silent.
+/// Maximum silence counted per interval: if this process itself was delayed, the controller may not
+/// have been silent.
 const MOST_AT_A_GLANCE: Nanos = Nanos::from_millis(200);
 
-/// Whether anything was heard since somebody last looked.
+/// True if a message arrived since the last check.
 #[derive(Clone, Default)]
 pub struct Heard(Arc<AtomicBool>);
 
 impl Heard {
-    /// Something was.
+    /// Notes a message.
     pub fn note(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -41,8 +41,8 @@ impl Heard {
     }
 }
 
-/// Ends this process once its controller was silent for [`LEASE`], or at a signal that asks for it.
-/// Must come before any other thread, which would take the signals.
+/// Ends this process once its controller has been silent for [`LEASE`], or at a signal that asks
+/// for it. Must be called before any other thread starts, which would receive the signals.
 pub fn watch(cancel: &Cancel, heard: Heard) -> Result<(), Failed> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);

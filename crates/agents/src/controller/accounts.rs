@@ -1,8 +1,8 @@
-//! What devices count of a trial by their own account, asked for before its load and after it.
+//! Counters that devices report for a trial, read before its load and after it.
 //!
-//! Owns the patience that their counters need, and which of a device's ports is whose cable's.
-//! Never asks while a load runs, and never makes a trial wait for a device that was told to be
-//! quick: what it did not say is a doubt.
+//! Owns the waiting for their counters, and the assignment of a device's ports to cables. Never
+//! reads while a load runs. Never makes a trial wait beyond a device's time-out: a missing value is
+//! a doubt.
 
 mod rest;
 mod settling;
@@ -29,73 +29,73 @@ use crate::speak::speak;
 use rest::Rest;
 use source::{Cause, Source};
 
-/// A device whose counter stands for a receiver is watched at rest so long before its first load.
+/// Observation time of a device at rest before its first load, if its counter replaces a receiver.
 const WATCHED: Nanos = Nanos::from_secs(1);
-/// Counters that catch up within this are read at once.
+/// Settling time up to which counters are read without a wait.
 const AT_ONCE: Nanos = Nanos::from_millis(300);
-/// So many times as long as the longest that they took, they are waited for.
+/// Factor of the waiting time over the longest settling time so far.
 const PATIENCE: u64 = 3;
-/// And at least so long.
+/// Minimum waiting time.
 const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
-/// A wait of a few seconds is said.
+/// Waiting time from which the user is told.
 const WORTH_SAYING: Nanos = Nanos::from_secs(2);
-/// So many ports are named where one is not found.
+/// Maximum number of ports to list if one is not found.
 const NAMED: usize = 24;
-/// By so many frames a port's count may be off its host's: what they say beside a load.
+/// Tolerated difference between the counts of a port and its host, for frames besides the load.
 const FEW: u64 = 8;
-/// And of so many a host's frames tell its port.
+/// Minimum frames of a host that identify its port.
 const ENOUGH: u64 = 100;
-/// After so many trials it is known how long they take.
+/// Number of trials after which the settling time is known.
 const KNOWN_AFTER: u32 = 3;
 
-/// All devices that are asked.
+/// All devices whose counters are read.
 #[derive(Debug, Default)]
 pub struct Accounts {
     asked: Vec<Asked>,
-    /// What the devices of the trial under way said before its load, and when.
+    /// Readings before the load of the current trial, each with the device's index and the time.
     before: Vec<(usize, Nanos, Result<Account, String>)>,
 }
 
-/// One of them.
+/// A device whose counters are read.
 #[derive(Debug)]
 struct Asked {
     name: String,
     sources: Vec<Source>,
     cables: Vec<Cable>,
-    /// Ports among which it chooses, as it calls them.
+    /// Ports between which the device balances load, by its own names.
     paths: Vec<String>,
     lag: Nanos,
-    /// The longest that its counters took to catch up, over how many trials.
+    /// Longest settling time of its counters, and the number of trials observed.
     seen: (Nanos, u32),
-    /// What left its ports between loads, and when it was read after the last one.
+    /// Frames that left its ports between loads, and the reading after the last one.
     rest: Rest,
     rested_since: Option<(Nanos, Account)>,
 }
 
-/// A port of a device in which a cable is.
+/// A device port with a cable.
 #[derive(Debug)]
 struct Cable {
-    /// What the file calls it.
+    /// Name of the port in the testbed file.
     port: String,
-    /// What the device calls it; nothing until frames have told.
+    /// Name of the port on the device; `None` until it is known.
     own: Option<String>,
     host: PortRef,
-    /// Whether nothing runs at the host, so that this port's counter stands for its receiver.
+    /// True if nothing runs at the host, so that this port's counter replaces its receiver.
     receives: bool,
 }
 
-/// What hosts counted of a trial, with which devices have to catch up.
+/// Counts of the hosts for a trial, which the devices' counters must reach.
 #[derive(Debug, Clone, Copy)]
 struct Counted<'a> {
-    /// At their own ports.
+    /// Counters of the hosts' own ports.
     ports: &'a [PortCounters],
-    /// What was sent to each port at whose host nothing runs.
+    /// Frames sent to each port at whose host nothing runs.
     sent: &'a BTreeMap<PortRef, u64>,
 }
 
 impl Accounts {
-    /// Asks each for the first time, so that what is wrong is said before anything is measured.
-    /// What devices say of themselves is put to the facts, which hold the hosts' already.
+    /// Reads each device for the first time, so that errors are reported before any measurement.
+    /// Adds the devices' own facts to `facts`, which has the hosts' already.
     pub fn open(
         accounts: &config::Accounts,
         topology: &Topology,
@@ -125,7 +125,7 @@ impl Accounts {
 }
 
 impl Companion for Accounts {
-    /// Looks at what leaves the ports that stand for a trial's receivers while nothing is sent.
+    /// Measures the frames that leave the ports of a trial's receivers while nothing is sent.
     fn prepare(&mut self, context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         let receives = |asked: &&mut Asked| {
             crosses(context, &asked.name) && asked.cables.iter().any(|cable| cable.receives)
@@ -134,14 +134,14 @@ impl Companion for Accounts {
         receiving.try_for_each(|asked| asked.look_at_rest(context.stop))
     }
 
-    /// What the devices that a trial crosses have counted so far.
+    /// Reads the counters of the devices that a trial crosses.
     fn before(&mut self, context: TrialContext<'_>) -> Done {
         self.before.clear();
         for (number, asked) in self.asked.iter_mut().enumerate() {
             if !crosses(context, &asked.name) {
                 continue;
             }
-            // What hosts sent to find each other is not to be taken for the load's.
+            // Frames that hosts sent to find each other must not count as the load's.
             context.stop.rest(asked.behind())?;
             let account = asked.read(context.stop).map_err(|(_, why)| in_words(&*why));
             self.before.push((number, clock::monotonic(), account));
@@ -149,8 +149,8 @@ impl Companion for Accounts {
         Ok(())
     }
 
-    /// What they counted since, once their counters have caught up with what the hosts counted;
-    /// it stands for receivers at hosts on which nothing runs.
+    /// Reads the increase of the counters, once they have reached the hosts' counts. It replaces
+    /// receivers at hosts on which nothing runs.
     fn after(&mut self, context: TrialContext<'_>, record: &mut TrialRecord) -> Done {
         let flows = &context.trial.flows;
         let sent = far_counter::sent(flows, &record.flows, context.topology);
@@ -200,7 +200,8 @@ impl Asked {
         Ok(Self { name, sources, cables, paths, lag, seen, rest, rested_since })
     }
 
-    /// By LLDP, where the file does not say: the neighbour with the address of a host's port.
+    /// Finds ports by LLDP, if the file does not name them: the neighbour with the address of a
+    /// host's port.
     fn find_ports(&mut self, facts: &Facts) {
         if self.untold().next().is_none() {
             return;
@@ -217,8 +218,8 @@ impl Asked {
         }
     }
 
-    /// A port that is called in cables as the device calls it needs no more words. Which another
-    /// one is, its frames will tell.
+    /// Reads the counters. A port with the same name in the file and on the device is known; any
+    /// other is identified by its frames.
     fn first_reading(&mut self, stop: &Stop) -> Result<(), Failed> {
         let deed = format!("read the counters of device `{}`", self.name);
         let said = self.read(stop).map_err(|(hint, why)| Failed::because(&deed, why).hinted(hint));
@@ -248,7 +249,8 @@ impl Asked {
         Ok(())
     }
 
-    /// A port that stands for a receiver is known from the start, and tells what leaves it.
+    /// Checks that every port that replaces a receiver is known from the start and counts
+    /// transmitted frames.
     fn receivers_are_known(&self, said: &Account) -> Result<(), Failed> {
         for cable in self.cables.iter().filter(|cable| cable.receives) {
             let deed = format!("count what reaches {} by device `{}`", cable.host, self.name);
@@ -268,7 +270,7 @@ impl Asked {
         Ok(())
     }
 
-    /// Between two loads, or, before the first, for a moment.
+    /// Measures at rest, between two loads or, before the first, for a moment.
     fn look_at_rest(&mut self, stop: &Stop) -> Result<(), TrialError> {
         // A device that does not answer now is a doubt of the trial, which asks it again.
         let read = |this: &mut Self| {
@@ -291,8 +293,8 @@ impl Asked {
         self.cables.iter().filter(|cable| cable.own.is_none())
     }
 
-    /// A cable's port is the one that counted what the cable's host did, both ways, if only one
-    /// did.
+    /// Assigns ports to cables: a port that counted as many frames as the cable's host in both
+    /// directions, if it is the only one.
     fn learn_ports(&mut self, changes: &Changes, hosts: &[PortCounters]) {
         let cables = self.cables.iter().filter_map(|c| c.own.clone());
         let taken: BTreeSet<String> = cables.chain(self.paths.iter().cloned()).collect();
@@ -321,7 +323,7 @@ impl Asked {
         }
     }
 
-    /// How far its counters may be behind what was sent just now.
+    /// Maximum time by which its counters may lag behind frames that were just sent.
     fn behind(&self) -> Nanos {
         let (most, trials) = self.seen;
         match most {
@@ -331,7 +333,7 @@ impl Asked {
         }
     }
 
-    /// How long they are waited for.
+    /// Maximum time to wait for its counters.
     fn patience(&self) -> Nanos {
         let (most, trials) = self.seen;
         if trials < KNOWN_AFTER {
@@ -341,7 +343,8 @@ impl Asked {
         }
     }
 
-    /// Of its cables' ports, or of all while some are not known; else why not, behind what to do.
+    /// Reads the counters of its cables' ports, or of all while some are unknown. An error includes
+    /// the suggested fix.
     fn read(&mut self, stop: &Stop) -> Result<Account, (String, Cause)> {
         let all = self.untold().next().is_some();
         let cables = self.cables.iter().filter_map(|cable| cable.own.clone());
@@ -355,7 +358,7 @@ impl Asked {
         Ok(said)
     }
 
-    /// Under what the file calls each port; a path has no other name than the device's.
+    /// Lists the changes by the file's port names; a path has only the device's.
     fn ports(&self, changes: &Changes) -> Vec<PortCounters> {
         let path = |own: &String| {
             Some(PortCounters {
@@ -377,7 +380,8 @@ impl Asked {
         cables.chain(self.paths.iter().filter_map(path)).collect()
     }
 
-    /// By what the file calls the port; of one that is neither a cable's nor a path nobody asked.
+    /// Converts a doubt to the file's port names; `None` for a port that is neither a cable's nor a
+    /// path.
     fn doubt(&self, doubt: &Doubt) -> Option<ReadingDoubt> {
         let named = |own: &str| {
             let cable = self.cables.iter().find(|c| c.own.as_deref() == Some(own));
@@ -415,7 +419,7 @@ fn known_ports(said: &Account) -> String {
     }
 }
 
-/// What several sources say of one port belongs together.
+/// Merges the counters that several sources report for one port.
 fn merge(into: &mut Account, other: Account) {
     into.uptime_cs = into.uptime_cs.or(other.uptime_cs);
     for (port, counters) in other.ports {

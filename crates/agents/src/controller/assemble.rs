@@ -1,4 +1,4 @@
-//! What the two sides of each flow told, put together into the flow's record.
+//! Merging the reports of a flow's two sides into the flow's record.
 //!
 //! Pure. Never judges: a flow that lost everything is a record like any other.
 
@@ -9,17 +9,17 @@ use trial::record::FlowRecord;
 
 use crate::failed::Failed;
 
-/// Records by flow number, each as far as one side saw it.
+/// Records by flow number, each from one side only.
 #[derive(Debug, Default)]
 pub struct Sides {
-    /// Of the sides that began.
+    /// Reports of the sides that begin.
     pub began: BTreeMap<u16, FlowRecord>,
-    /// Of the sides that waited.
+    /// Reports of the sides that wait.
     pub waited: BTreeMap<u16, FlowRecord>,
 }
 
-/// One record for each flow, in the trial's order. Flows with a port among `ports` have a side that
-/// waited there.
+/// Builds one record for each flow, in the trial's order. Flows with a port among `ports` have a
+/// waiting side there.
 pub fn assemble(
     flows: &[Flow],
     mut sides: Sides,
@@ -154,7 +154,7 @@ mod tests {
         FlowRecord::Storage(StorageRecord { server, ..StorageRecord::default() })
     }
 
-    /// What comes of these sides; only flow 7 has none that waits.
+    /// Result of these sides; only flow 7 has no waiting one.
     fn told(
         flows: &[u16],
         reports: impl IntoIterator<Item = (u16, Option<FlowRecord>, Option<FlowRecord>)>,

@@ -1,7 +1,7 @@
-//! How far the agents' monotonic clocks stand from ours, and from each other.
+//! Offsets of the agents' monotonic clocks from ours, and from each other.
 //!
-//! Owns the exchanges with each, over the control channel, of this trial and the ones before, and
-//! what they allow. Never sets a clock, and never claims to know better than that.
+//! Owns the exchanges with each agent over the control channel, of this trial and earlier ones, and
+//! the bounds that follow. Never sets a clock, and never claims more precision than that.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use measure::{Histogram, Nanos};
 use trial::Flow;
 use trial::record::{Clocks as Stamping, DatagramsRecord, Delays};
 
-/// Of trials before; more hardly narrow what is known of a drift.
+/// Maximum number of exchanges kept; more hardly narrow the bounds of a drift.
 const KEPT: usize = 96;
-/// What the coarser of the receivers' histograms resolves, as a share of the value.
+/// Resolution of the coarser of the receivers' histograms: one part in this many of the value.
 const RESOLUTION: u64 = 128;
-/// The one sender that stamps inside the kernel, by its own clock.
+/// Sender that stamps inside the kernel, by its own clock; the only one.
 const STAMPS_BY_ITSELF: &str = "xdp-live";
 
-/// Nanoseconds, by the sending host and the receiving one.
+/// Allowances in nanoseconds, by the sending host and the receiving one.
 pub type Allowances = BTreeMap<(String, String), i64>;
 
-/// That of a flow's hosts.
+/// Allowance for a flow's hosts; 0 if there is none.
 pub fn allowance(all: &Allowances, flow: &Flow) -> i64 {
     let hosts = (flow.from.host.clone(), flow.to.host.clone());
     all.get(&hosts).copied().unwrap_or(0)
 }
 
-/// The agents' clocks, by host.
+/// Clocks of the agents, by host.
 #[derive(Debug, Default)]
 pub struct Clocks {
-    /// Whether all hosts are this machine, whose one clock does not drift from itself.
+    /// True if all hosts are this machine, whose one clock does not drift from itself.
     one: bool,
     known: BTreeMap<String, Known>,
 }
@@ -41,12 +41,12 @@ struct Known {
 }
 
 impl Clocks {
-    /// Nothing known yet.
+    /// Creates an empty set of clocks.
     pub fn new(one: bool) -> Self {
         Self { one, known: BTreeMap::new() }
     }
 
-    /// What a host's clock was asked just now; `false` where it contradicts itself.
+    /// Adds new exchanges with a host's clock; returns false if they contradict each other.
     pub fn hear(&mut self, host: &str, news: &[Exchange]) -> bool {
         let bounds = |all: &[Exchange]| {
             if self.one { ClockBounds::of_one_rate(all) } else { ClockBounds::of(all) }
@@ -54,7 +54,7 @@ impl Clocks {
         let before = self.known.remove(host).map(|known| known.exchanges).unwrap_or_default();
         let spare = (before.len() + news.len()).saturating_sub(KEPT).min(before.len());
         let all = [&before[spare..], news].concat();
-        // A clock that was set, or drifts otherwise now, is known by the news alone.
+        // A clock that was set, or has a new drift, is described by the new exchanges alone.
         let found = bounds(&all).map(|bounds| Known { exchanges: all, bounds });
         let found =
             found.or_else(|| bounds(news).map(|bounds| Known { exchanges: news.to_vec(), bounds }));
@@ -64,30 +64,29 @@ impl Clocks {
         }
     }
 
-    /// Of another agent, whose host may have been started again meanwhile.
+    /// Forgets a host's clock, because its agent was replaced and the host may have restarted.
     pub fn forget(&mut self, host: &str) {
         self.known.remove(host);
     }
 
-    /// By how much a host's clock is ahead of ours at our instant; nothing where it was never
-    /// asked.
+    /// Bounds of a host's clock ahead of ours at our instant; zero if it was never compared.
     pub fn ahead(&self, host: &str, ours: Nanos) -> Ahead {
         let none = Ahead { low_ns: 0, high_ns: 0 };
         self.known.get(host).map_or(none, |known| known.bounds.ahead(ours))
     }
 
-    /// Our instant on a host's clock.
+    /// Converts our instant to a host's clock.
     pub fn theirs(&self, host: &str, ours: Nanos) -> Nanos {
         Nanos(ours.0.saturating_add_signed(self.ahead(host, ours).estimate_ns()))
     }
 
-    /// A host's instant, near `about` of ours, on our clock.
+    /// Converts a host's instant, near `about` on our clock, to our clock.
     pub fn ours(&self, host: &str, theirs: Nanos, about: Nanos) -> Nanos {
         Nanos(theirs.0.saturating_add_signed(-self.ahead(host, about).estimate_ns()))
     }
 
-    /// What senders add to their stamps, so that receivers on other hosts can subtract them from
-    /// their own clocks, from `since` to `until`, and never get less than nothing.
+    /// Computes the offsets that senders add to their stamps from `since` to `until`. Receivers on
+    /// other hosts can then subtract stamps from their own clocks without a negative result.
     pub fn allowances(&self, flows: &[Flow], (since, until): (Nanos, Nanos)) -> Allowances {
         let apart = flows.iter().filter(|_| !self.one);
         let hosts = apart.map(|flow| (flow.from.host.clone(), flow.to.host.clone()));
@@ -99,13 +98,13 @@ impl Clocks {
             .collect()
     }
 
-    /// Whether all hosts share this machine's.
+    /// True if all hosts share this machine's clock.
     pub const fn are_one(&self) -> bool {
         self.one
     }
 
-    /// Delays that were taken with an [allowance](Self::allowances), less what of it was too much,
-    /// with the error that is left; nothing where the clocks can't be told.
+    /// Corrects delays that were taken with an [allowance](Self::allowances): subtracts its excess
+    /// and sets the remaining error. Removes the delays if the clocks are unknown.
     pub fn settle(
         &self,
         record: &mut DatagramsRecord,
@@ -127,12 +126,12 @@ impl Clocks {
         let surplus = middle - allowance;
         let known = self.known.contains_key(from) && self.known.contains_key(to);
         let doubt = off(since).max(off(until)) + surplus.unsigned_abs() / RESOLUTION + 1;
-        // Bounds that hold leave no frame before its own departure.
+        // Valid bounds leave no frame that arrives before its own departure.
         if !known || surplus < 0 || histogram.min().0 + doubt < surplus.unsigned_abs() {
             return;
         }
-        // No frame arrives before it leaves: where the estimate says so, it is off by that much at
-        // least.
+        // No frame arrives before it leaves: if the estimate says so, it is off by at least that
+        // much.
         let surplus = Nanos(surplus.unsigned_abs()).min(histogram.min());
         let mut settled = Histogram::new();
         for (delay, times) in histogram.buckets() {

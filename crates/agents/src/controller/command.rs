@@ -1,8 +1,8 @@
-//! A command line of the user's, run to its end: output taken, time bounded, ended with this
-//! program, unless it is a way back.
+//! Runs a user's command line to its end: captures the output, limits the time, and ends it with
+//! this program, unless it undoes something.
 //!
-//! Owns the child. Never puts anything into the line: it is the testbed file's own text, and what a
-//! name or a study brings along goes into the environment.
+//! Owns the child. Never inserts anything into the line: it is the testbed file's own text, and the
+//! values of a study go into the environment.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt as _;
@@ -18,44 +18,44 @@ use nix::unistd::Pid;
 use super::Stop;
 use crate::unfinished::{self, Kind};
 
-/// More output than this is cut off: it is a fact for a record, not a log.
+/// Maximum size of output; the rest is cut off. It is a fact for a record, not a log.
 const OUTPUT_LIMIT: usize = 16 * 1024;
-/// More of a device's counters than this is cut off, and then no JSON any more.
+/// Maximum size of a device's counters. The rest is cut off, which makes the JSON invalid.
 const ACCOUNT_LIMIT: usize = 8 << 20;
-/// How often a wait looks whether it is over.
+/// Interval at which a wait checks for its end.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// How often a pipe is looked at after its command's end: half a second.
+/// Number of checks for the end of a pipe after its command's end: half a second.
 const LINGER_GLANCES: u32 = 25;
 
-/// Why a command did not do its part.
+/// Reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// There is no shell, or no process to be had.
+    /// No shell, or no process available.
     #[error("start `{line}`")]
     Start {
         /// The command line.
         line: String,
-        /// Why.
+        /// Cause of the failure.
         #[source]
         cause: std::io::Error,
     },
-    /// It said that it failed.
+    /// The command reported a failure.
     #[error("`{line}` ended with {status}{}", said(.errors))]
     Failed {
         /// The command line.
         line: String,
-        /// How it ended.
+        /// Exit status of the command.
         status: ExitStatus,
-        /// What it wrote to its standard error, the last line of it.
+        /// Last line of its standard error.
         errors: String,
     },
-    /// It took too long.
+    /// The command took too long.
     #[error("`{line}` was not over after {limit}")]
     Slow {
         /// The command line.
         line: String,
-        /// What it was given.
+        /// Time-out of the command.
         limit: Nanos,
     },
     /// The user asked to stop.
@@ -67,11 +67,11 @@ fn said(errors: &str) -> String {
     if errors.is_empty() { String::new() } else { format!(": {errors}") }
 }
 
-/// Has a shell run the line that is its own name. It survives that nobody reads what it prints any
-/// more, as where this program had to end before it did.
+/// Script that runs the line in a shell. It survives a closed output pipe, as when this program
+/// ends before it does.
 const UNHEARD: &str = "trap '' PIPE; exec sh -c \"$0\"";
 
-/// Runs `line` by `sh -c` and returns what it wrote to its standard output, trimmed.
+/// Runs `line` by `sh -c` and returns its standard output, trimmed.
 pub fn run(
     line: &str,
     environment: &[(&str, &str)],
@@ -83,8 +83,8 @@ pub fn run(
     run_to_end(shell, line, limit, stop)
 }
 
-/// Runs a line that undoes what another did. Nobody's wish to stop ends it, and it goes on where
-/// this program ends first.
+/// Runs a line that undoes another one. The user's request to stop does not end it, and it
+/// continues if this program ends first.
 pub fn run_back(
     line: &str,
     environment: &[(&str, &str)],
@@ -95,7 +95,7 @@ pub fn run_back(
     run_within(shell, line, (limit, OUTPUT_LIMIT), (&Stop::new(), Kind::WayBack)).map(drop)
 }
 
-/// Runs a program with its arguments, which no shell reads, and returns what it printed, all of it.
+/// Runs a program with its arguments, without a shell, and returns its complete standard output.
 pub fn print(words: &[String], limit: Nanos, stop: &Stop) -> Result<String, CommandError> {
     let [program, arguments @ ..] = words else { return Ok(String::new()) };
     let mut command = Command::new(program);
@@ -103,8 +103,8 @@ pub fn print(words: &[String], limit: Nanos, stop: &Stop) -> Result<String, Comm
     run_within(command, &words.join(" "), (limit, ACCOUNT_LIMIT), (stop, Kind::Program))
 }
 
-/// Runs a command whose standard input is set already, and returns what it wrote to its standard
-/// output, trimmed; `line` is what errors call it.
+/// Runs a command whose standard input is set already, and returns its standard output, trimmed.
+/// Errors name it `line`.
 pub fn run_to_end(
     command: Command,
     line: &str,
@@ -151,7 +151,8 @@ fn run_within(
     Err(CommandError::Failed { line: line.to_owned(), status, errors })
 }
 
-/// In a process group of its own, so that what the line started can be ended with it.
+/// Starts the command in a process group of its own, so that all processes of the line can be ended
+/// with it.
 fn start(mut command: Command, line: &str) -> Result<Child, CommandError> {
     command
         .stdout(Stdio::piped())
@@ -163,20 +164,21 @@ fn start(mut command: Command, line: &str) -> Result<Child, CommandError> {
 
 fn finish(child: &mut Child) {
     if let Ok(group) = i32::try_from(child.id()) {
-        // Whoever is left of the group; none is no error.
+        // Any remaining process of the group; if there is none, that is no error.
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
     }
     let _ = child.wait();
 }
 
-/// What comes out of a pipe, so far.
+/// Output of a pipe so far.
 struct Reader {
     text: Arc<Mutex<Vec<u8>>>,
     thread: thread::JoinHandle<()>,
 }
 
 impl Reader {
-    /// Reads on a thread of its own; beyond `most` octets only so that the writer never waits.
+    /// Reads on a thread of its own; output beyond `most` octets is read but dropped, so that the
+    /// writer never waits.
     fn of(mut pipe: impl Read + Send + 'static, most: usize) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&text);
@@ -191,8 +193,8 @@ impl Reader {
         Self { text, thread }
     }
 
-    /// All of it; or, where a program that the line left running keeps the pipe open, what came
-    /// soon.
+    /// Returns all output; if a program that the line left running keeps the pipe open, the output
+    /// so far.
     #[expect(clippy::disallowed_methods, reason = "a pipe is waited for")]
     fn text(self) -> String {
         for _ in 0..LINGER_GLANCES {

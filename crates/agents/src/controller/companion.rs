@@ -1,6 +1,6 @@
-//! The part that whatever stands beside the agents takes in a trial.
+//! The interface for everything that takes part in a trial besides the agents.
 //!
-//! Owns the moments of a trial. Never orders a flow.
+//! Owns the stages of a trial. Never orders a flow.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,61 +13,61 @@ use super::Stop;
 use super::pool::AgentPool;
 use super::trial_error::TrialError;
 
-/// The ports of a trial, by host: each with the kernel interfaces that count for it.
+/// Ports of a trial, by host: each with the kernel interfaces that count for it.
 pub type PortsInUse = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
-/// The trial under way.
+/// The current trial.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialContext<'a> {
-    /// What is asked.
+    /// Trial to run.
     pub trial: &'a Trial,
-    /// Who is where.
+    /// Hosts, ports and cables.
     pub topology: &'a Topology,
-    /// The lab, where the testbed is one.
+    /// Lab of the testbed; `None` if it is no lab.
     pub lab: Option<&'a Lab>,
-    /// The user's wish to stop.
+    /// Request to stop by the user.
     pub stop: &'a Stop,
 }
 
-/// The hosts of a trial before any of their agents opens a port.
+/// Hosts of a trial before any of their agents opens a port.
 #[derive(Debug)]
 pub struct Preparing<'a> {
-    /// The agents.
+    /// Agents of the testbed.
     pub pool: &'a mut AgentPool,
-    /// Interfaces whose counters are the trial's.
+    /// Interfaces whose counters belong to the trial.
     pub ports: &'a mut PortsInUse,
 }
 
-/// Takes part in trials beside the agents. Whatever fails ends the trial.
+/// Takes part in trials besides the agents. Any failure ends the trial.
 pub trait Companion: fmt::Debug {
-    /// Before any agent opens a port.
+    /// Runs before any agent opens a port.
     fn prepare(&mut self, _context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         Ok(())
     }
 
-    /// Right before the load.
+    /// Runs right before the load.
     fn before(&mut self, _context: TrialContext<'_>) -> Done {
         Ok(())
     }
 
-    /// While the load runs and is waited for by `load`, which is called once.
+    /// Runs during the load; calls `load` once, which waits for its end.
     fn around(&mut self, _context: TrialContext<'_>, _window: Window, load: Load<'_>) -> Done {
         load()
     }
 
-    /// Right after the load. The record has what the hosts counted, and what companions nearer to
-    /// the load have put there.
+    /// Runs right after the load. The record has the hosts' counts, and the results of companions
+    /// nearer to the load.
     fn after(&mut self, _context: TrialContext<'_>, _record: &mut TrialRecord) -> Done {
         Ok(())
     }
 }
 
-/// Waits for the load's end.
+/// Function that waits for the load's end.
 pub type Load<'a> = &'a mut dyn FnMut() -> Done;
-/// Whether a part of the trial went well.
+/// Result of a stage of the trial.
 pub type Done = Result<(), TrialError>;
 
-/// Waits for the load's end with everything around it.
+/// Waits for the load's end inside all companions.
 pub fn around(
     companions: &mut [&mut dyn Companion],
     context: TrialContext<'_>,

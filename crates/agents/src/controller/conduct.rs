@@ -1,7 +1,7 @@
 //! One trial, from the first order to the record: the phases of RFC 2544 §23 in their order.
 //!
-//! Owns the common start. Never recovers: the first thing that goes wrong ends it, and the caller
-//! cleans up.
+//! Owns the common start. Never recovers: the first failure ends the trial, and the caller cleans
+//! up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -24,40 +24,41 @@ use super::trial_error::TrialError;
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, Collected, FlowReport, OffloadChange, Order};
 
-/// Of an agent's time before the start, for each flow, because each is a thread.
+/// Additional lead time before the start for each flow, because each is a thread.
 const LEAD_PER_FLOW: Nanos = Nanos::from_millis(2);
-/// Opening sockets, setting offloads.
+/// Time-out for opening sockets and setting offloads.
 const SETTING_UP: Duration = Duration::from_secs(10);
-/// Each sender gives up learning after a second or so, one after another.
+/// Additional time-out per flow: each sender gives up learning after a second or so, one after
+/// another.
 const LEARNING: Duration = Duration::from_secs(3);
-/// A file of a storage's job is as large as the user says.
+/// Time-out for laying out the file of a storage job, whose size the user chooses.
 const LAYING_OUT: Duration = Duration::from_mins(30);
-/// After the window, an agent still reads counters and writes its report.
+/// Time-out after the window, in which an agent reads counters and writes its report.
 const REPORTING: Duration = Duration::from_secs(10);
 
-/// Counters of what crosses an interface.
+/// Counters of frames that cross an interface.
 const CROSSING: [&str; 4] = ["rx_packets", "rx_bytes", "tx_packets", "tx_bytes"];
 
-/// A trial under way.
+/// The current trial.
 pub struct Conduct<'a> {
-    /// What is asked, and where.
+    /// Trial to run, and its testbed.
     pub context: TrialContext<'a>,
-    /// The agents.
+    /// Agents of the testbed.
     pub pool: &'a mut AgentPool,
-    /// What hosts do of what is asked.
+    /// Division of the flows among senders.
     pub lanes: &'a SenderSplit<'a>,
-    /// What holds for all orders.
+    /// Parameters of all orders.
     pub standing: &'a mut Standing,
-    /// Processors to share out among the hosts, where all are this machine.
+    /// Processors to divide among the hosts, if all are this machine.
     pub processors: Vec<usize>,
-    /// What else takes part.
+    /// Companions of the trial.
     pub companions: &'a mut [&'a mut dyn Companion],
-    /// How long before the start agents are told of it.
+    /// Lead time between the announcement of the start and the start.
     pub lead: Nanos,
 }
 
 impl Conduct<'_> {
-    /// All of it but the settling.
+    /// Runs the whole trial except the settling.
     pub fn run(&mut self) -> Result<TrialRecord, TrialError> {
         let (context, asked) = (self.context, self.context.trial);
         let mut in_use = self.ports_in_use();
@@ -110,7 +111,7 @@ impl Conduct<'_> {
         Ok(record)
     }
 
-    /// A record for each flow that was asked for, as its hosts told.
+    /// Builds a record for each requested flow from the hosts' reports.
     fn flows(
         &mut self,
         collected: BTreeMap<String, Collected>,
@@ -124,7 +125,7 @@ impl Conduct<'_> {
         Ok(self.lanes.merge(flows))
     }
 
-    /// Opens both sides of every flow; the data ports by flow.
+    /// Opens both sides of every flow; returns the data ports by flow.
     fn open_flows(
         &mut self,
         allowances: &Allowances,
@@ -148,7 +149,7 @@ impl Conduct<'_> {
         Ok(ports)
     }
 
-    /// For as long as the trial may take from now on.
+    /// Computes the clock allowances for the maximum duration of the trial from now on.
     fn allowances(&self) -> Allowances {
         let trial = self.lanes.trial();
         let phases = trial.phases;
@@ -158,7 +159,7 @@ impl Conduct<'_> {
         self.pool.clocks().allowances(&trial.flows, (now, now + longest))
     }
 
-    /// The ends of all flows that agents have.
+    /// Lists the ports of all flows at hosts with agents.
     fn ports_in_use(&self) -> PortsInUse {
         let mut in_use = PortsInUse::new();
         for end in self.lanes.trial().flows.iter().flat_map(|f| [&f.from, &f.to]) {
@@ -182,7 +183,7 @@ impl Conduct<'_> {
         self.pool.ask_all(ports.iter().map(ask), SETTING_UP, Answer::done).map(drop)
     }
 
-    /// How long receivers speak for stations behind them before they answer.
+    /// Time during which receivers send for the stations behind them before they answer.
     fn stations_speak(&self) -> Nanos {
         let each = self.lanes.trial().flows.iter().map(|flow| match &flow.kind {
             FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
@@ -194,15 +195,15 @@ impl Conduct<'_> {
         each.fold(Nanos::ZERO, |all, one| all + one)
     }
 
-    /// How long a client may fill a file that its job reads and writes, before the first trial.
+    /// Time-out for filling a file that a job reads and writes, before the first trial.
     fn laying_out(&self) -> Duration {
         let fills = |flow: &Flow| matches!(&flow.kind, FlowKind::Storage(s) if s.server.is_none());
         let any = self.lanes.trial().flows.iter().any(fills);
         if any { LAYING_OUT } else { Duration::ZERO }
     }
 
-    /// Tells every agent to start at one instant; the window on our clock, and its start on the
-    /// wall's.
+    /// Makes every agent start at one instant. Returns the window on our clock, and its start as
+    /// wall-clock time.
     fn start(&mut self, hosts: &[String]) -> Result<(Window, u64), TrialError> {
         let phases = self.lanes.trial().phases;
         let now = clock::monotonic();
@@ -226,7 +227,7 @@ impl Conduct<'_> {
         Ok((window, started_unix_ns))
     }
 
-    /// Waits for the end and takes the reports, by host. A flow that broke ends the wait.
+    /// Waits for the end and collects the reports, by host. A broken flow ends the wait.
     fn collect_all(
         &mut self,
         hosts: &[String],
@@ -255,7 +256,8 @@ impl Conduct<'_> {
     }
 }
 
-/// Opens the data ports; their numbers by flow. Receivers take so long as stations speak first.
+/// Opens the data ports; returns their numbers by flow. Receivers first send for the stations, for
+/// `stations_speak`.
 fn prepare(
     pool: &mut AgentPool,
     mut orders: ByHost<Order>,
@@ -291,8 +293,8 @@ fn interfaces(ports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     all.into_iter().cloned().collect()
 }
 
-/// What each port in use counted, its interfaces added up, as `h1/eth1`. Of links at which frames
-/// wait on purpose only what they dropped: what crosses them has been counted at the port.
+/// Sums each used port's counters over its interfaces, named as `h1/eth1`. Links that delay frames
+/// contribute only their drops: their other frames were counted at the port.
 fn host_counters(
     topology: &Topology,
     in_use: &PortsInUse,
@@ -335,13 +337,13 @@ fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, TrialErro
     Ok(sides)
 }
 
-/// A flow's side broke while it ran, in its agent's words.
+/// Builds the error for a flow side that broke, in its agent's words.
 fn flow_broke(flow: u16, host: &str, reason: &str) -> Failed {
     Failed::new(format!("flow {flow} on host `{host}`: {reason}"))
 }
 
-/// An upper bound on how far apart the flows' senders began: what their threads' readiness tells,
-/// and between hosts also what their clocks may be off.
+/// Upper bound of the time between the flows' first and last start. It follows from the threads'
+/// readiness and, between hosts, also from the uncertainty of the clocks.
 fn start_spread(
     trial: &Trial,
     window: Window,
@@ -367,8 +369,8 @@ fn start_spread(
     last.saturating_sub(*first) + between
 }
 
-/// From the kernel, not from the study's seed: a replayed study must not accept an old trial's
-/// frames.
+/// Draws a random token. It comes from the kernel, not from the study's seed: a replayed study must
+/// not accept an old trial's frames.
 fn draw_token() -> Result<u32, TrialError> {
     let mut bytes = [0; 4];
     std::fs::File::open("/dev/urandom")

@@ -1,6 +1,6 @@
 //! Writing to a pipe whose reader may have stopped reading.
 //!
-//! Owns the deadline. Never blocks beyond it, whatever is to be written.
+//! Owns the deadline. Never blocks beyond it, whatever the data.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -9,10 +9,10 @@ use dataplane::clock;
 use measure::Nanos;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// A pipe that says it has room takes so much without blocking.
+/// Octets that a pipe with space accepts without blocking.
 const PAGE: usize = 4096;
 
-/// Writes until a time, and then fails with [`io::ErrorKind::TimedOut`].
+/// Writer with a deadline, after which it fails with [`io::ErrorKind::TimedOut`].
 #[derive(Debug)]
 pub struct DeadlineWriter<'a, W> {
     pipe: &'a mut W,
@@ -20,7 +20,7 @@ pub struct DeadlineWriter<'a, W> {
 }
 
 impl<'a, W: Write + AsFd> DeadlineWriter<'a, W> {
-    /// From now for so long.
+    /// Creates a writer whose deadline is `patience` from now.
     pub fn new(pipe: &'a mut W, patience: Nanos) -> Self {
         Self { pipe, until: clock::monotonic() + patience }
     }

@@ -1,10 +1,10 @@
-//! Deeds that this user's runs began at devices and that have a way back, written down until they
-//! are undone, where every later process of the user on this machine looks, whichever journal it
+//! Notes of device disturbances that this user's runs began and must undo. They remain until then,
+//! in a place that every later process of the user on this machine checks, whichever journal it
 //! uses.
 //!
-//! Owns those files. Each is locked for as long as its run lives: one that nobody locks is of a run
-//! that ended without undoing its deed. A device outlives a restart of this machine, and so do
-//! they. Never undoes anything, and never touches the note of a run that lives.
+//! Owns those files. Each is locked for as long as its run lives: an unlocked one belongs to a run
+//! that ended without undoing the disturbance. A device's state survives a restart of this machine,
+//! and so do the notes. Never undoes anything, and never touches the note of a living run.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -18,54 +18,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::hosts;
 
-/// Below the user's folder for what programs keep.
+/// Subfolder of the user's state folder.
 const FOLDER: &str = "switchmark/deeds";
-/// A file that is longer was not written by this program.
+/// Maximum size of a file; a longer one was not written by this program.
 const LONGEST: u64 = 64 << 10;
-/// More of them are not looked at.
+/// Maximum number of files to read.
 const MOST: usize = 1000;
-/// Another process looks at a note for a moment, with a lock that others share.
+/// Attempts to lock a note, and the pause between them: another process may hold a shared lock for
+/// a moment.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Which run does it, and on what.
+/// Run that begins a disturbance, and its testbed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The run's full id.
+    /// Full id of the run.
     pub run: String,
-    /// The run's journal, as a whole path.
+    /// Absolute path of the run's journal.
     pub journal: PathBuf,
-    /// The testbed as its user named it.
+    /// Testbed as the user named it.
     pub testbed: String,
-    /// The folder from which that name leads to the file.
+    /// Folder that this name is relative to.
     pub folder: PathBuf,
-    /// The process that carries it out, as the journal names it.
+    /// Process that carries it out, as the journal names it.
     pub process: String,
 }
 
-/// A deed that may be done to a device.
+/// A disturbance of a device that may have been done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BegunDeed {
-    /// Whose it is.
+    /// Run that began it.
     #[serde(flatten)]
     pub origin: Origin,
-    /// The device's name.
+    /// Name of the device.
     pub device: String,
-    /// The deed's name.
+    /// Name of the disturbance.
     pub deed: String,
-    /// The testbed file's command that undoes it.
+    /// Command from the testbed file that undoes it.
     pub undo: String,
-    /// When it was begun.
+    /// Start time, in nanoseconds since the Unix epoch.
     pub begun_unix_ns: u64,
 }
 
 impl Origin {
-    /// The testbed's file.
+    /// Path of the testbed's file.
     pub fn file(&self) -> PathBuf {
         hosts::file_of(&self.testbed, &self.folder)
     }
 
-    /// True if this is that file.
+    /// True if the testbed's file is that file.
     pub fn is_at(&self, other: &Path) -> bool {
         match (fs::canonicalize(self.file()), fs::canonicalize(other)) {
             (Ok(own), Ok(other)) => own == other,
@@ -74,17 +75,17 @@ impl Origin {
     }
 }
 
-/// A deed's file, locked.
+/// Note of a disturbance, with its locked file.
 #[derive(Debug)]
 pub struct DeedNote {
     path: PathBuf,
     _locked: File,
-    /// What it says.
+    /// Content of the note.
     pub begun: BegunDeed,
 }
 
 impl DeedNote {
-    /// Writes a deed down that is about to be begun; none where the user has no folder for it.
+    /// Writes a note before a disturbance begins; `None` if the user has no folder for it.
     pub fn write(
         origin: &Origin,
         (device, deed): (&str, &str),
@@ -118,7 +119,7 @@ impl DeedNote {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 opened => {
                     let mut file = opened?;
-                    // Nobody takes an empty file for a note: it counts once it is locked.
+                    // Empty files are ignored: a note counts once it is locked.
                     file.lock()?;
                     file.write_all(text.as_bytes())?;
                     file.sync_all()?;
@@ -129,13 +130,13 @@ impl DeedNote {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// The deed is undone.
+    /// Removes the note after the disturbance is undone.
     pub fn strike(self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Deeds of runs that ended without undoing them, the oldest first.
+/// Lists disturbances of runs that ended without undoing them, the oldest first.
 pub fn left() -> Vec<BegunDeed> {
     folder().map_or_else(Vec::new, |folder| left_in(&folder))
 }
@@ -146,8 +147,8 @@ fn left_in(folder: &Path) -> Vec<BegunDeed> {
     all
 }
 
-/// Takes a left deed's note over, so that nobody else undoes it; none where it is gone, undone, or
-/// its run lives.
+/// Takes over the note of an ended run, so that no other process undoes it. `None` if it is gone or
+/// undone, or its run lives.
 pub fn take(begun: &BegunDeed) -> Option<DeedNote> {
     take_in(&folder()?, begun)
 }
@@ -157,7 +158,7 @@ fn take_in(folder: &Path, begun: &BegunDeed) -> Option<DeedNote> {
     for _ in 0..TRIES {
         let file = OpenOptions::new().read(true).write(true).open(&path).ok()?;
         if file.try_lock().is_ok() {
-            // Whoever held it may have struck it meanwhile.
+            // The previous holder may have removed it meanwhile.
             let is_there = fs::metadata(&path).is_ok_and(|now| {
                 file.metadata().is_ok_and(|own| (now.dev(), now.ino()) == (own.dev(), own.ino()))
             });
@@ -168,13 +169,13 @@ fn take_in(folder: &Path, begun: &BegunDeed) -> Option<DeedNote> {
     None
 }
 
-/// The same by the run's full id.
+/// Takes over the note of an ended run, found by the run's full id.
 pub fn take_of(run: &str, device: &str, deed: &str) -> Option<DeedNote> {
     let is_it = |one: &BegunDeed| one.origin.run == run && one.device == device && one.deed == deed;
     take(&left().into_iter().find(is_it)?)
 }
 
-/// What a note says whose run lives no more.
+/// Reads a note; `None` if its run lives.
 fn look(path: &Path) -> Option<BegunDeed> {
     let mut file = File::open(path).ok()?;
     if !is_own(&file.metadata().ok()?) || file.try_lock_shared().is_err() {
@@ -194,12 +195,13 @@ fn paths(folder: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|kind| kind == "json")).take(MOST).collect()
 }
 
-/// True for what is this user's and nobody else can write to.
+/// True if a file is owned by this user and not writable by others.
 fn is_own(of: &fs::Metadata) -> bool {
     of.uid() == nix::unistd::geteuid().as_raw() && of.mode() & 0o022 == 0
 }
 
-/// Kept over a restart of this machine (XDG base directory specification, `XDG_STATE_HOME`).
+/// Folder of the notes, which survives a restart of this machine (XDG base directory specification,
+/// `XDG_STATE_HOME`).
 fn folder() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let state = state.filter(|path| path.is_absolute()).or_else(|| {
@@ -237,12 +239,12 @@ mod tests {
         assert_eq!(left[0].origin.file(), Path::new("/racks/rack.toml"));
         let taken = take_in(&folder, &left[0]).expect("nobody has it");
         assert!(take_in(&folder, &left[0]).is_none(), "it is taken");
-        // It could not be undone.
+        // Undoing it failed.
         drop(taken);
         take_in(&folder, &left[0]).expect("nobody has it").strike();
         assert_eq!(left_in(&folder), []);
         assert!(take_in(&folder, &left[0]).is_none(), "it is undone");
-        // What is not a note is none, and stays.
+        // Any other file is ignored and kept.
         fs::write(folder.join("1-1.json"), "{").expect("writes");
         fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         drop(living);

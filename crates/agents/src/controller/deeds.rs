@@ -1,9 +1,10 @@
-//! What a trial has done to its device while the load runs, and that it is undone.
+//! Disturbances of a trial's device while the load runs, and undoing them.
 //!
-//! Owns the moments, and one promise: a deed that was begun and has a way back is undone before the
-//! trial is over, whatever ends it (the load, the user, a flow or a command that failed, a panic).
-//! What could not be undone is an error of its own, which ends the run and says what leads back.
-//! Never undoes what it did not begin, and never puts anything into a command's line.
+//! Owns their times, and one guarantee: every disturbance that was begun and can be undone is
+//! undone before the trial is over, whatever ends it (the load, the user, a failed flow or command,
+//! a panic). A failure to undo is an error of its own, which ends the run and names the command
+//! that undoes it. Never undoes anything that it did not begin, and never inserts anything into a
+//! command's line.
 
 use dataplane::{Window, clock};
 use lab::{Lab, PortDeed};
@@ -21,11 +22,11 @@ use crate::hosts::hooks::{DeedHook, Hooks};
 use crate::protocol::in_words;
 use crate::speak::speak;
 
-/// So often a way back is tried: it may be gone twice, and what failed once may work.
+/// Number of attempts to undo: a repetition does no harm, and may work after a failure.
 const ATTEMPTS: u32 = 2;
 
-/// Carries the trial's events out, each at its moment after the window's start, until the trial is
-/// `over` or the user asks to stop. When this returns, nothing is left of them that can be undone.
+/// Carries out the trial's events, each at its time after the window's start, until the trial is
+/// `over` or the user asks to stop. On return, everything that can be undone is undone.
 pub fn carry_out(
     context: TrialContext<'_>,
     window: Window,
@@ -41,7 +42,7 @@ pub fn carry_out(
     Ok(done?)
 }
 
-/// Undoes what an earlier process began, which may have been killed before it did so itself.
+/// Undoes a disturbance of an earlier process, which may have been killed before it did so itself.
 pub fn undo_left(
     subjects: &Subjects,
     device: &str,
@@ -53,13 +54,13 @@ pub fn undo_left(
     doing.undo_all()
 }
 
-/// Undoes what a run began that is gone, by the testbed file's command.
+/// Undoes a disturbance of an ended run, by the testbed file's command.
 pub fn undo_noted(hooks: &Hooks, note: DeedNote) -> Result<(), Failed> {
     let BegunDeed { device, deed, .. } = note.begun.clone();
     undo_left(&Subjects::new(hooks.clone()), &device, &deed, Some(note))
 }
 
-/// What a trial does to its subject, each with the device.
+/// Lists the disturbances of a trial, each with the device.
 pub fn done_in(trial: &Trial) -> Vec<(String, String)> {
     let Some(subject) = &trial.subject else { return Vec::new() };
     let done = trial.events.iter().filter_map(|event| match &event.deed {
@@ -69,18 +70,18 @@ pub fn done_in(trial: &Trial) -> Vec<(String, String)> {
     done.collect()
 }
 
-/// Events under way.
+/// Events in progress.
 struct Doing<'a> {
     device: &'a str,
-    /// Where a lab does it: the far end of this port's cable.
+    /// Port at the far end of whose cable a lab disturbs the device.
     port: Option<&'a PortRef>,
     subjects: &'a Subjects,
     lab: Option<&'a Lab>,
-    /// Deeds that may have been done and have a way back.
+    /// Disturbances that may have been done and can be undone.
     begun: Vec<Begun>,
 }
 
-/// One of them, and where that is written down.
+/// A disturbance that was begun, and its note.
 struct Begun {
     name: String,
     note: Option<DeedNote>,
@@ -124,8 +125,8 @@ impl<'a> Doing<'a> {
         self.run(what, (name, &hook.run), hook, Some(stop))
     }
 
-    /// Before it is begun: what fails may have done half of its work. In a lab nothing is written
-    /// down, for it goes with its processes.
+    /// Notes a disturbance before it begins: a failed one may have done half of its work. In a lab
+    /// nothing is written down, because the lab goes with its processes.
     fn begins(&mut self, name: &str, undo: Option<&str>) {
         if self.begun.iter().any(|deed| deed.name == name) {
             return;
@@ -133,7 +134,7 @@ impl<'a> Doing<'a> {
         let of = self.subjects.origin().zip(undo);
         let note = of.and_then(|(origin, undo)| {
             DeedNote::write(origin, (self.device, name), undo).unwrap_or_else(|cause| {
-                // The journal knows it, too.
+                // The journal has it as well.
                 speak(&format!("warning: write down that `{name}` is done to a device: {cause}"));
                 None
             })
@@ -141,7 +142,7 @@ impl<'a> Doing<'a> {
         self.begun.push(Begun { name: name.to_owned(), note });
     }
 
-    /// Whoever stops the run stops no way back.
+    /// Undoes a disturbance; the user's request to stop does not interrupt this.
     fn undo(&mut self, name: &str) -> Result<(), Failed> {
         let what = format!("undo `{name}` of device `{}`", self.device);
         if let Some(lab) = self.lab {
@@ -160,7 +161,8 @@ impl<'a> Doing<'a> {
         Ok(())
     }
 
-    /// The last one first. All are tried; the first that fails is told.
+    /// Undoes all disturbances, the last one first. Tries all of them and returns the first
+    /// failure.
     fn undo_all(&mut self) -> Result<(), Failed> {
         let mut left = Ok(());
         while let Some(name) = self.begun.last().map(|deed| deed.name.clone()) {
@@ -168,7 +170,7 @@ impl<'a> Doing<'a> {
             for _ in 1..ATTEMPTS {
                 undone = undone.or_else(|_| self.undo(&name));
             }
-            // Its note stays where it is not undone.
+            // Its note remains if it was not undone.
             self.begun.retain(|deed| deed.name != name);
             if let Err(cause) = undone {
                 left = left.and(Err(self.left(&name, &cause)));
@@ -200,8 +202,8 @@ impl<'a> Doing<'a> {
         Ok((deed, self.port.ok_or_else(|| failed("no flow is measured"))?))
     }
 
-    /// The names go into the environment, never into the line. Without a wish to stop it is a way
-    /// back.
+    /// Runs a command. The names go into the environment, never into the line. Without `stop` the
+    /// command undoes a disturbance.
     fn run(
         &self,
         what: String,
@@ -228,7 +230,7 @@ impl<'a> Doing<'a> {
 }
 
 impl Drop for Doing<'_> {
-    /// A panic on the way here is no reason to leave a device changed.
+    /// Undoes the disturbances even after a panic.
     fn drop(&mut self) {
         if let Err(left) = self.undo_all() {
             speak(&in_words(&left));

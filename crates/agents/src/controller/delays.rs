@@ -1,6 +1,6 @@
-//! Delay that hosts add to what arrives at their test ports.
+//! Delay that hosts add to frames that arrive at their test ports.
 //!
-//! Owns how many frames may wait, and which link each port's frames wait at. What is added goes
+//! Owns the limits of waiting frames, and the link at which each port's frames wait. The delays end
 //! with the agents.
 
 use std::collections::BTreeMap;
@@ -15,27 +15,27 @@ use super::pool::AgentPool;
 use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask};
 
-/// A port of unknown speed is taken to be as fast.
+/// Rate assumed for a port of unknown speed.
 const FASTEST: Rate = Rate(100_000_000_000);
-/// So many times the smallest frames that arrive during the delay may wait, and so many more: the
-/// limit is there to be known, never to be reached.
+/// Factor over the number of smallest frames that arrive during the delay, and a minimum. The limit
+/// must never be reached.
 const ROOM: f64 = 2.0;
 const LEAST: f64 = 1_000.0;
-/// A few requests to the kernel for each port.
+/// Time-out for a few requests to the kernel for each port.
 const SETTING_UP: Duration = Duration::from_secs(10);
 
-/// What was added; empty where nothing was asked for.
+/// Added delays; empty if none were requested.
 #[derive(Debug, Default)]
 pub struct Delays {
     delay: Nanos,
-    /// By host, how many frames may wait before each interface.
+    /// Limits of waiting frames, by host and interface.
     limits: BTreeMap<String, BTreeMap<String, u32>>,
-    /// By host and interface, the link that its frames wait at.
+    /// Links at which frames wait, by host and interface.
     through: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Delays {
-    /// For every port of every host; nothing is done yet.
+    /// Plans the delay for every port of every host; nothing is changed yet.
     pub fn of(topology: &Topology, delay: Nanos) -> Self {
         let mut limits: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
         for host in topology.agents().filter(|_| delay > Nanos::ZERO) {
@@ -48,7 +48,7 @@ impl Delays {
         Self { delay, limits, through: BTreeMap::new() }
     }
 
-    /// Adds it, or checks that it is there as it was added.
+    /// Adds the delays, or checks that they are still as they were added.
     pub fn put(&mut self, pool: &mut AgentPool) -> Result<(), TrialError> {
         let ask = |(host, ports): (&String, &BTreeMap<String, u32>)| {
             (host.clone(), Ask::Delay { ports: ports.clone(), delay: self.delay })
@@ -63,7 +63,7 @@ impl Delays {
 }
 
 impl Companion for Delays {
-    /// What is dropped where frames wait on purpose is the host's doing too.
+    /// Adds the delays, and counts drops at the delaying links as the host's.
     fn prepare(&mut self, _context: TrialContext<'_>, hosts: &mut Preparing<'_>) -> Done {
         self.put(hosts.pool)?;
         for (host, through) in &self.through {

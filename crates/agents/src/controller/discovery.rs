@@ -1,8 +1,8 @@
-//! What hosts have and how they are cabled, before any testbed file says so.
+//! Discovery of hosts' ports and cables, before there is a testbed file.
 //!
-//! Owns the look-around: agents on hosts of which nothing but the way there is known, their ports
-//! taken up, frames sent out of each. Ports that something else needs send nothing. What was taken
-//! up goes down again with the agents.
+//! Owns the whole procedure: agents are started on hosts of which only the address is known, their
+//! ports taken up, and frames sent out of each. Ports that are needed otherwise send nothing. Ports
+//! that were taken up go down again with the agents.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -23,35 +23,35 @@ use crate::failed::Failed;
 use crate::hosts::{HostsConfig, Reach};
 use crate::protocol::{Answer, Ask, NicFacts};
 
-/// A list of links.
+/// Time-out for listing links.
 const LISTING: Duration = Duration::from_secs(20);
-/// So many frames are sent out of each port, again, after a switch's ports have begun to forward:
-/// with spanning tree a port waits twice 15 s (IEEE Std 802.1D-2004, table 17-1).
+/// Time after which frames are sent again, because a switch's ports may then forward: with spanning
+/// tree a port waits twice 15 s (IEEE Std 802.1D-2004, table 17-1).
 const FORWARDING: Nanos = Nanos::from_secs(32);
 
-/// A host to look at.
+/// A host to examine.
 #[derive(Debug, Clone)]
 pub struct Known {
-    /// What it is called.
+    /// Name of the host.
     pub name: String,
-    /// The way there.
+    /// Address and transport of the host.
     pub reach: Reach,
-    /// What makes its agent root's.
+    /// Command prefix that makes its agent root's; `None` if not needed.
     pub becomes: Option<String>,
 }
 
-/// What was seen.
+/// Result of the discovery.
 #[derive(Debug)]
 pub struct Surroundings {
-    /// By host, in the order asked for.
+    /// Ports by host, in the order of the hosts.
     pub nics: Vec<(String, Vec<NicFacts>)>,
-    /// Of every port that nothing else needs.
+    /// Ports reached by the frames out of each port that is free to use.
     pub proofs: Vec<Proof>,
 }
 
 impl Surroundings {
-    /// Looks around. `mark` keeps other people's frames out; `patient` waits for switches that run
-    /// a spanning tree where a port that has a link heard nobody.
+    /// Discovers ports and cables. `mark` identifies our own frames. `patient` waits for switches
+    /// with a spanning tree if a port with a link heard nothing.
     pub fn of(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
         let program = own_file()?;
         let config = portless(hosts);
@@ -70,14 +70,14 @@ impl Surroundings {
             .flat_map(|host| host.ports.iter().map(|port| (host.name.clone(), port.name.clone())));
         let up = OwnAddresses::none_but_up(ports);
         up.put(None, &mut pool).map_err(Failed::to("take the hosts' ports up"))?;
-        // A link that was down tells its speed only now.
+        // A link that was down reports its speed only now.
         let nics = list(&topology, &mut pool)?;
         let proofs = prove(&mut LiveTestbed::over(pool, topology, launching), mark, patient)?;
         Ok(Self { nics, proofs })
     }
 }
 
-/// Every host's ports.
+/// Lists every host's ports.
 fn list(topology: &Topology, pool: &mut AgentPool) -> Result<Vec<(String, Vec<NicFacts>)>, Failed> {
     let of_host = |host: &Host| {
         let nics = pool.ask(&host.name, Ask::Nics, LISTING, |answer| match answer {
@@ -103,7 +103,7 @@ fn prove(live: &mut LiveTestbed, mark: u32, patient: bool) -> Result<Vec<Proof>,
     live.prove_cables(&has_link, &mtu, mark)
 }
 
-/// Hosts of which nothing but the way there is known.
+/// Builds a configuration of hosts without ports.
 fn portless(hosts: &[Known]) -> HostsConfig {
     let host = |known: &Known| {
         let reach = known.reach.to_string();
@@ -124,7 +124,7 @@ fn portless(hosts: &[Known]) -> HostsConfig {
     }
 }
 
-/// A port whose cable nobody knows yet.
+/// Builds a port with an unknown cable.
 fn unknown(nic: &NicFacts) -> HostPort {
     HostPort::plain(&nic.name, IpAddr::V4(Ipv4Addr::UNSPECIFIED), CableEnd::device("", ""))
 }

@@ -1,6 +1,6 @@
-//! Devices as companions of a trial: put into its state before, disturbed by its deeds meanwhile.
+//! Devices as companions of a trial: put into a state before the load, disturbed during it.
 //!
-//! Owns the thread that deeds have beside the load. Never leaves a deed that was begun.
+//! Owns the thread for disturbances during the load. Never leaves a disturbance that was begun.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -14,14 +14,15 @@ use super::trial_error::TrialError;
 use super::{Stop, deeds};
 
 impl Companion for Subjects {
-    /// The device is put into the state asked for first, so that nothing of that is in the trial.
+    /// Puts the device into the requested state first, so that the trial does not include the
+    /// change.
     fn prepare(&mut self, context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         self.settle(context.stop)?;
         let subject = context.trial.subject.as_ref();
         Ok(subject.map_or(Ok(()), |subject| self.put(subject, context.lab, context.stop))?)
     }
 
-    /// Another thread does to the device what the trial says.
+    /// Disturbs the device on another thread, as the trial specifies.
     fn around(&mut self, context: TrialContext<'_>, window: Window, load: Load<'_>) -> Done {
         self.done.clear();
         if context.trial.events.is_empty() {
@@ -30,13 +31,13 @@ impl Companion for Subjects {
         self.unsettled = deeds::done_in(context.trial);
         let (known, over) = (&*self, &Stop::new());
         let done = thread::scope(|scope| {
-            // Also where the load panics: what was done is undone before the panic goes on.
+            // Even if the load panics, disturbances are undone before the panic goes on.
             let ended = Ending(over);
             let doing = scope.spawn(move || deeds::carry_out(context, window, known, over));
             let loaded = load();
             drop(ended);
             match doing.join().unwrap_or_else(|panic| resume_unwind(panic)) {
-                // Worse than whatever ended the trial.
+                // Worse than any other cause of the trial's end.
                 Err(left @ TrialError::NotUndone(_)) => Err(left),
                 done => loaded.and(done),
             }
@@ -53,7 +54,7 @@ impl Companion for Subjects {
     }
 }
 
-/// Whatever ends this, the trial is over.
+/// Marks the trial as over when dropped.
 struct Ending<'a>(&'a Stop);
 
 impl Drop for Ending<'_> {

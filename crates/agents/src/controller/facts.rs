@@ -1,6 +1,6 @@
-//! What the testbed is, for the record: every host's and device port's own facts.
+//! Facts about the testbed, for the record: those of every host and device port.
 //!
-//! Owns one shape for all of them, and the asking. Never measures.
+//! Owns one common form for all of them, and gathering them. Never measures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,29 +15,29 @@ use super::site;
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, HostFacts, PortFacts};
 
-/// A few dozen files.
+/// Time-out for reading a few dozen files.
 const ASKING: Duration = Duration::from_secs(10);
 
-/// Everything known of where trials run.
+/// All known facts about a testbed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
-    /// Hosts and device are namespaces of one machine, and disturb each other
+    /// True if hosts and device are namespaces of one machine, and disturb each other
     /// ([`page::Caveat::SharedMachine`]).
     pub shared_machine: bool,
-    /// By host name.
+    /// Facts by host name.
     pub hosts: BTreeMap<String, HostFacts>,
-    /// By device name, of devices that are this machine's own.
+    /// Facts about devices on this machine, by device name.
     pub devices: BTreeMap<String, HostFacts>,
-    /// By name, lists of what devices tell of themselves by their management, and of what models
-    /// are made of.
+    /// Further facts by name: those that devices report by their management, and parameters of
+    /// models.
     pub described: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Ports that no hardware stands behind: where they lead to is the same machine.
+/// Drivers of virtual ports, whose far end is on the same machine.
 const VIRTUAL: [&str; 5] = ["veth", "tun", "macvlan", "macvtap", "ipvlan"];
 
 impl Facts {
-    /// Asks every agent, and a lab's own devices.
+    /// Gathers facts from every agent, and from a lab's own devices.
     pub(super) fn gather(
         topology: &Topology,
         lab: Option<&Lab>,
@@ -60,8 +60,8 @@ impl Facts {
         Ok(this)
     }
 
-    /// Whether two hosts are one machine, and what is between them is that too: no port of theirs
-    /// is hardware. Which boot it was is no fact to keep: it differs from day to day.
+    /// True if two hosts are one machine with virtual ports only between them. Removes the boot
+    /// ids, which are no lasting facts.
     fn take_machines(&mut self) -> bool {
         let mut boots: BTreeMap<String, usize> = BTreeMap::new();
         for facts in self.hosts.values_mut() {
@@ -76,8 +76,8 @@ impl Facts {
         boots.values().any(|hosts| *hosts > 1)
     }
 
-    /// A list for each host and device, as the journal keeps them: `kernel` and `eth1.mtu` under
-    /// `h1`.
+    /// Converts the facts to a list for each host and device, as the journal keeps them: `kernel`
+    /// and `eth1.mtu` under `h1`.
     pub fn to_lists(&self) -> BTreeMap<String, BTreeMap<String, String>> {
         let all = self.hosts.iter().chain(&self.devices);
         let lists = all.map(|(name, facts)| (name.clone(), facts.to_list()));

@@ -1,8 +1,8 @@
-//! Flows towards hosts on which nothing runs: the device before such a host counts what leaves
-//! towards it, and that stands for their receiver.
+//! Flows towards hosts on which nothing runs: the device port of such a host counts the transmitted
+//! frames, which replaces the receiver.
 //!
-//! Pure. Owns what such a count is worth, and what is not known of such a flow. Never asks a
-//! device.
+//! Pure. Owns the interpretation of such a count, and the values that are unknown for such a flow.
+//! Never reads a device.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use trial::{Datagrams, Flow, FlowKind};
 
 use super::assemble::Sides;
 
-/// Where frames go that nobody listens to: discard (RFC 863).
+/// Destination port of frames that no program receives: discard (RFC 863).
 const DISCARD: u16 = 9;
-/// From here on where they go to several ports: no service listens there (RFC 6335 §6).
+/// First destination port if there are several: no service listens there (RFC 6335 §6).
 const DYNAMIC: u16 = 49_152;
 
-/// To which UDP port such a flow's frames go.
+/// Returns the first UDP destination port of such a flow.
 pub fn udp_port(datagrams: &Datagrams) -> u16 {
     if datagrams.headers.spread.destination_ports > 1 { DYNAMIC } else { DISCARD }
 }
 
-/// A device, and its port before a host on which nothing runs.
+/// A device port whose far end is a host on which nothing runs.
 struct Counter<'a> {
     device: &'a str,
     port: &'a str,
@@ -44,7 +44,7 @@ impl<'a> Counter<'a> {
         format!("{}/{}", self.device, self.port)
     }
 
-    /// Whether the device's doubt is about what left there.
+    /// True if the device's doubt affects this port's count of transmitted frames.
     fn is_doubted_by(&self, doubt: &ReadingDoubt) -> bool {
         match doubt {
             ReadingDoubt::Unread { .. } | ReadingDoubt::Restarted | ReadingDoubt::Moving => true,
@@ -66,7 +66,8 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// In the place of what a receiver would report: that it is a counter, which has yet to be read.
+/// Inserts a placeholder for each missing receiver: a record that names the counter, without its
+/// reading.
 pub fn stand_in(flows: &[Flow], topology: &Topology, sides: &mut Sides) {
     for flow in flows {
         let Some(counter) = Counter::before(&flow.to, topology) else { continue };
@@ -79,7 +80,7 @@ pub fn stand_in(flows: &[Flow], topology: &Topology, sides: &mut Sides) {
     }
 }
 
-/// What was sent to each port at whose host nothing runs.
+/// Sums the frames sent to each port at whose host nothing runs.
 pub fn sent(flows: &[Flow], records: &[FlowRecord], topology: &Topology) -> BTreeMap<PortRef, u64> {
     let mut all = BTreeMap::new();
     for (flow, record) in flows.iter().zip(records) {
@@ -90,7 +91,7 @@ pub fn sent(flows: &[Flow], records: &[FlowRecord], topology: &Topology) -> BTre
     all
 }
 
-/// Puts what devices counted into the records of such flows.
+/// Fills the devices' counts into the records of such flows.
 pub fn fill_in(
     flows: &[Flow],
     records: &mut [FlowRecord],
@@ -108,7 +109,8 @@ pub fn fill_in(
     }
 }
 
-/// Why a flow can't be counted by a device, where it would have to be; whether it is.
+/// True if a device counts the flow, false if a receiver does. The error is the reason why a device
+/// cannot count a flow that it would have to.
 pub fn counts(flow: &Flow, trial: &[Flow], topology: &Topology) -> Result<bool, String> {
     if topology.runs_at(&flow.from) == Runs::Nothing {
         return Err(format!("host `{}` runs nothing, so nobody sends from there", flow.from.host));
@@ -123,7 +125,7 @@ pub fn counts(flow: &Flow, trial: &[Flow], topology: &Topology) -> Result<bool, 
             format!("host `{}` runs nothing, and a device counts frames one way only", to.host);
         return Err(why);
     }
-    // One flow's parts are added up; another flow's frames would be counted with them.
+    // Parts of one flow are added up; another flow's frames would be counted with them.
     let others = |other: &&Flow| other.to == *to && other.from != flow.from;
     match trial.iter().find(others) {
         Some(other) => {

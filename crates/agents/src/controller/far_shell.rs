@@ -1,10 +1,10 @@
-//! An agent where only a shell can be reached: on another machine by the system's OpenSSH, whose
-//! keys, jump hosts and known hosts are the user's own configuration's; in a container or a pod by
-//! what looks after it.
+//! An agent on a host that only a shell reaches: on another machine by the system's OpenSSH, with
+//! the keys, jump hosts and known hosts of the user's configuration; in a container or a pod by its
+//! manager's exec command.
 //!
-//! Owns the program's copy there: put into a private directory named after its SHA-256, once. What
-//! a far shell is given is constant text, hexadecimal digits and the plain words of `become`. Never
-//! asks for a password, so that nothing waits for somebody who is not there.
+//! Owns the program's copy there: stored once, in a private directory named after its SHA-256. A
+//! far shell receives only constant text, hexadecimal digits and the plain words of `become`. Never
+//! asks for a password, so that it never waits for input.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -19,7 +19,7 @@ use super::program::Program;
 use crate::failed::Failed;
 use crate::hosts::container::Container;
 
-/// No questions; a network that is gone is noticed within a quarter of a minute.
+/// Options of ssh: no prompts; a lost network is noticed within a quarter of a minute.
 const OPTIONS: [&str; 9] = [
     "-T",
     "-o",
@@ -32,40 +32,40 @@ const OPTIONS: [&str; 9] = [
     "ServerAliveCountMax=3",
 ];
 
-/// Where it is on a host, and in a container, which may have no home.
+/// Folder of the program's copy on a host, and in a container, which may have no home.
 const AT_HOME: &str = r#"c="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark""#;
 const IN_CONTAINER: &str = "c=/tmp/switchmark";
-/// The folder of our programs there is this user's own, or nothing in it is run or written (`test
-/// -O`).
+/// Check that the folder of our programs there belongs to this user; otherwise nothing in it is run
+/// or written (`test -O`).
 const OWN: &str = r#"if [ -e "$c" ] && ! [ -O "$c" ]; then echo "$c belongs to another user" >&2; exit 9; fi; d="$c/$1""#;
-/// Which system and processor, and the sum of the program where it is there already.
+/// Script that prints the system, the processor, and the program's sum if it is there already.
 const LOOK: &str = r#"uname -s; uname -m; if [ -O "$d" ] && [ -x "$d/switchmark" ]; then sha256sum < "$d/switchmark"; fi"#;
-/// Takes the program from its standard input; a copy that was cut off never gets the name. Other
-/// versions go, with whatever capabilities they were given: they are in folders named after a
-/// SHA-256, and any other is the user's.
+/// Script that stores the program from its standard input; an incomplete copy never gets the final
+/// name. Removes other versions together with their capabilities: they are in folders named after a
+/// SHA-256, and any other folder is the user's.
 const PUT: &str = r#"set -e; umask 077; mkdir -p "$d"; chmod 700 "$c" "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"; for o in "$c"/*; do n="${o##*/}"; case "$n" in *[!0-9a-f]*) n=;; esac; if [ "${#n}" = 64 ] && [ "$o" != "$d" ] && [ -O "$o" ]; then rm -f "$o/switchmark"; rmdir "$o" 2>/dev/null || :; fi; done"#;
-/// Becomes the agent, told by which address its host was reached; `$2` are plain words that make it
-/// root's, if any are needed.
+/// Script that becomes the agent and passes on the address by which its host was reached. `$2` are
+/// the plain words that make it root's, if needed.
 const START: &str = r#"exec $2 "$d/switchmark" agent --connection "$SSH_CONNECTION""#;
-/// The same in a container, as the shell's child: what started the shell may be gone as soon as it
-/// has, and an agent ends with its parent.
+/// Script that starts the agent in a container, as the shell's child: the shell's parent may end as
+/// soon as the shell has started, and an agent ends with its parent.
 const START_BELOW: &str = r#"$2 "$d/switchmark" agent; exit $?"#;
 
-/// A look is one connection.
+/// Time-out for a look, which is one connection.
 const LOOKING: Nanos = Nanos::from_secs(30);
-/// Some tens of megabytes over whatever there is.
+/// Time-out for some tens of megabytes over any link.
 const PUTTING: Nanos = Nanos::from_secs(600);
 
-/// A shell that runs what it is given.
+/// A shell that runs a given script.
 #[derive(Debug, Clone, Copy)]
 pub enum Shell<'a> {
-    /// At `[user@]host[:port]`.
+    /// On `[user@]host[:port]`.
     Ssh(&'a str),
     /// In a container.
     Exec(&'a Container),
 }
 
-/// `ssh` to `[user@]host[:port]`, which runs the line there; its streams are the caller's to set.
+/// Builds `ssh` to `[user@]host[:port]`, which runs the line there; the caller sets its streams.
 pub fn ssh(destination: &str, line: &str) -> Command {
     let mut command = Command::new("ssh");
     command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}")).arg(line);
@@ -73,8 +73,8 @@ pub fn ssh(destination: &str, line: &str) -> Command {
 }
 
 impl Shell<'_> {
-    /// Starts `program agent` there, its three streams piped; the program is sent there first where
-    /// it is not there yet. `becomes` are the words that make it root's.
+    /// Starts `program agent` there, with its three streams piped. Sends the program first if it is
+    /// not there yet. `becomes` are the words that make it root's.
     pub fn start(
         self,
         becomes: Option<&str>,
@@ -113,8 +113,8 @@ impl Shell<'_> {
         failed.map_err(|failed| failed.hinted(format!("install `{}`", self.program())))
     }
 
-    /// `script` is told the sum as its first argument, and finds the folder of the program's copy
-    /// in `$d`. All arguments are plain words.
+    /// Builds the command for a script. `script` gets the sum as its first argument, and the folder
+    /// of the program's copy in `$d`. All arguments are plain words.
     fn command(self, script: &str, arguments: &[&str], stdin: Stdio) -> Command {
         let mut command = match self {
             Self::Ssh(destination) => {
@@ -143,7 +143,7 @@ impl Shell<'_> {
         }
     }
 
-    /// As errors call what was run.
+    /// Name of the command in errors.
     fn told(self) -> String {
         match self {
             Self::Ssh(destination) => format!("ssh {destination}"),
@@ -161,17 +161,18 @@ impl Shell<'_> {
     }
 }
 
-/// What a host says of itself.
+/// System and program of a host.
 #[derive(Debug, PartialEq, Eq)]
 struct Look {
-    /// `Linux x86_64`
+    /// System and processor: `Linux x86_64`.
     system: String,
-    /// Of the program, where it is there.
+    /// SHA-256 of the program; `None` if it is not there.
     sum: Option<String>,
 }
 
 impl Look {
-    /// Whatever a login script printed before is passed over: the last lines count.
+    /// Parses the output; anything that a login script printed before is ignored, only the last
+    /// lines count.
     fn read(told: &str) -> Self {
         let lines: Vec<&str> = told.lines().map(str::trim).collect();
         let (sum, lines) = match lines.split_last() {

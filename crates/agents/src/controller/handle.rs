@@ -1,8 +1,8 @@
-//! One agent and the conversation with it.
+//! One agent and the connection to it.
 //!
-//! Owns the child process: it is reaped, and when the handle goes the agent goes. One thread reads
-//! its answers and one the last of its stderr, so that nothing here ever blocks without a deadline.
-//! Never asks anything by itself but goodbye.
+//! Owns the child process: it is reaped, and the agent ends with the handle. One thread reads its
+//! answers and one the end of its stderr, so that nothing here ever blocks without a deadline.
+//! Never sends a request by itself except goodbye.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -22,84 +22,84 @@ use crate::protocol::{
     ProtocolError, Reply, Request,
 };
 
-/// An agent starts in milliseconds; a crowded machine takes longer.
+/// Time-out for the greeting. An agent starts in milliseconds; on a busy machine it takes longer.
 const GREETING: Duration = Duration::from_secs(10);
-/// After its stdin closes, an agent has this long to restore what it changed.
+/// Time that an agent gets to restore its changes after its stdin closes.
 const LEAVING: Duration = Duration::from_secs(3);
-/// The exit status of an ssh whose connection broke.
+/// Exit status of an ssh whose connection broke.
 const SSH_LOST: i32 = 255;
-/// How often an exit is looked for.
+/// Interval at which a wait checks for the exit.
 const GLANCE: Duration = Duration::from_millis(5);
-/// How much of an agent's stderr is kept.
+/// Octets of an agent's stderr that are kept.
 const TAIL_BYTES: usize = 4096;
 
-/// Why an agent did not answer as it should.
+/// Reason why an agent did not answer as expected.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// It is gone.
+    /// The agent ended.
     #[error("agent on host `{host}` ended ({status}){}", said(.stderr))]
     Died {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// How: `exit status: 1`, `signal: 9 (SIGKILL)`.
+        /// End of the process: `exit status: 1`, `signal: 9 (SIGKILL)`.
         status: String,
-        /// Its exit status, where it had one.
+        /// Exit status; `None` if a signal ended it.
         code: Option<i32>,
-        /// The last of what it wrote to stderr.
+        /// Last output on its stderr.
         stderr: String,
     },
-    /// It lives but says nothing.
+    /// The agent is alive but does not answer.
     #[error("agent on host `{host}`: no answer to {ask} within {waited}")]
     Late {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// The request.
+        /// Name of the request.
         ask: &'static str,
-        /// How long was waited.
+        /// Time waited.
         waited: Nanos,
     },
-    /// It said that it can't.
+    /// The agent refused the request.
     #[error("{ask} on host `{host}`: {reason}")]
     Refused {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// The request.
+        /// Name of the request.
         ask: &'static str,
-        /// The agent's own words.
+        /// Reason in the agent's words.
         reason: String,
-        /// Another host did not answer this one.
+        /// True if another host did not answer this one.
         unanswered: bool,
     },
-    /// Something asked for by name can't be had there.
+    /// A named feature is not available on the host.
     #[error("host `{host}`: {reason}")]
     Unavailable {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// The agent's own words.
+        /// Reason in the agent's words.
         reason: String,
     },
-    /// It said something that it may not say.
+    /// The agent violated the protocol.
     #[error("talk to the agent on host `{host}`")]
     Protocol {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// What came.
+        /// Violation of the protocol.
         #[source]
         cause: ProtocolError,
     },
-    /// A thread to listen to it could not be made.
+    /// No thread could be started to read its answers.
     #[error("listen to the agent on host `{host}`")]
     Thread {
-        /// The host's name.
+        /// Name of the host.
         host: String,
-        /// The kernel's answer.
+        /// Error of the kernel.
         #[source]
         cause: std::io::Error,
     },
 }
 
 impl AgentError {
-    /// Whose agent.
+    /// Name of the agent's host.
     pub fn host(&self) -> &str {
         match self {
             Self::Died { host, .. }
@@ -111,20 +111,21 @@ impl AgentError {
         }
     }
 
-    /// Whether the agent can still be asked.
+    /// True if the agent cannot be used any more.
     pub const fn is_fatal(&self) -> bool {
         !matches!(self, Self::Refused { .. } | Self::Unavailable { .. })
     }
 
-    /// True if the agent was killed: what it had changed on its host is not put back.
+    /// True if the agent was killed: its changes to the host are not restored.
     pub fn is_killed(&self) -> bool {
-        // As a shell says that a signal ended it; no agent ends with such a code by itself.
+        // The convention of a shell for the end by a signal; no agent ends with such a code by
+        // itself.
         matches!(self, Self::Died { code, .. } if code.is_none_or(|code| code > 128 && code != SSH_LOST))
     }
 
-    /// The host whose agent only lost touch with us, so that another may be started there: it said
-    /// so, or ssh did, or it is silent. One that was killed or broke is not started again, for what
-    /// ended it would end the next.
+    /// Host whose agent only lost its connection to us, so that another may be started there: the
+    /// agent or ssh reported it, or the agent does not answer. An agent that was killed or broke is
+    /// not replaced, since the same cause would end the next one.
     pub fn out_of_touch(&self) -> Option<&str> {
         match self {
             Self::Late { host, .. } => Some(host),
@@ -156,12 +157,12 @@ pub struct Agent {
     last_id: u64,
 }
 
-/// An agent takes an order at once, were it of megabytes.
+/// Time-out for writing a request, even one of megabytes; an agent reads it at once.
 const TAKING: Duration = Duration::from_secs(10);
-/// An agent answers only what it was asked, one request after another: of one that says more no
-/// more is read.
+/// Maximum number of unread messages. An agent answers one request after another; if it sends more
+/// than that, reading stops.
 const UNREAD: usize = 16;
-/// What an agent says for people to read is cut to this.
+/// Maximum length of an agent's text for people; the rest is cut off.
 const MOST_WORDS: usize = 4096;
 
 /// A request that was sent and not yet answered.
@@ -172,8 +173,8 @@ pub struct Pending {
 }
 
 impl Agent {
-    /// Takes over a child whose three streams are piped, and exchanges greetings; from then on
-    /// `heart` tells it that somebody is there.
+    /// Takes over a child with three piped streams, and exchanges greetings; from then on `heart`
+    /// sends it heartbeats.
     pub fn greet(host: &str, mut child: Child, heart: &Heartbeat) -> Result<Self, AgentError> {
         let thread = |cause| AgentError::Thread { host: host.to_owned(), cause };
         let line = Arc::new(Mutex::new(child.stdin.take()));
@@ -181,7 +182,7 @@ impl Agent {
         let stderr = child.stderr.take();
         let tail = Tail::default();
         let (say, heard) = mpsc::sync_channel(UNREAD);
-        // Made before the threads, so that a failure below still ends the child.
+        // Created before the threads, so that a failure below still ends the child.
         let mut agent =
             Self { host: host.to_owned(), child, line, heard, tail: Arc::clone(&tail), last_id: 0 };
         if let Some(mut stdout) = stdout {
@@ -205,17 +206,17 @@ impl Agent {
         Ok(agent)
     }
 
-    /// The host's name.
+    /// Name of the host.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The agent's process.
+    /// Process id of the agent's child process here.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub fn ask(&mut self, ask: Ask, within: Duration) -> Result<Answer, AgentError> {
         let pending = self.post(ask)?;
         match self.poll(pending, within)? {
@@ -224,7 +225,7 @@ impl Agent {
         }
     }
 
-    /// Asks without waiting.
+    /// Sends a request without waiting.
     pub fn post(&mut self, ask: Ask) -> Result<Pending, AgentError> {
         self.last_id += 1;
         let pending = Pending { id: self.last_id, ask: ask.name() };
@@ -232,8 +233,8 @@ impl Agent {
         Ok(pending)
     }
 
-    /// Waits for the answer to `pending`; `None` where none came yet. Answers to earlier requests,
-    /// which somebody gave up waiting for, are passed over.
+    /// Waits for the answer to `pending`; `None` if none came yet. Answers to earlier, abandoned
+    /// requests are ignored.
     pub fn poll(
         &mut self,
         pending: Pending,
@@ -273,12 +274,12 @@ impl Agent {
         AgentError::Refused { host, ask: pending.ask, reason, unanswered }
     }
 
-    /// That no answer came.
+    /// Builds the error for a missing answer.
     pub fn late(&self, pending: Pending, waited: Duration) -> AgentError {
         AgentError::Late { host: self.host.clone(), ask: pending.ask, waited: waited.into() }
     }
 
-    /// That another answer came than the request's.
+    /// Builds the error for an answer that does not fit the request.
     pub fn unexpected(&self, pending: Pending) -> AgentError {
         let (expected, got) = (pending.ask, "another answer");
         self.broken(MessageError::OutOfTurn { expected, got }.into())
@@ -292,14 +293,14 @@ impl Agent {
         drop(line);
         match written {
             Some(Ok(())) => Ok(()),
-            // What it has of the message is no message: nothing more can be said to it.
+            // The agent received only a part of the message, so nothing more can be sent to it.
             Some(Err(ProtocolError::Frame(FrameError::Pipe { cause, .. })))
                 if cause.kind() == std::io::ErrorKind::TimedOut =>
             {
                 self.hang_up();
                 Err(self.late(pending, TAKING))
             }
-            // A broken pipe says less than how the process ended.
+            // The end of the process explains more than a broken pipe.
             None | Some(Err(ProtocolError::Frame(_))) => Err(self.died()),
             Some(Err(cause)) => Err(self.broken(cause)),
         }
@@ -334,7 +335,7 @@ impl Agent {
         AgentError::Died { host: self.host.clone(), status, code, stderr }
     }
 
-    /// The end of its stdin tells it to go.
+    /// Closes its stdin, which makes the agent end.
     fn hang_up(&self) {
         *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -361,8 +362,8 @@ impl Agent {
 }
 
 impl Drop for Agent {
-    /// The end of its stdin tells the agent to restore what it changed and go; one that does not is
-    /// killed. Either way it is reaped.
+    /// Closes stdin, which makes the agent restore its changes and end; kills an agent that does
+    /// not. Reaps it in both cases.
     fn drop(&mut self) {
         self.hang_up();
         if self.wait(LEAVING).is_none() {
@@ -377,7 +378,8 @@ fn hear(from: &mut impl Read, say: &mpsc::SyncSender<Heard>) {
     loop {
         let heard = match protocol::read(from) {
             Ok(Some(message)) => Ok(message),
-            // An agent killed while it wrote leaves half a frame: that is its end, not a bad peer.
+            // An agent that is killed while it writes leaves half a frame: that is its end, not a
+            // violation.
             Ok(None) | Err(ProtocolError::Frame(FrameError::Truncated { .. })) => return,
             Err(cause) => Err(cause),
         };

@@ -1,7 +1,7 @@
-//! Tells every agent several times a second that its controller is still there.
+//! Heartbeats to every agent, several times a second.
 //!
-//! Owns one thread for all of them. Never waits for an agent: one that does not listen is passed
-//! over, and so is one that somebody is just talking to, for that is a sign of life too.
+//! Owns one thread for all of them. Never waits for an agent: one that does not read is skipped,
+//! and so is one that is being sent a request, since that shows life too.
 
 use std::os::fd::AsFd as _;
 use std::process::ChildStdin;
@@ -12,10 +12,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::protocol::{self, BEAT, Message};
 
-/// An agent's standard input, shared with whoever asks it; `None` once it is closed.
+/// Standard input of an agent, shared with the sender of requests; `None` once it is closed.
 pub type Line = Arc<Mutex<Option<ChildStdin>>>;
 
-/// Beats for as long as anybody holds it.
+/// Sends heartbeats for as long as the value exists.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat(Arc<Mutex<Lines>>);
 
@@ -26,7 +26,7 @@ struct Lines {
 }
 
 impl Heartbeat {
-    /// One more to be told, until its line is dropped.
+    /// Adds an agent, until its line is dropped.
     pub fn keep(&self, line: &Line) -> std::io::Result<()> {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.all.push(Arc::downgrade(line));
@@ -50,7 +50,7 @@ fn beat(lines: &Weak<Mutex<Lines>>) {
         for line in known {
             let Ok(mut line) = line.try_lock() else { continue };
             if let Some(pipe) = line.as_mut().filter(|pipe| has_room(pipe)) {
-                // Whoever asks it next finds out how it ended.
+                // The next request to it reveals how it ended.
                 let _ = protocol::write(pipe, &Message::Beat);
             }
         }
@@ -58,7 +58,7 @@ fn beat(lines: &Weak<Mutex<Lines>>) {
     }
 }
 
-/// A pipe that says so takes a page without blocking, and a beat is a dozen octets.
+/// True if the pipe accepts a page without blocking; a heartbeat is a dozen octets.
 fn has_room(pipe: &ChildStdin) -> bool {
     let mut asked = [PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)];
     poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)

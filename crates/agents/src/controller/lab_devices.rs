@@ -1,7 +1,6 @@
-//! Devices of a lab, which are this machine's own: made ready for a trial, and their counters read
-//! around its load.
+//! Devices of a lab on this machine: prepared for a trial, and their counters read around its load.
 //!
-//! Owns which of them a trial crosses. Never changes what a device does with frames.
+//! Owns the list of those that a trial crosses. Never changes a device's forwarding.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -22,7 +21,7 @@ use super::trial_error::TrialError;
 use crate::failed::Failed;
 use crate::guest;
 
-/// All of them; nothing is done where the testbed is no lab.
+/// All lab devices; does nothing if the testbed is no lab.
 #[derive(Debug, Default)]
 pub struct LabDevices {
     /// Counters before the load.
@@ -53,7 +52,7 @@ impl Companion for LabDevices {
     }
 }
 
-/// Counters of all devices that the trial crosses.
+/// Reads the counters of all devices that the trial crosses.
 fn look(
     lab: &Lab,
     context: TrialContext<'_>,
@@ -62,19 +61,19 @@ fn look(
     Ok((device_counters(lab, &devices)?, models::look(lab, &devices)?))
 }
 
-/// The processors of this machine that no emulated device keeps busy which the trial crosses.
+/// Lists this machine's processors without an emulated device that the trial crosses.
 pub fn free_processors(lab: &Lab, topology: &Topology, trial: &Trial) -> Vec<usize> {
     let crossed = crossed(lab.plan(), topology, trial);
     let models = crossed.iter().filter_map(|device| lab.emulation(&device.name));
     let taken: Vec<usize> = models.filter_map(Emulation::processor).collect();
-    // Those that this process may use.
+    // Only those that this process may use.
     let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
     let is_free = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false) && !taken.contains(cpu);
     (0..CpuSet::count()).filter(is_free).collect()
 }
 
-/// Has the devices that a trial crosses take frames from XDP's live senders where the trial may
-/// have such, and not otherwise; see [`Lab::take_redirected`].
+/// Lets the devices that a trial crosses accept frames from XDP's live senders, only if the trial
+/// may have such; see [`Lab::take_redirected`].
 fn make_ready(lab: &Lab, topology: &Topology, trial: &Trial) {
     let (mut devices, mut spoken_for) = (BTreeSet::new(), Vec::new());
     for flow in &trial.flows {
@@ -84,7 +83,8 @@ fn make_ready(lab: &Lab, topology: &Topology, trial: &Trial) {
         }
         let own_program =
             matches!(kind.receiver, Reception::Auto | Reception::Xdp | Reception::AfXdp);
-        // A receiver has one program, and so one interface, or it takes another way in.
+        // A receiver has one program and therefore one interface; otherwise it uses another receive
+        // method.
         if let Some([interface]) = topology.port(&flow.to).map(|port| port.interfaces.as_slice())
             && own_program
         {
@@ -94,7 +94,7 @@ fn make_ready(lab: &Lab, topology: &Topology, trial: &Trial) {
     lab.take_redirected(&Vec::from_iter(devices), &spoken_for);
 }
 
-/// The device that a flow crosses.
+/// Device that a flow crosses.
 fn subject_of(topology: &Topology, flow: &Flow) -> Option<String> {
     match &topology.port(&flow.from)?.cable {
         CableEnd::Device { device, .. } => Some(device.clone()),
@@ -102,7 +102,7 @@ fn subject_of(topology: &Topology, flow: &Flow) -> Option<String> {
     }
 }
 
-/// The devices that a trial's flows cross: none for one past all of them.
+/// Lists the devices that a trial's flows cross; none for a flow that bypasses all of them.
 fn crossed<'a>(plan: &'a LabPlan, topology: &Topology, trial: &Trial) -> Vec<&'a DevicePlan> {
     let subjects = trial.flows.iter().filter_map(|flow| subject_of(topology, flow));
     let subjects = subjects.filter_map(|name| plan.subject(&name));
@@ -110,7 +110,7 @@ fn crossed<'a>(plan: &'a LabPlan, topology: &Topology, trial: &Trial) -> Vec<&'a
     plan.devices.iter().filter(|device| names.contains(&device.name)).collect()
 }
 
-/// One look at devices' ports.
+/// Counters of devices' ports at one moment.
 type DeviceSnapshot = BTreeMap<String, Vec<InterfaceCounters>>;
 
 /// Reads these devices' ports, from inside each.
@@ -140,7 +140,8 @@ fn counters_inside(
     Ok(all)
 }
 
-/// The change of each device port's counters, under the plan's name of the port: `bridge/1`.
+/// Computes the change of each device port's counters, under the plan's name of the port:
+/// `bridge/1`.
 fn device_changes(
     plan: &LabPlan,
     before: &DeviceSnapshot,
@@ -169,7 +170,7 @@ fn device_changes(
     ports
 }
 
-/// The host's port at the other end of a device port's cable.
+/// Host port at the other end of a device port's cable.
 fn cabled_to(plan: &LabPlan, device: &str, port: &str) -> Option<PortRef> {
     let ends_there = |end: &FarEnd| matches!(end, FarEnd::Device { device: d, port: p } if d == device && p == port);
     plan.hosts.iter().find_map(|host| {

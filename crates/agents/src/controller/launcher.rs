@@ -1,8 +1,8 @@
-//! Starting an agent where its host is.
+//! Starting an agent on its host.
 //!
-//! Owns the ways to get there; [those by a shell](super::far_shell) have a place of their own.
-//! Never talks to the agent it started. The child is tied to the calling *thread*, unless it is
-//! another program's: call from one that outlives it.
+//! Owns the start methods; [those with a shell](super::far_shell) have a file of their own. Never
+//! talks to the agent it started. The child is tied to the calling *thread*, unless it is another
+//! program's: call from a thread that outlives it.
 
 use std::fmt::Display;
 use std::io;
@@ -20,9 +20,10 @@ use crate::failed::Failed;
 use crate::hosts::Reach;
 use crate::hosts::container::{Container, Keeper};
 
-/// One task on the node named next. It shares the node with the step that switchmark itself may run
-/// in (`--overlap`, Slurm 20.11), for else it waits for that to end; is held to none of its
-/// processors; and a node that others have is said to be busy before the agent is missed.
+/// Options of srun for one task on the node named next. The task shares the node with the step that
+/// switchmark itself may run in (`--overlap`, Slurm 20.11), because it would wait for that to end
+/// otherwise. It is bound to none of its processors. A node that others use is reported as busy
+/// before the agent times out.
 const SRUN: [&str; 9] = [
     "--quiet",
     "--unbuffered",
@@ -35,30 +36,30 @@ const SRUN: [&str; 9] = [
     "--nodelist",
 ];
 
-/// A container's keeper answers at once, or its daemon does not.
+/// Time-out for a question to a container's manager, whose daemon answers at once or not at all.
 const ASKING: Nanos = Nanos::from_secs(10);
 
-/// A way to a host.
+/// Start method for an agent on a host.
 #[derive(Debug)]
 pub enum Launcher<'a> {
     /// A node of a lab on this machine.
     Lab {
-        /// The lab.
+        /// Lab of the node.
         lab: &'a Lab,
-        /// The node's name.
+        /// Name of the node.
         node: &'a str,
     },
     /// A host that exists already.
     Host {
-        /// How it is reached.
+        /// Address and transport of the host.
         reach: &'a Reach,
-        /// What is put before the agent's own command.
+        /// Command prefix of the agent; `None` if not needed.
         becomes: Option<&'a str>,
     },
 }
 
 impl Launcher<'_> {
-    /// Starts `program agent` there, its three streams piped.
+    /// Starts `program agent` there, with its three streams piped.
     pub fn start(&self, program: &Program, stop: &Stop) -> Result<Child, Failed> {
         let mut command = agent_by(Command::new(program.file()));
         let at = |place: &dyn Display| format!("start an agent at {place}");
@@ -95,8 +96,8 @@ impl Launcher<'_> {
     }
 }
 
-/// Beside a container of this machine that has no shell or no place for the program, in its network
-/// namespace; `why` it is not inside.
+/// Starts the agent in the network namespace of a container on this machine, if it cannot run
+/// inside: no shell, or no folder for the program. `why` is the error of the attempt inside.
 fn beside(
     container: &Container,
     mut agent: Command,
@@ -121,7 +122,7 @@ fn beside(
     started.map_err(|cause| Failed::because("start one beside it", cause))
 }
 
-/// On this host, where another program may be the one that starts it: `sudo -n`.
+/// Starts the agent on this host, possibly by another program: `sudo -n`.
 fn here(program: &Program, becomes: Option<&str>) -> Result<Child, Failed> {
     let mut words = becomes.unwrap_or_default().split_whitespace();
     let command = match words.next() {
@@ -140,8 +141,8 @@ fn agent_by(mut command: Command) -> Command {
     command
 }
 
-/// One task on one node, whose streams the launcher passes on. The program is where it is here:
-/// clusters share their files.
+/// Starts one task on one node, whose streams the launcher passes on. The program has the same path
+/// there: clusters share their files.
 fn cluster(
     launcher: &str,
     options: &[&str],

@@ -1,7 +1,7 @@
-//! Getting an agent onto every host, and another one where the first lost touch.
+//! Starting an agent on every host, and a replacement for one that lost its connection.
 //!
-//! Owns how each host is reached, what its agent is held to and holds, and how long a host may stay
-//! away. Never starts an agent again that was killed or that broke.
+//! Owns the transport to each host, the terms and held ports of its agent, and the time to wait for
+//! an unreachable host. Never replaces an agent that was killed or that broke.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -29,39 +29,39 @@ use crate::hosts::{HostsConfig, Limits, Reach};
 use crate::protocol::{Answer, Ask, Mended, Terms};
 use crate::speak::speak;
 
-/// So many machines are reached at once.
+/// Maximum number of machines to connect to at once.
 const MOST_AT_ONCE: usize = 64;
-/// A host that was rebooted, or whose network was away, is waited for so long.
+/// Time to wait for a host that reboots or whose network is down.
 const RETURNING: Nanos = Nanos::from_secs(120);
-/// Between two attempts to reach it.
+/// Pause between two attempts to reach it.
 const PAUSE: Nanos = Nanos::from_secs(1);
-/// Terms are only noted.
+/// Time-out for setting the terms, which are only noted.
 const AGREEING: Duration = Duration::from_secs(10);
-/// A port is held or not at once.
+/// Time-out for holding a port, which is immediate.
 const HOLDING: Duration = Duration::from_secs(10);
-/// What an agent would not exceed anyway.
+/// Maximum duration of a trial without a limit in the testbed; an agent's own limit is the same.
 const LONGEST: Nanos = Nanos::from_secs(6 * 3600);
 
-/// How hosts are reached, and what their agents are told first.
+/// Transports to the hosts, and first requests to their agents.
 #[derive(Debug)]
 pub struct Launching {
     program: Program,
-    /// Empty in a lab, whose nodes have the hosts' names.
+    /// Transports by host; empty in a lab, whose nodes have the hosts' names.
     reaches: BTreeMap<String, Reach>,
-    /// By host, what is put before its agent's command.
+    /// Command prefix of the agent, by host.
     becomes: BTreeMap<String, String>,
     limits: Limits,
-    /// By host: what its agent put right that a killed one had left changed.
+    /// Changes left by killed agents that were undone, by host.
     mended: BTreeMap<String, Mended>,
     addresses: OwnAddresses,
-    /// For whom the test ports are held.
+    /// Name of the run that holds the test ports; `None` if they are not held.
     holder: Option<String>,
-    /// Hosts whose agents lost touch.
+    /// Hosts whose agents lost their connection.
     away: BTreeSet<String>,
 }
 
 impl Launching {
-    /// For hosts of a lab.
+    /// Creates the launching for hosts of a lab.
     pub fn of_lab(program: &Path) -> Self {
         Self {
             program: Program::new(program),
@@ -75,7 +75,7 @@ impl Launching {
         }
     }
 
-    /// For hosts that exist already.
+    /// Creates the launching for hosts that exist already.
     pub fn of_hosts(program: &Path, hosts: &HostsConfig, topology: &Topology) -> Self {
         Self {
             reaches: hosts.reaches.clone(),
@@ -86,12 +86,12 @@ impl Launching {
         }
     }
 
-    /// By host: what its agent put right that a killed one had left changed, in words.
+    /// Changes left by killed agents that were undone, by host, as text.
     pub const fn mended(&self) -> &BTreeMap<String, Mended> {
         &self.mended
     }
 
-    /// An agent on every host, each told its terms, and the test ports with their addresses.
+    /// Starts an agent on every host, sets its terms, and gives the test ports their addresses.
     pub fn all(
         &mut self,
         topology: &Topology,
@@ -104,7 +104,7 @@ impl Launching {
         put.map_err(Failed::to("give the test ports their addresses"))
     }
 
-    /// Keeps other runs from the test ports for as long as the agents are there.
+    /// Keeps other runs from the test ports for as long as the agents run.
     pub fn hold(
         &mut self,
         holder: &str,
@@ -121,12 +121,12 @@ impl Launching {
         pool.ask(&host.name, ask, HOLDING, Answer::done).map_err(|cause| useless(&host.name, cause))
     }
 
-    /// A host's agent lost touch.
+    /// Notes that a host's agent lost its connection.
     pub fn lost_touch(&mut self, host: &str) {
         self.away.insert(host.to_owned());
     }
 
-    /// Another agent on every host whose agent lost touch.
+    /// Starts another agent on every host whose agent lost its connection.
     pub fn reach_again(
         &mut self,
         topology: &Topology,
@@ -143,9 +143,9 @@ impl Launching {
         Ok(())
     }
 
-    /// An agent on every host. Those of other machines all at once: each takes as long as its
-    /// network does. The others' agents die with the thread that started them, and are started on
-    /// this one.
+    /// Starts an agent on every host. Those on other machines start at once: each takes as long as
+    /// its network does. The others die with the thread that started them, and are therefore
+    /// started on this one.
     pub fn start(
         &self,
         topology: &Topology,
@@ -174,13 +174,13 @@ impl Launching {
         Ok(())
     }
 
-    /// Tells every agent its terms.
+    /// Sets every agent's terms.
     pub fn agree(&mut self, topology: &Topology, pool: &mut AgentPool) -> Result<(), Failed> {
         topology.agents().try_for_each(|host| self.agree_with(&host.name, topology, pool))
     }
 
-    /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's
-    /// error where it stays away or the user asks to stop.
+    /// Starts another agent on a host whose agent lost its connection, within [`RETURNING`].
+    /// Returns the last attempt's error if the host stays unreachable or the user asks to stop.
     fn again(
         &mut self,
         host: &str,
@@ -265,12 +265,12 @@ impl Launching {
     }
 }
 
-/// That an agent was started and is of no use.
+/// Builds the error for an agent that started but is unusable.
 pub fn useless(host: &str, cause: impl Error + Send + Sync + 'static) -> Failed {
     Failed::because(format!("bring up the agent on host `{host}`"), cause)
 }
 
-/// Flows between the testbed's addresses, over the host's test ports.
+/// Builds a host's terms: flows between the testbed's addresses, over the host's test ports.
 fn terms(topology: &Topology, host: &str, limits: &Limits, lasting: bool) -> Terms {
     let ports = || topology.hosts.iter().flat_map(|host| &host.ports);
     let one = AddressBlock::single;

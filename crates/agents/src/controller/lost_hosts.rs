@@ -1,8 +1,8 @@
-//! Trials on what is left of a testbed, where an agent has ended in the middle of a run.
+//! Trials on the remaining hosts of a testbed after an agent has ended during a run.
 //!
-//! Owns which trials can go on without some of their flows, and what their records say of these.
-//! Never leaves out a flow whose both hosts are there, and never calls a trial valid that lacks
-//! one.
+//! Owns the choice of trials that can continue without some of their flows, and the records of the
+//! missing flows. Never leaves out a flow whose hosts are both there, and never calls a trial with
+//! missing flows valid.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,22 +14,22 @@ use trial::{Trial, TrialRecord};
 
 use super::handle::AgentError;
 
-/// Hosts whose agents have ended, with what is known of why.
+/// Hosts whose agents have ended, each with the reason.
 #[derive(Debug, Default)]
 pub struct LostHosts(BTreeMap<String, Arc<AgentError>>);
 
-/// What can be run of a trial.
+/// Part of a trial that can run.
 #[derive(Debug)]
 pub enum Partial {
-    /// No host of it is gone.
+    /// The whole trial: all of its hosts are there.
     All,
-    /// So much, and the others' figures are none the worse for it.
+    /// The remaining flows, whose results are not affected.
     Some(Box<Trial>),
-    /// Not what was asked for.
+    /// Nothing: the rest would not be the requested trial.
     Nothing(Arc<AgentError>),
 }
 
-/// The host whose agent was killed, where that is what is underneath an error.
+/// Host whose agent was killed, if that caused the error; otherwise `None`.
 pub fn killed_at<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
     let mut link = Some(error);
     while let Some(error) = link {
@@ -42,12 +42,12 @@ pub fn killed_at<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
 }
 
 impl LostHosts {
-    /// One more.
+    /// Adds a host whose agent has ended.
     pub fn add(&mut self, error: AgentError) {
         self.0.insert(error.host().to_owned(), Arc::new(error));
     }
 
-    /// The trial without the flows that end at a host that is gone.
+    /// Returns the trial without the flows that end at a lost host.
     pub fn left_of(&self, trial: &Trial) -> Partial {
         let cause = |flow: &Flow| self.0.get(&flow.from.host).or_else(|| self.0.get(&flow.to.host));
         let Some(first) = trial.flows.iter().find_map(cause) else { return Partial::All };
@@ -60,16 +60,16 @@ impl LostHosts {
     }
 }
 
-/// Whether each flow is measured by itself beside the others: of exchanges and of floods, one less
-/// is one figure less. A load beside what is measured, or a search's frames, can't be left out.
+/// True if each flow is measured independently: exchanges and floods, where a missing flow only
+/// means one result less. A background load or a search's frames cannot be left out.
 fn is_many_of_a_kind(trial: &Trial) -> bool {
     let exchange = |flow: &Flow| matches!(flow.kind, FlowKind::Exchange(_));
     let measured = trial.flows.iter().all(|flow| flow.role == Role::Measured);
     measured && (trial.gate == Gate::Flood || trial.flows.iter().all(exchange))
 }
 
-/// The record of what was asked, from that of what was run: of the flows between, nothing was
-/// received.
+/// Completes the record of the part that ran: each missing flow gets a record with nothing
+/// received. The trial fails if the flow's kind has no such record.
 pub fn complete(asked: &Trial, run: &Trial, mut record: TrialRecord) -> TrialRecord {
     if matches!(record.outcome, Outcome::Failed { .. }) {
         return record;
@@ -100,7 +100,7 @@ pub fn complete(asked: &Trial, run: &Trial, mut record: TrialRecord) -> TrialRec
     record
 }
 
-/// Of a flow that is not of exchanges or floods.
+/// Reason for a failed trial: a missing flow whose kind has no record of nothing received.
 const NO_RECORD: &str = "a host is gone, and of one of its flows there is no record without it";
 
 #[cfg(test)]

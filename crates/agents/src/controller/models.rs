@@ -1,8 +1,8 @@
-//! A lab's emulated devices: by what their frames come and go, and what a trial's record says of
-//! them.
+//! Emulated devices of a lab: the ports for their frames, and their counters in a trial's record.
 //!
-//! Owns the joining of the lab's models with the data plane's ports, and the names of an emulator's
-//! own counters. Never decides whether an emulator that fell behind spoils a trial: `method` does.
+//! Owns the connection of the lab's models to the data plane's ports, and the names of an
+//! emulator's own counters. Never decides whether an emulator that fell behind invalidates a trial:
+//! `method` does.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,10 +22,10 @@ use trial::validity::{
 use super::trial_error::TrialError;
 use crate::failed::Failed;
 
-/// The memory of all receive rings of a device together.
+/// Octets for all receive rings of a device together.
 const RINGS: usize = 64 << 20;
 
-/// The data plane's ports, for the lab, which may not know of them.
+/// The data plane's ports, passed to the lab, which may not depend on them.
 #[derive(Debug)]
 pub struct Ports;
 
@@ -70,10 +70,10 @@ impl FramePort for Port {
     }
 }
 
-/// One look at the models among some devices.
+/// Readings of models at one moment, by device.
 pub type ModelSnapshot = BTreeMap<String, EmulatorReading>;
 
-/// Asks those of `devices` that are models.
+/// Reads the emulated devices among `devices`.
 pub fn look(lab: &Lab, devices: &[&DevicePlan]) -> Result<ModelSnapshot, TrialError> {
     let models = devices.iter().filter_map(|device| Some((device, lab.emulation(&device.name)?)));
     let read = models.map(|(device, model)| match model.read() {
@@ -87,8 +87,8 @@ fn unheard(device: &str, cause: LabError) -> TrialError {
     Failed::because(format!("read the counters of device `{device}`"), cause).into()
 }
 
-/// Puts what the models counted between two looks to the kernel's counters of their ports, and adds
-/// each model's own health.
+/// Adds the models' counts between two readings to the kernel's counters of their ports, and each
+/// model's own health.
 pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after: &ModelSnapshot) {
     for (device, after) in after {
         let Some(change) = before.get(device).map(|before| after.since(before)) else { continue };
@@ -98,7 +98,7 @@ pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after:
             for (name, by) in counters(edge) {
                 *port.counters.entry(name.to_owned()).or_default() += by;
             }
-            // The kernel has received what a real cable would have lost or damaged.
+            // The kernel has received frames that a real cable would have lost or damaged.
             if let Some(received) = port.counters.get_mut(RX_PACKETS) {
                 *received = received.saturating_sub(edge.model.lost_in());
             }
@@ -112,7 +112,7 @@ pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after:
     }
 }
 
-/// What the model did with the frames of one host, and told it; the reasons stand beside.
+/// Lists the model's counters for the frames of one host, with the reasons of drops.
 fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
     let reasons = [
         ("queue_full", Cause::QueueFull),
@@ -133,7 +133,8 @@ fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
     counters.push(("ttl_expired", edge.expired));
     counters.push(("wire_rate_exceeded", edge.host_overrun));
     counters.extend(sim::port_counters(&edge.model));
-    // Added to those: frames that ran out of hops, or of their cable's rate, the model never saw.
+    // Added to those: frames with an expired TTL or beyond their cable's rate, which the model
+    // never saw.
     counters.push((RX_DROPPED, edge.expired + edge.host_overrun));
     // They left by the port, though the kernel never saw them.
     counters.push((TX_PACKETS, edge.model.lost_out()));

@@ -1,22 +1,22 @@
-//! How many sequence numbers a flood gets: a receiver takes a bit of memory for each of them.
+//! Sequence numbers of a flood: a receiver needs a bit of memory for each of them.
 //!
-//! Owns the rate that they are meant for, which grows with the fastest sender seen, so that a flood
-//! ends by its time and not for want of numbers. Never sends anything.
+//! Owns the assumed rate, which grows with the fastest sender seen, so that a flood ends by its
+//! time and not for lack of numbers. Never sends anything.
 
 use measure::{FrameRate, Nanos};
 use trial::record::FlowRecord;
 use trial::{Flow, FlowKind, Schedule};
 
-/// Enough for most hosts; a faster one makes itself known.
+/// Assumed rate at first, enough for most hosts; a faster one is noticed.
 const FIRST: FrameRate = FrameRate(4e6);
-/// Room above the fastest sender so far.
+/// Factor above the fastest sender so far.
 const HEADROOM: f64 = 2.0;
-/// Above what a schedule comes to: its last batch, and rounding.
+/// Extra numbers for a schedule's last batch and for rounding.
 pub const MARGIN: u64 = 1024;
-/// Beyond what [`FIRST`] asks for, a flow gets no more than these: 256 MiB at its receiver.
+/// Maximum per flow, unless [`FIRST`] needs more: 256 MiB at its receiver.
 const MOST: f64 = 2_147_483_648.0;
 
-/// What floods need on this testbed, as far as is known.
+/// Known demand of floods on this testbed.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers {
     fastest: FrameRate,
@@ -30,19 +30,19 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// For one greedy sender over a load of that length.
+    /// Numbers for one greedy sender over a load of this duration.
     pub fn for_flood(self, load: Nanos) -> f64 {
         let seconds = load.as_secs_f64();
         (self.fastest.0 * seconds).min(MOST.max(FIRST.0 * seconds))
     }
 
-    /// Whether the sender that was heard last used up its numbers before its time, and there are
-    /// more.
+    /// True if an observed sender ran out of numbers before its time, and more are available.
+    /// Resets the flag.
     pub fn take_ran_out(&mut self) -> bool {
         std::mem::take(&mut self.ran_out)
     }
 
-    /// Hears what each sender did with the numbers it had.
+    /// Learns from each sender's use of its numbers.
     pub fn hear(&mut self, flows: &[Flow], records: &[FlowRecord], load: Nanos) {
         let had = self.for_flood(load);
         for (flow, record) in flows.iter().zip(records) {
@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// A sender of so many frames a second, until its time or its numbers are over.
+    /// A sender at this frame rate, until its time or its numbers run out.
     fn flood(numbers: Numbers, fps: f64, load: Nanos) -> FlowRecord {
         let frames = (fps * load.as_secs_f64()).min(numbers.for_flood(load) + MARGIN as f64);
         let kind = kind();

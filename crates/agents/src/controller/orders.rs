@@ -1,7 +1,7 @@
 //! A trial's flows as orders for the hosts' agents.
 //!
-//! Pure. Owns the translation from names to addresses, and which processor a datagram flow's sides
-//! run on. Never knows how an agent is reached.
+//! Pure. Owns the translation from names to addresses, and the processors of a datagram flow's
+//! sides. Never knows how an agent is reached.
 
 mod datagrams;
 mod servers;
@@ -24,38 +24,38 @@ use super::sender_split::SenderSplit;
 use crate::failed::Failed;
 use crate::protocol::{Order, WIRE_OCTETS, Work, echo_bits, echo_rate};
 
-/// A trial can't be carried out on this topology.
+/// Builds the error for a flow that is impossible on this topology.
 fn refused(flow: &Flow, why: impl Display) -> Failed {
     Failed::new(format!("order flow {}: {why}", flow.id))
 }
 
-/// What holds for the orders of every trial.
+/// Parameters of every trial's orders.
 #[derive(Debug, Default)]
 pub struct Standing {
-    /// Ethernet addresses of far ends that do not answer who asks for them.
+    /// Ethernet addresses of far ends that do not answer ARP.
     pub macs: BTreeMap<PortRef, MacAddr>,
-    /// What an interface may be asked to send, where there is a limit.
+    /// Rate limit of an interface; `None` for no limit.
     pub rate: Option<Rate>,
-    /// How many frames floods may send.
+    /// Sequence numbers for floods.
     pub numbers: Numbers,
 }
 
-/// Everything that orders need beside the flow.
+/// All inputs of the orders besides the flow.
 #[derive(Debug)]
 pub struct Scene<'a> {
-    /// Where the trial runs.
+    /// Hosts, ports and cables of the testbed.
     pub topology: &'a Topology,
-    /// What is asked.
+    /// Flows of the trial, divided among senders.
     pub lanes: &'a SenderSplit<'a>,
-    /// What holds for every trial.
+    /// Parameters of every trial.
     pub standing: &'a Standing,
-    /// Drawn for this trial.
+    /// Random token of this trial.
     pub token: u32,
-    /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
-    /// else empty, and the kernel decides.
+    /// Processors to divide among the hosts' datagram sides, if all hosts are this machine;
+    /// otherwise empty, and the kernel decides.
     pub processors: Vec<usize>,
-    /// What senders on one host add to their stamps for receivers on another; none where one clock
-    /// is all's.
+    /// Offsets that senders on one host add to their stamps for receivers on another; empty if all
+    /// share one clock.
     pub allowances: &'a Allowances,
 }
 
@@ -63,7 +63,7 @@ pub struct Scene<'a> {
 pub type ByHost<T> = BTreeMap<String, Vec<T>>;
 
 impl Scene<'_> {
-    /// What each host must open before anybody sends.
+    /// Builds each host's waiting sides, to be opened before any frame is sent.
     pub fn receivers(&self) -> Result<ByHost<Order>, Failed> {
         let mut orders = ByHost::new();
         let mut seen = Vec::new();
@@ -83,7 +83,7 @@ impl Scene<'_> {
         Ok(orders)
     }
 
-    /// Who speaks to which of the opened `ports` (by flow number).
+    /// Builds each host's sending sides, for the opened `ports` (by flow number).
     pub fn senders(&self, ports: &BTreeMap<u16, u16>) -> Result<ByHost<Order>, Failed> {
         let mut orders = self.tests()?;
         for flow in &self.lanes.trial().flows {
@@ -106,13 +106,13 @@ impl Scene<'_> {
         Ok(orders)
     }
 
-    /// Whether no host is to count the flow's frames, but a device.
+    /// True if a device counts the flow's frames in place of a host.
     fn is_counted_by_device(&self, flow: &Flow) -> Result<bool, Failed> {
         let counts = far_counter::counts(flow, &self.lanes.trial().flows, self.topology);
         counts.map_err(|why| refused(flow, why).unavailable())
     }
 
-    /// One end of a flow, and the port to speak to at the other.
+    /// Builds the order for one end of a flow; `port` is the data port of the other end.
     fn order(
         &self,
         flow: &Flow,
@@ -158,8 +158,8 @@ impl Scene<'_> {
         address.ok_or_else(|| refused(flow, format_args!("port `{port}` has no {version} address")))
     }
 
-    /// A closed loop keeps to the limit, where there is one: to what other flows leave of it at
-    /// either end, shared with the closed loops there.
+    /// Builds a flow's requests. A closed loop keeps to the rate limit, if there is one: it gets
+    /// its share of the rate that other flows leave at either end.
     fn requests(&self, flow: &Flow, echo: &Echo) -> Result<Requests, Failed> {
         check_schedule(flow, echo.schedule)?;
         let (Some(limit), Schedule::Greedy) = (self.standing.rate, echo.schedule) else {
@@ -187,13 +187,13 @@ impl Scene<'_> {
             }
             share = share.min((limit.bits_per_second() - paced) / closed);
         }
-        // Where others leave nothing the agents say so.
+        // If others leave nothing, the agents report it.
         let least_gap_ns = echo_bits(echo) * 1e9 / share.max(1e-3);
         Ok(Requests { asked: echo.clone(), least_gap_ns })
     }
 
-    /// Neighbouring hosts, which talk to each other, get different processors, and so do the
-    /// threads that share a load.
+    /// Chooses a processor. Neighbouring hosts, which talk to each other, get different processors,
+    /// and so do the threads of a divided load.
     fn processor(&self, flow: &Flow, host: &str) -> Option<usize> {
         let index = self.topology.hosts.iter().position(|h| h.name == host)?;
         let index = index + usize::from(self.lanes.lane(flow.id).number);
@@ -202,7 +202,7 @@ impl Scene<'_> {
     }
 }
 
-/// Whether nobody need wait for a flow's requests.
+/// True if the kernel answers a flow's requests, so no waiting side is needed.
 fn answered_by_kernel(flow: &Flow) -> bool {
     matches!(&flow.kind, FlowKind::Echo(echo) if echo.protocol == Protocol::Icmp)
 }

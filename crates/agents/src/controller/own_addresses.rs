@@ -1,7 +1,7 @@
-//! Test addresses that the testbed gives its ports itself, for as long as it is up.
+//! Test addresses that the testbed assigns to its ports while it is up.
 //!
-//! Owns which ports get one, that these ports are up, and the wait for their links. What was set is
-//! taken away by the agents that set it, or by the next one where they were killed.
+//! Owns the list of such ports, that they are up, and the wait for their links. The settings are
+//! undone by the agents that made them, or by the next agent if one was killed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,20 +15,21 @@ use super::pool::AgentPool;
 use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask, Setting};
 
-/// A few requests to the kernel for each port.
+/// Time-out for a few requests to the kernel for each port.
 const SETTING_UP: Duration = Duration::from_secs(10);
-/// Two ends negotiate for some seconds (IEEE Std 802.3, clause 28).
+/// Time to wait for links: two ends negotiate for some seconds (IEEE Std 802.3, clause 28).
 const NEGOTIATING: Nanos = Nanos::from_secs(10);
 const GLANCE: Nanos = Nanos::from_millis(100);
 
-/// What is set, by host; empty where the ports have addresses already.
+/// Settings by host; empty if the ports have addresses already.
 #[derive(Debug, Default)]
 pub struct OwnAddresses {
     settings: BTreeMap<String, Vec<Setting>>,
 }
 
 impl OwnAddresses {
-    /// For these ports, each with its subnet's length in bits. Nothing is done yet.
+    /// Plans the addresses for these ports, each with its prefix length in bits. Nothing is changed
+    /// yet.
     pub fn of(topology: &Topology, prefixes: &BTreeMap<PortRef, u8>) -> Self {
         let mut this = Self::default();
         for (at, prefix) in prefixes {
@@ -43,7 +44,7 @@ impl OwnAddresses {
         this
     }
 
-    /// Only takes these ports up.
+    /// Plans only to take these ports up.
     pub fn none_but_up(ports: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut this = Self::default();
         for (host, interface) in ports {
@@ -52,8 +53,9 @@ impl OwnAddresses {
         this
     }
 
-    /// Sets them on every host, or on the `only` one, whose agent is another now, and waits for the
-    /// links. One that stays without a far end is left to whoever looks at the hosts next.
+    /// Applies the settings on every host, or only on the host `only`, whose agent was replaced,
+    /// and waits for the links. A link that stays without a far end is no error here; a later check
+    /// reports it.
     pub fn put(&self, only: Option<&str>, pool: &mut AgentPool) -> Result<(), TrialError> {
         let is_meant = |host: &&String| only.is_none_or(|only| only == *host);
         let hosts: Vec<&String> = self.settings.keys().filter(is_meant).collect();

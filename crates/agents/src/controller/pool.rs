@@ -1,7 +1,7 @@
-//! The agents of a testbed, asked together.
+//! Requests to all agents of a testbed.
 //!
-//! Owns the waiting: every wait has a deadline and looks at the user's wish to stop, and the first
-//! agent that fails ends it. Never knows what a trial is.
+//! Owns the waiting: every wait has a deadline and checks for the user's request to stop, and the
+//! first agent that fails ends it. Never knows what a trial is.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,18 +17,19 @@ use super::trial_error::TrialError;
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask};
 
-/// How long one agent is listened to before the next one's turn.
+/// Time to wait for one agent before the next one's turn.
 const TURN: Duration = Duration::from_millis(10);
-/// An abort waits for the flows' threads, which look at the halt many times a second.
+/// Time-out for an abort, which waits for the flows' threads; they check the halt many times a
+/// second.
 const ABORTING: Duration = Duration::from_secs(5);
-/// The same where the user wants an end.
+/// Time-out for an abort if the user asked to stop.
 const STOPPING: Duration = Duration::from_secs(1);
-/// One reading of a clock.
+/// Time-out for one reading of a clock.
 const CLOCK: Duration = Duration::from_secs(5);
-/// The shortest of so many round trips is believed.
+/// Number of round trips per clock comparison.
 const CLOCK_READINGS: usize = 8;
 
-/// Agents by their host's name.
+/// Agents by host name.
 #[derive(Debug, Default)]
 pub struct AgentPool {
     agents: BTreeMap<String, Agent>,
@@ -38,38 +39,38 @@ pub struct AgentPool {
 }
 
 impl AgentPool {
-    /// Nobody yet. `one_clock`: all hosts will be this machine.
+    /// Creates an empty pool. `one_clock`: all hosts will be this machine.
     pub fn new(stop: Stop, one_clock: bool) -> Self {
         Self { stop, clocks: Clocks::new(one_clock), ..Self::default() }
     }
 
-    /// One more.
+    /// Adds an agent.
     pub fn join(&mut self, agent: Agent) {
         self.agents.insert(agent.host().to_owned(), agent);
     }
 
-    /// Ends one, however it is.
+    /// Ends an agent, whatever its state, and forgets its host's clock.
     pub fn dismiss(&mut self, host: &str) {
         self.agents.remove(host);
         self.clocks.forget(host);
     }
 
-    /// What tells agents that we are here.
+    /// Heartbeat of the agents.
     pub const fn heart(&self) -> &Heartbeat {
         &self.heart
     }
 
-    /// Host and process of each.
+    /// Lists the process ids, by host.
     pub fn pids(&self) -> BTreeMap<String, u32> {
         self.agents.iter().map(|(host, agent)| (host.clone(), agent.pid())).collect()
     }
 
-    /// The user's wish to stop.
+    /// Request to stop by the user.
     pub const fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Asks one, for an answer that `read` knows.
+    /// Sends one agent a request, and reads the answer with `read`.
     pub fn ask<T>(
         &mut self,
         host: &str,
@@ -83,7 +84,7 @@ impl AgentPool {
         answer.ok_or_else(|| no_agent(host, name).into())
     }
 
-    /// Asks several at once, and waits for all answers, by host.
+    /// Sends several requests at once, and waits for all answers, by host.
     pub fn ask_all<T>(
         &mut self,
         asks: impl IntoIterator<Item = (String, Ask)>,
@@ -98,7 +99,8 @@ impl AgentPool {
         Ok(answers)
     }
 
-    /// Asks several at once, and hands over each answer as it comes; ends at the first failure.
+    /// Sends several requests at once, and passes on each answer as it comes; ends at the first
+    /// failure.
     pub fn ask_each<T>(
         &mut self,
         asks: impl IntoIterator<Item = (String, Ask)>,
@@ -137,12 +139,12 @@ impl AgentPool {
         Ok(())
     }
 
-    /// How far the hosts' clocks stand from ours, as far as is known.
+    /// Offsets of the hosts' clocks, as far as they are known.
     pub const fn clocks(&self) -> &Clocks {
         &self.clocks
     }
 
-    /// Asks these hosts for the time.
+    /// Compares these hosts' clocks with ours.
     pub fn compare_clocks(&mut self, hosts: &[String]) -> Result<(), TrialError> {
         for host in hosts {
             let mut exchanges = Vec::with_capacity(CLOCK_READINGS);
@@ -165,18 +167,19 @@ impl AgentPool {
         Ok(())
     }
 
-    /// Ends whatever runs, everywhere; what an agent had to say about that, where it failed.
+    /// Aborts the trial on every host. Returns an agent's error if the agent cannot be used any
+    /// more.
     pub fn abort(&mut self) -> Option<AgentError> {
         let posted: Vec<_> = self.agents.values_mut().map(|a| a.post(Ask::Abort)).collect();
         let mut worst = None;
-        // The end that the user wants has a deadline for all of them.
+        // If the user asked to stop, the agents have a shorter time-out.
         let within = if self.stop.asked() { STOPPING } else { ABORTING };
         for (agent, pending) in self.agents.values_mut().zip(posted) {
             let answer = pending.and_then(|pending| match agent.poll(pending, within)? {
                 Some(_) => Ok(()),
                 None => Err(agent.late(pending, within)),
             });
-            // One that died explains more than one that is slow to answer.
+            // An agent that died explains more than one that is slow to answer.
             match answer {
                 Err(error @ AgentError::Died { .. }) => worst = Some(error),
                 Err(error) if error.is_fatal() => worst = worst.or(Some(error)),

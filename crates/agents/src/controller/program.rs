@@ -10,34 +10,34 @@ use sha2::{Digest as _, Sha256};
 
 use crate::failed::Failed;
 
-/// This program's own file. Where it was replaced while it ran, as by an upgrade, the one that runs
-/// still: agents of another version would not be understood.
+/// Path of this program's own file. If it was replaced while it ran, as by an upgrade, the path of
+/// the running one: agents of another version would not be understood.
 pub fn own_file() -> Result<PathBuf, Failed> {
     let file = std::env::current_exe().map_err(Failed::to("find this program's own file"))?;
     let running = || PathBuf::from(format!("/proc/{}/exe", std::process::id()));
     Ok(if file.exists() { file } else { running() })
 }
 
-/// This program, as agents are started from it.
+/// This program, as the source of agents.
 #[derive(Debug)]
 pub struct Program {
     file: PathBuf,
-    /// Reading some tens of megabytes takes a while: once for all hosts.
+    /// SHA-256, computed once for all hosts: reading some tens of megabytes takes a while.
     sum: Mutex<Option<String>>,
 }
 
 impl Program {
-    /// This file.
+    /// Creates the program from its file.
     pub fn new(file: &Path) -> Self {
         Self { file: file.to_owned(), sum: Mutex::default() }
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Its SHA-256, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     pub fn sum(&self) -> io::Result<String> {
         let mut known = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sum) = &*known {
@@ -49,7 +49,7 @@ impl Program {
     }
 }
 
-/// SHA-256 of a file, in hexadecimal.
+/// Computes the SHA-256 of a file, in hexadecimal.
 fn checksum(file: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut file = File::open(file)?;

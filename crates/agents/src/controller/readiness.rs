@@ -1,7 +1,6 @@
-//! What a testbed's hosts tell before anything is measured: what bears on it, and where cables
-//! lead.
+//! Checks of a testbed before any measurement: facts that affect it, and the cables.
 //!
-//! Owns the asking. Never judges, and changes only what it is told to.
+//! Owns the requests. Never judges, and changes only what it is told to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,35 +14,35 @@ use super::testbed::LiveTestbed;
 use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, Examination, PortProbe, ProbeFrame, ProbeReply, Setting};
 
-/// Looking at a host takes about a second.
+/// Time-out for examining a host, which takes about a second.
 const LOOKING: Duration = Duration::from_secs(20);
-/// Frames are on their way for as long as a switch holds them.
+/// Time to wait for frames, which a switch may hold for a while.
 const ARRIVING: Nanos = Nanos::from_millis(100);
-/// A frame's octets beyond its IP packet: Ethernet header and FCS.
+/// Octets of a frame beyond its IP packet: Ethernet header and FCS.
 const FRAMING: u32 = 18;
 
-/// Where frames out of one port were heard.
+/// Ports at which frames out of one port were received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Out of which port.
+    /// Sending port.
     pub port: PortRef,
-    /// Which ports heard a frame of 64 octets.
+    /// Ports that received a frame of 64 octets.
     pub small: Vec<PortRef>,
-    /// Which ports heard the longest frame of the sending port.
+    /// Ports that received the longest frame of the sending port.
     pub full: Vec<PortRef>,
-    /// Which ports heard a frame that switches keep to themselves.
+    /// Ports that received a frame that switches do not forward.
     pub far_end: Vec<PortRef>,
-    /// The longest frame's octets, with its FCS.
+    /// Octets of the longest frame, with its FCS.
     pub full_size: u32,
-    /// MAC addresses of others who have the port's address.
+    /// MAC addresses of other owners of the port's address.
     pub owners: Vec<String>,
-    /// Why no frame could be sent.
+    /// Reason why a frame could not be sent; `None` if all were sent.
     pub failed: Option<String>,
 }
 
 impl LiveTestbed {
-    /// What of each host bears on a measurement; `watched` is for how long it is seen what else
-    /// runs there.
+    /// Gathers the facts of each host that affect a measurement; other programs' processor use is
+    /// measured for `watched`.
     pub fn examine(&mut self, watched: Nanos) -> Result<BTreeMap<String, Examination>, Failed> {
         let ask = |host: &Host| {
             (host.name.clone(), Ask::Examine { interfaces: host.interfaces(), watched })
@@ -66,8 +65,8 @@ impl LiveTestbed {
         self.pool.ask_all(asks, LOOKING, read).map_err(|cause| useless("every host", cause))
     }
 
-    /// Sends frames out of every test port that is cabled, all at once, and hears where they
-    /// arrive. `mtu` is each port's; `mark` keeps other people's frames out.
+    /// Sends frames out of every cabled test port at once, and collects the ports at which they
+    /// arrive. `mtu` is each port's; `mark` identifies our own frames.
     pub fn prove_cables(
         &mut self,
         is_cabled: &dyn Fn(&PortRef) -> bool,
@@ -121,7 +120,7 @@ impl LiveTestbed {
         self.ask_hosts(asks, Answer::done).map(drop)
     }
 
-    /// One reply a port, in their order.
+    /// Sends the frames; returns one reply per port, in their order.
     fn probe(
         &mut self,
         ports: &[Port],
@@ -152,7 +151,7 @@ impl LiveTestbed {
         Ok(ports.iter().map(next).map(Option::unwrap_or_default).collect())
     }
 
-    /// Which frames each port heard.
+    /// Collects the frames that each port received.
     fn heard(&mut self, ports: &[Port]) -> Result<Vec<(PortRef, BTreeSet<u16>)>, Failed> {
         let asks: Vec<_> =
             self.topology.agents().map(|host| (host.name.clone(), Ask::Heard)).collect();
@@ -167,14 +166,14 @@ impl LiveTestbed {
     }
 }
 
-/// A port whose cable is looked for.
+/// A port whose cable is to be found.
 struct Port {
     at: PortRef,
     interface: String,
     address: Option<Ipv4Addr>,
 }
 
-/// The frames that go out of each.
+/// Kinds of frames that each port sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Small,
@@ -183,7 +182,7 @@ enum Frame {
 }
 
 impl Frame {
-    /// No other frame of a look has it; of 65,536 numbers three are each port's.
+    /// Number of the frame, unique within a check; each port uses three of the 65,536 numbers.
     const fn number(self, port: usize) -> u16 {
         (port * 3 + self as usize) as u16
     }

@@ -1,7 +1,7 @@
-//! A flow of several senders as so many flows of one, and their records as one again.
+//! A flow with several senders as several flows with one sender each, and merging their records.
 //!
-//! Pure. Owns how a load is shared out. A study sees the flow that it asked for; hosts see only
-//! flows of one sender. Never decides where a thread runs.
+//! Pure. Owns the division of a load. A study sees the flow that it requested; hosts see only flows
+//! with one sender. Never decides where a thread runs.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use measure::{FrameRate, Nanos};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{Flow, FlowKind, Schedule, Trial};
 
-/// A trial with its flows split.
+/// A trial with its flows divided.
 #[derive(Debug)]
 pub struct SenderSplit<'a> {
     asked: &'a Trial,
@@ -20,14 +20,14 @@ pub struct SenderSplit<'a> {
 /// One sender's part of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
-    /// Which of the flow's, from 0.
+    /// Index of the part, from 0.
     pub number: u16,
-    /// Of how many.
+    /// Number of parts.
     pub of: u16,
 }
 
 impl<'a> SenderSplit<'a> {
-    /// Splits what has several senders. The first lane keeps the flow's number.
+    /// Divides flows with several senders. The first lane keeps the flow's number.
     pub fn of(asked: &'a Trial) -> Self {
         let counts: Vec<u16> = asked.flows.iter().map(senders).collect();
         let all = |of: u16| (0..of).map(move |number| Lane { number, of });
@@ -47,23 +47,23 @@ impl<'a> SenderSplit<'a> {
         Self { asked, split: Cow::Owned(Trial { flows, ..asked.clone() }), parts }
     }
 
-    /// What hosts are to do.
+    /// Trial for the hosts, with divided flows.
     pub fn trial(&self) -> &Trial {
         &self.split
     }
 
-    /// What a study asked for.
+    /// Trial as requested by a study.
     pub const fn asked(&self) -> &'a Trial {
         self.asked
     }
 
-    /// Which part of its flow a split flow is; the only one where it is none of ours.
+    /// Lane of a divided flow; the only one for an unknown flow.
     pub fn lane(&self, flow: u16) -> Lane {
         let at = self.split.flows.iter().position(|f| f.id == flow);
         at.and_then(|at| self.parts.get(at).copied()).unwrap_or(Lane { number: 0, of: 1 })
     }
 
-    /// One record for each flow that was asked for, out of one for each lane.
+    /// Merges the records of the lanes into one record for each requested flow.
     pub fn merge(&self, records: Vec<FlowRecord>) -> Vec<FlowRecord> {
         let mut merged: Vec<FlowRecord> = Vec::with_capacity(self.asked.flows.len());
         for (record, lane) in records.into_iter().zip(&self.parts) {
@@ -111,7 +111,7 @@ fn part(flow: &Flow, id: u16, lane: Lane) -> Flow {
     part
 }
 
-/// Its frame `i` as frame `i * lanes + lane` of the whole flow, which is where its time was.
+/// Renumbers a lane's frames: frame `i` was frame `i * lanes + lane` of the whole flow in time.
 fn renumbered(mut part: DatagramsRecord, lane: Lane) -> DatagramsRecord {
     let of_all = |number: u64| number * u64::from(lane.of) + u64::from(lane.number);
     part.received.highest = part.received.highest.map(of_all);
@@ -120,8 +120,8 @@ fn renumbered(mut part: DatagramsRecord, lane: Lane) -> DatagramsRecord {
 }
 
 impl Lane {
-    /// How long after the flow's first lane this one begins, where each sends every `gap_ns`: all
-    /// together then keep the flow's own gap.
+    /// Offset of this lane's start from the flow's first one, if each sends every `gap_ns`:
+    /// together they keep the flow's own gap.
     pub fn phase(self, gap_ns: f64) -> Nanos {
         Nanos((gap_ns * f64::from(self.number) / f64::from(self.of)) as u64)
     }

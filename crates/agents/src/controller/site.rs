@@ -1,7 +1,7 @@
 //! A lab as a study may see it.
 //!
-//! Owns the building of a lab with what only this program has, and the translation of its plan into
-//! a topology. Never runs anything in a host's namespace: that is the agents'.
+//! Owns building a lab with this program's own equipment, and the translation of its plan into a
+//! topology. Never runs anything in a host's namespace: the agents do.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,7 +22,7 @@ use super::models::Ports;
 use crate::guest;
 use crate::protocol::HostFacts;
 
-/// Builds a lab whose devices forward frames and not bundles of them. `program` is a switchmark,
+/// Builds a lab whose devices forward single frames, not merged ones. `program` is a switchmark,
 /// for virtual machines.
 pub fn build(spec: &LabSpec, program: &Path) -> Result<Lab, LabError> {
     let emulator = Some(guest::emulator(program));
@@ -33,7 +33,7 @@ pub fn build(spec: &LabSpec, program: &Path) -> Result<Lab, LabError> {
     Ok(lab)
 }
 
-/// The data plane's programs, for the lab, which may not know of them.
+/// The data plane's XDP programs, passed to the lab, which may not depend on them.
 #[derive(Debug)]
 struct Xdp;
 
@@ -48,7 +48,7 @@ impl XdpForwarder for Xdp {
     }
 }
 
-/// What a study may know of the lab.
+/// Builds the topology that a study may know of the lab.
 pub fn topology(name: &str, lab: &Lab) -> Topology {
     let plan = lab.plan();
     Topology::new(
@@ -92,7 +92,7 @@ fn blocks(plan: &LabPlan, port: &HostPortPlan) -> Vec<AddressBlock> {
     [Some(block(IpAddr::V4(port.block))), v6].into_iter().flatten().collect()
 }
 
-/// Routers side by side are one thing to measure.
+/// Name of the subject that a device belongs to: routers side by side are one subject.
 fn seen_as(plan: &LabPlan, device: &str) -> String {
     plan.subject_of(device).map_or(device, |subject| &subject.name).to_owned()
 }
@@ -144,12 +144,12 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
     })
 }
 
-/// Whatever a lab does to a port it can undo.
+/// Describes a lab's disturbance, which can always be undone.
 fn known(deed: lab::PortDeed) -> KnownDeed {
     KnownDeed { name: deed.as_str().to_owned(), undo: true, settle: measure::Nanos::ZERO }
 }
 
-/// What a device drops on purpose.
+/// Lists the facts of a device's deliberate drops.
 fn drops(drops: Drops) -> impl Iterator<Item = (String, String)> {
     let loss = drops.loss.map(|loss| ("random_loss", loss.share().to_string()));
     let police = drops.police.map(|it| ("policed_frames_per_s", it.passes().0.to_string()));
@@ -158,7 +158,7 @@ fn drops(drops: Drops) -> impl Iterator<Item = (String, String)> {
     all.map(|(name, value)| (name.to_owned(), value))
 }
 
-/// What a device tells of itself, and of its ports.
+/// Gathers facts about a device and its ports.
 pub fn device_facts(
     lab: &Lab,
     device: &DevicePlan,
@@ -172,7 +172,7 @@ pub fn device_facts(
 }
 
 /// Turns segmentation and receive offloads off on every device port, for the lab's whole life. A
-/// machine does it by itself. What could not be read or set is an error.
+/// virtual machine does it by itself. Fails if a feature could not be read or set.
 fn device_offloads_off(lab: &Lab) -> Result<(), LabError> {
     let namespaces = |device: &&DevicePlan| lab.machine(&device.name).is_none();
     for device in lab.plan().devices.iter().filter(namespaces) {
@@ -187,7 +187,7 @@ fn device_offloads_off(lab: &Lab) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The device's interfaces in its own namespace.
+/// Lists the device's interfaces in its own namespace.
 pub fn interfaces(device: &DevicePlan) -> Vec<String> {
     device.ports.iter().map(|p| p.interface.clone()).collect()
 }

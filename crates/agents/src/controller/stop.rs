@@ -1,4 +1,4 @@
-//! The user's wish to stop, shared between a signal handler and whoever waits.
+//! The user's request to stop, shared between a signal handler and all waits.
 //!
 //! Owns the waits that it ends. Never installs the handler: the command line does.
 
@@ -10,33 +10,33 @@ use measure::Nanos;
 
 use super::trial_error::TrialError;
 
-/// Asks a testbed to give up the trial under way; shared, and never taken back.
+/// Request to abandon the current trial; shared, and never withdrawn.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Not yet asked.
+    /// Creates a request that was not made yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks. Safe in a signal handler: one atomic store.
+    /// Makes the request. Safe in a signal handler: one atomic store.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked.
+    /// True if the request was made.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Waits, unless it is asked.
+    /// Waits for `span`; fails if the request is made.
     pub(crate) fn rest(&self, span: Nanos) -> Result<(), TrialError> {
         let rested = clock::rest_until(clock::monotonic() + span, || self.asked());
         if rested { Ok(()) } else { Err(TrialError::Stopped) }
     }
 
-    /// The flag itself, for whoever registers signal handlers by flag.
+    /// Returns the flag itself, for signal handlers that set a flag.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }

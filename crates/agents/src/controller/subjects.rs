@@ -1,9 +1,9 @@
-//! The devices under test and the state each is in.
+//! The devices under test and their current states.
 //!
-//! Owns which variant a device was put into last, so that the next trial finds the one it asks for,
-//! and that what a trial did to a device is over before the next. A lab's devices
-//! are the lab's to set; others are set by the user's commands. Never undoes a command of the
-//! user's: what leads back is a variant of its own.
+//! Owns the last variant of each device, so that the next trial gets the one it asks for. Ensures
+//! that a trial's disturbances are over before the next trial. A lab's devices are set by the lab;
+//! others are set by the user's commands. Never undoes a command of the user: the way back is a
+//! variant of its own.
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -25,23 +25,24 @@ use crate::hosts::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
 use crate::protocol::in_words;
 use crate::speak::speak;
 
-/// So often a variant may hang, its command or the wait for it to come up: a third time would too.
+/// Maximum number of time-outs of a variant, by its command or by the wait for the device; a third
+/// attempt would time out too.
 const MOST_HANGS: u32 = 2;
-/// A command that applies a variant is said to be waited for once it took so long.
+/// Duration after which the user is told about a command that applies a variant.
 const WORTH_SAYING: Nanos = Nanos::from_secs(10);
-/// A probe prints a line, and a reset is only begun.
+/// Time-out for a probe, which prints a line, and for a reset, which is only started.
 const AT_ONCE: Nanos = Nanos::from_secs(60);
-/// Between two looks at a device that is coming up.
+/// Pause between two checks of a device that is coming up.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// One look.
+/// Time-out for one check.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long a lab's device is down when it is reset.
+/// Down time of a lab's device during a reset.
 const LAB_RESET: Duration = Duration::from_millis(500);
 
-/// Why a device is not in the state that a trial asks for.
+/// Reason why a device is not in the state that a trial asks for.
 struct Unapplied {
     failed: Failed,
-    /// Whether its time ran out, unless because the user stopped it.
+    /// True if it timed out, except because the user stopped it.
     hung: bool,
 }
 
@@ -62,18 +63,18 @@ fn no_way_back(device: &str, variant: &str) -> Failed {
 #[derive(Debug, Default)]
 pub struct Subjects {
     hooks: Hooks,
-    /// The variant each is known to be in, and what its probe said.
+    /// Known variant of each device, with the output of its probe.
     states: BTreeMap<String, State>,
-    /// The variant that an earlier process left each in, as far as is known: nobody saw what
-    /// happened since.
+    /// Variant in which an earlier process left each device, as far as is known: later changes were
+    /// not observed.
     left_in: BTreeMap<String, String>,
-    /// How often a device and a variant hung.
+    /// Number of time-outs, by device and variant.
     hangs: BTreeMap<(String, String), u32>,
-    /// Which run uses them, where one does.
+    /// Run that uses the devices; `None` outside a run.
     origin: Option<Origin>,
-    /// Events of the trial under way that were carried out.
+    /// Events of the current trial that were carried out.
     pub(super) done: Vec<DeedRecord>,
-    /// Deeds of the trial before, each with its device: it may not be as it was yet.
+    /// Disturbances of the previous trial, each with its device, which may not have recovered yet.
     pub(super) unsettled: Vec<(String, String)>,
 }
 
@@ -84,27 +85,27 @@ struct State {
 }
 
 impl Subjects {
-    /// Devices as they are found, with what the user's commands can do to them.
+    /// Creates the devices in their found state, with the user's commands for them.
     pub fn new(hooks: Hooks) -> Self {
         Self { hooks, ..Self::default() }
     }
 
-    /// Deeds are this run's from now on.
+    /// Sets the run to which disturbances belong from now on.
     pub fn used_by(&mut self, origin: Origin) {
         self.origin = Some(origin);
     }
 
-    /// The run that uses them.
+    /// Run that uses them; `None` outside a run.
     pub const fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
 
-    /// A run goes on that put these devices into these variants: none of them is as it was found.
+    /// Sets the variants of a resumed run: none of these devices is in its found state.
     pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
         self.left_in = variants;
     }
 
-    /// Puts a device into the state asked for, if it is not there already.
+    /// Puts a device into the requested state, if it is not there already.
     pub(super) fn put(
         &mut self,
         subject: &Subject,
@@ -113,7 +114,7 @@ impl Subjects {
     ) -> Result<(), Failed> {
         let device = &subject.device;
         let now = self.states.get(device);
-        // What an earlier process left it in is no state that is known now, but not as it was found
+        // The state from an earlier process is not known for certain, but it is not the found state
         // either.
         if let (None, None, None, Some(variant)) =
             (lab, &subject.variant, now, self.left_in.get(device))
@@ -123,9 +124,9 @@ impl Subjects {
         if subject.variant.as_ref() == now.map(|state| &state.variant) {
             return Ok(());
         }
-        // Whatever happens, it is no longer known to be where it was.
+        // Whatever happens, its state is no longer known for certain.
         let before = self.states.remove(device);
-        // A command that fails may have done half of its work: the way back is no shorter for it.
+        // A command that fails may have done half of its work, so a way back is still needed.
         if let (None, Some(variant)) = (lab, &subject.variant) {
             self.left_in.insert(device.clone(), variant.clone());
         }
@@ -149,7 +150,7 @@ impl Subjects {
         Ok(())
     }
 
-    /// Resets a device; returns when the reset was begun, or, in a lab, when it is over.
+    /// Resets a device; returns when the reset has started, or, in a lab, when it is over.
     pub fn reset(&self, device: &str, lab: Option<&Lab>, stop: &Stop) -> Result<(), Failed> {
         if let Some(lab) = lab {
             let failed = Failed::to(format!("set device `{device}`"));
@@ -163,18 +164,18 @@ impl Subjects {
         run.map(drop).map_err(|unapplied| unapplied.failed)
     }
 
-    /// How a deed is done to a device, and undone.
+    /// Command that disturbs a device, and its undoing; `None` if there is none.
     pub fn deed(&self, device: &str, name: &str) -> Option<&DeedHook> {
         self.hooks.get(device)?.deeds.get(name)
     }
 
-    /// The probe's answer in the device's present state.
+    /// Output of the probe in the device's current state.
     pub fn probe_of(&self, device: &str) -> Option<String> {
         self.states.get(device)?.probe.clone()
     }
 
-    /// Waits until devices are as they were before the deeds of earlier trials, as far as the
-    /// testbed says how to tell.
+    /// Waits until devices have recovered from earlier trials' disturbances, if the testbed defines
+    /// a check.
     pub(super) fn settle(&mut self, stop: &Stop) -> Result<(), TrialError> {
         while let Some((device, name)) = self.unsettled.last() {
             if let Some(hook) = self.deed(device, name) {
@@ -231,7 +232,8 @@ impl Subjects {
     }
 }
 
-/// A device that stays changed would have every later trial be one of something else.
+/// Builds the error for a device that has not recovered: every later trial would measure something
+/// else.
 fn not_as_it_was(device: &str, deed: &str, cause: &Failed) -> Failed {
     Failed::new(format!(
         "device `{device}` is not as it was before `{deed}`: {}; look at it, or give `ready` of the \
@@ -240,7 +242,7 @@ fn not_as_it_was(device: &str, deed: &str, cause: &Failed) -> Failed {
     ))
 }
 
-/// Does it; where that lasts, whoever waits is told for what, and how long it may be.
+/// Runs `work`; if it takes long, tells the user the reason and the time limit.
 fn say_when_slow<T: Send>(
     device: &str,
     variant: &str,
@@ -262,7 +264,7 @@ fn say_when_slow<T: Send>(
     })
 }
 
-/// The names go into the environment, never into the line.
+/// Runs a command. The names go into the environment, never into the line.
 fn run(
     deed: &str,
     line: &str,
@@ -306,7 +308,8 @@ fn wait_for(device: &str, ready: &Ready, stop: &Stop) -> Result<(), Unapplied> {
     }
 }
 
-/// A name that does not resolve yet is a device that is not up yet.
+/// True if the device accepts a connection. A name that does not resolve yet means a device that is
+/// not up yet.
 fn answers(address: &str) -> bool {
     let Ok(found) = address.to_socket_addrs() else { return false };
     found.into_iter().any(|address| TcpStream::connect_timeout(&address, LOOK).is_ok())

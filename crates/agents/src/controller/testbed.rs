@@ -1,8 +1,8 @@
 //! Real packets between real hosts, or between namespaces of a lab on this machine.
 //!
-//! Owns the lab, the agents and the answer to "what happened". Never retries what was begun: a
-//! trial that went wrong is a record that says so, and the journal can keep it. Only a start that a
-//! busy host heard of too late is ordered anew, and only a later trial that can't do without a dead
+//! Owns the lab, the agents and the outcome of each trial. Never repeats a trial that was begun: a
+//! failed trial is a record with the reason, and the journal can keep it. There are two exceptions:
+//! a start that a busy host received too late is ordered again, and a later trial that needs a lost
 //! agent is an error.
 
 use std::collections::BTreeMap;
@@ -36,11 +36,12 @@ use crate::hosts::{Hosts, Place};
 use crate::protocol::{Mended, in_words};
 use crate::speak::speak;
 
-/// Between the order to start and the start: agents read counters and make threads meanwhile. A
-/// busy machine may take longer, so a start that came too late is ordered again with more time.
+/// Lead times between the order to start and the start, in which agents read counters and create
+/// threads. A busy machine may take longer, so a start that came too late is ordered again with
+/// more time.
 const LEADS: [Nanos; 3] =
     [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
-/// Carries trials out through agents. Dropping it ends them and removes the lab.
+/// Runs trials by its agents. Dropping it ends them and removes the lab.
 #[derive(Debug)]
 pub struct LiveTestbed {
     // Before the lab: fields are dropped in this order.
@@ -55,8 +56,8 @@ pub struct LiveTestbed {
 }
 
 impl LiveTestbed {
-    /// Builds the lab where one is asked for, and starts an agent on every host. Call it from a
-    /// thread that lives as long as the testbed: agents die with the thread that started them.
+    /// Builds the lab if requested, and starts an agent on every host. Call it from a thread that
+    /// lives as long as the testbed: agents die with the thread that started them.
     pub fn open<'a>(
         place: impl TryInto<Place<'a>, Error = Failed>,
         stop: Stop,
@@ -64,7 +65,7 @@ impl LiveTestbed {
         Self::open_with(place, stop, &own_file()?)
     }
 
-    /// As [`Self::open`], with the agents' program stated.
+    /// Opens a testbed with the given program for its agents; see [`Self::open`].
     pub fn open_with<'a>(
         place: impl TryInto<Place<'a>, Error = Failed>,
         stop: Stop,
@@ -77,7 +78,7 @@ impl LiveTestbed {
                 let lab = built.map_err(Failed::to(format!("build lab `{name}`")))?;
                 let topology = site::topology(name, &lab);
                 let launching = Launching::of_lab(program);
-                // Before the agents: should one fail, those before it go, and then the lab.
+                // Before the agents: if one fails, the earlier ones end, and then the lab.
                 Self {
                     lab: Some(lab),
                     ..Self::over(AgentPool::new(stop, true), topology, launching)
@@ -110,7 +111,8 @@ impl LiveTestbed {
         Ok(this)
     }
 
-    /// Hosts whose agents are up already and were told their terms, or will be.
+    /// Creates a testbed of hosts whose agents are already running and have their terms, or will
+    /// have them.
     pub(super) fn over(pool: AgentPool, topology: Topology, launching: Launching) -> Self {
         Self {
             pool,
@@ -124,18 +126,18 @@ impl LiveTestbed {
         }
     }
 
-    /// Keeps other runs from the test ports for as long as this testbed is up; told by `holder`
-    /// where one of them is held already.
+    /// Keeps other runs from the test ports for as long as this testbed is up. The name `holder` is
+    /// shown to other runs.
     pub fn hold(&mut self, holder: &str) -> Result<(), Failed> {
         self.launching.hold(holder, &self.topology, &mut self.pool)
     }
 
-    /// A run goes on that put these devices into these variants.
+    /// Sets the variants in which a resumed run left these devices.
     pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
         self.companions.subjects.left_in(variants);
     }
 
-    /// Undoes what an earlier process of a run did to a device. A lab went with it.
+    /// Undoes a disturbance by an earlier process of a run. A lab ended with that process.
     pub fn undo_left(&self, run: &str, device: &str, deed: &str) -> Result<(), Failed> {
         if self.lab.is_some() {
             return Ok(());
@@ -144,32 +146,32 @@ impl LiveTestbed {
         deeds::undo_left(&self.companions.subjects, device, deed, note)
     }
 
-    /// What is done to devices from now on is this run's doing.
+    /// Sets the run to which disturbances belong from now on.
     pub fn used_by(&mut self, origin: Origin) {
         self.companions.subjects.used_by(origin);
     }
 
-    /// What hosts and device are, for the report.
+    /// Facts about hosts and devices, for the report.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// By host: what its agent put right that a killed one had left changed, in words.
+    /// Changes left by killed agents that were undone, by host, as text.
     pub const fn mended(&self) -> &BTreeMap<String, Mended> {
         self.launching.mended()
     }
 
-    /// What an interface may be asked to send, where there is a limit.
+    /// Rate limit of an interface; `None` for no limit.
     pub const fn rate_limit(&self) -> Option<Rate> {
         self.standing.rate
     }
 
-    /// The agents' processes, by host.
+    /// Process ids of the agents, by host.
     pub fn agents(&self) -> BTreeMap<String, u32> {
         self.pool.pids()
     }
 
-    /// The lab, where the testbed is one.
+    /// Lab of the testbed; `None` if it is no lab.
     pub fn lab(&self) -> Option<&Lab> {
         self.lab.as_ref()
     }
@@ -179,7 +181,7 @@ impl LiveTestbed {
         let settle = trial.phases.settle;
         let [first, longer @ ..] = LEADS;
         let mut ran = self.carry_out(&lanes, first);
-        // One host may be faster than any seen before: then it gets as many numbers as it needs.
+        // A host may be faster than any seen before: then it gets as many numbers as it needs.
         while ran.is_ok() && self.standing.numbers.take_ran_out() {
             self.pool.stop().rest(settle)?;
             ran = self.carry_out(&lanes, first);
@@ -215,7 +217,7 @@ impl LiveTestbed {
         conduct.run()
     }
 
-    /// Another agent on every host whose agent lost touch in the trial before.
+    /// Starts another agent on every host whose agent lost its connection in the previous trial.
     fn reach_again(&mut self, trial: &Trial) -> Result<(), TestbedError> {
         let lab = self.lab.as_ref();
         let again = self.launching.reach_again(&self.topology, lab, &mut self.pool);
@@ -225,7 +227,7 @@ impl LiveTestbed {
         again.map_err(|error| if stopped { TestbedError::Interrupted } else { lost(error) })
     }
 
-    /// A lab goes with all that is changed in it; a host stays.
+    /// Tells the user about changes that remain on a host. A lab ends with all changes in it.
     fn say_what_stays(&self, error: &AgentError) {
         if error.is_killed() && self.lab.is_none() {
             let (host, name) = (error.host(), &self.topology.name);
@@ -236,7 +238,7 @@ impl LiveTestbed {
         }
     }
 
-    /// Ends the trial everywhere and says what happened.
+    /// Ends the trial on every host and reports the reason.
     fn give_up(&mut self, mishap: TrialError) -> Result<TrialRecord, TestbedError> {
         let worse = self.pool.abort();
         if matches!(mishap, TrialError::Stopped) || self.pool.stop().asked() {
@@ -272,8 +274,9 @@ impl Testbed for LiveTestbed {
         &self.topology
     }
 
-    /// An agent's death is first a failed record, which a journal can keep. From then on trials of
-    /// many pairs go on without its host's, and others that need it are an error.
+    /// Runs a trial. An agent's death is first a failed record, which a journal can keep. After
+    /// that, trials of many pairs continue without its host's pairs; others that need it are an
+    /// error.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         match self.gone.left_of(trial) {
             Partial::All => self.run_whole(trial),

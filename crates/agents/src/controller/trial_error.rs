@@ -1,11 +1,11 @@
-//! Why a trial did not run to its end.
+//! Reasons why a trial did not complete.
 //!
-//! Never recorded as such: its words become the record's reason.
+//! Never recorded as such: its text becomes the record's reason.
 
 use super::handle::AgentError;
 use crate::failed::Failed;
 
-/// What ended a trial.
+/// Cause of a trial's end.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// The user asked to stop.
@@ -14,18 +14,17 @@ pub enum TrialError {
     /// An agent died, was silent, or could not do its part.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// The trial asks for what this testbed has not, or anything else that it needs was not to be
-    /// had.
+    /// This testbed lacks something that the trial needs, or another resource was not available.
     #[error(transparent)]
     Failed(#[from] Failed),
-    /// What was done to a device could not be undone: it is left changed.
+    /// A disturbance could not be undone: the device is left changed.
     #[error(transparent)]
     NotUndone(Failed),
 }
 
 impl TrialError {
-    /// Whether a host refused to start, which it does where it hears of a start that has passed: no
-    /// figure came of that, and told earlier it may be in time.
+    /// True if a host refused to start because the start had passed. The trial has no result, and
+    /// an earlier order may succeed.
     pub fn missed_the_start(&self) -> bool {
         matches!(self, Self::Agent(AgentError::Refused { ask: "start", .. }))
     }

@@ -1,6 +1,6 @@
-//! How devices are asked for their own counters.
+//! Sources of the devices' own counters.
 //!
-//! Data only: the controller asks. A secret is named here and never held: it is read where it is
+//! Data only: the controller reads them. A secret is only referenced here: it is read where it is
 //! needed.
 
 use std::collections::BTreeMap;
@@ -10,71 +10,72 @@ use management::json::Map;
 use management::snmp::{AuthProtocol, Cipher};
 use measure::Nanos;
 
-/// By device name; devices that are not asked are absent.
+/// Sources by device name; a device without any is absent.
 pub type Accounts = BTreeMap<String, DeviceAccount>;
 
-/// One device's.
+/// Sources of one device's counters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceAccount {
-    /// In the file's order; what several say of one port is put together.
+    /// Sources in the file's order; the counters that several report for one port are merged.
     pub sources: Vec<AccountSource>,
-    /// By the port's name in cables, the device's own name of it, where the file says it.
+    /// Names of ports on the device, by their names in cables, if the file states them.
     pub ports: BTreeMap<String, String>,
-    /// Those of its ports among which it chooses, as it calls them: no host is behind them.
+    /// Ports between which the device balances load, by its own names; no host is connected to
+    /// them.
     pub paths: Vec<String>,
-    /// How far its counters may be behind its frames.
+    /// Maximum lag of its counters behind its frames.
     pub lag: Nanos,
 }
 
-/// One way of asking.
+/// A source of counters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AccountSource {
     /// A program that prints JSON, run where switchmark runs.
     Command {
-        /// The program and its arguments; no shell reads them.
+        /// Program and its arguments; no shell reads them.
         command: Vec<String>,
-        /// Where in its JSON the counters are.
+        /// Position of the counters in its JSON.
         map: Map,
-        /// For so long it may run.
+        /// Time-out of the program.
         timeout: Nanos,
     },
     /// SNMP, IF-MIB (RFC 2863) and EtherLike-MIB (RFC 3635).
     Snmp(SnmpSource),
 }
 
-/// How a device is asked by SNMP.
+/// Parameters for reading a device by SNMP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnmpSource {
-    /// A name or an address, with a port or without.
+    /// Name or address, with or without a port.
     pub address: String,
-    /// Which version, and what it needs.
+    /// Version and credentials.
     pub access: SnmpAccess,
-    /// By counter, further columns of tables that are indexed as IF-MIB's are.
+    /// Additional columns of tables with IF-MIB's index, by counter.
     pub oids: BTreeMap<String, Vec<u32>>,
-    /// How long one answer is waited for.
+    /// Time-out for one answer.
     pub timeout: Nanos,
 }
 
-/// What a version of SNMP needs to be answered.
+/// Version and credentials for SNMP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnmpAccess {
     /// Version 2c.
     Community(Credentials),
     /// Version 3.
     User {
-        /// The user's name.
+        /// Name of the user.
         name: String,
-        /// The protocol and the passphrase that it authenticates with.
+        /// Authentication protocol and its passphrase.
         auth: Option<(AuthProtocol, Credentials)>,
-        /// The cipher and its passphrase.
+        /// Cipher and its passphrase.
         privacy: Option<(Cipher, Credentials)>,
     },
 }
 
-/// Where a secret is, and not what it is.
+/// Location of a secret, without the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// In a variable of the environment.
+    /// In an environment variable.
     Env(String),
     /// In a file's first line.
     File(PathBuf),

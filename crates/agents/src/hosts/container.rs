@@ -1,22 +1,22 @@
 //! Containers and pods as hosts: `docker:NAME`, `podman:NAME`, `kubectl:[NAMESPACE/]POD`.
 //!
-//! Owns their names and the words by which something is started in one. Never starts anything.
+//! Owns their names and the commands that start something in one. Never starts anything.
 
 use std::fmt;
 
-/// What looks after a container.
+/// Manager of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeper {
     /// Docker's client.
     Docker,
     /// Podman.
     Podman,
-    /// A Kubernetes cluster's client: the container is a pod's first.
+    /// A Kubernetes cluster's client: the container is the pod's first.
     Kubectl,
 }
 
 impl Keeper {
-    /// Its program, and the word before a container's name.
+    /// Name of its program, also the prefix of a container's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Docker => "docker",
@@ -30,19 +30,19 @@ impl Keeper {
     }
 }
 
-/// One that runs already.
+/// A running container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
-    /// Who looks after it.
+    /// Manager of the container.
     pub keeper: Keeper,
-    /// Of a pod only; none: as `kubectl` is configured.
+    /// Namespace of a pod; `None` for the one that `kubectl` is configured with.
     pub namespace: Option<String>,
-    /// Its own name, or an id.
+    /// Name or id of the container.
     pub name: String,
 }
 
 impl Container {
-    /// `docker`, `NAME`; none where the first names no keeper.
+    /// Parses `docker`, `NAME`; `None` if the first is no manager.
     pub fn read(keeper: &str, place: &str) -> Option<Result<Self, String>> {
         let keeper = Keeper::named(keeper)?;
         let (namespace, name) = match place.split_once('/') {
@@ -57,7 +57,7 @@ impl Container {
         Some(Ok(Self { keeper, namespace, name: name.to_owned() }))
     }
 
-    /// The command that starts the words behind it in there, with this one's standard input.
+    /// Command that runs the words after it in the container, with its own standard input.
     pub fn exec(&self) -> Vec<&str> {
         let mut words = vec![self.keeper.as_str(), "exec", "-i"];
         if let Some(namespace) = &self.namespace {
@@ -81,8 +81,7 @@ impl fmt::Display for Container {
     }
 }
 
-/// Whether it is one node's or container's name, which no launcher would take for an option or a
-/// list.
+/// True if it is one node's or container's name, which no launcher takes for an option or a list.
 pub fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))

@@ -1,64 +1,64 @@
-//! What the user's own commands can do to a device: put it into a variant, reset it, disturb it.
+//! Commands of the user for a device: put it into a variant, reset it, disturb it.
 //!
-//! Data only: the controller executes it. A command is a line for `sh -c`, taken from the testbed
-//! file as it stands; nothing is ever put into it.
+//! Data only: the controller executes them. A command is a line for `sh -c`, taken from the testbed
+//! file as it stands; nothing is ever inserted.
 
 use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-/// By device name; devices without any are absent.
+/// Commands by device name; a device without any is absent.
 pub type Hooks = BTreeMap<String, DeviceHooks>;
 
 /// The commands for one device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceHooks {
-    /// By variant name.
+    /// Commands by variant name.
     pub variants: BTreeMap<String, VariantHook>,
-    /// Resets it (RFC 6201); returns when the reset was begun.
+    /// Command that resets the device (RFC 6201); returns when the reset has started.
     pub reset: Option<String>,
-    /// What may be done to it while a load runs, by the deed's name.
+    /// Disturbances under load, by name.
     pub deeds: BTreeMap<String, DeedHook>,
 }
 
-/// How something is done to a device, and undone.
+/// Commands that disturb a device and undo that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeedHook {
-    /// Does it; exit status 0 means that it is done.
+    /// Command that disturbs the device; exit status 0 means that it is done.
     pub run: String,
-    /// Takes it back. It may be run where nothing was done, or twice.
+    /// Command that undoes it. It may be run without a disturbance, or twice.
     pub undo: Option<String>,
-    /// For so long either may run.
+    /// Time-out of each command.
     pub timeout: Nanos,
-    /// What tells that the device is as it was.
+    /// Check that the device has recovered.
     pub ready: Option<Ready>,
-    /// For so long it is left alone after the trial.
+    /// Time after the trial during which the device is left alone.
     pub settle: Nanos,
 }
 
-/// How a device gets into a variant.
+/// Commands that put a device into a variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantHook {
-    /// Puts it there; exit status 0 means that it will come up.
+    /// Command that applies the variant; exit status 0 means that the device will come up.
     pub apply: String,
-    /// For so long it may run; then it counts as hanging.
+    /// Time-out of the command.
     pub timeout: Nanos,
-    /// What tells that it is up; without it, the end of `apply` does.
+    /// Check that the device is up; `None` to rely on the end of `apply`.
     pub ready: Option<Ready>,
-    /// Its output is recorded with every trial of the variant: `uname -r`.
+    /// Command whose output is recorded with every trial of the variant: `uname -r`.
     pub probe: Option<String>,
 }
 
-/// What tells that a device is up.
+/// Check that a device is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
-    /// How it is asked.
+    /// Method of the check.
     pub by: ReadyBy,
-    /// After this the variant counts as failed.
+    /// Time after which the variant counts as failed.
     pub timeout: Nanos,
 }
 
-/// How a device is asked whether it is up.
+/// Method to check that a device is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadyBy {
     /// A TCP connection to `host:port` is accepted.

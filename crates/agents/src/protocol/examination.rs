@@ -1,6 +1,6 @@
-//! What of a host bears on a measurement, as its agent finds it and the doctor judges it.
+//! Facts about a host that affect a measurement, found by its agent and judged by the doctor.
 //!
-//! Data only. What a kernel does not tell is absent.
+//! Data only. A value that a kernel does not report is absent.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -11,128 +11,127 @@ use serde::{Deserialize, Serialize};
 /// A host and its test ports.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Examination {
-    /// How many processors there are.
+    /// Number of processors.
     pub cpus: Option<usize>,
-    /// Of all processors, each once: `performance`.
+    /// Distinct frequency governors of all processors: `performance`.
     pub governors: Vec<String>,
-    /// The first processor's, those that are on.
+    /// Enabled idle states of the first processor.
     pub idle_states: Vec<IdleState>,
     /// The clock source in use: `tsc`.
     pub clock_source: Option<String>,
-    /// Those that could be.
+    /// Available clock sources.
     pub clock_sources: Vec<String>,
-    /// `net.core.rmem_max`
+    /// Value of `net.core.rmem_max`.
     pub rmem_max: Option<u64>,
-    /// `net.core.wmem_max`
+    /// Value of `net.core.wmem_max`.
     pub wmem_max: Option<u64>,
     /// Octets that the agent may lock.
     pub memlock: Option<u64>,
-    /// The agent's effective capabilities, a bit each (capabilities(7)).
+    /// Effective capabilities of the agent, one bit each (capabilities(7)).
     pub capabilities: u64,
-    /// The share of the processors that was busy, and that a hypervisor took, for a moment; 0…1.
+    /// Share of the processors that was busy, measured briefly; 0…1.
     pub busy: f64,
-    /// See `busy`.
+    /// Share of the processors that a hypervisor took, measured briefly; 0…1.
     pub stolen: f64,
-    /// By interface.
+    /// Test ports, by interface.
     pub ports: BTreeMap<String, PortExamination>,
 }
 
-/// What is sent out of a port to learn where its cable leads.
+/// Frames to send out of a port to find the far end of its cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortProbe {
-    /// A test port.
+    /// Name of a test port.
     pub interface: String,
-    /// In this order; one that can't be sent ends it.
+    /// Frames in this order; the first that cannot be sent ends the probe.
     pub frames: Vec<ProbeFrame>,
-    /// The port's own address, of which it is asked who else has it.
+    /// Address of the port; other owners of it are looked for.
     pub address: Option<Ipv4Addr>,
 }
 
 /// One such frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeFrame {
-    /// No other frame of this look has it.
+    /// Number of the frame, unique within a check.
     pub number: u16,
-    /// Its octets, with its FCS.
+    /// Octets of the frame, with its FCS.
     pub size: u32,
-    /// Whether switches are to keep it to themselves.
+    /// True if switches must not forward the frame.
     pub far_end_only: bool,
 }
 
-/// What became of a [`PortProbe`].
+/// Result of a [`PortProbe`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProbeReply {
-    /// MAC addresses of others who have the address.
+    /// MAC addresses of other owners of the address.
     pub owners: Vec<String>,
-    /// Why a frame could not be sent.
+    /// Reason why a frame could not be sent; `None` if all were sent.
     pub failed: Option<String>,
 }
 
-/// A port as a host has it, whether or not a testbed names it.
+/// A port of a host, whether or not a testbed names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicFacts {
-    /// `eth1`
+    /// Name, such as `eth1`.
     pub name: String,
-    /// As the kernel has it.
+    /// State of the link in the kernel.
     pub link: Link,
-    /// `ixgbe`, `veth`.
+    /// Driver: `ixgbe`, `veth`.
     pub driver: Option<String>,
-    /// Megabits a second, where it is told.
+    /// Speed in megabits a second; `None` if not reported.
     pub speed_mbits: Option<u32>,
-    /// Whether it is full duplex, where that is told.
+    /// True for full duplex; `None` if not reported.
     pub full_duplex: Option<bool>,
-    /// With their prefix lengths: `192.0.2.7/24`.
+    /// Addresses with their prefix lengths: `192.0.2.7/24`.
     pub addresses: Vec<String>,
-    /// Why it is no port to test with: the connection that reaches this host, the default route,
-    /// a bridge.
+    /// Reason why the port must not be used for tests: the connection that reaches this host, the
+    /// default route, a bridge. `None` if it is free.
     pub kept: Option<String>,
 }
 
-/// A state in which a processor sleeps.
+/// An idle state of a processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleState {
-    /// `state3`
+    /// Name, such as `state3`.
     pub name: String,
-    /// How long waking from it takes.
+    /// Wake-up time in microseconds.
     pub wake_us: u64,
 }
 
 /// A test port.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PortExamination {
-    /// None where there is no such interface.
+    /// State of the link; `None` if there is no such interface.
     pub link: Option<Link>,
     /// IPv4 addresses.
     pub addresses: Vec<Ipv4Addr>,
-    /// What the card is set to.
+    /// Settings of the card.
     pub nic: Nic,
-    /// Features that merge or split frames, those that are on.
+    /// Enabled features that merge or split frames.
     pub offloads: Vec<String>,
-    /// Those of its own.
+    /// Interrupts of its device.
     pub interrupts: Vec<Interrupt>,
-    /// Where its device stands: the memory node, and the processors near it; -1 is a machine of
-    /// one.
+    /// NUMA node of its device (-1 on a machine with a single node), and the processors near it.
     pub numa: Option<(i32, String)>,
 }
 
 /// An interface as the kernel has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// Set up.
+    /// True if the interface is set up.
     pub up: bool,
-    /// With a far end.
+    /// True if it has a far end.
     pub carrier: bool,
-    /// In octets.
+    /// MTU in octets.
     pub mtu: u32,
-    /// `02:00:00:00:00:01`
+    /// Ethernet address: `02:00:00:00:00:01`.
     pub mac: Option<String>,
 }
 
-/// An interrupt and the processors that take it.
+/// An interrupt and the processors that handle it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
-    /// As in `/proc/interrupts`.
+    /// Number in `/proc/interrupts`.
     pub number: u32,
-    /// `0`, `0-3,8`
+    /// Processors: `0`, `0-3,8`.
     pub processors: String,
 }

@@ -1,6 +1,6 @@
-//! A host and its ports as their kernel tells of them, and the one list that a journal keeps of it.
+//! Facts about a host and its ports as their kernel reports them, and their list in a journal.
 //!
-//! Data only. What can't be read is absent: a fact is never guessed.
+//! Data only. A fact that cannot be read is absent, never guessed.
 
 use std::collections::BTreeMap;
 
@@ -9,72 +9,72 @@ use serde::{Deserialize, Serialize};
 /// Facts of a host and, by interface, of its ports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostFacts {
-    /// The kernel and the processors below it.
+    /// Facts about the kernel and its processors.
     pub machine: MachineFacts,
-    /// Ports that could be read.
+    /// Facts about the ports that could be read.
     pub ports: BTreeMap<String, PortFacts>,
 }
 
 /// Facts of a kernel and of its processors. A field's name is its key in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MachineFacts {
-    /// `6.1.0-26-amd64`
+    /// Release: `6.1.0-26-amd64`.
     pub kernel: Option<String>,
-    /// `#1 SMP PREEMPT_DYNAMIC Debian …`
+    /// Build: `#1 SMP PREEMPT_DYNAMIC Debian …`.
     pub kernel_build: Option<String>,
-    /// `1` on a real-time kernel.
+    /// Value `1` on a real-time kernel.
     pub realtime_kernel: Option<String>,
-    /// The machine's own name.
+    /// Host name of the machine.
     pub hostname: Option<String>,
-    /// Another at each start of the machine: hosts of one machine have the same, whatever they are
-    /// called and however they are reached.
+    /// Id of the machine's boot, new at each start. Hosts on one machine have the same, whatever
+    /// their names and transports.
     pub boot_id: Option<String>,
-    /// `tsc`
+    /// Clock source: `tsc`.
     pub clocksource: Option<String>,
-    /// The first processor's: `performance`.
+    /// Frequency governor of the first processor: `performance`.
     pub governor: Option<String>,
-    /// The product, as firmware names it.
+    /// Product name from the firmware.
     pub machine: Option<String>,
-    /// The default algorithm: `cubic`.
+    /// Default congestion control: `cubic`.
     pub tcp_congestion_control: Option<String>,
-    /// `1` where TCP stamps its segments.
+    /// Value `1` if TCP stamps its segments.
     pub tcp_timestamps: Option<String>,
-    /// The largest receive buffer, in octets.
+    /// Maximum receive buffer, in octets.
     pub rmem_max: Option<String>,
-    /// The largest send buffer, in octets.
+    /// Maximum send buffer, in octets.
     pub wmem_max: Option<String>,
-    /// Frames that may wait for a processor.
+    /// Maximum frames that may wait for a processor.
     pub netdev_max_backlog: Option<String>,
-    /// The first processor's model.
+    /// Model of the first processor.
     pub cpu_model: Option<String>,
-    /// Processors of the machine.
+    /// Number of processors.
     pub cpus: Option<usize>,
-    /// True where the processors are a hypervisor's.
+    /// True if the machine is virtual.
     pub hypervisor: Option<bool>,
-    /// Processors that the agent may use.
+    /// Number of processors that the agent may use.
     pub cpus_allowed: Option<usize>,
-    /// The agent's own version.
+    /// Version of the agent.
     pub agent_version: Option<String>,
 }
 
 /// Facts of a port. A field's name is its key in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PortFacts {
-    /// The largest IP packet, in octets.
+    /// MTU in octets.
     pub mtu: Option<u32>,
     /// True while the link is up.
     pub running: Option<bool>,
-    /// `02:00:00:00:00:01`
+    /// Ethernet address: `02:00:00:00:00:01`.
     pub mac: Option<String>,
-    /// `ixgbe`, `veth`
+    /// Driver: `ixgbe`, `veth`.
     pub driver: Option<String>,
-    /// Receive queues.
+    /// Number of receive queues.
     pub queues_rx: Option<usize>,
-    /// Send queues.
+    /// Number of transmit queues.
     pub queues_tx: Option<usize>,
-    /// Its interrupts and the processors that take them: `24 on 0; 25 on 0-1`.
+    /// Interrupts and the processors that handle them: `24 on 0; 25 on 0-1`.
     pub interrupts: Option<String>,
-    /// By the kernel's name, each feature that merges or splits frames.
+    /// Features that merge or split frames, by the kernel's names.
     #[serde(flatten)]
     pub offloads: BTreeMap<String, Feature>,
 }
@@ -90,7 +90,7 @@ pub enum Feature {
 }
 
 impl HostFacts {
-    /// One list of all: `kernel`, `eth1.mtu`.
+    /// Converts the facts to one list: `kernel`, `eth1.mtu`.
     pub fn to_list(&self) -> BTreeMap<String, String> {
         let mut list = fields("", &self.machine);
         for (port, facts) in &self.ports {
@@ -100,7 +100,7 @@ impl HostFacts {
     }
 }
 
-/// A struct's fields by their names behind `prefix`, those that are known.
+/// Lists a struct's known fields by name, with `prefix` before each.
 fn fields(prefix: &str, facts: &impl Serialize) -> BTreeMap<String, String> {
     let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(facts) else {
         return BTreeMap::new();

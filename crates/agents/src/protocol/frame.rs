@@ -1,21 +1,22 @@
-//! Frames: a big-endian u32 length, then so many bytes.
+//! Frames: a big-endian u32 length, then that many bytes.
 //!
-//! Owns the limit. Never looks inside a frame, and never takes memory for bytes that have not come.
+//! Owns the limit. Never looks inside a frame, and never allocates memory for bytes that have not
+//! come.
 
 use std::io::{self, Read, Write};
 
-/// The most bytes a frame may carry, 16 MiB: a trial's largest report is well below one.
+/// Maximum bytes of a frame, 16 MiB: a trial's largest report is well below one.
 pub const FRAME_LIMIT: usize = 16 << 20;
 
 const LENGTH_BYTES: usize = 4;
 
-/// Bytes are not a frame.
+/// Bytes that are no frame.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The stream ended inside a frame.
     #[error("read a frame: the stream ends after {have} of {want} bytes")]
     Truncated {
-        /// Bytes that came.
+        /// Bytes received.
         have: usize,
         /// Bytes announced.
         want: usize,
@@ -31,7 +32,7 @@ pub enum FrameError {
     Pipe {
         /// `read` or `write`.
         deed: &'static str,
-        /// The kernel's answer.
+        /// Error of the kernel.
         #[source]
         cause: io::Error,
     },
@@ -49,7 +50,7 @@ pub fn read(from: &mut impl Read) -> Result<Option<Vec<u8>>, FrameError> {
     if announced > FRAME_LIMIT {
         return Err(FrameError::Oversized { announced });
     }
-    // A length is only a claim: memory grows with the bytes that come, not with it.
+    // A length is only a claim: memory grows with the bytes received, not with it.
     let mut content = Vec::new();
     let have = from
         .by_ref()
@@ -74,7 +75,7 @@ pub fn write(to: &mut impl Write, content: &[u8]) -> Result<(), FrameError> {
         .map_err(|cause| FrameError::Pipe { deed: "write", cause })
 }
 
-/// Reads until `bytes` is full or the stream ends; how many came.
+/// Reads until `bytes` is full or the stream ends; returns the number of bytes read.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> Result<usize, FrameError> {
     let mut have = 0;
     while have < bytes.len() {

@@ -1,7 +1,7 @@
-//! The messages, and their bytes.
+//! Messages and their encoding.
 //!
-//! Owns what may be asked of an agent and what it answers: one enum each way. Never blocks, reads
-//! or writes: [`decode`] and [`encode`] are pure, so that a fuzzer can have them.
+//! Owns the requests to an agent and its answers: one enum in each direction. Never blocks, reads
+//! or writes: [`decode`] and [`encode`] are pure, so a fuzzer can use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,41 +16,41 @@ use super::setting::Setting;
 use super::terms::Terms;
 use trial::record::{FlowRecord, Usage};
 
-/// The number of the protocol spoken here. Another number is refused: controller and agent are one
-/// binary, so a difference means that one of them is old.
+/// Version of the protocol. Another version is refused: controller and agent are one binary, so a
+/// difference means that one of them is old.
 pub const PROTOCOL: u32 = 19;
 
-/// Everything that goes through the pipes.
+/// A message in either direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// The first message each way.
+    /// First message in each direction.
     Hello(Hello),
-    /// From the controller.
+    /// Request of the controller.
     Request(Request),
-    /// From the agent, one for each request, in order.
+    /// Reply of the agent, one for each request, in order.
     Reply(Reply),
-    /// From the controller, several times a second: it is still there.
+    /// Heartbeat of the controller, several times a second.
     Beat,
 }
 
-/// Who speaks.
+/// Greeting of the controller or the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`PROTOCOL`]
+    /// Value of [`PROTOCOL`].
     pub protocol: u32,
-    /// The program's version: `0.1.0`.
+    /// Version of the program: `0.1.0`.
     #[serde(default)]
     pub version: String,
 }
 
 impl Hello {
-    /// This program's own.
+    /// Creates this program's own greeting.
     pub fn ours() -> Self {
         Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() }
     }
 
-    /// Refuses a peer of another protocol.
+    /// Refuses a peer with another protocol version.
     pub fn check(&self) -> Result<(), MessageError> {
         if self.protocol == PROTOCOL {
             return Ok(());
@@ -64,106 +64,105 @@ impl Hello {
     }
 }
 
-/// Something asked of an agent.
+/// A request to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// Echoed by the reply.
+    /// Number of the request, repeated in the reply.
     pub id: u64,
-    /// What is asked.
+    /// Content of the request.
     pub ask: Ask,
 }
 
-/// What may be asked of an agent.
+/// Requests to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ask {
-    /// The agent's monotonic clock, now. Answered by `clock`.
+    /// Reads the agent's monotonic clock. Answered by `clock`.
     Clock,
-    /// What the host is. Answered by `facts`.
+    /// Gathers facts about the host. Answered by `facts`.
     Facts {
-        /// The ports to describe.
+        /// Ports to describe.
         interfaces: Vec<String>,
     },
-    /// What the agent is to hold itself to from now on; said once, before any trial. Answered by
-    /// `agreed`.
+    /// Sets the agent's limits; sent once, before any trial. Answered by `agreed`.
     Terms {
-        /// The limits.
+        /// Limits of the agent.
         terms: Terms,
     },
     /// Keeps other runs from these ports until the agent ends. Answered by `done`.
     Hold {
-        /// Test ports.
+        /// Names of test ports.
         interfaces: Vec<String>,
-        /// Who holds them, as another is told.
+        /// Name of the holder, shown to other runs.
         holder: String,
     },
     /// Changes or restores segmentation and receive offloads. Answered by `done`.
     Offloads {
-        /// The ports.
+        /// Ports to change.
         interfaces: Vec<String>,
-        /// To what.
+        /// Change to make.
         change: OffloadChange,
     },
-    /// Has every frame that arrives at these ports wait before the host sees it, until the agent
-    /// ends; of a port that was told so before it is checked. Answered by `delayed`.
+    /// Delays every frame that arrives at these ports before the host receives it, until the agent
+    /// ends. A port that has its delay already is checked. Answered by `delayed`.
     Delay {
-        /// By port, how many frames may wait.
+        /// Limits of waiting frames, by port.
         ports: BTreeMap<String, u32>,
-        /// How long each waits.
+        /// Delay of each frame.
         delay: Nanos,
     },
-    /// What of the host bears on a measurement. Answered by `examined`.
+    /// Gathers facts that affect a measurement. Answered by `examined`.
     Examine {
-        /// The ports to describe.
+        /// Ports to describe.
         interfaces: Vec<String>,
-        /// For so long it is seen what else runs.
+        /// Time during which other programs are observed.
         watched: Nanos,
     },
-    /// Which ports this host has at all. Answered by `nics`.
+    /// Lists all ports of the host. Answered by `nics`.
     Nics,
     /// Changes settings of the host, until the agent ends. Answered by `done`.
     Change {
-        /// In this order; the first that fails ends it, and what was changed before stays to be
-        /// restored.
+        /// Settings in this order; the first failure ends the change, and earlier changes remain to
+        /// be restored.
         settings: Vec<Setting>,
     },
-    /// Listens for marked frames at these ports, in place of any others. Answered by `done`.
+    /// Listens for marked frames at these ports, replacing the earlier ones. Answered by `done`.
     Listen {
-        /// Test ports.
+        /// Names of test ports.
         interfaces: Vec<String>,
-        /// What such a frame carries.
+        /// Mark that such a frame carries.
         mark: u32,
     },
-    /// Sends marked frames out of test ports, and asks there who else has an address. Answered by
+    /// Sends marked frames out of test ports, and looks for other owners of an address. Answered by
     /// `cable-probed`.
     CableProbe {
-        /// What the frames carry.
+        /// Mark of the frames.
         mark: u32,
-        /// One port after another.
+        /// Ports, one after another.
         ports: Vec<PortProbe>,
     },
-    /// Which marked frames came since `listen`. Answered by `heard`.
+    /// Reports the marked frames that arrived since `listen`. Answered by `heard`.
     Heard,
-    /// Begins a trial: opens its data ports. Whatever an earlier trial left is closed first.
+    /// Begins a trial: opens its data ports. Closes anything left of an earlier trial first.
     /// Answered by `prepared`.
     Prepare {
-        /// In the order in which their ports are answered.
+        /// Waiting sides, in the order of their ports in the answer.
         receivers: Vec<Order>,
         /// Ports whose counters are read around the load.
         interfaces: Vec<String>,
     },
     /// Opens the sending sides, which also send learning frames. Answered by `done`.
     Connect {
-        /// The sending sides.
+        /// Sending sides.
         senders: Vec<Order>,
     },
     /// Runs everything prepared and connected over a window of this host's monotonic clock.
     /// Answered at once by `done`.
     Start {
-        /// When.
+        /// Window of the trial.
         window: Window,
     },
-    /// Waits for the window's end and hands the reports over. Answered by `collected`.
+    /// Waits for the window's end and returns the reports. Answered by `collected`.
     Collect,
     /// Ends the trial at once, whatever its state; data ports close. Answered by `done`.
     Abort,
@@ -172,7 +171,7 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// Its name, for errors.
+    /// Name of the request, for errors.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Clock => "clock",
@@ -197,98 +196,99 @@ impl Ask {
     }
 }
 
-/// What happens to a port's offloads.
+/// Change of a port's offloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OffloadChange {
-    /// TSO, GSO and GRO off; what was found is remembered until `restore`.
+    /// Turns TSO, GSO and GRO off; the original values are remembered until `restore`.
     Off,
-    /// Back to what was found.
+    /// Restores the original values.
     Restore,
 }
 
 /// An agent's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// The request's.
+    /// Number of the request.
     pub id: u64,
-    /// The answer, or why there is none.
+    /// Answer, or the reason why there is none.
     pub answer: Result<Answer, Complaint>,
 }
 
-/// Why an agent did not do what was asked.
+/// Reason why an agent did not carry out a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complaint {
-    /// In its own words, causes joined by `: `.
+    /// Reason in the agent's own words, causes joined by `: `.
     pub words: String,
-    /// Something asked for by name can't be had on this host, whoever asks how often.
+    /// True if a named feature is permanently unavailable on this host.
     #[serde(default)]
     pub unavailable: bool,
-    /// Another host did not answer this one.
+    /// True if another host did not answer this one.
     #[serde(default)]
     pub unanswered: bool,
 }
 
-/// What became of what killed agents had left changed; in words.
+/// Changes left by killed agents, as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Mended {
-    /// Put back.
+    /// Restored changes.
     pub restored: Vec<String>,
-    /// Left as it is, and why: somebody else changed it since, or nothing proves that they did not.
+    /// Changes left as they are, each with the reason: another program changed them since, or that
+    /// cannot be ruled out.
     pub left: Vec<String>,
 }
 
-/// What an agent answers.
+/// Answers of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// To what is only to be done.
+    /// Answer to requests without a result.
     Done,
-    /// To `clock`.
+    /// Answer to `clock`.
     Clock {
-        /// The agent's monotonic clock.
+        /// Reading of the agent's monotonic clock.
         monotonic: Nanos,
     },
-    /// To `facts`.
+    /// Answer to `facts`.
     Facts(Box<HostFacts>),
-    /// To `examine`.
+    /// Answer to `examine`.
     Examined(Box<Examination>),
-    /// To `nics`.
+    /// Answer to `nics`.
     Nics {
-        /// In the kernel's order.
+        /// Ports in the kernel's order.
         nics: Vec<NicFacts>,
     },
-    /// To `cable-probe`.
+    /// Answer to `cable-probe`.
     CableProbed {
-        /// In the request's order.
+        /// Replies in the request's order.
         replies: Vec<ProbeReply>,
     },
-    /// To `heard`.
+    /// Answer to `heard`.
     Heard {
-        /// By port, the numbers of the frames that came.
+        /// Numbers of the received frames, by port.
         frames: BTreeMap<String, BTreeSet<u16>>,
     },
-    /// To `terms`.
+    /// Answer to `terms`.
     Agreed {
-        /// What became of what killed agents had left changed.
+        /// Changes of killed agents that were undone or left.
         mended: Mended,
     },
-    /// To `delay`.
+    /// Answer to `delay`.
     Delayed {
-        /// By port, the link at which its frames wait.
+        /// Links at which frames wait, by port.
         through: BTreeMap<String, String>,
     },
-    /// To `prepare`.
+    /// Answer to `prepare`.
     Prepared {
-        /// The port number of each receiver, in the request's order.
+        /// Data port of each receiver, in the request's order.
         ports: Vec<u16>,
     },
-    /// To `collect`.
+    /// Answer to `collect`.
     Collected(Box<Collected>),
 }
 
 impl Answer {
-    /// To `examine`, and nothing else.
+    /// Returns the content of `examined`; `None` for any other answer.
     pub fn examined(self) -> Option<Examination> {
         match self {
             Self::Examined(examined) => Some(*examined),
@@ -296,79 +296,79 @@ impl Answer {
         }
     }
 
-    /// That it is done, and nothing else.
+    /// Returns `Some` for `done`; `None` for any other answer.
     pub fn done(self) -> Option<()> {
         (self == Self::Done).then_some(())
     }
 }
 
-/// What a host has to say of a trial.
+/// Results of a trial from one host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collected {
-    /// One for each side that this host ran.
+    /// Reports of the sides that this host ran.
     pub reports: Vec<FlowReport>,
-    /// By port, the change of the kernel's counters from before the start to after the close.
+    /// Increase of the kernel's counters from before the start to after the close, by port.
     pub interfaces: BTreeMap<String, BTreeMap<String, u64>>,
-    /// How busy the host was.
+    /// Processor use of the host.
     pub usage: Usage,
 }
 
-/// What one side of a flow has to say.
+/// Report of one side of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FlowReport {
-    /// The flow's number in the trial.
+    /// Number of the flow in the trial.
     pub flow: u16,
-    /// True for the side that speaks first.
+    /// True for the side that begins.
     pub begins: bool,
-    /// When the side's thread was ready to work, on this host's monotonic clock: after the window's
-    /// start where it came late.
+    /// Time on this host's monotonic clock at which the side's thread was ready to work; a late
+    /// thread is ready after the window's start.
     pub ready: Nanos,
-    /// The flow's record as far as this side saw it, or why there is none.
+    /// Record of the flow from this side, or the reason why there is none.
     pub report: Result<FlowRecord, String>,
 }
 
-/// Bytes are not a message, or not one for us.
+/// Bytes that are no message, or one of another protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
-    /// Not JSON, or not of a message's shape.
+    /// Not JSON, or not of a message's form.
     #[error("read a message of {length} bytes")]
     Malformed {
-        /// The frame's length.
+        /// Length of the frame.
         length: usize,
-        /// Where it went wrong.
+        /// Position and cause of the error.
         #[source]
         cause: serde_json::Error,
     },
-    /// A value has no JSON.
+    /// A value that JSON cannot express.
     #[error("write a message")]
     Unwritable(#[source] serde_json::Error),
-    /// The peer speaks another protocol.
+    /// The peer speaks another protocol version.
     #[error(
         "agree on a protocol: we speak {ours} (version {our_version}), \
          the peer speaks {theirs} (version {their_version})"
     )]
     Protocol {
-        /// Ours.
+        /// Protocol version of this program.
         ours: u32,
-        /// The peer's.
+        /// Protocol version of the peer.
         theirs: u32,
-        /// Our program's version.
+        /// Version of this program.
         our_version: String,
-        /// The peer program's version.
+        /// Version of the peer program.
         their_version: String,
     },
-    /// The message is a message, but not one that may come now.
+    /// A message that is not allowed at this time.
     #[error("expected {expected} from the peer, got {got}")]
     OutOfTurn {
-        /// What should have come.
+        /// Expected message.
         expected: &'static str,
-        /// What came.
+        /// Received message.
         got: &'static str,
     },
 }
 
 impl Message {
-    /// Which of them it is, for errors.
+    /// Name of the message's kind, for errors.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Hello(_) => "hello",
@@ -379,13 +379,13 @@ impl Message {
     }
 }
 
-/// A frame's content as a message. Any bytes may come; none of them panic.
+/// Decodes a frame's content. Any bytes may come; none of them cause a panic.
 pub fn decode(content: &[u8]) -> Result<Message, MessageError> {
     serde_json::from_slice(content)
         .map_err(|cause| MessageError::Malformed { length: content.len(), cause })
 }
 
-/// A message as a frame's content.
+/// Encodes a message as a frame's content.
 pub fn encode(message: &Message) -> Result<Vec<u8>, MessageError> {
     serde_json::to_vec(message).map_err(MessageError::Unwritable)
 }

@@ -1,8 +1,8 @@
-//! The ends of flows, as they are ordered from an agent.
+//! Orders to an agent for the ends of flows.
 //!
-//! What a flow does is the trial's own word for it, with what the controller found out for its two
-//! ends; this only gives one name to each, and says what requests take of a wire. Never runs one:
-//! the agent does.
+//! The parameters of a flow are the trial's own, with the controller's additions for its two ends.
+//! This file only gives each a common type, and computes the offered load of requests. Never runs
+//! one: the agent does.
 
 use dataplane::datagram::Traffic;
 use dataplane::echo::Requests;
@@ -11,29 +11,29 @@ use measure::FrameSize;
 use serde::{Deserialize, Serialize};
 use trial::{Bulk, Echo, Exchange, Protocol, Schedule, Storage};
 
-/// An end of a flow: one that opens a data port and waits there, or one that begins to speak.
+/// An end of a flow: one that opens a data port and waits there, or one that begins.
 pub type Order = End<Work>;
 
-/// What a flow does, as both its ends are told.
+/// Kind and parameters of a flow, as both its ends receive them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// Requests and answers.
     Echo(Requests),
-    /// Frames one way.
+    /// Frames in one direction.
     Datagrams(Traffic),
     /// TCP streams.
     Bulk(Bulk),
-    /// Messages both ways.
+    /// Messages in both directions.
     Exchange(Exchange),
-    /// Reads and writes. The server's port is 0 where the storage exists.
+    /// Reads and writes. The server's port is 0 if the storage exists already.
     Storage(Storage),
-    /// TCP streams to or from somebody else's iperf3 server, or both; only the end that begins.
+    /// TCP streams to or from a third party's iperf3 server, or both; only the end that begins.
     Iperf3(iperf3::Test),
 }
 
 impl Work {
-    /// What people call the side that begins, or the one that waits.
+    /// Name of the side that begins, or of the one that waits.
     pub const fn side(&self, begins: bool) -> &'static str {
         match (self, begins) {
             (Self::Echo(_), false) => "echo server",
@@ -52,15 +52,16 @@ impl Work {
     }
 }
 
-/// Of a frame with its FCS, on the wire: preamble, delimiter and gap (IEEE 802.3).
+/// Octets on the wire in addition to a frame with its FCS: preamble, delimiter and gap (IEEE
+/// 802.3).
 pub const WIRE_OCTETS: f64 = 20.0;
 
-/// Bits on the wire that a request and its answer take, whichever way takes more. Over TCP with one
-/// frame more of the least size: an acknowledgement that found no segment to go with.
+/// Bits on the wire for a request and its answer, in the busier direction. TCP adds one frame of
+/// the minimum size: an acknowledgement without a segment to carry it.
 pub fn echo_bits(echo: &Echo) -> f64 {
     let octets = f64::from(echo.frame_size.octets());
-    // A message of its own size goes in as many frames of that size as it needs, and one more for
-    // what their headers take.
+    // A message with a size of its own takes as many frames of that size as it needs, and one more
+    // for their headers.
     let frames =
         echo.messages.map_or(1.0, |m| (m.request.max(m.answer).0 as f64 / octets).ceil() + 1.0);
     let least = f64::from(FrameSize::MIN.octets()) + WIRE_OCTETS;
@@ -68,7 +69,7 @@ pub fn echo_bits(echo: &Echo) -> f64 {
     (frames * (octets + WIRE_OCTETS) + acknowledged) * 8.0
 }
 
-/// The same in a second of an open loop; none where the answers hold the requests.
+/// Bits on the wire per second of an open loop; `None` if the answers limit the requests.
 pub fn echo_rate(echo: &Echo) -> Option<f64> {
     match echo.schedule {
         Schedule::Paced(rate) => Some(rate.0 * echo_bits(echo)),

@@ -1,80 +1,79 @@
-//! A setting of a host that an agent may change, and puts back.
+//! A setting of a host that an agent may change and later restores.
 //!
-//! Owns the list of what may be written at all: nothing else on a host is an agent's business. Data
-//! only.
+//! Owns the list of permitted files: an agent changes nothing else on a host. Data only.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// One setting, to a value.
+/// One setting with its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// A file below `/proc` or `/sys`, of those that [`Setting::check`] allows.
+    /// A file below `/proc` or `/sys` that [`Setting::check`] permits.
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// One word.
+        /// Value, one word.
         value: String,
     },
-    /// Whether a port is up.
+    /// Administrative state of a port.
     Up {
-        /// The port.
+        /// Name of the port.
         interface: String,
-        /// Or down.
+        /// True for up, false for down.
         up: bool,
     },
-    /// Whether a port has an address.
+    /// Address of a port.
     Address {
-        /// The port.
+        /// Name of the port.
         interface: String,
         /// A test address.
         address: IpAddr,
-        /// Of its subnet, in bits.
+        /// Prefix length of its subnet, in bits.
         prefix: u8,
-        /// Or has it not.
+        /// True if the port has the address.
         present: bool,
     },
-    /// A port's largest IP packet.
+    /// MTU of a port.
     Mtu {
-        /// The port.
+        /// Name of the port.
         interface: String,
-        /// Octets.
+        /// MTU in octets.
         mtu: u32,
     },
-    /// A port's rings, in frames.
+    /// Ring sizes of a port, in frames.
     Rings {
-        /// The port.
+        /// Name of the port.
         interface: String,
-        /// Received.
+        /// Size of the receive ring.
         rx: u32,
-        /// To be sent.
+        /// Size of the transmit ring.
         tx: u32,
     },
-    /// How long received frames wait for others.
+    /// Interrupt coalescing of received frames.
     Coalescing {
-        /// The port.
+        /// Name of the port.
         interface: String,
-        /// Microseconds.
+        /// Delay before the interrupt, in microseconds.
         rx_us: u32,
-        /// Whether the driver chooses.
+        /// True if the driver adapts the delay by itself.
         adaptive: bool,
     },
-    /// Whether a port sends and obeys PAUSE.
+    /// Flow control of a port by PAUSE frames.
     Pause {
-        /// The port.
+        /// Name of the port.
         interface: String,
-        /// Negotiated with the far end.
+        /// True if negotiated with the far end.
         negotiated: bool,
-        /// Obeys.
+        /// True if the port obeys PAUSE frames.
         rx: bool,
-        /// Sends.
+        /// True if the port sends PAUSE frames.
         tx: bool,
     },
 }
 
-/// Files whose value an agent may change; `*` stands for letters and digits.
+/// Files that an agent may change; `*` stands for letters and digits.
 const FILES: [&str; 6] = [
     "/proc/sys/net/core/rmem_max",
     "/proc/sys/net/core/wmem_max",
@@ -84,19 +83,19 @@ const FILES: [&str; 6] = [
     "/sys/devices/system/cpu/*/cpuidle/*/disable",
 ];
 
-/// No file that an agent may write, or no value of one.
+/// A file that an agent must not write, or an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("write `{value}` to {path}: agents do not")]
 pub struct NotSettable {
-    /// Asked.
+    /// Requested path.
     pub path: String,
-    /// Asked.
+    /// Requested value.
     pub value: String,
 }
 
 impl Setting {
-    /// Whether it has the value of `other`, as far as nobody but a user changes it: what a driver
-    /// chooses or a link negotiates moves by itself.
+    /// True if it has the value of `other`. Ignores values that a driver adapts or a link
+    /// negotiates, since these change by themselves.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Coalescing { adaptive: true, .. }, Self::Coalescing { adaptive, .. }) => {
@@ -107,7 +106,7 @@ impl Setting {
         }
     }
 
-    /// Its value in words: `performance`, `mtu 9000`.
+    /// Formats its value: `performance`, `mtu 9000`.
     pub fn value(&self) -> String {
         let on = |on: &bool| if *on { "on" } else { "off" };
         match self {
@@ -126,13 +125,13 @@ impl Setting {
         }
     }
 
-    /// The interrupt that it would move, if it is one.
+    /// Number of the interrupt that the file moves; `None` for any other setting.
     pub fn interrupt(&self) -> Option<u32> {
         let Self::File { path, .. } = self else { return None };
         path.strip_prefix("/proc/irq/")?.split('/').next()?.parse().ok()
     }
 
-    /// The port that it is of, where it is one's.
+    /// Port that it belongs to; `None` for a file.
     pub fn interface(&self) -> Option<&str> {
         match self {
             Self::File { .. } => None,
@@ -145,7 +144,7 @@ impl Setting {
         }
     }
 
-    /// Refuses files that are not on the list, and values of more than a word.
+    /// Refuses files that are not on the list, and values of more than one word.
     pub fn check(&self) -> Result<(), NotSettable> {
         let Self::File { path, value } = self else { return Ok(()) };
         let word = |c: char| c.is_ascii_alphanumeric() || "_-,".contains(c);

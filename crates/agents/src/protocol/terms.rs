@@ -1,4 +1,4 @@
-//! What an agent holds itself to, whatever a trial's orders say.
+//! Limits that an agent enforces, whatever a trial's orders say.
 //!
 //! Data, and whether it covers an address. Never knows an interface's state: the agent asks its
 //! kernel.
@@ -10,37 +10,37 @@ use measure::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use trial::topology::AddressBlock;
 
-/// The limits of one agent.
+/// Limits of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
-    /// Between which addresses flows may run: those of the testbed.
+    /// Addresses between which flows may run: those of the testbed.
     pub addresses: Vec<AddressBlock>,
-    /// Which interfaces of the host may carry load: the test ports of the testbed.
+    /// Interfaces of the host that may carry load: the test ports of the testbed.
     pub interfaces: Vec<String>,
-    /// By which of them frames of each of the host's own test addresses may leave; of an address
-    /// that is not there, by any.
+    /// Interfaces by which frames from each of the host's own test addresses may leave. An address
+    /// that is not listed may use any.
     #[serde(default)]
     pub own: BTreeMap<IpAddr, Vec<String>>,
-    /// Which iperf3 servers may be asked for a test: those of the testbed.
+    /// Servers of iperf3 that may be asked for a test: those of the testbed.
     #[serde(default)]
     pub servers: Vec<SocketAddr>,
-    /// How long after its order a trial may end.
+    /// Maximum duration of a trial from its order to its end.
     pub longest: Nanos,
-    /// The most that one interface may be asked to send; none is no limit.
+    /// Rate limit of one interface; `None` for no limit.
     pub rate: Option<Rate>,
-    /// Whether the host stays when the testbed goes, as a lab's does not: then what is changed on
-    /// it is written down where the next agent sees it.
+    /// True if the host remains when the testbed ends, unlike a lab's. Changes on such a host are
+    /// written to a file for the next agent.
     #[serde(default)]
     pub lasting: bool,
 }
 
 impl Terms {
-    /// Whether an address is one of the testbed's.
+    /// True if the address belongs to the testbed.
     pub fn cover(&self, address: IpAddr) -> bool {
         self.cover_all(AddressBlock::single(address))
     }
 
-    /// Whether every address of a range is one of the testbed's.
+    /// True if every address of the range belongs to the testbed.
     pub fn cover_all(&self, range: AddressBlock) -> bool {
         self.addresses.iter().any(|known| known.contains(range))
     }

@@ -1,5 +1,5 @@
-//! The protocol between controller and agent: what is said is understood, and any octets are
-//! survived. All run beside each other.
+//! The protocol between controller and agent: messages are understood, and any octets are survived.
+//! All tests run in parallel.
 
 mod any_bytes;
 mod protocol;

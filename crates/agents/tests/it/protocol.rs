@@ -277,7 +277,7 @@ proptest! {
         }
     }
 
-    /// One changed byte of valid content: never a panic, whatever it becomes.
+    /// One changed byte of valid content never causes a panic, whatever the result.
     #[test]
     fn a_damaged_message_does_not_panic(
         message in message(),

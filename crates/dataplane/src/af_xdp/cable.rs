@@ -1,7 +1,7 @@
-//! For tests: a virtual cable of our own between two hosts, and frames to send along it.
+//! Test helper: a private virtual cable between two hosts, and frames to send along it.
 //!
-//! Owns the lab and its place in line: two processors are few, so one test runs at a time. Never
-//! touches an interface of the machine.
+//! Owns the lab and its place in the queue: only one test runs at a time, as processors are few.
+//! Never touches an interface of the machine.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub(crate) struct Cable {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// What a frame is built of besides its number.
+/// Contents of a test frame, apart from its sequence number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     pub octets_without_fcs: usize,
@@ -46,13 +46,14 @@ impl Layout {
     }
 }
 
-/// What the flow's receiver lets in.
+/// Selection of the flow's frames at its receiver.
 pub(crate) fn selection() -> Selection {
     Selection { ports: PORT..=PORT, token: TOKEN }
 }
 
 impl Cable {
-    /// Lays a cable, or says why not. `root` where the machine's own user namespace is needed.
+    /// Creates the cable; `None`, with the reason printed, if this machine cannot. `root` if the
+    /// machine's own user namespace is needed.
     pub(crate) fn lay(root: bool) -> Option<Self> {
         let enough = match privilege() {
             Privilege::Root => true,
@@ -177,7 +178,7 @@ impl Cable {
             .collect()
     }
 
-    /// Where a frame's probe begins.
+    /// Offset of a frame's probe from the start of the frame, in octets.
     pub(crate) fn probe_at(layout: Layout) -> usize {
         let tag = if layout.vlan.is_some() { VlanTag::LEN } else { 0 };
         let ip = if layout.v6 { Ipv6Header::LEN } else { Ipv4Header::LEN };
@@ -185,8 +186,8 @@ impl Cable {
     }
 }
 
-/// Looks until `done` says so, for two seconds at most: the kernel counts and hands over when it
-/// gets to it.
+/// Polls `done` for up to two seconds; true if it became true. The kernel counts and delivers with
+/// some delay.
 pub(crate) fn soon(mut done: impl FnMut() -> bool) -> bool {
     let begun = clock::monotonic();
     loop {

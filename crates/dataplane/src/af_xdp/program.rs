@@ -1,8 +1,8 @@
-//! The XDP program that steers a flow's frames to the AF_XDP socket of the queue they came by.
+//! XDP program that steers a flow's frames to the AF_XDP socket of the queue they arrived on.
 //!
-//! Owns its instructions, the map of sockets and the link that holds it on an interface. It stamps
-//! each frame of the flow (CLOCK_MONOTONIC, in eight octets before the frame, where the driver has
-//! room there) and passes everything else to the kernel's stack as if it were not there.
+//! Owns its instructions, the map of sockets and the link that attaches it to an interface. It
+//! stamps each frame of the flow with CLOCK_MONOTONIC, in eight octets before the frame if the
+//! driver has room there. All other frames pass to the kernel's stack unchanged.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -14,18 +14,18 @@ use crate::xdp::bpf::{self, MapShape, Mode, ProgramKind, kind};
 /// Octets of the stamp before a frame, in the byte order of this machine.
 pub(super) const STAMP: usize = 8;
 
-/// The program on its interface; gone with this value.
+/// Program attached to an interface; detached when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Steering {
     _link: OwnedFd,
     _sockets: OwnedFd,
-    /// How it is attached, for the reason.
+    /// Attachment mode, for the reason shown to the user.
     pub how: &'static str,
 }
 
-/// Attaches the program for `selection` to the interface with number `index`; a queue's socket is
-/// the one at its place in `sockets`. In the driver where it can, else in the stack; never beside
-/// or in place of another's.
+/// Attaches the program for `selection` to the interface with number `index`. The index of each
+/// socket in `sockets` is its queue. Attaches in the driver if possible, otherwise in the stack;
+/// never together with or in place of another program.
 pub(super) fn steer(
     index: u32,
     name: &str,
@@ -74,7 +74,7 @@ pub(super) fn steer(
     Ok(Steering { _link: link, _sockets: map, how })
 }
 
-/// One is there in the same mode, or in the other.
+/// True if another program is attached, in the same mode or in the other.
 fn is_foreign(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EEXIST))
 }
@@ -88,21 +88,21 @@ const PASS: i32 = 2;
 /// A jump to the end, which passes the frame.
 const TO_PASS: i16 = i16::MAX;
 
-/// The context, kept over calls.
+/// Register: context, preserved across helper calls.
 const CONTEXT: u8 = 6;
-/// Where the program is in the frame.
+/// Register: cursor, the program's position in the frame.
 const AT: u8 = 2;
-/// Where the frame ends.
+/// Register: end of the frame.
 const END: u8 = 3;
-/// How far the program wants to read; another call's argument.
+/// Register: end of the octets about to be read; also an argument of helper calls.
 const WANTED: u8 = 4;
-/// A value just read.
+/// Register: value just read.
 const VALUE: u8 = 5;
-/// Where the stamp goes, and where the frame begins once there is room for it.
+/// Register: position of the stamp, and of the frame's start once there is room for the stamp.
 const STAMP_AT: u8 = 7;
 const DATA: u8 = 8;
 
-/// Places in the context (`struct xdp_md`).
+/// Offsets in the context (`struct xdp_md`).
 const CONTEXT_DATA: i16 = 0;
 const CONTEXT_END: i16 = 4;
 const CONTEXT_META: i16 = 8;
@@ -115,7 +115,8 @@ const ADJUST_META: i32 = 54;
 
 const UDP: i32 = 17;
 
-/// The whole program. Values of two octets are read as they lie, so constants are turned to match.
+/// Builds the whole program. Two-octet values are compared in network order, so constants are
+/// swapped to match.
 fn instructions(selection: &Selection, map: i32) -> Vec<u64> {
     let network = |value: u16| i32::from(value.to_be());
     let v4 = [
@@ -189,7 +190,7 @@ fn ours(selection: &Selection) -> [u64; 6] {
     ]
 }
 
-/// Writes the time before the frame; where there is no room, goes on without.
+/// Writes the time before the frame; continues without a stamp if there is no room.
 fn stamp() -> [u64; 11] {
     [
         copy(1, CONTEXT),
@@ -206,7 +207,7 @@ fn stamp() -> [u64; 11] {
     ]
 }
 
-/// Passes the frame unless it has `octets` octets from the cursor on.
+/// Passes the frame to the stack unless `octets` octets remain from the cursor on.
 fn need(octets: i32) -> [u64; 3] {
     [copy(WANTED, AT), add(WANTED, octets), instruction(0x2d, WANTED, END, TO_PASS, 0)]
 }
@@ -252,7 +253,7 @@ fn if_any_bit(bits: i32) -> u64 {
     instruction(0x45, VALUE, 0, TO_PASS, bits)
 }
 
-/// As `struct bpf_insn` lies in memory, on a machine of either byte order.
+/// Encodes an instruction as `struct bpf_insn` in memory, for either byte order of the machine.
 fn instruction(code: u8, destination: u8, source: u8, offset: i16, value: i32) -> u64 {
     let registers = if cfg!(target_endian = "little") {
         destination | source << 4

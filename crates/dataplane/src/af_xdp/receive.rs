@@ -1,8 +1,9 @@
-//! A flow's frames from every queue of an interface, by AF_XDP, before the kernel's stack.
+//! Reception of a flow's frames from every queue of an interface by AF_XDP, before the kernel's
+//! stack.
 //!
-//! Owns one socket a queue, with frame memory of its own, and the XDP program that steers the
-//! flow's frames to them. Everything else on the interface reaches the kernel as before. Never
-//! counts: it hands over octets and stamps. What found no room is told by `close`.
+//! Owns one socket per queue, with its own frame memory, and the XDP program that steers the flow's
+//! frames to them. All other frames on the interface reach the kernel as before. Never counts: it
+//! delivers octets and stamps. `close` returns the number of frames dropped for lack of room.
 
 use std::fmt;
 use std::io;
@@ -24,10 +25,10 @@ const FRAMES_IN_ALL: u32 = 1 << 15;
 const FRAMES_LEAST: u32 = 1 << 11;
 const FRAMES_MOST: u32 = 1 << 14;
 
-/// What the kernel keeps free before a frame.
+/// Octets that the kernel keeps free before each frame (XDP headroom).
 const HEADROOM: usize = 256;
 
-/// Entries taken before their chunks are given back, so that the ring never runs dry meanwhile.
+/// Entries taken before their chunks are returned, so that the ring does not run dry meanwhile.
 const BATCH: u32 = 64;
 
 /// Sockets on all queues, and the program that feeds them.
@@ -48,8 +49,8 @@ struct Line {
 
 impl Receive {
     /// Takes every queue of the interface with number `index`, for frames of up to `largest` octets
-    /// without FCS; with a clause that says how frames come. Frames queue from now on. Unfit where
-    /// BPF is not permitted, another's program or socket is there, or frames exceed a page.
+    /// without FCS. The string describes how frames arrive. Frames queue from now on. Unfit if BPF
+    /// is not permitted, another program or socket is attached, or frames exceed a page.
     pub fn bind(
         index: u32,
         name: &str,
@@ -79,7 +80,8 @@ impl Receive {
         Ok((Self { steering: Some(steering), queues }, how))
     }
 
-    /// Hands what has come to `take`: how many frames. Waits for the first one, at most `longest`.
+    /// Passes received frames to `take` and returns their number. Waits for the first one, at most
+    /// `longest`.
     pub fn receive(
         &mut self,
         longest: Nanos,
@@ -93,8 +95,8 @@ impl Receive {
         Ok(self.fetch(&mut take))
     }
 
-    /// Takes the program away and hands the rest to `take`: how many frames of the flow found no
-    /// room.
+    /// Detaches the program and passes the remaining frames to `take`. Returns the number of the
+    /// flow's frames dropped for lack of room.
     pub fn close(mut self, mut take: impl FnMut(Arrival<'_>)) -> io::Result<u64> {
         self.steering = None;
         while self.fetch(&mut take) > 0 {}
@@ -131,7 +133,7 @@ impl Line {
         Ok(socket.bind(to, false).map(|()| Self { socket, fill, receive, chunk: u64::from(chunk) }))
     }
 
-    /// What waits now, a batch at a time.
+    /// Passes all waiting frames to `take`, a batch at a time, and returns their number.
     #[inline]
     fn fetch(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> usize {
         let mut left = self.receive.ready();
@@ -156,14 +158,14 @@ impl Line {
         let at = frame.address as usize;
         let stamp_at = at.saturating_sub(STAMP);
         let stamp: u64 = self.socket.memory.read(stamp_at);
-        // A driver without room for a stamp leaves there what was: nothing.
+        // A driver without room for a stamp leaves what was there: zero.
         self.socket.memory.write(stamp_at, 0_u64);
         let at_time = if stamp == 0 { clock::monotonic() } else { Nanos(stamp) };
         take(Arrival { octets: self.socket.memory.octets(at, frame.octets as usize), at: at_time });
     }
 }
 
-/// A socket on each queue: the kernel refuses the first number that is none.
+/// Opens a socket on each queue. The kernel refuses the first number past the last queue.
 fn lines(index: u32, name: &str, chunk: u32) -> Result<Vec<Line>, Unfit> {
     let mut frames = FRAMES_MOST;
     let mut lines: Vec<Line> = Vec::new();

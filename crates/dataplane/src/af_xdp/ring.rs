@@ -1,8 +1,8 @@
-//! One ring of an AF_XDP socket: who may write which entry is settled by two counters.
+//! One ring of an AF_XDP socket: two counters decide who may write which entry.
 //!
-//! Owns the ring's mapping and our counter. Four kinds: we produce into `fill` and `transmit`, and
-//! consume from `completion` and `receive`. Never makes a system call after mapping, and never
-//! trusts a counter of the kernel's to lie within the ring.
+//! Owns the ring's mapping and our counter. There are four kinds: we produce into `fill` and
+//! `transmit`, and consume from `completion` and `receive`. Never makes a system call after
+//! mapping, and never trusts a counter of the kernel's to lie within the ring.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,11 +14,11 @@ use crate::mapping::{Mapping, Plain};
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Descriptor {
-    /// Where the frame begins, from the start of the frame memory.
+    /// Offset of the frame's first octet in the frame memory.
     pub address: u64,
-    /// Its length.
+    /// Length of the frame.
     pub octets: u32,
-    /// Whether the frame goes on in the next entry; always 0 here.
+    /// Option flags: non-zero if the frame continues in the next entry; always 0 here.
     pub options: u32,
 }
 
@@ -95,32 +95,32 @@ impl<T: Plain> Producer<T> {
         Ok(Self { ring: Ring::map(socket, size, places, page)?, next: 0 })
     }
 
-    /// How many entries may be put.
+    /// Number of entries that may be put.
     #[inline]
     pub(super) fn room(&self) -> u32 {
         self.ring.size.saturating_sub(self.next.wrapping_sub(self.ring.consumed()))
     }
 
-    /// Puts an entry where there is room; the kernel sees it once published.
+    /// Puts an entry if there is room; the kernel sees it once published.
     #[inline]
     pub(super) fn put(&mut self, entry: T) {
         self.write(self.next, entry);
         self.next = self.next.wrapping_add(1);
     }
 
-    /// The count of entries ever put.
+    /// Number of entries put so far.
     #[inline]
     pub(super) fn put_so_far(&self) -> u32 {
         self.next
     }
 
-    /// The count of entries that the kernel says it has taken.
+    /// Number of entries that the kernel has taken, by its counter.
     #[inline]
     pub(super) fn taken(&self) -> u32 {
         self.ring.consumed()
     }
 
-    /// The entry put as number `index`, while the kernel has not taken it.
+    /// Reads the entry put as number `index`, while the kernel has not taken it.
     #[inline]
     pub(super) fn read(&self, index: u32) -> T {
         self.ring.memory.read(self.ring.place(index))
@@ -133,14 +133,14 @@ impl<T: Plain> Producer<T> {
         self.ring.memory.write(place, entry);
     }
 
-    /// Hands all that was put to the kernel.
+    /// Publishes all entries put so far to the kernel.
     #[inline]
     pub(super) fn publish(&self) {
         let producer = self.ring.memory.word(self.ring.places.producer as usize);
         producer.store(self.next, Ordering::Release);
     }
 
-    /// Whether the kernel asks for a call before it looks at the ring again.
+    /// True if the kernel needs a wake-up call before it reads the ring again.
     #[inline]
     pub(super) fn needs_wakeup(&self) -> bool {
         let flags = self.ring.memory.word(self.ring.places.flags as usize);
@@ -159,13 +159,13 @@ impl<T: Plain> Consumer<T> {
         Ok(Self { ring: Ring::map(socket, size, places, page)?, next: 0 })
     }
 
-    /// How many entries wait.
+    /// Number of entries waiting to be taken.
     #[inline]
     pub(super) fn ready(&self) -> u32 {
         self.ring.produced().wrapping_sub(self.next).min(self.ring.size)
     }
 
-    /// Takes the next entry, of those that wait; its place is the kernel's again once released.
+    /// Takes the next waiting entry; its place returns to the kernel on `release`.
     #[inline]
     pub(super) fn take(&mut self) -> T {
         let entry = self.ring.memory.read(self.ring.place(self.next));
@@ -173,7 +173,7 @@ impl<T: Plain> Consumer<T> {
         entry
     }
 
-    /// Gives back the places of all that was taken.
+    /// Returns the places of all taken entries to the kernel.
     #[inline]
     pub(super) fn release(&self) {
         let consumer = self.ring.memory.word(self.ring.places.consumer as usize);

@@ -1,7 +1,8 @@
-//! One AF_XDP socket: its frame memory, its rings' places and its binding to a queue.
+//! One AF_XDP socket: its frame memory, the layout of its rings and its binding to a queue.
 //!
-//! Owns the calls and what a refusal means: whether another way may work. The kernel is asked for
-//! zero-copy first and copies where the driver can't. Never touches a ring's entries.
+//! Owns the system calls and the meaning of a refusal: whether another backend may work. Asks the
+//! kernel for zero-copy first; the kernel copies if the driver cannot. Never touches a ring's
+//! entries.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -18,18 +19,18 @@ use crate::mapping::{self, Mapping, Plain};
 use crate::socket::set;
 use crate::unfit::Unfit;
 
-/// How long a queue that is taken may take to be free.
+/// Longest wait for a busy queue to become free.
 const TAKEN_WAIT: Nanos = Nanos::from_millis(500);
 const TAKEN_POLL: Duration = Duration::from_millis(5);
 
-/// The queue of an interface that a socket is bound to.
+/// Queue of an interface that a socket is bound to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     /// The interface's number in this namespace.
     pub index: u32,
-    /// Its name, for errors.
+    /// The interface's name, for errors.
     pub name: &'a str,
-    /// Which of its queues, from 0.
+    /// Queue number, from 0.
     pub queue: u32,
 }
 
@@ -54,7 +55,7 @@ unsafe impl Plain for libc::xdp_options {}
 unsafe impl Plain for libc::xdp_statistics {}
 
 impl Socket {
-    /// A socket with `chunks` chunks of `chunk` octets; not bound yet.
+    /// Creates a socket with `chunks` chunks of `chunk` octets; not bound yet.
     pub(super) fn new(chunk: u32, chunks: u32) -> Result<Self, Unfit> {
         let fd = raw().map_err(|e| {
             Unfit::NotHere(match e.raw_os_error() {
@@ -88,13 +89,13 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Makes the ring that `option` names, of `size` entries.
+    /// Creates the ring that `option` names, with `size` entries.
     pub(super) fn make_ring(&self, option: libc::c_int, size: u32) -> Result<(), Unfit> {
         self.set(option, &size)
             .map_err(|e| Unfit::NotHere(format!("there is no af_xdp ring of {size} entries ({e})")))
     }
 
-    /// Where counters and entries of each ring lie in its mapping.
+    /// Returns the offsets of each ring's counters and entries in its mapping.
     pub(super) fn offsets(&self) -> Result<libc::xdp_mmap_offsets, Unfit> {
         let offsets: libc::xdp_mmap_offsets =
             mapping::option(self.as_fd(), libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)
@@ -106,9 +107,9 @@ impl Socket {
         Ok(offsets)
     }
 
-    /// Binds to a queue, with the kernel's wake-up flags: zero-copy where the driver can, unless
-    /// `copy` forbids it. Waits a moment for a queue that is taken: the kernel frees one some time
-    /// after its socket was closed.
+    /// Binds to a queue, with the kernel's wake-up flags. Uses zero-copy if the driver supports it,
+    /// unless `copy` forbids it. Waits briefly for a busy queue, because the kernel frees one some
+    /// time after its socket was closed.
     pub(super) fn bind(&self, to: Place<'_>, copy: bool) -> io::Result<()> {
         let begun = clock::monotonic();
         loop {
@@ -145,14 +146,14 @@ impl Socket {
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Whether the driver reads and writes the frame memory itself.
+    /// True if the driver reads and writes the frame memory itself.
     pub(super) fn is_zero_copy(&self) -> bool {
         let options: io::Result<libc::xdp_options> =
             mapping::option(self.as_fd(), libc::SOL_XDP, libc::XDP_OPTIONS);
         options.is_ok_and(|options| options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
     }
 
-    /// Has the kernel look at the transmit ring.
+    /// Wakes the kernel to read the transmit ring.
     #[inline]
     pub(super) fn kick(&self) -> io::Result<()> {
         #[expect(unsafe_code, reason = "nix's sendto wants an address and octets")]
@@ -180,7 +181,7 @@ impl AsFd for Socket {
     }
 }
 
-/// Why a queue could not be bound to.
+/// Explains why binding to a queue failed.
 pub(super) fn unfit(to: Place<'_>, error: &io::Error) -> Unfit {
     let Place { name, queue, .. } = to;
     Unfit::NotHere(match error.raw_os_error() {

@@ -1,10 +1,9 @@
-//! A way out for whole frames by one AF_XDP socket on one queue, past the stack and the qdisc.
+//! Sender for whole frames by one AF_XDP socket on one queue, bypassing the stack and the qdisc.
 //!
 //! Owns the frame memory, the transmit and completion rings, and the count of frames that left. One
-//! thread owns one of these, and one queue has at most one. Where the kernel copies, a frame that
-//! was not taken is withdrawn: its entry is written anew with the next frame, so none leaves after
-//! its time. Never waits except in `drain`, and never lets go of a frame's memory before it is
-//! completed.
+//! thread owns a sender, and a queue has at most one. If the kernel copies, a frame that was not
+//! taken is withdrawn: its entry is rewritten with the next frame, so none leaves after its time.
+//! Never waits except in `drain`, and never reuses a frame's memory before its completion.
 
 use std::fmt;
 use std::io;
@@ -21,42 +20,42 @@ use crate::clock;
 use crate::socket::enlarge_send_buffer;
 use crate::unfit::Unfit;
 
-/// Chunks of frame memory, which is also the size of both rings: enough for a queue of the driver's
-/// and little enough for the usual limit of locked memory.
+/// Chunks of frame memory, and the size of both rings: enough for a driver's queue, and small
+/// enough for the usual limit of locked memory.
 const FRAMES: u32 = 1024;
 
-/// The kernel wants a fill ring though nothing is received.
+/// Entries of the fill ring, which the kernel requires although nothing is received.
 const FILL: u32 = 64;
 
 /// Frames that one call may hand over; Linux from 6.17 on takes the number as an option.
 const BATCH: u32 = 64;
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
-/// What the kernel charges a socket for a small frame under way, with room to spare.
+/// Send buffer that the kernel charges for one small frame in flight, in octets, with a margin.
 const FRAME_CHARGE: usize = 4096;
 
-/// The address of an entry that the kernel passes over.
+/// Address that marks an entry for the kernel to skip.
 const NOWHERE: u64 = u64::MAX;
 
 const DRAIN_PAUSE: Duration = Duration::from_micros(50);
 
-/// A bound socket that frames leave by.
+/// Bound socket that sends frames.
 pub struct Transmit {
     socket: Socket,
     ring: Producer<Descriptor>,
     completion: Consumer<u64>,
     chunk: usize,
-    /// Addresses of chunks that hold no frame under way.
+    /// Addresses of chunks without a frame in flight.
     free: Vec<u64>,
-    /// The first entry that the kernel has not taken; where it copies, ours to write until it is
-    /// told.
+    /// First entry that the kernel has not taken. If it copies, the entry may be rewritten until
+    /// the next wake-up.
     next: u32,
-    /// Frames of one call to the kernel.
+    /// Maximum frames per call to the kernel.
     batch: usize,
     zero_copy: bool,
-    /// Zero-copy: the last wake-up was refused.
+    /// True if the last wake-up was refused (zero-copy only).
     away: bool,
-    /// A frame was dropped after others of its call were taken; told by the next call.
+    /// Error of a frame dropped after others of its call were taken; the next call returns it.
     dropped: Option<io::Error>,
     taken: u64,
     completed: u64,
@@ -72,10 +71,10 @@ fn chunk_of(largest: usize) -> Result<u32, Unfit> {
 }
 
 impl Transmit {
-    /// Binds to the lowest queue that no other AF_XDP socket has, of the interface with number
-    /// `index`, for frames of up to `largest` octets without FCS; with a clause that says how
-    /// frames leave. Unfit where frames exceed a page, where AF_XDP is not permitted, or where all
-    /// queues are taken.
+    /// Binds to the lowest queue of the interface with number `index` that no other AF_XDP socket
+    /// has, for frames of up to `largest` octets without FCS. The string describes how frames
+    /// leave. Unfit if frames exceed a page, if AF_XDP is not permitted, or if all queues are
+    /// taken.
     pub fn open(index: u32, name: &str, largest: usize) -> Result<(Self, String), Unfit> {
         let chunk = chunk_of(largest)?;
         let mut queue = 0;
@@ -104,7 +103,7 @@ impl Transmit {
         };
         let mut why = "the driver has no zero-copy";
         // Some drivers bind and then send nothing until an XDP program is there. An empty call
-        // tells.
+        // shows it.
         if way.zero_copy && way.wake().is_err() {
             drop(way);
             way = match Self::bind(to, chunk, true)? {
@@ -143,9 +142,8 @@ impl Transmit {
             libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t,
         )
         .map_err(unmapped)?;
-        // A kernel that knows this option also tells at once which frames of a call it took. An
-        // older one does not, so there frames go one a call: a dropped one would leave a hole in
-        // the numbers.
+        // A kernel with this option also reports at once which frames of a call it took. An older
+        // one does not, so frames go one per call: a dropped one would leave a gap in the numbers.
         let tells = socket.set(XDP_MAX_TX_SKB_BUDGET, &BATCH).is_ok();
         let room = FRAMES as usize * FRAME_CHARGE;
         // Within the limit alone the kernel takes fewer frames at a time, and loses none.
@@ -170,11 +168,15 @@ impl Transmit {
         }))
     }
 
-    /// Hands frames over in their order: how many were taken, from the first on. Fewer than there
-    /// are when one was refused, and the rest may be offered again. Errors, where none was taken:
-    /// ENOBUFS when the driver dropped the first one (it counts as offered and has not left),
-    /// WouldBlock when there is no room, ENETDOWN when the interface is down, EMSGSIZE when a frame
-    /// exceeds a chunk. A drop after frames that were taken is told by the next call.
+    /// Hands frames over in order and returns the number taken, from the first on. Fewer than
+    /// offered were taken if one was refused; the rest may be offered again. The next call returns
+    /// a drop that followed taken frames.
+    ///
+    /// Errors if none was taken:
+    /// - ENOBUFS: the driver dropped the first one, which counts as offered and has not left.
+    /// - WouldBlock: there is no room.
+    /// - ENETDOWN: the interface is down.
+    /// - EMSGSIZE: a frame exceeds a chunk.
     pub fn send<'a>(&mut self, mut frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         if let Some(dropped) = self.dropped.take() {
             return Err(dropped);
@@ -210,13 +212,14 @@ impl Transmit {
         }
     }
 
-    /// Frames that left: where the kernel copies, those the driver took; zero-copy, those that are
-    /// completed, so that the count is final only after `drain`.
+    /// Number of frames that left. If the kernel copies: those the driver took. Zero-copy: those
+    /// completed, so the count is final only after `drain`.
     pub fn sent(&self) -> u64 {
         if self.zero_copy { self.completed } else { self.taken }
     }
 
-    /// Waits until every frame taken has been completed, at most `longest`; how many left.
+    /// Waits until every frame taken has been completed, at most `longest`; returns the number that
+    /// left.
     pub fn drain(&mut self, longest: Nanos) -> u64 {
         let begun = clock::monotonic();
         if !self.zero_copy {
@@ -254,8 +257,8 @@ impl Transmit {
         self.completion.release();
     }
 
-    /// Writes frames, at most a batch, from the first entry on that is ours: how many. None where
-    /// there are no more, or no room.
+    /// Writes up to a batch of frames, from the first entry available to us on, and returns their
+    /// number. Zero if there are no more frames, or no room.
     #[inline]
     fn load<'a>(&mut self, frames: &mut impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let mut at = if self.zero_copy { self.ring.put_so_far() } else { self.next };
@@ -291,7 +294,7 @@ impl Transmit {
         Ok(loaded)
     }
 
-    /// Makes entries from number `from` on void: frames that the kernel refused to take.
+    /// Voids the entries from number `from` on: frames that the kernel refused to take.
     #[inline]
     fn withdraw(&mut self, from: u32) {
         let mut at = from;
@@ -305,8 +308,9 @@ impl Transmit {
         }
     }
 
-    /// Has the kernel copy and send the `loaded` entries from `next` on: how many left, and why not
-    /// all. The kernel takes frames during our calls only, so that `next` is exact between them.
+    /// Makes the kernel copy and send the `loaded` entries from `next` on. Returns the number that
+    /// left, and the error if not all did. The kernel takes frames during our calls only, so `next`
+    /// is exact between them.
     fn push(&mut self, loaded: usize) -> (usize, Option<io::Error>) {
         self.ring.publish();
         let begin = self.next;
@@ -320,7 +324,7 @@ impl Transmit {
             if told.wrapping_sub(before).cast_signed() > 0 {
                 self.next = told;
             } else if dropped {
-                // The kernel does not tell of a call's frame when it was dropped and none was sent.
+                // The kernel does not report a call's frame if it was dropped and none was sent.
                 self.next = before.wrapping_add(1);
             }
             drops += usize::from(dropped);
@@ -332,7 +336,7 @@ impl Transmit {
                 // A call takes a limited number; the rest needs another.
                 _ if self.next != before => {}
                 Err(_) => break Some(io::ErrorKind::WouldBlock.into()),
-                // The kernel looked and took nothing: the queue is gone.
+                // The kernel ran and took nothing: the queue no longer exists.
                 Ok(()) => break Some(io::Error::from_raw_os_error(libc::ENXIO)),
             }
         };
@@ -341,7 +345,7 @@ impl Transmit {
         (went - drops, refusal)
     }
 
-    /// Leaves the `loaded` entries to the driver, which takes them when it likes.
+    /// Publishes the `loaded` entries to the driver, which takes them at its own pace.
     fn push_zero_copy(&mut self, loaded: usize) -> (usize, Option<io::Error>) {
         self.ring.publish();
         self.next = self.ring.put_so_far();
@@ -350,7 +354,8 @@ impl Transmit {
         (loaded, refusal)
     }
 
-    /// Wakes the driver where it asks for that. It being busy is no error: it will look again.
+    /// Wakes the driver if it asks for that. A busy driver is no error: it will read the ring
+    /// again.
     fn wake(&self) -> io::Result<()> {
         if !self.ring.needs_wakeup() {
             return Ok(());
@@ -362,12 +367,12 @@ impl Transmit {
     }
 }
 
-/// No room for now.
+/// True if there is no room for now.
 fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR))
 }
 
-/// The frame was taken and then dropped.
+/// True if the frame was taken and then dropped.
 fn is_drop(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOBUFS)
 }

@@ -1,7 +1,7 @@
-//! One look at a TCP sender: the kernel's tcp_info, read as a [`StreamPoint`].
+//! One reading of a TCP sender: the kernel's tcp_info, as a [`StreamPoint`].
 //!
-//! Owns the layout, because libc's stops before the fields that tell who was the limit. A kernel
-//! that returns a shorter structure leaves the rest zero. Never interprets.
+//! Owns the layout, because libc's stops before the fields that show what limited the sender. A
+//! kernel that returns a shorter structure leaves the rest zero. Never interprets.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -9,17 +9,17 @@ use std::os::fd::{AsFd, AsRawFd};
 use measure::reading::StreamPoint;
 use measure::{ByteCount, Nanos, Rate};
 
-/// What a stream's socket was given.
+/// Octets written to a stream's socket.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
-    /// Octets before the load.
+    /// Greeting octets, written before the load.
     pub(super) greeting: u64,
-    /// Octets of it.
+    /// Payload octets of the load.
     pub(super) payload: u64,
 }
 
-/// `struct tcp_info` of `linux/tcp.h` up to `tcpi_sndbuf_limited` (Linux 4.10). Times in
-/// microseconds but where said; the bit fields are kept whole.
+/// `struct tcp_info` of `linux/tcp.h` up to `tcpi_sndbuf_limited` (Linux 4.10). Times are in
+/// microseconds unless stated otherwise; the bit fields are kept whole.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TcpInfo {
@@ -75,7 +75,7 @@ pub(super) struct TcpInfo {
 const _: () = assert!(size_of::<TcpInfo>() == 192);
 
 impl TcpInfo {
-    /// Reads a socket's.
+    /// Reads the tcp_info of a socket.
     #[expect(unsafe_code, reason = "TCP_INFO is a structure that nix has no option for")]
     pub(super) fn read(socket: impl AsFd) -> io::Result<Self> {
         let mut info = Self::default();
@@ -94,15 +94,15 @@ impl TcpInfo {
         if answer == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Acknowledged payload of what was `sent`. The kernel also counts the greeting, and one octet
-    /// each for SYN and FIN.
+    /// Returns the acknowledged payload of what was `sent`. The kernel also counts the greeting,
+    /// and one octet each for SYN and FIN.
     pub(super) fn acked(&self, sent: Sent) -> ByteCount {
         const SYN: u64 = 1;
         ByteCount(self.bytes_acked.saturating_sub(SYN + sent.greeting).min(sent.payload))
     }
 
-    /// As a point of the series, `at` after the load's start. A round-trip time that is not known
-    /// yet is zero.
+    /// Converts to a point of the series, `at` after the load's start. An unknown round-trip time
+    /// is zero.
     pub(super) fn point(&self, at: Nanos, sent: Sent) -> StreamPoint {
         let micros = |value: u64| Nanos(value.saturating_mul(1_000));
         let min_rtt = if self.min_rtt == u32::MAX { 0 } else { self.min_rtt };

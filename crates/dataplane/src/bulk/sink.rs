@@ -1,7 +1,7 @@
-//! The receiving side of bulk flows: accepts its own flow's connections, and one thread a stream
-//! counts what arrives in each interval of this host's clock.
+//! Receiving side of bulk flows. Accepts its own flow's connections; one thread per stream counts
+//! the bytes of each interval of this host's clock.
 //!
-//! Never answers, never lets a stranger's silence hold up a stream, and keeps no stranger's
+//! Never answers, never lets a silent foreign connection delay a stream, and keeps no foreign
 //! connection.
 
 use std::io::{self, Read};
@@ -30,7 +30,7 @@ pub struct Sink {
     end: End<Bulk>,
 }
 
-/// What a stream's reader counted.
+/// Bytes counted by a stream's reader.
 #[derive(Default)]
 struct Counted {
     intervals: Vec<u64>,
@@ -53,7 +53,7 @@ impl Side for Sink {
         self.newcomers.port()
     }
 
-    /// Accepts and reads until every stream has ended, or the window closes.
+    /// Accepts and reads until every stream has ended or the window closes.
     fn run(mut self, window: Window, halt: &Halt) -> Result<SinkReport, FlowError> {
         let expected = usize::from(self.end.flow.streams);
         let mut counted: Vec<Counted> = Vec::new();
@@ -94,8 +94,8 @@ impl Side for Sink {
 }
 
 impl Counted {
-    /// Reads until the stream ends or breaks, the window closes or a halt is asked for. A break
-    /// needs no error here: the source has it, and what came until then stands.
+    /// Reads until the stream ends or breaks, the window closes or a halt is requested. A break
+    /// needs no error here: the source reports it, and the bytes received until then count.
     fn read(&mut self, tcp: &TcpStream, window: Window, interval: Nanos, halt: &Halt) {
         let load = window.stop.saturating_sub(window.start);
         self.intervals = vec![0; load.0.div_ceil(interval.0) as usize];
@@ -126,8 +126,7 @@ impl Counted {
     }
 }
 
-/// Reads connections that are open already, until all have ended, the window closes or a halt is
-/// asked for.
+/// Reads already open connections until all have ended, the window closes or a halt is requested.
 pub(crate) fn read_all(
     streams: &[TcpStream],
     window: Window,
@@ -145,7 +144,7 @@ pub(crate) fn read_all(
     report(counted, Rejected::default(), elapsed, interval)
 }
 
-/// Puts the streams together; a halted load has only the intervals that began.
+/// Merges the streams into a report; a halted load has only the intervals that began.
 fn report(
     counted: Vec<Counted>,
     rejected: Rejected,

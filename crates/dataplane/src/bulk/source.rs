@@ -1,6 +1,6 @@
-//! The sending side of bulk flows: one thread a stream that writes, and one that looks at tcp_info.
+//! Sending side of bulk flows: one writing thread per stream, and one that reads tcp_info.
 //!
-//! Writes nothing before the window's start and nothing from its stop on; what the kernel had
+//! Writes nothing before the window's start and nothing from its stop on. Data that the kernel had
 //! queued by then drains until the window's close and is cut off there. A stream that breaks during
 //! the load is an error; one that the sink closes afterwards is not.
 
@@ -22,10 +22,10 @@ use crate::socket::{self, is_pause};
 use crate::stream::{abort, open, wait_for};
 use crate::{End, FlowError, Halt, Side, Window, clock};
 
-/// One write; large enough that system calls cost little beside copying.
+/// Octets of one write: large enough that system calls cost little compared with copying.
 const WRITE_OCTETS: usize = 256 << 10;
 
-/// Connected streams, their hellos sent.
+/// Connected streams that have sent their hellos.
 #[derive(Debug)]
 pub struct Source {
     remote: SocketAddr,
@@ -37,12 +37,12 @@ pub struct Source {
 #[derive(Debug)]
 struct Stream {
     tcp: TcpStream,
-    /// Octets that said which stream it is.
+    /// Octets of the greeting that identified the stream.
     greeting: u64,
     written: AtomicU64,
 }
 
-/// What the writers and the watcher of a load share.
+/// State that the writers and the watcher of a load share.
 struct Load<'a> {
     window: Window,
     halt: &'a Halt,
@@ -50,7 +50,7 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Whether nothing more may be written.
+    /// True if nothing more may be written.
     fn is_over(&self) -> bool {
         clock::monotonic() >= self.window.stop || self.is_cut()
     }
@@ -59,7 +59,7 @@ impl Load<'_> {
         self.halt.asked() || self.broken.load(Ordering::Relaxed)
     }
 
-    /// Sleeps until `at`; false when the load was cut before.
+    /// Sleeps until `at`; false if the load was cut before.
     fn wait(&self, at: Nanos) -> bool {
         clock::rest_until(at, || self.is_cut())
     }
@@ -69,8 +69,8 @@ impl Side for Source {
     type Flow = Bulk;
     type Report = SourceReport;
 
-    /// Connects every stream. A congestion control that is not to be
-    /// had is unsuitable, and the error lists those that are.
+    /// Connects every stream. An unavailable congestion control is unsuitable, and the error lists
+    /// the available ones.
     fn open(end: &End<Bulk>, _halt: &Halt) -> Result<Self, FlowError> {
         if end.flow.interval == Nanos::ZERO || end.flow.streams == 0 {
             return Err(FlowError::Unsuitable(format!(
@@ -132,7 +132,7 @@ impl Side for Source {
 }
 
 impl Source {
-    /// Over connections that have sent a greeting of so many octets each.
+    /// Wraps connections that have each sent a greeting of the given number of octets.
     pub(crate) fn over(
         streams: Vec<TcpStream>,
         greeting: u64,
@@ -160,7 +160,7 @@ impl Source {
                 let info = TcpInfo::read(&stream.tcp)?;
                 points.push(info.point(now, stream.sent()));
             }
-            // A path's MTU may be found out on the way.
+            // Path MTU discovery may change the segment size during the load.
             if segment.is_none() || at == stop {
                 segment = self.streams.first().map(|s| socket::segment(&s.tcp)).transpose()?;
             }
@@ -174,10 +174,10 @@ impl Stream {
         Sent { greeting: self.greeting, payload: self.written.load(Ordering::Relaxed) }
     }
 
-    /// Writes the load, lets it drain, closes; the payload that was acknowledged by then.
+    /// Writes the load, lets it drain and closes; returns the payload acknowledged by then.
     fn run(&self, load: &Load<'_>) -> io::Result<ByteCount> {
         let written = if load.wait(load.window.start) { self.write(load) } else { Ok(()) };
-        // A peer that is gone already needs no goodbye.
+        // A peer that has closed already needs no shutdown.
         let _ = self.tcp.shutdown(Shutdown::Write);
         let drained = written.is_ok() && self.drain(load);
         let acked = TcpInfo::read(&self.tcp)?.acked(self.sent());
@@ -206,14 +206,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits for the sink to have read everything and closed its end; false where it has not by the
-    /// window's close.
+    /// Waits for the sink to read everything and close its end; false if it has not by the window's
+    /// close.
     fn drain(&self, load: &Load<'_>) -> bool {
         let mut answer = [0; 64];
         while clock::monotonic() < load.window.closed && !load.is_cut() {
             match (&self.tcp).read(&mut answer) {
                 Ok(0) => return true,
-                // A sink never answers; whatever it is, it does not matter.
+                // A sink never answers; any data received is ignored.
                 Ok(_) => {}
                 Err(e) if is_pause(&e) => {
                     if wait_for(&self.tcp, PollFlags::POLLIN, load.window.closed).is_err() {

@@ -1,5 +1,5 @@
-//! A driver's own counters by the ethtool ioctl, of which only PAUSE frames are kept: a link
-//! partner that asked for silence explains a missing frame, and no other counter tells.
+//! A driver's own counters by the ethtool ioctl, of which only PAUSE frames are kept. No other
+//! counter shows that missing frames were held back by a link partner's PAUSE.
 //!
 //! Never changes a setting. A driver without such counters is no error.
 
@@ -13,9 +13,9 @@ const GET_STRINGS: u32 = 0x1b;
 const GET_STATS: u32 = 0x1d;
 const SET_STATS: u32 = 1;
 const NAME_OCTETS: usize = 32;
-/// More statistics than any driver has; bounds what is allocated on its word.
+/// Upper bound on the number of statistics accepted from a driver; limits what is allocated.
 const MOST: usize = 65_536;
-/// The kernel writes as many as the driver has by then, which may have grown since it was asked.
+/// Spare entries: the driver may have added statistics since it was asked for their number.
 const SPARE: usize = 1_024;
 
 /// The driver's counters of PAUSE frames, by its own names; empty where it has none.
@@ -39,7 +39,7 @@ fn read(interface: &str) -> Option<BTreeMap<String, u64>> {
     Some(named.filter_map(|(name, value)| Some((pause_name(name)?, *value))).collect())
 }
 
-/// How many statistics the driver has.
+/// Returns the number of statistics that the driver has.
 fn count(socket: &UdpSocket, interface: &str) -> Option<usize> {
     // struct ethtool_sset_info: cmd, reserved, a 64-bit mask of sets, then one count for each.
     let mut info = [two_words(GET_SET_INFO, 0), 1 << SET_STATS, 0];
@@ -48,7 +48,7 @@ fn count(socket: &UdpSocket, interface: &str) -> Option<usize> {
     (info[1] != 0 && (1..=MOST).contains(&count)).then_some(count)
 }
 
-/// Two 32-bit fields that stand one after the other in memory.
+/// Packs two consecutive 32-bit fields as they lie in memory.
 fn two_words(first: u32, second: u32) -> u64 {
     let mut octets = [0; 8];
     octets[..4].copy_from_slice(&first.to_ne_bytes());
@@ -56,14 +56,14 @@ fn two_words(first: u32, second: u32) -> u64 {
     u64::from_ne_bytes(octets)
 }
 
-/// The name, if it is that of a count of PAUSE frames.
+/// Returns the name if it is that of a PAUSE frame counter.
 fn pause_name(octets: &[u8]) -> Option<String> {
     let end = octets.iter().position(|octet| *octet == 0).unwrap_or(octets.len());
     let name = std::str::from_utf8(&octets[..end]).ok()?.trim();
     name.to_ascii_lowercase().contains("pause").then(|| name.to_owned())
 }
 
-/// One request; the answer overwrites it.
+/// Makes one request; the answer overwrites it.
 #[expect(unsafe_code, reason = "the ethtool ioctl passes a pointer inside a structure")]
 fn ask<T: Copy>(socket: &UdpSocket, interface: &str, request: &mut [T]) -> Option<()> {
     /// `linux/sockios.h`.

@@ -1,4 +1,4 @@
-//! The whole host: what its processors did, and where its network stack dropped or sent again.
+//! Whole-host counters: processor time, and drops and retransmissions of the network stack.
 //!
 //! Parses `/proc`; the parsing is pure and tested on text. Never averages over more than the two
 //! snapshots it is given.
@@ -13,14 +13,14 @@ use super::{CountersError, ProcessTree};
 
 const STAT: &str = "/proc/stat";
 const SOFTNET: &str = "/proc/net/softnet_stat";
-/// Of this thread's namespace, whatever the process' first thread is in.
+/// SNMP counters of this thread's network namespace, which may differ from the first thread's.
 const SNMP: &str = "/proc/thread-self/net/snmp";
 
-/// The same for IPv6; absent where the kernel has none.
+/// IPv6 SNMP counters of this thread's namespace; absent if the kernel has no IPv6.
 const SNMP6: &str = "/proc/thread-self/net/snmp6";
 
-/// Which of `/proc/net/snmp` are kept: protocol, the kernel's name, ours. Those of UDP over IPv6,
-/// which are beside them under `Udp6` and the kernel's name, are added.
+/// Counters kept of `/proc/net/snmp`: protocol, the kernel's name, our name. Counters of UDP over
+/// IPv6, which the kernel lists separately under `Udp6`, are added.
 const SNMP_COUNTERS: [(&str, &str, &str); 6] = [
     ("Udp", "InErrors", "udp_in_errors"),
     ("Udp", "RcvbufErrors", "udp_rcvbuf_errors"),
@@ -30,22 +30,23 @@ const SNMP_COUNTERS: [(&str, &str, &str); 6] = [
     ("Tcp", "RetransSegs", "tcp_retrans_segs"),
 ];
 
-/// The whole host's counters at one moment; totals since it started, processor times in ticks.
+/// Whole-host counters at one moment: totals since boot, processor times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostSnapshot {
     busy: u64,
     softirq: u64,
     stolen: u64,
     total: u64,
-    /// Of the busy time, what programs took and not interrupts.
+    /// Part of the busy time spent by programs, without interrupts; in ticks.
     programs: u64,
-    /// Of that, the trial's own, and how far a difference of it may be off.
+    /// Part of the program time spent by the trial itself, and the error bound of a difference; in
+    /// ticks.
     own: Option<(u64, u64)>,
     counters: BTreeMap<String, u64>,
 }
 
-/// Reads the host's counters: the processors' and softnet's of the whole machine, the protocols' of
-/// the calling thread's network namespace.
+/// Reads the host's counters: processors and softnet of the whole machine, protocols of the calling
+/// thread's network namespace.
 pub fn host() -> Result<HostSnapshot, CountersError> {
     let mut snapshot = parse_stat(&read(STAT)?)?;
     parse_softnet(&read(SOFTNET)?, &mut snapshot.counters)?;
@@ -56,14 +57,14 @@ pub fn host() -> Result<HostSnapshot, CountersError> {
     Ok(snapshot)
 }
 
-/// The same, and the time that `kin` have had.
+/// Reads the host's counters and the processor time used by `kin`.
 pub fn host_beside(kin: &ProcessTree) -> Result<HostSnapshot, CountersError> {
     let snapshot = host()?;
     Ok(HostSnapshot { own: Some((kin.ticks(), kin.doubt())), ..snapshot })
 }
 
 impl HostSnapshot {
-    /// The change since `before`. Shares are zero where no tick passed between the two.
+    /// Returns the change since `before`. Shares are zero if no tick passed between the two.
     pub fn since(&self, before: &Self) -> Usage {
         let total = self.total.saturating_sub(before.total);
         let share = |now: u64, then: u64| match total {
@@ -92,8 +93,8 @@ fn read(path: &'static str) -> Result<String, CountersError> {
     std::fs::read_to_string(path).map_err(|cause| CountersError::Read { path, cause })
 }
 
-/// proc(5): user nice system idle iowait irq softirq steal guest guest_nice, in ticks. Guests' time
-/// is in user's already.
+/// Parses `/proc/stat`. proc(5): user nice system idle iowait irq softirq steal guest guest_nice,
+/// in ticks. Guest time is already included in user.
 fn parse_stat(text: &str) -> Result<HostSnapshot, CountersError> {
     let unreadable =
         || CountersError::Unreadable { path: STAT, what: "the processors' times".to_owned() };
@@ -114,7 +115,8 @@ fn parse_stat(text: &str) -> Result<HostSnapshot, CountersError> {
     })
 }
 
-/// One line a processor, hexadecimal: processed, dropped, time_squeeze, …
+/// Parses softnet counters: one line per processor, hexadecimal: processed, dropped, time_squeeze,
+/// …
 fn parse_softnet(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), CountersError> {
     let (mut dropped, mut squeezed) = (0, 0);
     for line in text.lines() {
@@ -133,8 +135,8 @@ fn parse_softnet(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), Cou
     Ok(())
 }
 
-/// Pairs of lines: `Udp: InDatagrams NoPorts …` above `Udp: 12 0 …`. A counter that this kernel
-/// does not have is left out.
+/// Parses pairs of lines: `Udp: InDatagrams NoPorts …` above `Udp: 12 0 …`. A counter that this
+/// kernel does not have is left out.
 fn parse_snmp(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), CountersError> {
     for (protocol, theirs, ours) in SNMP_COUNTERS {
         let mut rows = text.lines().filter_map(|l| l.strip_prefix(protocol)?.strip_prefix(':'));
@@ -153,7 +155,7 @@ fn parse_snmp(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), Counte
     Ok(())
 }
 
-/// One counter a line: `Udp6RcvbufErrors   12`.
+/// Parses one counter per line: `Udp6RcvbufErrors   12`.
 fn add_snmp6(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), CountersError> {
     for line in text.lines() {
         let mut words = line.split_whitespace();

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{CountersError, ethtool};
 
-/// What the kernel keeps in 32 bits wraps there.
+/// Counters that wrap at 32 bits, as the kernel keeps them.
 const WRAPS_AT_32_BITS: [&str; 2] = ["qdisc_drops", "carrier_changes"];
 
 /// One interface's counters at one moment, or their change between two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceCounters {
-    /// The kernel's name of it.
+    /// Kernel name of the interface.
     pub name: String,
-    /// Whether it is up and has a carrier.
+    /// True if the interface is up and has a carrier.
     pub running: bool,
-    /// By the kernel's own names (`rx_packets`, `rx_missed_errors`, `rx_nohandler`,
-    /// `carrier_changes`…), with `qdisc_drops`, the frames that its queue dropped, and whatever its
-    /// driver calls PAUSE frames.
+    /// Counters by the kernel's names (`rx_packets`, `rx_missed_errors`, `rx_nohandler`,
+    /// `carrier_changes`…). Includes `qdisc_drops`, the frames that its queue dropped, and the
+    /// driver's PAUSE frame counters.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -46,7 +46,8 @@ pub fn interfaces(names: &[String]) -> Result<Vec<InterfaceCounters>, CountersEr
 }
 
 impl InterfaceCounters {
-    /// The change of every counter since `before`, zeros kept; `running` only if it was and is.
+    /// Returns the change of every counter since `before`, zeros kept; `running` only if true in
+    /// both.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let change = |(name, now): (&String, &u64)| {

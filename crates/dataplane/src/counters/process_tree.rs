@@ -1,16 +1,16 @@
-//! Processor time of the programs that a trial consists of, so that what others took can be told.
+//! Processor time of a trial's own programs, to separate it from that of others.
 //!
-//! Reads `/proc`. The tree is the process that started this one and all that descend from it: the
-//! agents of a lab, the program that holds the lab, its virtual machines; and the kernel's threads
-//! that take frames in. Never counts a process that began after it looked, nor one that has ended.
+//! Reads `/proc`. The tree is the process that started this one and all its descendants: the agents
+//! of a lab, the program that holds the lab, its virtual machines. It includes the kernel threads
+//! that receive frames. Never counts a process that began after the scan, nor one that has ended.
 
 use std::fs;
 
-/// A kernel thread that polls an interface is called so.
+/// Name prefix of kernel threads that poll an interface.
 const POLLER: &str = "napi/";
-/// The kernel's threads descend from this process.
+/// Process id that all kernel threads descend from.
 const KERNEL: u32 = 2;
-/// A program's parent that is no kin: everything descends from it.
+/// Process id that all programs descend from; never part of a trial's tree.
 const FIRST: u32 = 1;
 
 /// Processes of a trial.
@@ -19,7 +19,7 @@ pub struct ProcessTree {
     processes: Vec<u32>,
 }
 
-/// What `/proc/PID/stat` says of a process, as far as it matters here; times in ticks.
+/// Fields of `/proc/PID/stat` used here; times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Process {
     id: u32,
@@ -29,7 +29,7 @@ struct Process {
 }
 
 impl ProcessTree {
-    /// Looks who there is. Where processes can't be seen it is this one alone.
+    /// Finds the trial's processes. Contains only this one if processes cannot be listed.
     pub fn find() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
@@ -56,12 +56,12 @@ impl ProcessTree {
         Self { processes: kin }
     }
 
-    /// Ticks of processor time that all of them have had.
+    /// Total processor time of all processes, in ticks.
     pub(super) fn ticks(&self) -> u64 {
         self.processes.iter().filter_map(|id| read(*id)).map(|process| process.ticks).sum()
     }
 
-    /// How many ticks a difference of two readings may be wrong by: each time is rounded down.
+    /// Error bound of a difference of two readings, in ticks: each time is rounded down.
     pub(super) const fn doubt(&self) -> u64 {
         self.processes.len() as u64
     }

@@ -1,8 +1,9 @@
-//! Many frames with one system call: sendmmsg and recvmmsg over memory taken once.
+//! Batched sending and receiving with one system call: sendmmsg and recvmmsg over memory allocated
+//! once.
 //!
-//! Owns the kernel's message headers, and the receiver's buffers. Headers are pointed afresh before
-//! every call, so that none of them is trusted between calls. Never allocates after `new`, never
-//! interprets what it carries.
+//! Owns the kernel's message headers and the receiver's buffers. Headers are set again before every
+//! call, so that none is trusted between calls. Never allocates after `new`, never interprets what
+//! it carries.
 
 use std::io;
 use std::mem;
@@ -12,25 +13,25 @@ use std::ptr;
 
 use measure::Nanos;
 
-/// Messages of one call. More gain little and make a sender's clock readings rarer.
+/// Messages per call. More gain little and make a sender's clock readings rarer.
 pub(super) const SLOTS: usize = 64;
 
-/// Octets of a message that the receiver looks at; the kernel tells the whole length.
+/// Octets of a message that the receiver reads; the kernel reports the whole length.
 pub(super) const HEAD: usize = wire::Probe::LEN;
 
 /// Room for one time stamp's control message, aligned for its header.
 type Control = [u64; 4];
 
-/// The message headers of frames to go.
+/// Message headers of frames to send.
 pub(super) struct SendBatch {
     parts: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
-    /// Where frame i goes, modulo how many there are; empty where the socket is bound to the one
-    /// place.
+    /// Destinations: frame i goes to entry i modulo their number; empty if the socket is bound to
+    /// one destination.
     exits: Vec<libc::sockaddr_ll>,
 }
 
-/// Room for frames that came.
+/// Buffers for received frames.
 pub(super) struct ReceiveBatch {
     heads: Vec<[u8; HEAD]>,
     sources: Vec<libc::sockaddr_in6>,
@@ -39,15 +40,15 @@ pub(super) struct ReceiveBatch {
     headers: Vec<libc::mmsghdr>,
 }
 
-/// One message that came.
+/// Received message.
 pub(super) struct Arrival<'a> {
-    /// Its first octets; fewer than `HEAD` when it is shorter.
+    /// First octets of the message; fewer than `HEAD` if it is shorter.
     pub head: &'a [u8],
-    /// Its whole length.
+    /// Length of the whole message.
     pub octets: usize,
-    /// Who sent it.
+    /// Address of the sender.
     pub source: IpAddr,
-    /// When the kernel had it, in CLOCK_REALTIME.
+    /// Time at which the kernel received it, in CLOCK_REALTIME; `None` without a stamp.
     pub stamp: Option<Nanos>,
 }
 
@@ -61,20 +62,20 @@ unsafe impl Send for SendBatch {}
 unsafe impl Send for ReceiveBatch {}
 
 impl SendBatch {
-    /// Room for [`SLOTS`] frames.
+    /// Allocates room for [`SLOTS`] frames.
     pub(super) fn new() -> Self {
         Self::by_each(Vec::new())
     }
 
-    /// The same for a packet socket: frame i goes by the interface with number `exits[i]`, modulo
-    /// how many there are.
+    /// Allocates a batch for a packet socket: frame i leaves by the interface with number
+    /// `exits[i]`, modulo their number.
     pub(super) fn by_each(exits: Vec<u32>) -> Self {
         let exits = exits.into_iter().map(super::socket::exit).collect();
         Self { parts: vec![no_part(); SLOTS], headers: vec![no_header(); SLOTS], exits }
     }
 
-    /// Hands the frames, at most [`SLOTS`] of them and numbered from `first` on, to the kernel: how
-    /// many it took, at least one.
+    /// Sends the frames, at most [`SLOTS`] and numbered from `first` on. Returns the number that
+    /// the kernel took, at least one.
     #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
     pub(super) fn send<'a>(
         &mut self,
@@ -107,7 +108,7 @@ impl SendBatch {
 }
 
 impl ReceiveBatch {
-    /// Empty.
+    /// Creates an empty batch.
     pub(super) fn new() -> Self {
         Self {
             heads: vec![[0; HEAD]; SLOTS],
@@ -118,8 +119,8 @@ impl ReceiveBatch {
         }
     }
 
-    /// Takes what is queued: how many messages. Blocks for the first one only when asked to, and
-    /// then no longer than the socket's own bound.
+    /// Receives queued messages and returns their number. Blocks for the first one only if asked
+    /// to, and then no longer than the socket's own time-out.
     #[expect(unsafe_code, reason = "recvmmsg without an allocation a call")]
     pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, block: bool) -> io::Result<usize> {
         for index in 0..SLOTS {
@@ -133,7 +134,7 @@ impl ReceiveBatch {
             header.msg_controllen = size_of::<Control>() as _;
             header.msg_flags = 0;
         }
-        // MSG_TRUNC makes the kernel tell a message's real length though it copies only the head.
+        // MSG_TRUNC makes the kernel report a message's real length though it copies only the head.
         let wait = if block { libc::MSG_WAITFORONE } else { libc::MSG_DONTWAIT };
         // SAFETY: every header points to a name, a part and a control buffer of its own, each of
         // the length stated beside it, and all of it outlives the call.
@@ -205,7 +206,8 @@ fn no_source() -> libc::sockaddr_in6 {
     }
 }
 
-/// The address that the kernel wrote: an IPv4 one lies where an IPv6 one has its flow information.
+/// Converts the address that the kernel wrote: an IPv4 address lies where an IPv6 one has its flow
+/// information.
 #[inline]
 fn address(source: &libc::sockaddr_in6) -> IpAddr {
     if i32::from(source.sin6_family) == libc::AF_INET6 {

@@ -1,8 +1,8 @@
-//! Which backend sends a load: the one that was asked for, or the first of an order that can carry
-//! this load on this host.
+//! Selection of the backend that sends a load: the requested one, or the first in an order that can
+//! carry this load on this host.
 //!
-//! Owns the order, and the sentence that tells why it is that one and not a faster one. Never takes
-//! another one for a backend that was asked for by name.
+//! Owns the order, and the sentence that explains why a faster backend was not used. Never replaces
+//! a backend that was requested by name.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,33 +17,33 @@ use crate::unfit::Unfit;
 use crate::xdp::live::LiveSender;
 use crate::{End, FlowError};
 
-/// A backend that is ready.
+/// Backend that is ready to send.
 pub(super) enum Transmitter {
-    /// It is handed each frame.
+    /// User-space output that receives each frame.
     Handed(Box<Output>),
-    /// The kernel makes the frames.
+    /// Kernel sender that creates the frames itself.
     Live(Box<LiveSender>),
 }
 
-/// The fastest first.
+/// Backends from the fastest to the slowest.
 const BY_SPEED: [Backend; 4] = [Backend::XdpLive, Backend::AfXdp, Backend::Packet, Backend::Udp];
 
-/// The steadiest first. At 100,000 frames a second the 99th percentile of the gaps, which should be
-/// 10 us, was 10.5 to 17 us by packet socket and AF_XDP, and 10 to 22 us by the kernel's own
-/// sender, each of whose calls costs some microseconds.
+/// Backends from the steadiest on. At 100,000 frames a second the 99th percentile of the gaps
+/// should be 10 us. It was 10.5 to 17 us by packet socket and AF_XDP. It was 10 to 22 us by the
+/// kernel's own sender, each of whose calls costs some microseconds.
 const BY_PACE: [Backend; 4] = [Backend::Packet, Backend::AfXdp, Backend::XdpLive, Backend::Udp];
 
-/// Gaps below this take the fastest backend even for a paced load: a system call for each frame or
+/// Gap below which even a paced load takes the fastest backend: a system call for every frame or
 /// two would not keep up.
 const SHORT_GAP_NS: f64 = 4_000.0;
 
-/// A backend that is ready to send.
+/// Opened backend with its description.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub transmitter: Transmitter,
-    /// How it sends, and why this one.
+    /// Description of how it sends, and why this backend was chosen.
     pub how: String,
-    /// From where its first frame goes.
+    /// Source address of its first frame.
     pub from: SocketAddr,
 }
 
@@ -103,7 +103,8 @@ fn attempt(backend: Backend, spec: &End<Traffic>) -> Result<Opened, Unfit> {
         Backend::AfXdp => by_way(spec, Way::find(spec)?, af_xdp),
         Backend::Packet => by_way(spec, Way::find_each(spec)?, packet::open),
         Backend::Udp => {
-            // What does not fit is an error before the first frame: nothing is fragmented.
+            // A frame that does not fit is an error before the first one is sent: nothing is
+            // fragmented.
             udp_socket::check(spec)?;
             let (socket, from) = udp_socket::connect(spec)?;
             let output = Output::udp(socket, Frames::payloads(spec)?);
@@ -126,7 +127,7 @@ fn handed((output, how): (Output, String), from: SocketAddr) -> Opened {
     Opened { transmitter: Transmitter::Handed(Box::new(output)), how, from }
 }
 
-/// One thread sends by one queue; those that share a load take one after another.
+/// Opens an AF_XDP output. One thread sends by one queue; threads that share a load take turns.
 fn af_xdp(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit> {
     let frames = Frames::whole(spec, &way)?;
     let largest = spec.flow.asked.frames.largest().octets_without_fcs() as usize;
@@ -139,7 +140,7 @@ fn super_frames(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit
     Ok((Output::gso(super_frames, way.reserved, Frames::payloads(spec)?), how))
 }
 
-/// How it sends, and why those before it do not.
+/// Explains how the load is sent, and why the backends before it were refused.
 fn reason(how: &str, refusals: &[(&str, String)]) -> String {
     if refusals.is_empty() {
         return how.to_owned();
@@ -147,7 +148,8 @@ fn reason(how: &str, refusals: &[(&str, String)]) -> String {
     format!("{how}; {}", told(refusals))
 }
 
-/// `not xdp-live or af-xdp, because …; not packet, because …`: one reason is told once.
+/// Formats `not xdp-live or af-xdp, because …; not packet, because …`; a repeated reason appears
+/// once.
 fn told(refusals: &[(&str, String)]) -> String {
     let alike = refusals.chunk_by(|one, next| one.1 == next.1);
     let clauses = alike.map(|those| {
@@ -158,7 +160,7 @@ fn told(refusals: &[(&str, String)]) -> String {
 }
 
 impl Transmitter {
-    /// As in reports.
+    /// Backend name, as in reports.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Handed(output) => output.name(),

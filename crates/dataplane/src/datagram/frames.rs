@@ -1,7 +1,7 @@
-//! Frames ready to go, one for each number until sizes and headers repeat: only number and time are
-//! written again.
+//! Prepared frames, one for each number until sizes and headers repeat: only number and time are
+//! rewritten.
 //!
-//! Owns their memory, all of it taken at once, and the arithmetic of what fits into which frame.
+//! Owns their memory, all allocated at once, and the arithmetic of what fits into which frame.
 //! Never sends.
 
 use measure::sequence::repeats_after;
@@ -16,22 +16,22 @@ use crate::{End, FlowError};
 
 const FCS: usize = 4;
 
-/// The most memory that a flow's frames may take.
+/// Maximum memory of a flow's frames, in octets.
 const MOST_OCTETS: usize = 256 << 20;
 
-/// Frames of successive numbers.
+/// Prepared frames of successive numbers.
 pub(super) struct Frames(Vec<Ready>);
 
-/// One of them.
+/// Prepared frame.
 enum Ready {
     /// A UDP payload.
     Payload(Box<[u8]>),
-    /// From the Ethernet header on.
+    /// Whole frame, from the Ethernet header on.
     Whole(UdpFrame),
 }
 
 impl Frames {
-    /// UDP payloads, for sockets that make the headers themselves: only sizes repeat.
+    /// Prepares UDP payloads, for sockets that add the headers themselves: only sizes repeat.
     pub(super) fn payloads(spec: &End<Traffic>) -> Result<Self, FlowError> {
         let layout = layout(spec.remote.is_ipv6(), spec.flow.asked.headers.vlan);
         let probe = learning::probe(spec);
@@ -44,7 +44,7 @@ impl Frames {
         Ok(Self((0..count).map(payload).collect()))
     }
 
-    /// Whole frames that go `way`.
+    /// Prepares whole frames for the path `way`.
     pub(super) fn whole(spec: &End<Traffic>, way: &Way) -> Result<Self, FlowError> {
         let (first, spread) = (way.endpoints(), spec.flow.spread());
         let sizes = spec.flow.asked.frames.pattern().len() as u64;
@@ -71,7 +71,7 @@ impl Frames {
         Ok(Self((0..count).map(frame).collect::<Result<_, _>>()?))
     }
 
-    /// The `count` frames, at most [`SLOTS`], numbered from `first` on, with `at` as their time.
+    /// Stamps `count` frames, at most [`SLOTS`], numbered from `first` on, with the time `at`.
     #[inline]
     pub(super) fn stamped(
         &mut self,
@@ -81,7 +81,7 @@ impl Frames {
     ) -> impl Iterator<Item = &[u8]> {
         let begin = first as usize % self.0.len();
         let here = count.min(self.0.len() - begin);
-        // There are at least as many as a call may take, so the rest lies before `begin`.
+        // There are at least as many as one call takes, so the rest lies before `begin`.
         let (before, from) = self.0.split_at_mut(begin);
         let (here, rest) = (&mut from[..here], &mut before[..count - here]);
         for (ready, number) in here.iter_mut().chain(&mut *rest).zip(first..) {
@@ -124,8 +124,8 @@ pub(crate) fn check(ipv6: bool, vlan: Option<VlanId>, frames: &FrameMix) -> Resu
     Ok(())
 }
 
-/// How many frames to prepare, so that each has its number's size and headers, and no call holds
-/// one twice.
+/// Number of frames to prepare, so that each has its number's size and headers, and no call
+/// contains one twice.
 fn slots(period: u64, spec: &End<Traffic>) -> Result<u64, FlowError> {
     let count = period * (SLOTS as u64).div_ceil(period);
     let octets = count as f64 * spec.flow.asked.frames.mean_octets();

@@ -1,11 +1,10 @@
 //! Super-frames by a connected UDP socket: the kernel takes up to 64 payloads of one size at once
-//! and cuts them into datagrams of their own (UDP_SEGMENT).
+//! and cuts them into separate datagrams (UDP_SEGMENT).
 //!
-//! Owns the memory of the super-frames and the refusal of loads that they would falsify: what
-//! leaves is bursts of up to 64 frames at the rate of the line, so it serves overload of one frame
-//! size only. A super-frame is taken whole or not at all, and counts as its frames. What the driver
-//! drops of one after it was cut is not told by the kernel and counts as sent. Never waits, never
-//! numbers.
+//! Owns the memory of the super-frames and the refusal of loads that they would falsify. They leave
+//! as bursts of up to 64 frames at line rate, so they serve overload with one frame size only. A
+//! super-frame is taken whole or not at all, and counts as its frames. Frames that the driver drops
+//! after the cut are not reported by the kernel and count as sent. Never waits, never numbers.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -22,13 +21,13 @@ use crate::End;
 use crate::socket::set;
 use crate::unfit::Unfit;
 
-/// The most datagrams of a super-frame, in every Linux that has them.
+/// Maximum datagrams of a super-frame, in every Linux that supports them.
 const SEGMENTS: usize = 64;
 
-/// The most UDP payload that an IPv4 packet tells of; over IPv6 a little less than it could be.
+/// Maximum UDP payload of an IPv4 packet, in octets; IPv6 would allow a little more.
 const MOST_OCTETS: usize = 65_507;
 
-/// The frames of a call, one after another, and the kernel's headers for its super-frames.
+/// Consecutive frames of a call, and the kernel's headers for its super-frames.
 pub(super) struct SuperFrames {
     payload_octets: usize,
     /// Frames of one super-frame.
@@ -42,9 +41,9 @@ pub(super) struct SuperFrames {
 // SAFETY: the pointers in `parts` and `headers` are written before each call and not used after it.
 unsafe impl Send for SuperFrames {}
 
-/// Has the way's own socket cut what it sends; with a clause about how it sends. Only a load
-/// without pace, of one frame size and one pair of ports and addresses, and an interface that cuts
-/// super-frames before they leave it, are fit.
+/// Makes the path's own socket cut super-frames. The string describes how it sends. Fit are only
+/// greedy loads of one frame size and one pair of ports and addresses, by an interface that cuts
+/// super-frames before they leave it.
 pub(super) fn open(spec: &End<Traffic>, way: &Way) -> Result<(SuperFrames, String), Unfit> {
     let size = check(spec)?;
     check_interface(way)?;
@@ -60,7 +59,7 @@ pub(super) fn open(spec: &End<Traffic>, way: &Way) -> Result<(SuperFrames, Strin
     Ok((frames, how))
 }
 
-/// The one size of a load that may leave in bursts.
+/// Returns the single size of a load that may leave in bursts.
 fn check(spec: &End<Traffic>) -> Result<FrameSize, Unfit> {
     udp_socket::check(spec)?;
     if spec.flow.asked.schedule != Schedule::Greedy {
@@ -77,8 +76,8 @@ fn check(spec: &End<Traffic>) -> Result<FrameSize, Unfit> {
     })
 }
 
-/// A virtual interface that segments "in hardware" hands super-frames on whole: a 64 KiB frame is
-/// none of the frames that were to be sent.
+/// Refuses a virtual interface that segments "in hardware": it forwards super-frames whole, and a
+/// 64 KiB frame is not one of the requested frames.
 fn check_interface(way: &Way) -> Result<(), Unfit> {
     let Some(kind) = &way.kind else { return Ok(()) };
     if Netlink::open()?.offloads(&way.interface)?.udp_segmentation {
@@ -91,13 +90,13 @@ fn check_interface(way: &Way) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Has `socket` cut each message into payloads of so many octets.
+/// Makes `socket` cut each message into payloads of the given octets.
 fn cut(socket: impl AsFd, payload_octets: usize) -> io::Result<()> {
     set(socket.as_fd(), libc::SOL_UDP, libc::UDP_SEGMENT, &(payload_octets as libc::c_int))
 }
 
 impl SuperFrames {
-    /// Room for the frames of one call, each with so many octets of UDP payload.
+    /// Allocates room for the frames of one call, each with the given octets of UDP payload.
     fn new(payload_octets: usize) -> Self {
         let segments = (MOST_OCTETS / payload_octets).clamp(1, SEGMENTS);
         let messages = SLOTS.div_ceil(segments);
@@ -111,8 +110,8 @@ impl SuperFrames {
         }
     }
 
-    /// Hands the payloads, at most [`SLOTS`] of the one size, to the kernel: how many it took, at
-    /// least one.
+    /// Sends the payloads, at most [`SLOTS`] of the one size; returns the number that the kernel
+    /// took, at least one.
     #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
     pub(super) fn send<'a>(
         &mut self,

@@ -1,8 +1,8 @@
-//! What hands a receiver its datagrams: a UDP socket, a packet ring, or AF_XDP.
+//! Sources of a receiver's datagrams: a UDP socket, a packet ring, or AF_XDP.
 //!
-//! Owns how each is emptied, with naps between, so that the sender of a shared machine keeps its
-//! processor; the kernel stamps each frame, so napping moves no stamp. Leaves nothing queued at the
-//! end. Never judges what came.
+//! Owns how each is emptied, with naps between, so that the sender on a shared machine keeps its
+//! processor. The kernel stamps each frame, so napping moves no stamp. Leaves nothing queued at the
+//! end. Never judges what arrived.
 
 use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsFd;
@@ -22,41 +22,43 @@ use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
 use crate::unfit::Unfit;
 use crate::{End, FlowError, Identity, af_xdp, clock, stamp};
 
-/// What the socket is asked to hold; the kernel counts its own overhead on top.
+/// Receive buffer requested for the socket, in octets; the kernel counts its own overhead on top.
 const BUFFER_OCTETS: usize = 32 << 20;
 
-/// The longest nap, and the shortest that is worth its wake-up.
+/// Longest nap, and the shortest that is worth its wake-up.
 const NAP_LONGEST_US: u64 = 500;
 const NAP_SHORTEST_US: u64 = 50;
 
-/// A raw input holds thousands of frames, so this is short for it at a frame a microsecond.
+/// Nap of a raw input. It holds thousands of frames, so this is short even at a frame a
+/// microsecond.
 const RAW_NAP: Duration = Duration::from_micros(200);
 
-/// A clock that was set moves by more than two readings of it can differ.
+/// Difference between two clock readings above which the clock was set.
 const STEP: Nanos = Nanos::from_micros(1);
 
-/// The most datagrams that are fetched from a reserved socket at the end.
+/// Maximum number of datagrams fetched from a reserved socket at the end.
 const MOST_STRAYS: usize = 100_000;
 
-/// Something that datagrams queue in.
+/// Input in which datagrams queue.
 pub(super) enum Intake {
     Udp(Udp),
     Raw(Raw),
 }
 
-/// A UDP socket at the flow's port.
+/// UDP socket at the flow's port.
 pub(super) struct Udp {
     socket: UdpSocket,
     batch: ReceiveBatch,
     nap: Option<Duration>,
-    /// How far CLOCK_REALTIME, which the kernel stamps by, is ahead of CLOCK_MONOTONIC.
+    /// Offset of CLOCK_REALTIME, which the kernel stamps by, ahead of CLOCK_MONOTONIC, in
+    /// nanoseconds.
     ahead: i128,
 }
 
-/// Whole frames, beside or before the stack.
+/// Input of whole frames, beside or before the stack.
 pub(super) struct Raw {
     source: Source,
-    /// They keep the ports ours, so that the kernel refuses no sender.
+    /// Sockets that reserve the ports, so that the kernel refuses no sender.
     reserved: Vec<UdpSocket>,
     identity: Identity,
 }
@@ -67,7 +69,7 @@ enum Source {
 }
 
 impl Intake {
-    /// By the socket that holds the flow's port.
+    /// Receives by the socket that holds the flow's port.
     pub(super) fn udp(udp: UdpSocket, spec: &End<Traffic>) -> Result<Self, Unfit> {
         check_udp(spec)?;
         enlarge_receive_buffer(&udp, BUFFER_OCTETS);
@@ -84,8 +86,8 @@ impl Intake {
         }))
     }
 
-    /// By a packet ring on the interface that has the flow's address, or on all of them where none
-    /// can be named for it.
+    /// Receives by a packet ring on the interface with the flow's address, or on all of them if
+    /// none can be named for it.
     pub(super) fn ring(
         reserved: &[UdpSocket],
         first: u16,
@@ -98,7 +100,7 @@ impl Intake {
         Ok((Self::raw(Source::Ring(ring), reserved, spec)?, how))
     }
 
-    /// By AF_XDP on the interface that has the flow's address.
+    /// Receives by AF_XDP on the interface that has the flow's address.
     pub(super) fn af_xdp(
         reserved: &[UdpSocket],
         first: u16,
@@ -122,8 +124,8 @@ impl Intake {
         Ok(Self::Raw(Raw { source, reserved, identity: spec.identity }))
     }
 
-    /// Counts what is queued; waits a moment for the first one if asked to. How many came, and how
-    /// long to rest before the next look.
+    /// Counts queued frames; waits briefly for the first one if asked to. Returns the number of
+    /// frames, and the rest before the next fetch.
     pub(super) fn fetch(
         &mut self,
         tally: &mut Tally,
@@ -142,7 +144,7 @@ impl Intake {
         }
     }
 
-    /// Lets nothing more in, counts what is queued, and tells what was dropped until then.
+    /// Stops receiving, counts queued frames, and returns the number of frames dropped until then.
     pub(super) fn close(self, tally: &mut Tally) -> Result<u64, FlowError> {
         match self {
             Self::Udp(udp) => udp.close(tally),
@@ -166,7 +168,7 @@ impl Udp {
                 }
                 Ok(came)
             }
-            // A signal is not an empty queue, but the next call tells.
+            // A signal does not mean an empty queue; the next call shows it.
             Err(e) if e.raw_os_error() == Some(libc::EINTR) => self.fetch(tally, block),
             Err(e) if is_pause(&e) => Ok(0),
             Err(e) => Err(FlowError::kernel("receive frames by", "udp socket", e)),
@@ -176,7 +178,7 @@ impl Udp {
     fn close(mut self, tally: &mut Tally) -> Result<u64, FlowError> {
         let failed = |e| FlowError::kernel("close", "udp socket", e);
         let drops = socket::drops(&self.socket).map_err(failed)?;
-        // The filter bounds the draining however much is still coming.
+        // The filter bounds the draining even if more frames keep arriving.
         socket::refuse_all(&self.socket).map_err(failed)?;
         while self.fetch(tally, false)? > 0 {}
         if clock_difference().abs_diff(self.ahead) > u128::from(STEP.0) {
@@ -220,7 +222,8 @@ impl Raw {
     }
 }
 
-/// What came for a flow's ports past the input that counts, and is not the flow's.
+/// Counts datagrams that reached a flow's ports past the counting input and do not belong to the
+/// flow.
 pub(super) fn strays(sockets: &[UdpSocket], identity: Identity) -> Result<Rejected, FlowError> {
     let mut rejected = Rejected::default();
     let mut head = [0; Probe::LEN];
@@ -240,7 +243,7 @@ pub(super) fn strays(sockets: &[UdpSocket], identity: Identity) -> Result<Reject
     Ok(rejected)
 }
 
-/// What a UDP socket never sees.
+/// Refuses flows that a UDP socket cannot receive fully.
 fn check_udp(spec: &End<Traffic>) -> Result<(), Unfit> {
     let unfit = |why: &str| Err(Unfit::NotHere(why.to_owned()));
     if spec.flow.asked.headers.vlan.is_some() {
@@ -263,16 +266,16 @@ fn selection(first: u16, spec: &End<Traffic>) -> Selection {
     Selection { ports: first..=last, token: spec.identity.token }
 }
 
-/// How long a receiver may rest without its buffer filling past a quarter at a frame a microsecond.
+/// Longest nap of a receiver that fills at most a quarter of its buffer at a frame a microsecond.
 fn nap(room_octets: usize, frame_octets: u32) -> Option<Duration> {
-    /// What the kernel charges for a frame: its own structures, and memory rounded up.
+    /// Octets that the kernel charges for a frame: its own structures, and memory rounded up.
     const OVERHEAD: u64 = 1_024;
     let frame = OVERHEAD + 2 * u64::from(frame_octets);
     let micros = (room_octets as u64 / frame / 4).min(NAP_LONGEST_US);
     (micros >= NAP_SHORTEST_US).then(|| Duration::from_micros(micros))
 }
 
-/// CLOCK_REALTIME less CLOCK_MONOTONIC, of several readings the least doubtful.
+/// CLOCK_REALTIME less CLOCK_MONOTONIC, from the tightest of several readings; in nanoseconds.
 fn clock_difference() -> i128 {
     const READINGS: u32 = 16;
     let reading = |_| {
@@ -294,7 +297,7 @@ impl std::fmt::Debug for Intake {
     }
 }
 
-/// The peer's address is of the receiver's version.
+/// Refuses a peer address whose IP version differs from the receiver's.
 pub(super) fn check_versions(local: IpAddr, peer: IpAddr) -> Result<(), FlowError> {
     if local.is_ipv6() == peer.is_ipv6() {
         return Ok(());

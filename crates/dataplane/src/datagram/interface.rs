@@ -1,7 +1,7 @@
-//! Which interface has an address of this host's.
+//! Lookup of the interface that has an address of this host.
 //!
-//! Never asks about routes: an address of the loopback is reached by any interface, so that none
-//! can be named for it.
+//! Never asks about routes: a loopback address is reached by any interface, so none can be named
+//! for it.
 
 use std::net::IpAddr;
 

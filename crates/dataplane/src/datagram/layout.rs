@@ -1,4 +1,4 @@
-//! What a flow's frames are made of, in octets. Arithmetic only.
+//! Layout of a flow's frames, in octets. Arithmetic only.
 
 use measure::FrameSize;
 use trial::VlanId;

@@ -1,6 +1,6 @@
-//! Learning frames: sent before a trial so that devices and hosts know each other's addresses
-//! (RFC 2544 §23). They carry the flow's identity and the highest sequence numbers there are, so
-//! that a receiver tells them from counted ones. Never counted.
+//! Learning frames: sent before a trial so that devices and hosts learn each other's addresses (RFC
+//! 2544 §23). They carry the flow's identity and the highest sequence numbers, by which a receiver
+//! recognises them. Never counted.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ use wire::Probe;
 use super::Traffic;
 use crate::{End, FlowError};
 
-/// How many a sender sends.
+/// Number of learning frames per sender.
 pub(super) const FRAMES: u32 = 3;
 
-/// Between two of them.
+/// Gap between two learning frames.
 pub(super) const GAP: Duration = Duration::from_millis(2);
 
-/// Numbers from here up are learning frames'.
+/// First sequence number reserved for learning frames.
 const FIRST: u32 = u32::MAX - NUMBERS;
 
 const NUMBERS: u32 = 16;
 
-/// The number of the `index`th learning frame.
+/// Sequence number of the `index`th learning frame.
 pub(super) fn sequence(index: u32) -> u32 {
     FIRST + index % NUMBERS
 }
 
-/// Whether a number is a learning frame's.
+/// True if a number is a learning frame's.
 pub(super) fn is_learning(sequence: u32) -> bool {
     sequence >= FIRST
 }
 
-/// Refuses a limit that would run into the learning frames' numbers.
+/// Refuses a limit that overlaps the learning frames' numbers.
 pub(super) fn check_limit(limit: u64) -> Result<(), FlowError> {
     if limit <= u64::from(FIRST) {
         return Ok(());
@@ -41,7 +41,7 @@ pub(super) fn check_limit(limit: u64) -> Result<(), FlowError> {
     )))
 }
 
-/// The flow's probe with a number that is never counted.
+/// Builds the flow's probe with a number that is never counted.
 pub(super) fn probe(spec: &End<Traffic>) -> Probe {
     Probe {
         token: spec.identity.token,

@@ -1,11 +1,12 @@
-//! The loops that put a load on its way: greedy, paced, or a burst.
+//! Sending loops of a load: greedy, paced, or a burst.
 //!
 //! Owns the sender's counts. A frame uses a number only once the kernel took it, so numbers run
-//! from 0 without holes. A paced frame that the kernel drops, or whose time passes while the way
-//! out is closed, is offered and not sent; it is never tried again. Two things may end shortly
-//! after the window's stop: a greedy batch begun before it, and the catching-up of a paced load
-//! whose sender was held up near the end, which keeps to the burst limit and has a grace of 10 ms
-//! at most.
+//! from 0 without gaps. A paced frame is offered and not sent if the kernel drops it, or if its
+//! time passes while the output is closed. It is never retried.
+//!
+//! Two things may end shortly after the window's stop. One is a greedy batch begun before it. The
+//! other is the catching-up of a paced load whose sender was delayed near the end. It keeps to the
+//! burst limit and has a grace of 10 ms at most.
 
 use std::thread;
 use std::time::Duration;
@@ -22,40 +23,40 @@ use super::{Traffic, gap_ns, udp_socket};
 use crate::socket::TICK;
 use crate::{End, FlowError, Halt, Window, clock};
 
-/// Between two attempts while the way out is closed.
+/// Pause between two attempts while the output is closed.
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
 
-/// How long a paced load may catch up after its stop, and what share of the residual time that may
-/// take: another program's time slice, but never so long that receivers close before the last
-/// frame.
+/// Longest catching-up of a paced load after its stop: enough for another program's time slice.
+/// [`GRACE_SHARE`] limits it further, so that receivers do not close before the last frame.
 pub(crate) const GRACE: Nanos = Nanos::from_millis(10);
-/// See [`GRACE`].
+/// Divisor of the residual time that bounds [`GRACE`].
 pub(crate) const GRACE_SHARE: u64 = 4;
 
-/// A greedy batch should take about this long, so that a slow link is not overrun at the stop.
+/// Intended duration of a greedy batch, so that a slow link is not overrun at the stop.
 const BATCH_LONG: Nanos = Nanos::from_micros(500);
 const BATCH_SHORT: Nanos = Nanos::from_micros(150);
 
-/// Below this a wait spins, so that a processor that a paced load keeps coming back to never goes
-/// idle: waking an idle one takes a virtual machine up to some milliseconds, about once a second,
-/// and a NIC's host some microseconds each time. Above it a load is light enough for either.
+/// Wait below which a paced sender spins, so that its processor never goes idle. Waking an idle one
+/// takes a virtual machine up to some milliseconds, about once a second, and a NIC's host some
+/// microseconds each time. Longer waits mean a load light enough for either.
 const SPIN: Nanos = Nanos::from_millis(1);
 
-/// The same before the load begins: longer than a scheduler's slice, so that a sender knows by then
-/// whether it shares its processor.
+/// Longest spin before the load begins: longer than a scheduler's slice, so that a sender knows by
+/// then whether it shares its processor.
 const SPIN_BEFORE: Nanos = Nanos::from_millis(10);
 
-/// The same where others want the processor: it does not go idle then, and a sleeper that wakes is
-/// let in before them.
+/// Longest spin while other programs want the processor: it does not go idle then, and a waking
+/// sleeper runs before them.
 const SPIN_CROWDED: Nanos = Nanos::from_micros(10);
-/// There, a shorter wait is not worth the two switches that sleeping takes.
+/// Shortest wait worth the two context switches of sleeping while other programs want the
+/// processor.
 const SLEEP_CROWDED: Nanos = Nanos::from_micros(40);
 
-/// Between two looks at the clock of a wait: longer than any interrupt, shorter than the slice of
-/// another program.
+/// Gap between two clock readings of a wait that shows a preemption: longer than any interrupt,
+/// shorter than another program's slice.
 const PUT_ASIDE: Nanos = Nanos::from_micros(500);
 
-/// A load under way.
+/// Running load.
 struct Load<'a> {
     output: Output,
     tally: Tally,
@@ -107,35 +108,35 @@ pub(super) fn run(
     })
 }
 
-/// What left so far.
+/// Frames that left so far.
 #[derive(Default)]
 struct Tally {
     sent: u64,
-    /// Before the first frame was handed to the kernel.
+    /// Time before the first frame was handed to the kernel.
     first: Option<Nanos>,
-    /// When the kernel had taken the last.
+    /// Time when the kernel had taken the last frame.
     last: Nanos,
     departures: Histogram,
 }
 
-/// What one go came to.
+/// Result of one send attempt of several frames.
 struct Go {
     /// Frames tried: taken or dropped by the kernel.
     tried: u64,
-    /// Why it ended before all were tried.
+    /// Reason for ending before all were tried.
     cut: Option<Cut>,
 }
 
-/// Why a go ended early.
+/// Reason why an attempt ended early.
 enum Cut {
     /// There was no room in time.
     Full,
-    /// The way out is closed.
+    /// The output is closed.
     Closed,
 }
 
 impl Load<'_> {
-    /// As fast as it goes, until `most` frames are sent; how many frames were tried.
+    /// Sends as fast as possible until `most` frames are sent; returns the number of frames tried.
     fn run_greedy(&mut self, most: u64, window: Window, halt: &Halt) -> Result<u64, FlowError> {
         let mut offered = 0;
         let mut batch = SLOTS as u64;
@@ -161,7 +162,8 @@ impl Load<'_> {
         }
     }
 
-    /// On schedule; how many frames were due, the most of one go, and how many were late.
+    /// Sends on schedule. Returns the number of due frames, the most of one attempt, and the number
+    /// of late ones.
     fn run_paced(
         &mut self,
         mut schedule: Pacer,
@@ -172,7 +174,7 @@ impl Load<'_> {
         let end = window.stop + GRACE.min(residual / GRACE_SHARE);
         loop {
             let mut now = clock::monotonic();
-            // A sender that was held up past the end sends no more: receivers may be closed.
+            // A sender that was delayed past the end sends no more: receivers may be closed.
             let ended = halt.asked() || now >= end;
             let due = if ended { 0 } else { schedule.due(now) };
             if due > 0 {
@@ -225,9 +227,8 @@ impl Load<'_> {
 }
 
 impl Tally {
-    /// Counts frames that the kernel took in one call begun at `begun`. They departed during the
-    /// call; its end is the reading that leaves no delay out, wherever in it the sender was held
-    /// up.
+    /// Counts frames that the kernel took in one call begun at `begun`. They left during the call;
+    /// its end is the reading that includes every delay, wherever in it the sender was held up.
     #[inline]
     fn count(&mut self, frames: u64, begun: Nanos) {
         let taken = clock::monotonic();
@@ -244,8 +245,8 @@ impl Tally {
     }
 }
 
-/// Waits until `at`, within about a microsecond, the last `spin` of it awake; shorter only when a
-/// halt is asked for.
+/// Waits until `at`, within about a microsecond, and spins for the last `spin` of it; shorter only
+/// if a halt is requested.
 #[inline]
 fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
     let (mut expected, mut offered) = (None, false);

@@ -1,4 +1,4 @@
-//! Frames ready to go and what they go by, the same for every backend that is handed frames: only
+//! Prepared frames and the socket that sends them, for every backend that is handed frames: only
 //! the number and the time of a frame change between calls.
 //!
 //! Owns what a refusal by the kernel means for the frame. Never waits, never counts.
@@ -17,35 +17,36 @@ use super::way::Way;
 use crate::af_xdp::transmit::Transmit;
 use crate::socket::{is_away, is_pause, is_too_long};
 
-/// The longest that frames which the kernel took may be on their way to the driver.
+/// Longest time from a frame's acceptance by the kernel to its arrival at the driver.
 const SETTLING: Nanos = Nanos::from_millis(100);
 
-/// What became of the frame that the kernel did not take.
+/// Reason why the kernel did not take the first frame.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Nothing: the call was cut short by a signal or by news of an earlier frame. Try again.
+    /// The call was cut short by a signal or by an error of an earlier frame. Try again.
     Again,
-    /// Nothing: there was no room within the socket's bound. Try again later.
+    /// There was no room within the socket's time-out. Try again later.
     Full,
-    /// The kernel dropped it.
+    /// The kernel dropped the frame.
     Dropped,
-    /// The way out is closed for now.
+    /// The output is closed for now.
     Closed,
-    /// It exceeds what the path takes.
+    /// The frame exceeds the path's MTU.
     TooLong,
     /// The socket is broken.
     Broken(io::Error),
 }
 
-/// Frames and their way out.
+/// Prepared frames and their output socket.
 pub(super) struct Output {
     exit: Exit,
     frames: Frames,
-    /// Frames that the kernel took, learning frames included.
+    /// Frames that the kernel took, including learning frames.
     taken: u64,
 }
 
-/// By what frames leave. Where it is not a UDP socket, one keeps the source port ours meanwhile.
+/// Output socket of the frames. If it is not a UDP socket, a UDP socket reserves the source port
+/// meanwhile.
 enum Exit {
     Udp { socket: UdpSocket, batch: SendBatch },
     Packet { socket: OwnedFd, batch: SendBatch, _reserved: UdpSocket },
@@ -54,24 +55,24 @@ enum Exit {
 }
 
 impl Output {
-    /// By a connected UDP socket.
+    /// Sends by a connected UDP socket.
     pub(super) fn udp(socket: UdpSocket, frames: Frames) -> Self {
         Self::by(Exit::Udp { socket, batch: SendBatch::new() }, frames)
     }
 
-    /// By a packet socket that is bound to the way's interface.
+    /// Sends by a packet socket bound to the interface of `way`.
     pub(super) fn packet(socket: OwnedFd, way: Way, frames: Frames) -> Self {
         let exits = way.hops.iter().map(|hop| hop.index).collect();
         let batch = SendBatch::by_each(exits);
         Self::by(Exit::Packet { socket, batch, _reserved: way.reserved }, frames)
     }
 
-    /// By an AF_XDP socket, from the port that `reserved` holds.
+    /// Sends by an AF_XDP socket, from the port that `reserved` holds.
     pub(super) fn af_xdp(transmit: Transmit, reserved: UdpSocket, frames: Frames) -> Self {
         Self::by(Exit::AfXdp { transmit: Box::new(transmit), _reserved: reserved }, frames)
     }
 
-    /// By a connected UDP socket that cuts super-frames.
+    /// Sends by a connected UDP socket that segments super-frames.
     pub(super) fn gso(super_frames: SuperFrames, socket: UdpSocket, frames: Frames) -> Self {
         Self::by(Exit::Gso { frames: super_frames, socket }, frames)
     }
@@ -80,7 +81,7 @@ impl Output {
         Self { exit, frames, taken: 0 }
     }
 
-    /// As in reports.
+    /// Backend name, as in reports.
     pub(super) fn name(&self) -> &'static str {
         match self.exit {
             Exit::Udp { .. } => "udp",
@@ -90,8 +91,8 @@ impl Output {
         }
     }
 
-    /// Hands `count` frames, at most [`SLOTS`], numbered from `first` on, to the kernel: how many
-    /// it took, or what became of the first.
+    /// Hands `count` frames, at most [`SLOTS`] and numbered from `first` on, to the kernel. Returns
+    /// the number it took, or the refusal of the first one.
     pub(super) fn send(&mut self, first: u32, count: usize, at: Nanos) -> Result<usize, Refusal> {
         let frames = self.frames.stamped(first, count.min(SLOTS), at);
         let taken = match &mut self.exit {
@@ -105,7 +106,7 @@ impl Output {
         Ok(taken)
     }
 
-    /// Waits until what the kernel took has left, where that is known: how many frames never did.
+    /// Waits until the taken frames have left, if that is known; returns the number that never did.
     pub(super) fn settle(&mut self) -> u64 {
         match &mut self.exit {
             Exit::Udp { .. } | Exit::Packet { .. } | Exit::Gso { .. } => 0,
@@ -117,12 +118,12 @@ impl Output {
 impl Refusal {
     fn of(error: io::Error) -> Self {
         match error.raw_os_error() {
-            // A connected socket tells of an earlier frame that nobody listened at its port.
+            // A connected socket reports that an earlier frame found no listener at its port.
             Some(libc::EINTR | libc::ECONNREFUSED) => Self::Again,
             _ if is_pause(&error) => Self::Full,
             Some(libc::ENOBUFS | libc::ENOMEM) => Self::Dropped,
             _ if is_away(&error) => Self::Closed,
-            // The interface or its address is gone, or a packet filter says no.
+            // The interface or its address no longer exists, or a packet filter refused the frame.
             Some(libc::ENXIO | libc::ENODEV | libc::EADDRNOTAVAIL | libc::EPERM) => Self::Closed,
             _ if is_too_long(&error) => Self::TooLong,
             _ => Self::Broken(error),

@@ -1,8 +1,8 @@
-//! When frames are due. Frame i of a load is due at start + i * gap, and there are floor(load /
-//! gap). A falling load is two of them, one after the other.
+//! Due times of frames. Frame i of a load is due at start + i * gap, and there are floor(load /
+//! gap). A falling load is two such parts in sequence.
 //!
-//! Pure arithmetic: the caller hands in the clock's readings and does the waiting. A late sender
-//! catches up with at most `burst_limit` frames in one go; after a go that the limit cut short it
+//! Pure arithmetic: the caller passes the clock's readings and does the waiting. A late sender
+//! catches up with at most `burst_limit` frames in one go. After a go that the limit cut short it
 //! rests until the next frame's own time, so that a burst stays a burst.
 
 use measure::Nanos;
@@ -12,16 +12,16 @@ use crate::Window;
 /// Rounding of load / gap: 1 s at a gap of 1e9/30000 ns is 30,000 frames, not 29,999.
 const ROUNDING: f64 = 1e-6;
 
-/// A frame that leaves this long after its time is late: what a device loses then may be the
-/// sender's doing, for all that should have left meanwhile comes at once. The least of what
-/// shallow-buffered switches hold at a gigabit.
+/// Delay from which a frame counts as late: the time that the smallest buffers of shallow-buffered
+/// switches hold at a gigabit. A device's losses may then be the sender's fault, because all frames
+/// delayed meanwhile leave at once.
 const LATE: Nanos = Nanos::from_micros(500);
 
-/// The due times of one load, and how many turns were taken.
+/// Due times of one load, and the number of turns taken.
 #[derive(Debug, Clone)]
 pub(crate) struct Pacer {
     first: Part,
-    /// From its start on the second part's gap holds, and the first part's turns are over.
+    /// Second part: from its start on its gap applies, and the first part's turns are over.
     second: Option<Part>,
     total: u64,
     burst_limit: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Pacer {
     late: u64,
 }
 
-/// Turns at one gap.
+/// Turns at a constant gap.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     start: Nanos,
@@ -43,7 +43,7 @@ impl Part {
         Self { start, gap, turns: (load.0 as f64 / gap + ROUNDING).floor() as u64 }
     }
 
-    /// The first turn after `now`, were the part endless.
+    /// First turn after `now`, as if the part had no end.
     fn slot(&self, now: Nanos) -> u64 {
         if now < self.start {
             return 0;
@@ -58,7 +58,7 @@ impl Part {
 }
 
 impl Pacer {
-    /// For frames every `gap` nanoseconds over the window's load, at most `limit` of them. A
+    /// Schedules frames every `gap` nanoseconds over the window's load, at most `limit` of them. A
     /// `burst_limit` of zero counts as one.
     pub(crate) fn new(window: &Window, gap: f64, limit: u64, burst_limit: u32) -> Self {
         let load = window.stop.saturating_sub(window.start);
@@ -66,8 +66,8 @@ impl Pacer {
         Self::of(first, None, limit, burst_limit)
     }
 
-    /// For frames every `from` nanoseconds until `after` from the window's start, and every `to`
-    /// nanoseconds from then on.
+    /// Schedules frames every `from` nanoseconds until `after` from the window's start, and every
+    /// `to` nanoseconds from then on.
     pub(crate) fn falling(
         window: &Window,
         (from, to): (f64, f64),
@@ -94,12 +94,12 @@ impl Pacer {
         }
     }
 
-    /// How many frames are due by `now` over the whole load, taken or not.
+    /// Number of frames due by `now` over the whole load, taken or not.
     pub(crate) fn come(&self, now: Nanos) -> u64 {
         self.slot(now).min(self.total)
     }
 
-    /// The first slot after `now`, were the load endless.
+    /// First slot after `now`, as if the load had no end.
     fn slot(&self, now: Nanos) -> u64 {
         match self.second {
             None => self.first.slot(now),
@@ -107,7 +107,7 @@ impl Pacer {
         }
     }
 
-    /// When a slot is due, before and after rounding up to whole nanoseconds.
+    /// Due time of a slot, before and after rounding up to whole nanoseconds.
     fn due_at(&self, slot: u64) -> (Nanos, Nanos) {
         let (part, slot) = match self.second {
             Some(second) if slot >= self.first.turns => (second, slot - self.first.turns),
@@ -117,12 +117,12 @@ impl Pacer {
         (part.start + Nanos(offset as u64), part.start + Nanos(offset.ceil() as u64))
     }
 
-    /// How many frames may go out at `now`; at most the burst limit.
+    /// Number of frames that may leave at `now`; at most the burst limit.
     pub(crate) fn due(&self, now: Nanos) -> u64 {
         self.come(now).saturating_sub(self.taken).min(self.burst_limit)
     }
 
-    /// Takes `frames` turns in one go begun at `now`, whether the kernel took the frames or not.
+    /// Takes `frames` turns in one go begun at `now`, even if the kernel refused the frames.
     pub(crate) fn take(&mut self, frames: u64, now: Nanos) {
         let (due, _) = self.due_at(self.taken);
         if now.saturating_sub(due) > LATE {
@@ -132,32 +132,32 @@ impl Pacer {
         self.longest_burst = self.longest_burst.max(frames);
     }
 
-    /// Gives up every turn that has come by `now`: the way out was closed.
+    /// Skips every turn due by `now`: the output was closed.
     pub(crate) fn skip(&mut self, now: Nanos) {
         self.taken = self.taken.max(self.come(now));
     }
 
-    /// When to look again after a go at `now`.
+    /// Time of the next check after a go at `now`.
     pub(crate) fn next_look(&self, now: Nanos) -> Nanos {
         self.due_at(self.slot(now)).1
     }
 
-    /// Whether turns that had come by `now` were left behind by the burst limit.
+    /// True if the burst limit left turns due by `now` untaken.
     pub(crate) fn is_behind(&self, now: Nanos) -> bool {
         self.come(now) > self.taken
     }
 
-    /// Whether every turn was taken.
+    /// True if every turn was taken.
     pub(crate) fn is_over(&self) -> bool {
         self.taken >= self.total
     }
 
-    /// Frames of goes that began over 500 µs after their first frame's time.
+    /// Number of frames in goes that began over 500 µs after their first frame's due time.
     pub(crate) fn late(&self) -> u64 {
         self.late
     }
 
-    /// The most frames of one go.
+    /// Most frames sent in one go.
     pub(crate) fn longest_burst(&self) -> u64 {
         self.longest_burst
     }

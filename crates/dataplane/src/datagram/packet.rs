@@ -1,6 +1,6 @@
-//! A packet socket to send frames by: whole Ethernet frames, past the queueing discipline.
+//! Packet socket for sending whole Ethernet frames, past the queueing discipline.
 //!
-//! Owns the socket and what a refusal of it means. Never asks for addresses: the way is known.
+//! Owns the socket and the meaning of its refusals. Never asks for addresses: the path is known.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use crate::socket::{TICK, bound_waits};
 use crate::unfit::Unfit;
 use crate::{End, FlowError};
 
-/// Opens the packet backend; with a clause about how it sends.
+/// Opens the packet backend. The string describes how it sends.
 pub(super) fn open(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit> {
     let (packet, bypasses) = socket_on(&way)?;
     socket::let_queue(&packet, spec.flow.asked.schedule);
@@ -30,7 +30,7 @@ pub(super) fn open(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Un
     Ok((Output::packet(packet, way, frames), how))
 }
 
-/// The socket, and whether it bypasses the queueing discipline.
+/// Opens the socket; true if it bypasses the queueing discipline.
 fn socket_on(way: &Way) -> Result<(OwnedFd, io::Result<()>), Unfit> {
     let packet = socket::packet_sender(way.index).map_err(|e| {
         Unfit::NotHere(match e.raw_os_error() {

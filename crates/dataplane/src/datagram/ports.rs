@@ -1,16 +1,16 @@
-//! UDP ports of a host, kept for a flow by sockets that are bound to them.
+//! UDP ports of a host, reserved for a flow by sockets that are bound to them.
 //!
-//! Owns the search for so many ports in a row. Never sends or receives.
+//! Owns the search for consecutive free ports. Never sends or receives.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use crate::FlowError;
 
-/// Where the search begins, where the kernel's choice is too high: above what services use.
+/// First port of the search if the kernel's choice is too high: above the ports of common services.
 const LOWEST: u16 = 10_240;
 
-/// A socket whose port, and the `count - 1` ports above it, exist. The upper ones are not bound.
+/// Binds a socket whose port has `count - 1` valid ports above it. The upper ones are not bound.
 pub(super) fn reserve(address: IpAddr, count: u16) -> Result<UdpSocket, FlowError> {
     let bind = |port| {
         UdpSocket::bind(SocketAddr::new(address, port))
@@ -27,8 +27,8 @@ pub(super) fn reserve(address: IpAddr, count: u16) -> Result<UdpSocket, FlowErro
         .ok_or_else(|| FlowError::Unsuitable(format!("find {count} udp ports in a row")))
 }
 
-/// Sockets at `count` ports in a row, lowest first. Each takes what comes for its port, so that the
-/// kernel tells no sender that nobody listens there.
+/// Binds sockets at `count` consecutive ports, lowest first. Each accepts what arrives at its port,
+/// so that the kernel sends no port-unreachable message.
 pub(super) fn reserve_each(address: IpAddr, count: u16) -> Result<Vec<UdpSocket>, FlowError> {
     let first = UdpSocket::bind(SocketAddr::new(address, 0))
         .map_err(|e| FlowError::kernel("bind udp socket to", address, e))?;
@@ -61,7 +61,7 @@ pub(super) fn reserve_each(address: IpAddr, count: u16) -> Result<Vec<UdpSocket>
     }
 }
 
-/// All from `first` on, or the port that could not be had.
+/// Binds all ports from `first` on; the error names the port that was not available.
 fn row(address: IpAddr, first: u16, count: u16) -> Result<Vec<UdpSocket>, (u16, io::Error)> {
     (0..count)
         .map(|offset| {

@@ -1,8 +1,8 @@
-//! The receiving side: counts what arrives by sequence number, and refuses what is not the flow's.
+//! Receiving side: counts arrivals by sequence number, and rejects datagrams of other flows.
 //!
-//! Owns the choice of what counts, and the flow's ports: for as long as the receiver lives each is
-//! held by a UDP socket, so that the kernel refuses no frame aloud. Never counts what came after
-//! the window closed, and leaves nothing in a queue.
+//! Owns the choice of the counting input, and the flow's ports. While the receiver exists a UDP
+//! socket holds each port, so that the kernel rejects no frame with an ICMP error. Never counts
+//! arrivals after the window closed, and leaves nothing in a queue.
 
 use std::fmt;
 use std::net::UdpSocket;
@@ -19,7 +19,7 @@ use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
 use crate::{End, FlowError, Halt, Identity, Side, Window, affinity, clock};
 
-/// A bound receiver; frames queue in it, or are counted, from now on.
+/// Bound receiver; frames queue in it, or are counted, from now on.
 pub struct Receiver {
     port: u16,
     cpu: Option<usize>,
@@ -32,14 +32,14 @@ pub struct Receiver {
 }
 
 enum Input {
-    /// Datagrams reach this process and are counted here.
+    /// Input whose datagrams reach this process and are counted here.
     Counted(Intake, Box<Tally>),
-    /// The kernel counts.
+    /// Counter in the kernel.
     Kernel(Box<Counter>),
 }
 
 impl Receiver {
-    /// What counts (`xdp`, `af-xdp`, `packet` or `udp`), and why that.
+    /// Counting input (`xdp`, `af-xdp`, `packet` or `udp`), and why it was chosen.
     pub fn backend(&self) -> (&'static str, String) {
         (self.backend.as_str(), self.reason.clone())
     }
@@ -49,8 +49,9 @@ impl Side for Receiver {
     type Flow = Traffic;
     type Report = DatagramsRecord;
 
-    /// Takes the ports, what counts, and all memory. What was asked for by name and can't be had is
-    /// unavailable; frames that can't hold a probe, and addresses of two versions, are unsuitable.
+    /// Takes the ports, the counting input, and all memory. An input requested by name that cannot
+    /// be had is unavailable. Frames that cannot hold a probe, and addresses of two IP versions,
+    /// are unsuitable.
     fn open(spec: &End<Traffic>, _halt: &Halt) -> Result<Self, FlowError> {
         learning::check_limit(spec.flow.limit)?;
         frames::check(spec.local.is_ipv6(), spec.flow.asked.headers.vlan, &spec.flow.asked.frames)?;
@@ -68,18 +69,18 @@ impl Side for Receiver {
         Ok(Self { port, cpu, input, backend, reason, reserved, identity })
     }
 
-    /// The lowest port of the flow.
+    /// Lowest port of the flow.
     fn port(&self) -> u16 {
         self.port
     }
 
-    /// Receives until the window closes or a halt is asked for. Everything that reached this host
-    /// by then is counted; what comes later is not. Fills in the receiver's half of the record.
+    /// Receives until the window closes or a halt is requested. Counts every frame that reached
+    /// this host by then; later ones are not counted. Fills in the receiver's half of the record.
     fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         let (mut intake, mut tally) = match self.input {
             Input::Kernel(counter) => {
                 let mut report = counter.run(window, halt)?;
-                // The counter looks after the lowest port's socket itself.
+                // The counter handles the lowest port's socket itself.
                 report.rejected.merge(&intake::strays(&self.reserved[1..], self.identity)?);
                 return Ok(DatagramsRecord { receiver_reason: self.reason, ..report });
             }
@@ -99,7 +100,7 @@ impl Side for Receiver {
     }
 }
 
-/// Refuses more than a report has room for.
+/// Refuses more conversations than a report has room for.
 fn check_conversations(flow: &Traffic) -> Result<(), FlowError> {
     let count = flow.spread().conversations();
     if !flow.asked.conversations || count <= MOST_CONVERSATIONS.into() {
@@ -111,8 +112,8 @@ fn check_conversations(flow: &Traffic) -> Result<(), FlowError> {
 
 type Chosen = (Input, Reception, String);
 
-/// What was asked for, or the first that fits: the kernel's own counter, then a UDP socket, but a
-/// packet ring for what no UDP socket sees.
+/// Opens the requested input, or the first that fits. The order is the kernel's own counter, then a
+/// UDP socket, or a packet ring for flows that a UDP socket cannot receive.
 fn choose(spec: &End<Traffic>, reserved: &[UdpSocket], port: u16) -> Result<Chosen, FlowError> {
     if spec.flow.asked.receiver != Reception::Auto {
         return match open(spec.flow.asked.receiver, spec, reserved, port) {

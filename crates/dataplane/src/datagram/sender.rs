@@ -1,7 +1,7 @@
-//! The sending side: opens a backend, teaches the path its addresses, and sends a load.
+//! Sending side: opens a backend, teaches the path its addresses, and sends a load.
 //!
-//! Owns the checks that no backend could do without. A frame uses a sequence number only once the
-//! kernel took it, so `sent` is unique arrivals plus losses, whatever the backend.
+//! Owns the checks common to all backends. A frame uses a sequence number only once the kernel took
+//! it, so `sent` is unique arrivals plus losses, with any backend.
 
 use std::thread;
 
@@ -13,7 +13,7 @@ use super::output::Refusal;
 use super::{Traffic, frames, gap_ns, learning, load, udp_socket};
 use crate::{End, FlowError, Halt, Side, Window, affinity, clock};
 
-/// A sender with its way and frames ready.
+/// Sender with its path and frames ready.
 #[derive(Debug)]
 pub struct Sender {
     spec: End<Traffic>,
@@ -24,9 +24,9 @@ impl Side for Sender {
     type Flow = Traffic;
     type Report = DatagramsRecord;
 
-    /// Takes the socket, resolves the next hop and builds every frame. Frames that exceed the MTU
-    /// of the route or can't hold a probe, and addresses of two versions, are unsuitable; a backend
-    /// that was asked for by name and can't be had is unavailable. May wait three seconds for a
+    /// Opens the socket, resolves the next hop and builds every frame. Frames that exceed the MTU
+    /// of the route or cannot hold a probe, and addresses of two IP versions, are unsuitable. A
+    /// backend requested by name that cannot be had is unavailable. May wait three seconds for a
     /// next hop that does not answer.
     fn open(spec: &End<Traffic>, _halt: &Halt) -> Result<Self, FlowError> {
         learning::check_limit(spec.flow.limit)?;
@@ -43,12 +43,12 @@ impl Side for Sender {
         Ok(this)
     }
 
-    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
-    /// calling thread, which it binds to the processor asked for and whose timer slack it sets to
-    /// the least. Fills in the sender's half of the record.
+    /// Sends from the window's start to its stop, or until a halt is requested. Works on the
+    /// calling thread, which it pins to the requested processor and whose timer slack it minimises.
+    /// Fills in the sender's half of the record.
     fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         affinity::pin(self.spec.flow.cpu)?;
-        // Coarser sleeping is no error.
+        // A coarser sleep is no error.
         let _ = nix::sys::prctl::set_timerslack(1);
         affinity::ask_for_short_slice();
         let window = Window { start: window.start + self.spec.flow.phase, ..window };
@@ -67,13 +67,13 @@ impl Side for Sender {
 }
 
 impl Sender {
-    /// `xdp-live`, `af-xdp`, `packet`, `udp` or `udp-gso`, and why that one.
+    /// Backend (`xdp-live`, `af-xdp`, `packet`, `udp` or `udp-gso`), and why it was chosen.
     pub fn backend(&self) -> (&'static str, String) {
         (self.opened.transmitter.name(), self.opened.how.clone())
     }
 
     /// Sends a few frames that teach the path its addresses (RFC 2544 §23); they are never counted.
-    /// One that the kernel drops is not an error.
+    /// A frame that the kernel drops is not an error.
     fn learn(&mut self) -> Result<(), FlowError> {
         let output = match &mut self.opened.transmitter {
             Transmitter::Live(live) => return live.learn(),

@@ -9,10 +9,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use crate::socket::{enlarge_send_buffer, set};
 use trial::Schedule;
 
-/// Octets that the frames of a paced load may be charged to their sender while they wait.
+/// Octets of a paced load's waiting frames that may be charged to their sender.
 const ROOM: usize = 256 << 20;
 
-/// The MTU of the route that a connected socket takes, in octets of IP packet.
+/// Returns the MTU of a connected socket's route, in octets of IP packet.
 pub(crate) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
     let mut mtu = [0_i32; 1];
     let (level, name) =
@@ -21,7 +21,7 @@ pub(crate) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
     Ok(mtu[0] as u32)
 }
 
-/// Has all leave whole, and what exceeds the path's MTU refused (EMSGSIZE).
+/// Forbids fragmentation; packets that exceed the path's MTU are refused (EMSGSIZE).
 pub(crate) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     if !ipv6 {
         return crate::socket::dont_fragment(socket);
@@ -30,8 +30,8 @@ pub(crate) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     set(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, &whole)
 }
 
-/// Has the kernel tell a sender of frames that the queueing discipline dropped (ENOBUFS); without
-/// it a UDP socket calls them sent.
+/// Makes the kernel report frames dropped by the queueing discipline (ENOBUFS); otherwise a UDP
+/// socket reports them as sent.
 pub(super) fn tell_of_local_drops(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     let (level, name) = if ipv6 {
         (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
@@ -46,21 +46,21 @@ pub(super) fn bypass_qdisc(socket: impl AsFd) -> io::Result<()> {
     set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)
 }
 
-/// Has frames of a paced load wait anywhere on their way without holding the next ones back.
+/// Lets frames of a paced load queue on their path without holding the next ones back.
 ///
-/// Over a virtual cable a frame stays charged to its sender until the far end has it: a device in
-/// the same kernel that queues a few hundred would set the pace of a load that was to overload it.
-/// A flood has no pace to keep; there the charge keeps the kernel's own queues from overflowing.
+/// Over a virtual cable a frame stays charged to its sender until the far end has it. A device in
+/// the same kernel that queues a few hundred would pace a load that is meant to overload it. A
+/// greedy load has no pace to keep; its charge keeps the kernel's own queues from overflowing.
 pub(super) fn let_queue(socket: &impl AsFd, schedule: Schedule) {
     if schedule != Schedule::Greedy {
         enlarge_send_buffer(socket, ROOM);
     }
 }
 
-/// How many messages this socket dropped since it was made (its buffer was full, or a checksum or
-/// filter refused them).
+/// Returns the number of messages that this socket dropped since its creation (buffer full, or
+/// refused by a checksum or filter).
 pub(super) fn drops(socket: impl AsFd) -> io::Result<u64> {
-    /// Places in SO_MEMINFO's answer, and which one is the drops (`linux/sock_diag.h`).
+    /// Size of SO_MEMINFO's answer, and the index of the drops (`linux/sock_diag.h`).
     const PLACES: usize = 9;
     const DROPS: usize = 8;
     const SO_MEMINFO: libc::c_int = 55;
@@ -69,13 +69,13 @@ pub(super) fn drops(socket: impl AsFd) -> io::Result<u64> {
     Ok(u64::from(places[DROPS]))
 }
 
-/// Lets nothing more into the socket; what is queued stays.
+/// Blocks all further input of the socket; queued messages stay.
 pub(super) fn refuse_all(socket: impl AsFd) -> io::Result<()> {
     crate::packet_ring::silence(socket)
 }
 
-/// Keeps datagrams that begin with `token` out of a UDP socket: another input counts them. What
-/// else comes for its port stays, and shows who else sent there.
+/// Keeps datagrams that begin with `token` out of a UDP socket, because another input counts them.
+/// Others at its port stay, and show that other hosts sent there.
 pub(super) fn refuse_token(socket: impl AsFd, token: u32) -> io::Result<()> {
     /// A UDP socket's filter sees the datagram from its header on.
     const PAYLOAD: u32 = wire::UdpHeader::LEN as u32;
@@ -105,7 +105,7 @@ fn filter(socket: impl AsFd, program: &mut [libc::sock_filter]) -> io::Result<()
     set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Keeps so many octets of what came; none refuses it.
+/// Keeps the given number of octets of a message; zero refuses it.
 fn answer(octets: u32) -> libc::sock_filter {
     instruction(libc::BPF_RET | libc::BPF_K, 0, 0, octets)
 }
@@ -114,7 +114,7 @@ fn instruction(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt, jf, k }
 }
 
-/// The interface with number `index`, as packet sockets are told of it.
+/// Builds the link-layer address of the interface with number `index`, for packet sockets.
 #[expect(unsafe_code, reason = "the kernel's structure has fields that mean nothing here")]
 pub(super) fn exit(index: u32) -> libc::sockaddr_ll {
     // SAFETY: integers only; all zeros is a value of it.
@@ -124,7 +124,7 @@ pub(super) fn exit(index: u32) -> libc::sockaddr_ll {
     address
 }
 
-/// A raw packet socket that sends on interface `index` and receives nothing.
+/// Creates a raw packet socket that sends on interface `index` and receives nothing.
 #[expect(unsafe_code, reason = "nix makes no packet socket that receives nothing")]
 pub(super) fn packet_sender(index: u32) -> io::Result<OwnedFd> {
     // Protocol 0: no frame is ever queued at it.
@@ -147,7 +147,7 @@ pub(super) fn packet_sender(index: u32) -> io::Result<OwnedFd> {
     if answer == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Reads integers; what the kernel does not know of stays as it was.
+/// Reads integers; those unknown to the kernel keep their value.
 #[expect(unsafe_code, reason = "options that nix does not know")]
 fn get<T: Copy, const N: usize>(
     socket: BorrowedFd<'_>,

@@ -1,7 +1,7 @@
-//! Which addresses and ports frame i of a flow has, and how long it takes until they repeat.
+//! Addresses and ports of frame i of a flow, and the number of frames until they repeat.
 //!
-//! Pure arithmetic: value i of each is the base plus i modulo its count. Never asks whether an
-//! address is anybody's.
+//! Pure arithmetic: value i of each is the base plus i modulo its count. Never checks whether an
+//! address is in use.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,12 +14,12 @@ use super::{Spread, Traffic};
 use crate::FlowError;
 
 impl Traffic {
-    /// Whether all frames have the same headers.
+    /// True if all frames have the same headers.
     pub(crate) fn is_plain(&self) -> bool {
         self.spread() == Spread::NONE && self.asked.destination.is_receiver()
     }
 
-    /// Frames until the headers repeat.
+    /// Number of frames until the headers repeat.
     pub(crate) fn period(&self) -> u64 {
         let stations = match self.asked.destination {
             Destination::Receiver | Destination::Broadcast => 1,
@@ -28,12 +28,12 @@ impl Traffic {
         repeats_after([self.spread().conversations(), stations])
     }
 
-    /// The receiver's own address on the link, where it is stated.
+    /// Receiver's own address on the link; `None` if not stated.
     pub(crate) fn stated_mac(&self) -> Option<MacAddr> {
         self.mac.filter(|_| self.asked.destination.is_receiver()).map(mac_address)
     }
 
-    /// To whom frame `number` is addressed on the link.
+    /// Destination MAC address of frame `number`.
     pub(crate) fn addressed(&self, next_hop: MacAddr, number: u64) -> MacAddr {
         match self.asked.destination {
             Destination::Receiver => next_hop,
@@ -42,7 +42,7 @@ impl Traffic {
         }
     }
 
-    /// The address of one of `count` stations.
+    /// MAC address of one of `count` stations.
     pub(super) fn station(&self, number: u64, count: u32) -> MacAddr {
         mac_address(self.mac.unwrap_or_default() + number % u64::from(count.max(1)))
     }
@@ -75,7 +75,7 @@ impl Traffic {
 }
 
 impl Spread {
-    /// Frames until the addresses and ports of IP repeat.
+    /// Number of frames until the IP addresses and ports repeat.
     pub fn conversations(&self) -> u64 {
         let addresses = |range: Option<AddressBlock>| range.map_or(1, |range| range.count);
         let counts = [
@@ -87,18 +87,18 @@ impl Spread {
         repeats_after(counts.map(u64::from))
     }
 
-    /// From where frame `number` comes, the first one from `base`.
+    /// Source of frame `number`; the first one is at `base`.
     #[inline]
     pub(crate) fn source(&self, base: SocketAddr, number: u64) -> SocketAddr {
         place(base, self.source_ports, self.sources, number)
     }
 
-    /// Whether an address is one of those that sources are spread over.
+    /// True if an address is one of those that sources are spread over.
     pub(crate) fn has_source(&self, address: IpAddr) -> bool {
         self.sources.is_some_and(|range| (0..range.count.into()).any(|i| range.at(i) == address))
     }
 
-    /// Where frame `number` goes, the first one to `base`.
+    /// Destination of frame `number`; the first one is at `base`.
     #[inline]
     pub(crate) fn destination(&self, base: SocketAddr, number: u64) -> SocketAddr {
         place(base, self.destination_ports, self.destinations, number)

@@ -1,6 +1,6 @@
-//! Speaking for stations that do not exist, so that a switch learns where they are.
+//! Announcement of virtual stations, so that a switch learns their port.
 //!
-//! Owns the frames: the shortest there are, to everybody, of a type that nobody takes in (RFC
+//! Owns the frames: the shortest possible broadcast frames, of a type that no host processes (RFC
 //! 9542's for local experiments). Never answers for a station.
 
 use std::net::IpAddr;
@@ -16,12 +16,12 @@ use super::{Traffic, interface, socket};
 use crate::unfit::Unfit;
 use crate::{FlowError, clock};
 
-/// Octets without FCS of the shortest frame.
+/// Octets of the shortest frame, without FCS.
 const OCTETS: usize = 60;
 /// IEEE 802 local experimental EtherType 1.
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
-/// Sends a frame from each station by the interface that has `local`, at their rate; returns when
+/// Sends a frame from each station by the interface that has `local`, at their rate; returns once
 /// the last has left.
 pub(super) fn announce(local: IpAddr, flow: &Traffic) -> Result<(), FlowError> {
     let Destination::Stations { count, learn_rate, .. } = flow.asked.destination else {

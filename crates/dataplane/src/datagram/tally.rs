@@ -1,9 +1,8 @@
-//! What a receiver counts of a flow, whatever hands it the datagrams: by sequence number, and what
-//! is not the flow's apart.
+//! A receiver's counts of a flow, for any input: by sequence number, and foreign datagrams apart.
 //!
-//! Pure: the caller hands in octets and stamps. Never counts a frame of another trial, flow or
-//! address, nor one whose size or VLAN is not its number's. UDP checksums were looked at by whoever
-//! handed the datagram over, or by nobody.
+//! Pure: the caller passes octets and stamps. Never counts a frame of another trial, flow or
+//! address, nor one whose size or VLAN does not match its number. UDP checksums are checked by the
+//! input, or not at all.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,12 +16,12 @@ use super::layout::{layout, payload_octets};
 use super::{Spread, Traffic, learning};
 use crate::{End, Identity};
 
-/// What is expected, and what came.
+/// Expected flow, and what arrived of it.
 pub(super) struct Tally {
     identity: Identity,
-    /// Where frames come from; the port is not looked at.
+    /// Sender's address; the port is ignored.
     peer: SocketAddr,
-    /// Where the first frame goes.
+    /// Destination of the first frame.
     local: SocketAddr,
     spread: Spread,
     vlan: Option<u16>,
@@ -38,21 +37,21 @@ pub(super) struct Tally {
     last: Nanos,
 }
 
-/// A datagram as any input hands it over.
+/// Datagram as any input delivers it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Datagram<'a> {
-    /// Who sent it.
+    /// Address of the sender.
     pub source: IpAddr,
-    /// Its payload's first octets; fewer than a probe's when it is shorter.
+    /// First octets of the payload; fewer than a probe's if it is shorter.
     pub head: &'a [u8],
-    /// Octets of its payload.
+    /// Octets of the payload.
     pub octets: usize,
-    /// When it came, on this host's monotonic clock.
+    /// Arrival time, on this host's monotonic clock.
     pub at: Nanos,
 }
 
 impl Tally {
-    /// For a flow to `port` and those above it. All memory is taken here.
+    /// Creates the tally of a flow to `port` and the ports above it. Allocates all memory.
     pub(super) fn new(spec: &End<Traffic>, port: u16) -> Self {
         Self {
             identity: spec.identity,
@@ -76,7 +75,7 @@ impl Tally {
         }
     }
 
-    /// A whole frame, from the Ethernet header on.
+    /// Counts a whole frame, from the Ethernet header on.
     #[inline]
     pub(super) fn frame(&mut self, octets: &[u8], at: Nanos) {
         let Some(glance) = self.layout.glance(octets) else {
@@ -96,7 +95,7 @@ impl Tally {
         });
     }
 
-    /// A datagram of a socket that only takes what is for its own address and port.
+    /// Counts a datagram of a socket that only receives for its own address and port.
     #[inline]
     pub(super) fn datagram(&mut self, datagram: &Datagram<'_>) {
         self.count(datagram, |_| true);
@@ -114,7 +113,7 @@ impl Tally {
             self.rejected.foreign += 1;
             return;
         }
-        // Before the length: the one that resolves a next hop is as short as can be.
+        // Checked before the length: the frame that resolves a next hop is as short as possible.
         if is_learning {
             return;
         }
@@ -135,8 +134,8 @@ impl Tally {
             return false;
         }
         if is_learning {
-            // Their addresses go by no number; the first one even leaves by a socket, from the
-            // peer.
+            // Their addresses do not follow the number; the first one even leaves by a socket, from
+            // the peer.
             return source == self.peer.ip() || self.spread.has_source(source);
         }
         source == self.spread.source(self.peer, probe.sequence.into()).ip()
@@ -155,17 +154,18 @@ impl Tally {
         }
     }
 
-    /// Adds what an input kept apart.
+    /// Adds rejected datagrams counted by an input.
     pub(super) fn reject(&mut self, strays: &Rejected) {
         self.rejected.merge(strays);
     }
 
-    /// Forgets the delays: the clocks did not stay together.
+    /// Discards the delays: the clocks did not stay synchronised.
     pub(super) fn doubt_delays(&mut self) {
         self.delays = None;
     }
 
-    /// All that came until the window closed, for an input that dropped `socket_drops` itself.
+    /// Reports all arrivals until the window closed, for an input that dropped `socket_drops`
+    /// itself.
     pub(super) fn report(
         self,
         backend: &str,

@@ -1,13 +1,14 @@
-//! Whether a waiting sender keeps its processor.
+//! Decision whether a waiting sender keeps its processor or yields it.
 //!
-//! Two senders that both spin on one processor are each put aside for a scheduler's slice of some
-//! milliseconds; where each lets the other look at the clock, neither is. One that spins beside
-//! others that do not has nearly all of it and never learns that they are there, so every sender
-//! begins by giving, and keeps only what nobody else wanted. A sender that was given its processor
-//! is in a lab, where others were given the same: it never takes it for its own, and all of them
-//! begin anew at the same times. Owns the choice, and asks the kernel whether a thread was ready to
-//! run and did not: a clock that jumps because a virtual machine stood still, or because an idle
-//! processor woke late, says nothing of the kind.
+//! Two senders that both spin on one processor are each preempted for a scheduler's slice of some
+//! milliseconds. If each yields between clock readings, neither is. One that spins beside others
+//! that yield gets nearly all of it and never learns of them. So every sender begins by yielding,
+//! and keeps the processor only if nobody else wanted it.
+//!
+//! A pinned sender is in a lab, where others are pinned to the same processor. It never keeps it
+//! permanently, and all of them start yielding again at the same times. Owns the decision, and asks
+//! the kernel whether a thread was ready to run and did not. A jump of the clock does not show
+//! that: a virtual machine may have been stopped, or an idle processor woke late.
 
 use std::fs;
 
@@ -15,52 +16,52 @@ use measure::Nanos;
 
 use crate::affinity;
 
-/// A thread that was ready for so long without running was put aside: no interrupt takes as long.
+/// Time ready without running from which a thread counts as preempted: no interrupt takes as long.
 const PUT_ASIDE: Nanos = Nanos::from_micros(500);
 
-/// So often is the processor offered to a program that does not give it back: it has it for a whole
-/// slice each time.
+/// Maximum offers of the processor to a program that does not yield it back: each time it takes a
+/// whole slice.
 const MOST_OFFERS: u8 = 4;
 
-/// Who gave the processor back so often since it was last kept gives it back: what was long then
-/// was a sender that caught up, or a virtual machine that stood still while this one was in the
-/// queue. A program that computes keeps it at every offer.
+/// Number of prompt returns after which earlier kept offers are disregarded. The long turn was then
+/// a sender that caught up, or a virtual machine stopped while this thread was queued. A computing
+/// program keeps the processor at every offer.
 const RETURNS: u8 = 16;
 
-/// Senders of a lab that keep their processors give them again when the clock has come so much
-/// further, all at once: one alone would only be put aside by the others.
+/// Period after which pinned senders that keep their processors yield again, all at once: a single
+/// one would only be preempted by the others.
 const ANEW: Nanos = Nanos::from_millis(250);
 
-/// Who had the processor once wants it again within so long.
+/// Time for which a processor counts as wanted after another program had it.
 const CROWDED: Nanos = Nanos::from_millis(500);
 
-/// So many processors' time is enough for a sender that waits awake, and a receiver.
+/// Processor quota sufficient for a spinning sender and a receiver, in processors.
 const ENOUGH: f64 = 2.0;
 
-/// One sender's manners; of the thread that it was begun on.
+/// Yielding state of one sender, for the thread that created it.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// Whether others get the processor while this sender waits.
+    /// True if the sender yields the processor while it waits.
     given: bool,
-    /// Whether the thread was told where to run.
+    /// True if the thread is pinned to a processor.
     pinned: bool,
-    /// When the clock comes to it, the processor is given again; of a pinned thread.
+    /// Time at which a pinned thread yields the processor again.
     anew: Nanos,
     kept_by_others: u8,
     given_back: u8,
-    /// Until when the processor counts as one that others want.
+    /// End of the time for which other programs count as wanting the processor.
     crowded: Nanos,
-    /// For how long the thread had been ready without running when it last looked, and when it
-    /// began; `None` where the kernel does not tell.
+    /// Time that the thread had been ready without running, at its last check and at its start;
+    /// `None` if the kernel does not report it.
     ready: Option<Nanos>,
     begun: Option<Nanos>,
 }
 
 impl Turns {
-    /// The processor is given at first, where it can be told who takes it.
+    /// Starts by yielding, if the kernel reports who takes the processor.
     pub(super) fn begin(pinned: bool) -> Self {
         let own = Self::at(pinned, ready());
-        // Who waits awake uses a quota up, and stands still until the next one.
+        // A spinning thread uses its quota up, and is stopped until the next period.
         if affinity::quota().is_some_and(|quota| quota < ENOUGH) {
             Self { crowded: Nanos(u64::MAX), ..own }
         } else {
@@ -81,7 +82,7 @@ impl Turns {
         }
     }
 
-    /// Whether others get the processor now.
+    /// True if the sender yields the processor now.
     #[inline]
     pub(super) fn gives(&mut self, now: Nanos) -> bool {
         if self.pinned && !self.given && now >= self.anew {
@@ -92,15 +93,15 @@ impl Turns {
         self.given
     }
 
-    /// Whether others had the processor of late. It is not idle then, and who sleeps until shortly
-    /// before a frame is due is let in at once when he wakes; who waits awake has had his share by
-    /// then, and is put aside for a slice.
+    /// True if other programs had the processor recently. It is not idle then, and a sleeper that
+    /// wakes shortly before a frame is due runs at once. A spinning thread has used its share by
+    /// then, and is preempted for a slice.
     #[inline]
     pub(super) const fn is_crowded(&self, now: Nanos) -> bool {
         now.0 < self.crowded.0
     }
 
-    /// To be called when the load begins: a processor that nobody else wanted meanwhile is kept.
+    /// Ends the trial of yielding as the load begins: keeps a processor that nobody else wanted.
     pub(super) fn settle(&mut self, at: Nanos) {
         self.settle_at(at, ready());
     }
@@ -117,7 +118,7 @@ impl Turns {
         }
     }
 
-    /// To be called when the clock jumped.
+    /// Checks for a preemption after the clock jumped.
     #[cold]
     pub(super) fn look(&mut self, at: Nanos) {
         let (before, now) = (self.ready, ready());
@@ -130,8 +131,8 @@ impl Turns {
         }
     }
 
-    /// Somebody had the processor meanwhile. A sender that once kept it because of one long turn
-    /// would have the others find it kept, and none would give it any more.
+    /// Records that another thread had the processor. A sender that kept it because of one long
+    /// turn would lead the others to keep theirs, and none would yield any more.
     const fn put_aside(&mut self, at: Nanos) {
         if self.given {
             self.kept_by_others += 1;
@@ -143,7 +144,7 @@ impl Turns {
         }
     }
 
-    /// To be called when the processor was offered, and came back at once.
+    /// Records that the processor was offered and returned at once.
     #[inline]
     pub(super) const fn came_back(&mut self) {
         if self.kept_by_others > 0 {
@@ -156,8 +157,8 @@ impl Turns {
     }
 }
 
-/// The second number of `/proc/thread-self/schedstat` (the kernel's `Documentation/scheduler/
-/// sched-stats.rst`): nanoseconds spent waiting on a run queue.
+/// Reads the nanoseconds spent waiting on a run queue: second number of
+/// `/proc/thread-self/schedstat` (the kernel's `Documentation/scheduler/sched-stats.rst`).
 fn ready() -> Option<Nanos> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)

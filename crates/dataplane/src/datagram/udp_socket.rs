@@ -8,7 +8,7 @@ use crate::socket::{TICK, bound_waits};
 use crate::unfit::Unfit;
 use crate::{End, FlowError};
 
-/// What headers a socket can't make.
+/// Refuses headers that a socket cannot send.
 pub(super) fn check(spec: &End<Traffic>) -> Result<(), Unfit> {
     if spec.flow.asked.headers.vlan.is_some() {
         return Err(Unfit::NotHere("a udp socket sends no vlan tag".to_owned()));
@@ -21,8 +21,9 @@ pub(super) fn check(spec: &End<Traffic>) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// A socket from the flow's local address and a port of the kernel's choice to its receiver, and
-/// what address and port that is. The port is low enough for all source ports.
+/// Connects a socket from the flow's local address, at a port of the kernel's choice, to its
+/// receiver. Returns it with its local address and port. The port is low enough for all source
+/// ports.
 pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), FlowError> {
     let ipv6 = spec.remote.is_ipv6();
     if spec.local.is_ipv6() != ipv6 {
@@ -51,7 +52,7 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), Fl
     Ok((udp, from))
 }
 
-/// The frames exceed an MTU on their way.
+/// Error: the frames exceed an MTU on their path.
 pub(super) fn too_long(spec: &End<Traffic>, mtu: Option<u32>) -> FlowError {
     let size = spec.flow.asked.frames.largest();
     let theirs = match mtu {

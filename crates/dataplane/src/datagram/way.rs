@@ -1,8 +1,8 @@
-//! The way of a flow's frames: the interface they leave by, and the addresses in their headers.
+//! Path of a flow's frames: the interface they leave by, and the addresses in their headers.
 //!
-//! Asks the kernel for the route and for the next hop's address, so that whole frames go where a
-//! UDP socket's would. A UDP socket keeps the source port reserved for as long as the way is held.
-//! Never guesses an address: a next hop that does not answer is an error.
+//! Asks the kernel for the route and for the next hop's address, so that whole frames take the same
+//! path as a UDP socket's. A UDP socket reserves the source port while the path exists. Never
+//! guesses an address: a next hop that does not answer is an error.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread;
@@ -17,50 +17,50 @@ use super::{Traffic, learning, udp_socket};
 use crate::unfit::Unfit;
 use crate::{End, FlowError, clock};
 
-/// The kernel asks for a neighbour three times, a second apart.
+/// Longest wait for a neighbour: the kernel asks three times, a second apart.
 const NEIGHBOUR_WAIT: Nanos = Nanos::from_secs(3);
 const NEIGHBOUR_POLL: Duration = Duration::from_millis(2);
 
 const UDP: u8 = 17;
 
-/// Where a flow's frames go, and from whom to whom.
+/// Path and end points of a flow's frames.
 #[derive(Debug)]
 pub(crate) struct Way {
-    /// The interface they leave by: its number in this namespace.
+    /// Number of the outgoing interface in this namespace.
     pub index: u32,
-    /// Its name.
+    /// Name of the outgoing interface.
     pub interface: String,
-    /// The kernel's word for a virtual interface (`veth`); none for hardware.
+    /// Kernel's type of a virtual interface (`veth`); `None` for hardware.
     pub kind: Option<String>,
-    /// The interface's own address.
+    /// MAC address of the interface.
     pub source_mac: MacAddr,
-    /// The next hop's address.
+    /// MAC address of the next hop.
     pub next_hop_mac: MacAddr,
-    /// The sender's address, and the lowest source port.
+    /// Sender's address, and the lowest source port.
     pub source: SocketAddr,
-    /// The receiver's address, and the lowest destination port.
+    /// Receiver's address, and the lowest destination port.
     pub destination: SocketAddr,
-    /// Connected; keeps the source port ours. Nothing but the first learning datagram leaves by it.
+    /// Connected socket that reserves the source port. It sends only the first learning datagram.
     pub reserved: UdpSocket,
-    /// Where the kernel spreads the flow's conversations over equal-cost paths: each one's first
-    /// hop, by the number of the first frame that belongs to it. Empty where all go one way.
+    /// First hop of each conversation, by the number of its first frame, if the kernel spreads the
+    /// flow over equal-cost paths. Empty with a single path.
     pub hops: Vec<Hop>,
 }
 
-/// Where a frame goes first.
+/// First hop of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hop {
-    /// The interface it leaves by.
+    /// Number of the outgoing interface.
     pub index: u32,
-    /// The interface's own address.
+    /// MAC address of the interface.
     pub source_mac: MacAddr,
-    /// The next hop's address.
+    /// MAC address of the next hop.
     pub next_hop_mac: MacAddr,
 }
 
 impl Way {
-    /// Finds the one way of a flow's frames. May wait three seconds for a next hop that does not
-    /// answer.
+    /// Finds the single path of a flow's frames. May wait three seconds for a next hop that does
+    /// not answer.
     pub(crate) fn find(spec: &End<Traffic>) -> Result<Self, Unfit> {
         let way = Self::find_each(spec)?;
         if way.hops.is_empty() {
@@ -72,12 +72,12 @@ impl Way {
         )))
     }
 
-    /// As [`Self::find`], with every conversation's own way where they differ.
+    /// Finds the path of every conversation, if they differ; otherwise as [`Self::find`].
     pub(crate) fn find_each(spec: &End<Traffic>) -> Result<Self, Unfit> {
         let (mut way, gateway) = Self::of_first(spec)?;
         let first = way.first_hop();
-        // Addresses on the link itself have no next hop of their own to ask for: nobody need own
-        // them.
+        // Addresses on the link itself have no next hop of their own to resolve: they need no
+        // owner.
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
@@ -86,7 +86,7 @@ impl Way {
             let from = spread.source(way.source, number);
             let to = spread.destination(spec.remote, number);
             let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
-            // The kernel does not tell of addresses that are not this host's own.
+            // The kernel gives no route for source addresses that this host does not own.
             let Ok(route) = asked else { return Ok(way) };
             let key = (route.index, route.gateway);
             if let Some((_, hop)) = known.iter().find(|(known, _)| *known == key) {
@@ -113,7 +113,7 @@ impl Way {
         Ok(way)
     }
 
-    /// The way of the first conversation, and the gateway that it leads by.
+    /// Finds the path of the first conversation, and its gateway.
     fn of_first(spec: &End<Traffic>) -> Result<(Self, Option<IpAddr>), Unfit> {
         let (reserved, source) = udp_socket::connect(spec)?;
         let mut netlink = Netlink::open()?;
@@ -142,7 +142,7 @@ impl Way {
         Ok((way, route.gateway))
     }
 
-    /// The first hop of frame `number`.
+    /// First hop of frame `number`.
     pub(crate) fn hop(&self, number: u64) -> Hop {
         let own = self.hops.get(number as usize % self.hops.len().max(1));
         own.copied().unwrap_or_else(|| self.first_hop())
@@ -153,7 +153,7 @@ impl Way {
         Hop { index, source_mac, next_hop_mac }
     }
 
-    /// Of the flow's first frame; a spread counts upwards from here.
+    /// Addresses and ports of the flow's first frame; a spread counts upwards from here.
     pub(crate) fn endpoints(&self) -> UdpEndpoints {
         UdpEndpoints {
             source_mac: self.source_mac,
@@ -164,7 +164,7 @@ impl Way {
     }
 }
 
-/// The first hop of a conversation other than the first, whose source port nobody keeps.
+/// Finds the first hop of a later conversation, whose source port is not reserved.
 fn first_hop(
     netlink: &mut Netlink,
     index: u32,
@@ -177,8 +177,8 @@ fn first_hop(
     let Some(source_mac) = ethernet_address(&link) else {
         return Err(Unfit::NotHere(format!("{} is no Ethernet interface", link.name)));
     };
-    // An address that is not this host's own can't be asked from: the neighbour has to be known
-    // then.
+    // An address that is not this host's own cannot send a request: the neighbour must be known
+    // already.
     let own = UdpSocket::bind(from).and_then(|socket| socket.connect(to).map(|()| socket));
     let asking = own.as_ref().unwrap_or(reserved);
     let next_hop_mac = resolve(netlink, &link, (next_hop, to.ip()), asking, spec)?;
@@ -193,13 +193,13 @@ fn link(netlink: &mut Netlink, index: u32) -> Result<Link, Unfit> {
         .ok_or_else(|| Unfit::NotHere(format!("the route leaves by link {index}, which is gone")))
 }
 
-/// The link's own address, where it speaks Ethernet: loopback's is all zeros.
+/// Returns the link's MAC address if it is an Ethernet link: loopback's is all zeros.
 fn ethernet_address(link: &Link) -> Option<MacAddr> {
     link.mac.filter(|mac| *mac != [0; 6]).map(MacAddr)
 }
 
-/// Has the kernel resolve the next hop by sending it a learning datagram, which is never counted.
-/// Nobody is asked for a far end on this link whose address is stated.
+/// Makes the kernel resolve the next hop by sending it a learning datagram, which is never counted.
+/// A far end on this link whose address is stated is not asked.
 fn resolve(
     netlink: &mut Netlink,
     link: &Link,

@@ -88,8 +88,7 @@ fn answered(
     }
 }
 
-/// How long an answer is waited for before the next request leaves: RFC 6298 §2's timer, 20 ms to 1
-/// s.
+/// Wait for an answer before the next request leaves: RFC 6298 §2's timer, 20 ms to 1 s.
 #[derive(Debug, Clone, Copy)]
 struct Patience {
     smoothed_ns: u64,

@@ -30,7 +30,7 @@ const HEAD_OCTETS: usize = IcmpEcho::LEN + Probe::LEN;
 /// Room for answers of an open loop while the receiving thread waits for its turn.
 const RECEIVE_BUFFER_OCTETS: usize = 4 << 20;
 
-/// Which kind of socket the kernel gave.
+/// Kind of socket that the kernel granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Receives the IP header too; the identifier is ours.

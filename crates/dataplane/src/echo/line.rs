@@ -1,7 +1,7 @@
-//! What a carrier owes to the asking loops: a half that sends one request, and a half that receives
-//! one arrival. Also the learning frames, which are the same over every carrier.
+//! Interface between carriers and request loops: one half sends a request, the other receives an
+//! arrival. Also the learning frames, which are the same over every carrier.
 //!
-//! A half never counts and never decides when: the loops do.
+//! A half never counts and never decides when to send: the loops do.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,64 +13,64 @@ use crate::socket::{is_away, is_pause, is_too_long};
 use crate::{FlowError, clock};
 use wire::Probe;
 
-/// Sequence numbers from here on are learning frames and greetings; they are never counted.
+/// First sequence number of learning frames and greetings; these are never counted.
 pub(super) const LEARNING: u32 = u32::MAX - 0xFF;
 
-/// One request that came back.
+/// Answer to one request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer {
     pub sequence: u32,
-    /// The send time that the packet itself carries; `None` where there is no room for one.
+    /// Send time that the packet itself carries; `None` if it has no room for one.
     pub carried: Option<Nanos>,
-    /// When it arrived.
+    /// Arrival time of the answer.
     pub at: Nanos,
-    /// Whether the kernel stamped `at`.
+    /// True if the kernel stamped `at`.
     pub by_kernel: bool,
 }
 
-/// What a receiving call brought.
+/// Result of a receiving call.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arrival {
     Answer(Answer),
     Malformed,
     Foreign,
-    /// Nothing within the socket's patience.
+    /// No arrival within the socket's time-out.
     Nothing,
 }
 
-/// The half that sends.
+/// Sending half.
 pub(super) trait Outbound: Send {
     /// Sends request `sequence`, which carries `time`. After an error that `is_pause`, the same
-    /// request must be sent again: a part of it may already be gone.
+    /// request must be sent again: a part of it may have left already.
     fn send(&mut self, sequence: u32, time: Nanos) -> io::Result<()>;
 }
 
-/// The half that receives.
+/// Receiving half.
 pub(super) trait Inbound: Send {
-    /// The next arrival; waits at most [`crate::socket::TICK`].
+    /// Receives the next arrival; waits at most [`crate::socket::TICK`].
     fn receive(&mut self) -> io::Result<Arrival>;
 }
 
-/// A path to a peer that answers.
+/// Path to a peer that answers.
 pub(super) struct Line {
     pub outbound: Box<dyn Outbound>,
     pub inbound: Box<dyn Inbound>,
-    /// What is really sent.
+    /// Frame size that is really sent.
     pub frame_size: FrameSize,
-    /// What TCP puts into one segment.
+    /// Segmentation by TCP; `None` over other carriers.
     pub segment: Option<Segment>,
-    /// Late requests are lost ones. False where the carrier repeats them itself (TCP).
+    /// True if late requests count as lost. False if the carrier retransmits them itself (TCP).
     pub lossy: bool,
     pub remote: SocketAddr,
 }
 
 impl Line {
-    /// Learns the path: a few round trips that warm addresses, routes and caches (RFC 2544 §23).
-    /// Returns the last one's duration. However long the way is, the next frame does not wait for
-    /// the answer to the last.
+    /// Learns the path with a few round trips that warm addresses, routes and caches (RFC 2544
+    /// §23). Returns the last one's duration. A frame never waits for the answer to the one before,
+    /// even on a long path.
     pub(super) fn learn(&mut self) -> Result<Nanos, FlowError> {
         const ROUNDS: u32 = 5;
-        // Twice round the Earth's longest way by satellite: once for an address, once for a frame.
+        // Two round trips over the longest satellite path: one for an address, one for a frame.
         const PATIENCE: Nanos = Nanos::from_secs(2);
         const EACH: Nanos = Nanos::from_millis(100);
         let start = clock::monotonic();
@@ -95,7 +95,8 @@ impl Line {
         last.ok_or(FlowError::NoAnswer { peer: self.remote, waited: PATIENCE })
     }
 
-    /// The round trip of the next learning frame that comes back, by when each was sent.
+    /// Returns the round-trip time of the next learning frame that comes back, given the send
+    /// times.
     fn learned(&mut self, sent: &[Nanos], until: Nanos) -> Result<Option<Nanos>, FlowError> {
         while clock::monotonic() < until {
             match self.inbound.receive() {
@@ -114,8 +115,8 @@ impl Line {
         Ok(None)
     }
 
-    /// The flow's error for a failed call; a frame too long for the path gets one that says so, as
-    /// the path may have changed since it was learned.
+    /// Converts a failed call to the flow's error. A frame too long for the path gets its own
+    /// error, as the path may have changed since it was learned.
     pub(super) fn broke(&self, deed: &'static str, cause: io::Error) -> FlowError {
         if is_too_long(&cause) {
             too_long(self.frame_size, self.remote)
@@ -125,7 +126,7 @@ impl Line {
     }
 }
 
-/// A frame that the path won't carry whole.
+/// Error: the path does not carry the frame whole.
 pub(super) fn too_long(frame_size: FrameSize, remote: SocketAddr) -> FlowError {
     FlowError::Unsuitable(format!(
         "send {frame_size}-octet frames to {}: they need an MTU of {} on the whole path",
@@ -134,12 +135,12 @@ pub(super) fn too_long(frame_size: FrameSize, remote: SocketAddr) -> FlowError {
     ))
 }
 
-/// The peer's port may open any moment, or its address be learned.
+/// True if the peer's port may open soon, or its address be learned.
 fn is_not_yet(error: &io::Error) -> bool {
     is_away(error) || error.kind() == io::ErrorKind::ConnectionRefused
 }
 
-/// Judges a probe that came back to the asker of `expected`.
+/// Judges a probe that returned to the client of `expected`.
 pub(super) fn judge(
     probe: Option<Probe>,
     expected: crate::Identity,

@@ -1,7 +1,6 @@
-//! The open loop: requests leave on schedule, whatever comes back; a second thread collects
-//! answers.
+//! Open loop: requests leave on schedule, regardless of answers; a second thread collects answers.
 //!
-//! A round trip counts from the time the request was due, so a tester that falls behind can't hide
+//! A round trip counts from the time the request was due, so a tester that falls behind cannot hide
 //! it (no coordinated omission). Never sends after the window's stop.
 
 use std::io;
@@ -17,7 +16,7 @@ use super::waiting::{AWAY, LONGEST_SPIN, await_time, collect, rest};
 use crate::socket::{is_away, is_pause};
 use crate::{FlowError, Halt, Window, clock};
 
-/// Asks every `gap_ns` over `window`. Returns when the load ended.
+/// Sends requests every `gap_ns` over `window`. Returns when the load ended.
 pub(super) fn run(
     line: &mut Line,
     tally: &mut Tally,
@@ -53,7 +52,7 @@ pub(super) fn run(
     Ok(end)
 }
 
-/// This thread's timers without slack while it lives (prctl(2): PR_SET_TIMERSLACK).
+/// Removes the timer slack of this thread while the value lives (prctl(2): PR_SET_TIMERSLACK).
 struct ExactTimers {
     before: i32,
 }
@@ -61,7 +60,7 @@ struct ExactTimers {
 impl ExactTimers {
     fn new() -> Self {
         let before = prctl::get_timerslack().unwrap_or(0);
-        // Where this fails, requests leave later than due, which their round trips tell.
+        // If this fails, requests leave later than due, and their round trips show it.
         let _ = prctl::set_timerslack(1);
         Self { before }
     }
@@ -74,7 +73,7 @@ impl Drop for ExactTimers {
     }
 }
 
-/// How many were sent, and when the load ended.
+/// Sends requests on schedule; returns their number and the end time of the load.
 fn send_on_schedule(
     outbound: &mut dyn Outbound,
     gap_ns: f64,
@@ -100,16 +99,16 @@ fn send_on_schedule(
                 sent += 1;
                 sequence += 1;
             }
-            // No room: the same request again; its lateness will show, as it counts from its due
+            // No room: the same request again. Its lateness will show, as it counts from its due
             // time.
             Err(e) if is_pause(&e) => {}
             Err(e) if is_away(&e) => {
-                // What falls due while the way is gone is unsent; go on with what is due next.
+                // Requests due while the path is down stay unsent; go on with the next due one.
                 rest(clock::monotonic() + AWAY, over);
                 let passed = clock::monotonic().saturating_sub(window.start);
                 sequence = (sequence + 1).max((passed.0 as f64 / gap_ns) as u32);
             }
-            // The reflector may have heard of the halt first.
+            // The reflector may have received the halt first.
             Err(_) if over() => break,
             Err(e) => return Err(e),
         }

@@ -1,8 +1,8 @@
-//! The reflecting thread: it answers learning frames from the moment the port is open, and is told
-//! the window later.
+//! Reflecting thread: it answers learning frames from the opening of the port on, and receives the
+//! window later.
 //!
-//! Owns the thread and its orders; what a packet is belongs to the carriers. Dropping the worker
-//! ends its thread within a tick.
+//! Owns the thread and its orders; the carriers interpret packets. Dropping the worker ends its
+//! thread within a tick.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use super::line::LEARNING;
 use crate::{FlowError, Halt, Identity, Window, clock};
 use wire::Probe;
 
-/// Until when to reflect; unknown at first.
+/// Window of the reflection; unknown at first.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     given: OnceLock<(Window, Halt)>,
@@ -21,8 +21,8 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Whether to end. Asked between an answer and the next request, where it costs the asker
-    /// nothing.
+    /// True if the reflector must end. Checked between an answer and the next request, when it
+    /// costs the client nothing.
     pub(super) fn over(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
             || self
@@ -32,7 +32,7 @@ impl Orders {
     }
 }
 
-/// What a reflector has counted, and whom it answers.
+/// Counts of a reflector, and the flow that it answers.
 pub(super) struct Reflection {
     identity: Identity,
     pub report: EchoServerReport,
@@ -43,7 +43,7 @@ impl Reflection {
         Self { identity, report: EchoServerReport::default() }
     }
 
-    /// Counts what may not be answered, and hands back what may.
+    /// Counts what may not be answered, and returns what may.
     pub(super) fn admit(&mut self, probe: Option<Probe>) -> Option<Probe> {
         let Some(probe) = probe else {
             self.report.rejected.malformed += 1;
@@ -64,7 +64,7 @@ impl Reflection {
 
 type Outcome = Result<EchoServerReport, FlowError>;
 
-/// A running reflector.
+/// Running reflector thread.
 #[derive(Debug)]
 pub(super) struct Worker {
     orders: Arc<Orders>,
@@ -72,7 +72,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts `reflect` on a thread of its own.
+    /// Starts `reflect` on its own thread.
     pub(super) fn start(
         reflect: impl FnOnce(&Orders) -> Outcome + Send + 'static,
     ) -> Result<Self, FlowError> {
@@ -85,7 +85,7 @@ impl Worker {
         Ok(Self { orders, thread: Some(thread) })
     }
 
-    /// Tells it the window, and waits for its end.
+    /// Passes the window to the thread, and waits for its end.
     pub(super) fn finish(mut self, window: Window, halt: &Halt) -> Outcome {
         let told = self.orders.given.set((window, halt.clone()));
         debug_assert!(told.is_ok(), "a reflector is run once");
@@ -98,7 +98,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.orders.abandoned.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It ends within a tick; what it counted is of no interest any more.
+            // The thread ends within a tick; its counts are no longer needed.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! The asker's books: which answers came, how long each took, and what else came in.
+//! Accounts of the client: which answers arrived, how long each took, and what else arrived.
 //!
-//! Owns the rule that an answer is timed from its own request, whatever else has been sent since;
-//! an answer to what was never asked is foreign. Never reads a clock.
+//! An answer is timed from its own request, whatever else has been sent since; an answer without a
+//! request is foreign. Never reads a clock.
 
 use measure::delay::DelayRecorder;
 use measure::reading::{Rejected, Stamp, Stamps};
@@ -12,31 +12,31 @@ use super::EchoRecord;
 use super::line::{Answer, Arrival, LEARNING};
 use crate::Window;
 
-/// How many round trips are kept one by one, to tell how they depend on each other.
+/// Number of round trips kept individually, to estimate their correlation.
 const KEPT_DELAYS: usize = 1 << 16;
 
-/// No closed loop on one host asks faster than this.
+/// Highest request rate of a closed loop on one host, per second.
 const FASTEST_PER_SECOND: u64 = 2_000_000;
 
-/// When each request left, by its number.
+/// Departure time of each request, by its number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Departures {
-    /// One after another: only the last is known here, the earlier ones carry their time.
+    /// Closed loop: only the last departure is known here; the earlier requests carry their time.
     Greedy {
-        /// Number and time of the last one; `None` before the first.
+        /// Number and time of the last request; `None` before the first.
         last: Option<(u32, Nanos)>,
     },
-    /// On schedule: number `k` was due at `start + k * gap`.
+    /// Schedule: number `k` was due at `start + k * gap`.
     Every { start: Nanos, gap_ns: f64 },
 }
 
 impl Departures {
-    /// When a scheduled request is due.
+    /// Due time of a scheduled request.
     pub(super) fn due(start: Nanos, gap_ns: f64, sequence: u32) -> Nanos {
         start + Nanos((f64::from(sequence) * gap_ns) as u64)
     }
 
-    /// When the request of `answer` left, if there can have been such a request.
+    /// Departure time of the request of `answer`; `None` if there was no such request.
     fn of(&self, answer: &Answer) -> Option<Nanos> {
         let departed = match *self {
             Self::Greedy { last } => {
@@ -55,7 +55,7 @@ impl Departures {
     }
 }
 
-/// What has been sent and has come back.
+/// Requests sent and answers received.
 pub(super) struct Tally {
     pub departures: Departures,
     pub sent: u64,
@@ -84,7 +84,7 @@ impl Tally {
         }
     }
 
-    /// Counts one arrival. For an answer's first arrival: its number and its round trip.
+    /// Counts one arrival. Returns the number and round trip of an answer that arrives first.
     pub(super) fn arrive(&mut self, arrival: Arrival) -> Option<(u32, Nanos)> {
         match arrival {
             Arrival::Nothing => None,
@@ -96,7 +96,7 @@ impl Tally {
                 self.rejected.foreign += 1;
                 None
             }
-            // A straggler of the learning frames.
+            // Late answer to a learning frame.
             Arrival::Answer(answer) if answer.sequence >= LEARNING => None,
             Arrival::Answer(answer) => self.answer(&answer),
         }
@@ -117,7 +117,7 @@ impl Tally {
         Some((answer.sequence, rtt))
     }
 
-    /// Closes the books on a load that ran from `start` to `end`.
+    /// Closes the accounts of a load that ran from `start` to `end`.
     pub(super) fn close(self, frame_size: FrameSize, start: Nanos, end: Nanos) -> EchoRecord {
         let by_kernel = self.all_by_kernel && self.last_answer > Nanos::ZERO;
         let stamps = Stamps {
@@ -125,7 +125,7 @@ impl Tally {
                 Departures::Greedy { .. } => Stamp::User,
                 Departures::Every { .. } => Stamp::Intended,
             },
-            // One answer that the kernel did not stamp makes the weaker claim true of all.
+            // If the kernel missed one answer, all are reported with the weaker stamp.
             received: if by_kernel { Stamp::Kernel } else { Stamp::User },
         };
         let delays = self.delays.finish();

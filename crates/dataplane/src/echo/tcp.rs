@@ -1,6 +1,6 @@
-//! Requests and answers over one TCP connection, each a segment of its own and of an exact size.
+//! Requests and answers over one TCP connection, each its own segment of an exact size.
 //!
-//! A greeting with the trial's token opens the connection; a message then needs only its sequence
+//! A greeting with the trial's token opens the connection. A message then needs only its sequence
 //! number and flow, so that it fits the 6 octets of a 64-octet frame without the time-stamp option.
 //! Nagle is off, and end-of-record marks keep the kernel from joining messages (MSG_EOR).
 
@@ -26,18 +26,18 @@ use wire::Probe;
 
 /// Sequence number (4) and flow (2).
 const MESSAGE_HEADER_OCTETS: usize = 6;
-/// The greeting's sequence number: one of the learning frames', never counted.
+/// Sequence number of the greeting: one of the learning frames' numbers, never counted.
 const GREETING: u32 = u32::MAX;
-/// How long either side waits for the other during set-up.
+/// Longest wait of either side for the other during set-up.
 const PATIENCE: Nanos = Nanos::from_secs(1);
-/// How long a new connection may take to greet; the next one waits meanwhile.
+/// Longest wait for the greeting of a new connection; the next one waits meanwhile.
 const GREETING_PATIENCE: Nanos = Nanos::from_millis(100);
-/// A stretch of stream read at once, or two messages where these are longer.
+/// Octets of stream read at once; two messages if these are longer.
 const STRETCH_OCTETS: usize = 64 << 10;
-/// No operation of a storage is larger.
+/// Maximum octets of a storage operation.
 const MOST_OCTETS: usize = 64 << 20;
 
-/// The frame that is sent for the one asked for, and its payload.
+/// Returns the frame size sent for the requested one, and its payload.
 fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
     let mut size = asked;
     loop {
@@ -50,8 +50,8 @@ fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
     }
 }
 
-/// What the connection makes of the frame asked for, and what requests and answers carry; refuses a
-/// frame that would be cut into segments.
+/// Returns the connection's segment, the frame size sent, and the octets of requests and answers.
+/// Refuses a frame that would be cut into segments.
 fn fit(
     stream: &TcpStream,
     (asked, messages): (FrameSize, Option<Messages>),
@@ -83,7 +83,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     socket::bound_waits(stream, TICK)
 }
 
-/// A greeted connection to the reflector. With `stamped`, the kernel stamps arrivals.
+/// Opens a greeted connection to the reflector. With `stamped`, the kernel stamps arrivals.
 pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowError> {
     let stream = dial(end)?;
     prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", end.remote, e))?;
@@ -124,7 +124,7 @@ fn dial(end: &End<Requests>) -> Result<TcpStream, FlowError> {
     let to = SockaddrIn::from(SocketAddrV4::new(remote, end.remote.port()));
     let mut outcome = connect_to(socket.as_raw_fd(), &to);
     while outcome == Err(nix::Error::EINTR) {
-        // Goes on waiting for the same connection.
+        // Waits for the same connection.
         outcome = connect_to(socket.as_raw_fd(), &to);
     }
     match outcome {
@@ -139,7 +139,7 @@ fn dial(end: &End<Requests>) -> Result<TcpStream, FlowError> {
     }
 }
 
-/// Says who we are, and waits for the same greeting back.
+/// Sends our greeting, and waits for the same greeting back.
 fn greet(stream: &TcpStream, end: &End<Requests>) -> Result<(), FlowError> {
     let broke = |e| FlowError::kernel("greet", end.remote, e);
     let Identity { token, flow } = end.identity;
@@ -153,7 +153,7 @@ fn greet(stream: &TcpStream, end: &End<Requests>) -> Result<(), FlowError> {
     }
 }
 
-/// A greeting, unless the peer closes or takes too long.
+/// Reads a greeting; `None` if the peer closes or takes too long.
 fn read_greeting(stream: &TcpStream, patience: Nanos) -> io::Result<Option<Probe>> {
     let deadline = clock::monotonic() + patience;
     let mut octets = [0; Probe::LEN];
@@ -177,7 +177,7 @@ fn write_record(stream: &TcpStream, octets: &[u8]) -> io::Result<usize> {
     Ok(send(stream.as_raw_fd(), octets, MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_EOR)?)
 }
 
-/// Whole messages out. One that the socket took in part is continued, never begun anew.
+/// Sender of whole messages. One that the socket took in part is continued, never restarted.
 struct Framed {
     stream: Arc<TcpStream>,
     message: Vec<u8>,
@@ -202,7 +202,7 @@ impl Framed {
     }
 }
 
-/// Whole messages in, cut from what the stream brings.
+/// Receiver of whole messages, split from the stream.
 struct Stretch {
     stream: Arc<TcpStream>,
     stamped: bool,
@@ -228,8 +228,8 @@ impl Stretch {
         }
     }
 
-    /// The next message's sequence number and flow; `None` while it is not whole. An error of kind
-    /// `UnexpectedEof` when the peer has closed.
+    /// Returns the next message's sequence number and flow; `None` until it is whole. The error is
+    /// of kind `UnexpectedEof` if the peer has closed.
     fn next(&mut self) -> io::Result<Option<(u32, u16)>> {
         if self.filled - self.taken < self.payload {
             self.read()?;
@@ -256,7 +256,7 @@ impl Stretch {
         } else {
             (io::Read::read(&mut &*self.stream, room)?, None)
         };
-        // Of several messages read at once, the last one's stamp serves all: late, never early.
+        // If several messages are read at once, all get the last one's stamp: late, never early.
         self.at = kernel.unwrap_or_else(clock::monotonic);
         self.by_kernel = kernel.is_some();
         if length == 0 {
@@ -300,7 +300,7 @@ impl Inbound for Receiver {
     }
 }
 
-/// The reflector's listener.
+/// Binds the reflector's listener.
 pub(super) fn bind(end: &End<Requests>) -> Result<TcpListener, FlowError> {
     let listener = TcpListener::bind(SocketAddr::new(end.local, 0))
         .map_err(|e| FlowError::kernel("bind tcp socket to", end.local, e))?;
@@ -310,8 +310,8 @@ pub(super) fn bind(end: &End<Requests>) -> Result<TcpListener, FlowError> {
     Ok(listener)
 }
 
-/// Takes the first connection that greets as the asker does, closes the port to everybody else, and
-/// sends its messages back until the orders are over.
+/// Accepts the first connection that greets as the client does, closes the port to all others, and
+/// returns its messages until the orders end.
 pub(super) fn reflect(
     listener: TcpListener,
     end: &End<Requests>,
@@ -332,7 +332,7 @@ pub(super) fn reflect(
             Ok(Some(message)) => message,
             Ok(None) => continue,
             Err(e) if is_pause(&e) || is_away(&e) => continue,
-            // The asker has what it wanted, or its own report says what broke.
+            // The client is finished, or its own report contains the error.
             Err(e) if is_farewell(&e) => break,
             Err(e) => return Err(FlowError::kernel("receive request from", asker, e)),
         };
@@ -383,7 +383,7 @@ fn accept(
     Ok(None)
 }
 
-/// The other side is gone.
+/// True if the peer has closed the connection.
 fn is_farewell(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)

@@ -1,7 +1,7 @@
 //! Requests and answers as UDP datagrams of an exact size.
 //!
-//! The asker's socket is connected: the kernel itself turns away every other address. Never sends
-//! fragments: what exceeds the path is refused.
+//! The client's socket is connected: the kernel itself rejects every other address. Never sends
+//! fragments: a datagram that exceeds the path's MTU is refused.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -14,10 +14,10 @@ use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{End, FlowError, Identity, clock, stamp};
 use wire::Probe;
 
-/// Room for answers of an open loop while the receiving thread waits for its turn.
+/// Receive buffer for answers of an open loop while the receiving thread waits to run.
 const RECEIVE_BUFFER_OCTETS: usize = 4 << 20;
 
-/// A connected socket to the reflector. With `stamped`, the kernel stamps arrivals.
+/// Connects a socket to the reflector. With `stamped`, the kernel stamps arrivals.
 pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowError> {
     let socket = UdpSocket::bind(SocketAddr::new(end.local, 0))
         .map_err(|e| FlowError::kernel("bind udp socket to", end.local, e))?;
@@ -42,7 +42,7 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
             identity: end.identity,
             stamped,
             payload,
-            // One octet more than is right, so that a longer datagram shows.
+            // One octet more than expected, so that a longer datagram shows.
             buffer: vec![0; payload + 1],
         }),
         frame_size: end.flow.asked.frame_size,
@@ -101,7 +101,7 @@ impl Inbound for Receiver {
     }
 }
 
-/// The reflector's socket.
+/// Binds the reflector's socket.
 pub(super) fn bind(end: &End<Requests>) -> Result<UdpSocket, FlowError> {
     let socket = UdpSocket::bind(SocketAddr::new(end.local, 0))
         .map_err(|e| FlowError::kernel("bind udp socket to", end.local, e))?;
@@ -109,8 +109,8 @@ pub(super) fn bind(end: &End<Requests>) -> Result<UdpSocket, FlowError> {
     Ok(socket)
 }
 
-/// Sends back what is the asker's, until the orders are over. The first valid request fixes the
-/// asker's port.
+/// Returns the client's requests until the orders end. The first valid request fixes the client's
+/// port.
 pub(super) fn reflect(
     socket: &UdpSocket,
     end: &End<Requests>,
@@ -136,7 +136,7 @@ pub(super) fn reflect(
         asker = Some(source);
         match socket.send_to(&buffer[..payload], source) {
             Ok(_) => reflection.answered(probe.sequence),
-            // The way back is gone: the asker sees a loss, and the link's counters say why.
+            // The way back is down: the client sees a loss, and the link's counters explain it.
             Err(e) if is_pause(&e) || is_away(&e) => {}
             Err(e) if socket::is_too_long(&e) => {
                 return Err(super::line::too_long(end.flow.asked.frame_size, source));

@@ -1,4 +1,4 @@
-//! Waiting, in both loops: for a moment, and for the answers that are still to come.
+//! Waiting in both loops: until a time, and for outstanding answers.
 //!
 //! Never sends.
 
@@ -10,13 +10,13 @@ use super::line::Inbound;
 use super::tally::Tally;
 use crate::{Halt, Window, clock};
 
-/// How long to wait where the way is gone, so that a dead link is not hammered.
+/// Pause while the path is down, so that a dead link is not flooded.
 pub(super) const AWAY: Nanos = Nanos::from_millis(1);
 
-/// A timer's lateness without slack, with room.
+/// Lateness of a timer without slack, with a margin.
 pub(super) const LONGEST_SPIN: Nanos = Nanos::from_micros(50);
 
-/// Takes arrivals until the window closes or `over`.
+/// Collects arrivals until the window closes or `over`.
 pub(super) fn collect(
     inbound: &mut dyn Inbound,
     tally: &mut Tally,
@@ -32,7 +32,7 @@ pub(super) fn collect(
             Ok(arrival) => {
                 tally.arrive(arrival);
             }
-            // The load is over and so may be the reflector: nothing more will come.
+            // The load has ended and so may the reflector: no more answers will arrive.
             Err(_) if now >= window.stop || over() => {
                 rest(window.closed, over);
                 return Ok(());
@@ -42,7 +42,7 @@ pub(super) fn collect(
     }
 }
 
-/// Waits until `at`, or until `halt` is asked.
+/// Waits until `at`, or until `halt` is requested.
 pub(super) fn pause_until(at: Nanos, halt: &Halt) {
     rest(at, &|| halt.asked());
 }
@@ -52,10 +52,10 @@ pub(super) fn rest(at: Nanos, over: &dyn Fn() -> bool) {
     await_time(at, LONGEST_SPIN, over);
 }
 
-/// Asleep as long as can be, and precise enough: a thread that spins from one request to the next
-/// uses up its turn, and is put aside just when the next is due.
+/// Waits until `at`, asleep for as long as possible. A thread that spins from one request to the
+/// next uses up its slice, and is preempted just as the next is due.
 pub(super) fn await_time(at: Nanos, spin: Nanos, over: &dyn Fn() -> bool) {
-    /// How long `over` may be overlooked.
+    /// Longest delay until `over` is noticed.
     const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
     loop {
         let left = at.saturating_sub(clock::monotonic());

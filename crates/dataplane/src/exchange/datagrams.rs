@@ -1,8 +1,8 @@
-//! An exchange in datagrams: who speaks to whom, and both ways' turns over one socket.
+//! Datagram exchange: meeting of the two ends, and both directions' turns over one socket.
 //!
-//! Owns the sockets, the first words, and what leaves when. A datagram uses a number only once the
-//! kernel took it. Never sends one again, and never fragments: both ends fill the MTU of their
-//! route, and refuse each other where these differ.
+//! Owns the sockets, the hellos, and the send order. A datagram uses a number only once the kernel
+//! took it. Never resends one, and never fragments: both ends fill the MTU of their route, and
+//! refuse each other if these differ.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -27,19 +27,19 @@ use crate::{End, FlowError, Halt, Identity, Window, clock};
 const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
 
-/// So many datagrams are sent, or read, before the other has its turn.
+/// Number of datagrams sent, or read, before the other direction has its turn.
 const TURN: u64 = 32;
 
-/// One system call each: no end sends more in a second.
+/// Maximum datagrams an end sends per second, at one system call each.
 const MOST_A_SECOND: f64 = 1e6;
-/// 2^33 numbers take 1 GiB.
+/// Maximum sequence numbers: 2^33 of them take 1 GiB.
 const MOST_NUMBERS: f64 = 8_589_934_592.0;
 
-/// What the kernel charges for a datagram at most, beside its octets twice.
+/// Maximum octets that the kernel charges for a datagram, besides twice its length.
 const OVERHEAD_OCTETS: usize = 1024;
 const LARGEST_BUFFER: usize = 64 << 20;
 
-/// The end that waits.
+/// Waiting end.
 #[derive(Debug)]
 pub(super) struct Waiting {
     udp: UdpSocket,
@@ -48,7 +48,7 @@ pub(super) struct Waiting {
     credits: u16,
 }
 
-/// The end that speaks first.
+/// Calling end, which speaks first.
 #[derive(Debug)]
 pub(super) struct Calling {
     udp: UdpSocket,
@@ -86,8 +86,8 @@ impl Waiting {
         Ok(report)
     }
 
-    /// From where the flow's own other end speaks; what it said stays queued. None where it did not
-    /// speak before the load's end.
+    /// Returns the address of the flow's peer; its message stays queued. `None` if it did not speak
+    /// before the load's end.
     fn meet(
         &self,
         window: Window,
@@ -113,7 +113,7 @@ impl Waiting {
                 Some(_) => rejected.foreign += 1,
                 None => rejected.malformed += 1,
             }
-            // What was peeked at is there.
+            // The peeked datagram is queued.
             let _ = self.udp.recv(&mut head);
         }
         Ok(None)
@@ -121,7 +121,7 @@ impl Waiting {
 }
 
 impl Calling {
-    /// Takes a port, and says hello: the waiting end need only be bound.
+    /// Binds a port and sends hellos: the waiting end need only be bound.
     pub(super) fn connect(end: &End<Exchange>, credits: u16) -> Result<Self, FlowError> {
         let udp = socket_at(end.local, credits)?;
         udp.connect(end.remote)
@@ -132,7 +132,7 @@ impl Calling {
     pub(super) fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         let End { remote, identity, flow: exchange, .. } = self.end;
         let line = Line::new(self.udp, (remote, identity), (&exchange, self.credits), window)?;
-        // Until it is heard; an end that never answers may still hear what is sent.
+        // Repeats until it is answered. Even an end that never answers may receive what is sent.
         loop {
             line.say_hello();
             let until = window.start.min(clock::monotonic() + TICK);
@@ -146,21 +146,21 @@ impl Calling {
     }
 }
 
-/// Both ways between two ends that know each other.
+/// Traffic in both directions between two ends that know each other.
 struct Line {
     udp: UdpSocket,
     peer: SocketAddr,
     identity: Identity,
     window: Window,
-    /// Payload of a message's parts: all but the last, and the last.
+    /// Payload of a message's parts: of all but the last, and of the last.
     payloads: [u64; 2],
     parts: u64,
     out: Outbound<Nanos>,
     inbound: Inbound<Nanos>,
-    /// The parts that came, each once.
+    /// Parts received, each counted once.
     seen: SequenceTracker,
     tally: Tally,
-    /// When the end's own message began.
+    /// Start time of the end's own message.
     began: Nanos,
     from: Vec<u8>,
     into: Vec<u8>,
@@ -203,7 +203,7 @@ impl Line {
         })
     }
 
-    /// A word that is not answered for is said again, or not needed.
+    /// Sends a hello. One without an answer is repeated, or not needed.
     fn say_hello(&self) {
         let _ = self.say(Kind::Hello, self.payloads[0]);
     }
@@ -219,7 +219,7 @@ impl Line {
         let ended = self.rounds(halt)?;
         let peer = self.peer;
         let failed = |e| FlowError::kernel("exchange messages with", peer, e);
-        // What is still on its way is not lost.
+        // Datagrams still in flight are not lost.
         while clock::monotonic() < self.window.closed && !halt.asked() {
             if self.take()? == 0 {
                 wait_for(&self.udp, PollFlags::POLLIN, self.window.closed).map_err(failed)?;
@@ -235,7 +235,7 @@ impl Line {
         })
     }
 
-    /// When the load ended here.
+    /// Runs the rounds; returns the end time of the load at this end.
     fn rounds(&mut self, halt: &Halt) -> Result<Nanos, FlowError> {
         let peer = self.peer;
         let failed = |e| FlowError::kernel("exchange messages with", peer, e);
@@ -267,13 +267,13 @@ impl Line {
         self.inbound.await_from(now);
     }
 
-    /// Payload of a part.
+    /// Payload of a part, in octets.
     fn payload(&self, number: u64) -> u64 {
         let is_last = (number + 1).is_multiple_of(self.parts);
         self.payloads[usize::from(is_last)]
     }
 
-    /// Sends what may leave: how many left, and what there is to wait for where none did.
+    /// Sends what may leave. Returns the number sent, and the events to wait for if none was.
     fn push(&mut self) -> io::Result<(u64, PollFlags)> {
         let mut sent = 0;
         while sent < TURN
@@ -290,9 +290,9 @@ impl Line {
                 Err(e) if is_pause(&e) => {
                     return Ok((sent, PollFlags::POLLIN | PollFlags::POLLOUT));
                 }
-                // The link may come back; the wait's own bound is the next look.
+                // The link may return; the wait's own time-out sets the next attempt.
                 Err(e) if is_away(&e) => return Ok((sent, PollFlags::POLLIN)),
-                // It tells of an earlier one.
+                // The error belongs to an earlier datagram.
                 Err(e) if is_refused(&e) => {}
                 Err(e) => return Err(e),
             }
@@ -300,7 +300,7 @@ impl Line {
         Ok((sent, PollFlags::POLLIN))
     }
 
-    /// Reads what has come: how many.
+    /// Reads queued datagrams and returns their number.
     fn take(&mut self) -> Result<u64, FlowError> {
         let mut came = 0;
         while came < TURN {
@@ -346,7 +346,7 @@ impl Line {
         Ok(())
     }
 
-    /// A part of the peer's message came.
+    /// Counts a received part of the peer's message.
     fn part(&mut self, number: u64, now: Nanos) {
         if !self.seen.arrive(number) {
             self.inbound.await_from(now);
@@ -357,7 +357,7 @@ impl Line {
         if now >= self.window.stop {
             return;
         }
-        // A credit that does not leave is lost like one that does not arrive.
+        // A credit that cannot be sent is lost like one that does not arrive.
         if let Some(number) = credit
             && self.say(Kind::Credit, number).is_ok()
         {
@@ -372,7 +372,7 @@ impl Line {
     }
 }
 
-/// A socket that never blocks, with room for all that may be under way.
+/// Creates a non-blocking socket, with room for all datagrams that may be in flight.
 fn socket_at(local: IpAddr, credits: u16) -> Result<UdpSocket, FlowError> {
     let failed = |e| FlowError::kernel("bind udp socket to", local, e);
     let udp = UdpSocket::bind(SocketAddr::new(local, 0)).map_err(failed)?;
@@ -385,13 +385,13 @@ fn socket_at(local: IpAddr, credits: u16) -> Result<UdpSocket, FlowError> {
     Ok(udp)
 }
 
-/// No end uses more in the window.
+/// Most sequence numbers that an end uses in the window.
 fn numbers(window: Window) -> u64 {
     let load = window.stop.saturating_sub(window.start).as_secs_f64();
     (load * MOST_A_SECOND + MOST_A_SECOND).min(MOST_NUMBERS) as u64
 }
 
-/// Nobody listened at the peer's port when an earlier datagram came there.
+/// True if an earlier datagram found no listener at the peer's port.
 fn is_refused(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ECONNREFUSED)
 }

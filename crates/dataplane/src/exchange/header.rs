@@ -1,27 +1,28 @@
-//! What a datagram of an exchange says first: whose it is, what it is, and its number.
+//! Header of an exchange's datagram: its flow, its kind, and its number.
 //!
-//! 18 octets, big endian: a mark, the kind, the trial's token, the flow and the number; the rest is
+//! 18 octets, big endian: a mark, the kind, the trial's token, the flow and the number. The rest is
 //! payload without meaning. Never does I/O.
 
 use crate::Identity;
 
 const MARK: [u8; 3] = *b"swX";
 
-/// Octets of the header: what the smallest frame has room for.
+/// Octets of the header: the most that the smallest frame has room for.
 pub(super) const OCTETS: usize = 18;
 
-/// What a datagram is.
+/// Kind of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The first word each way; its number is the payload of the sender's largest datagram.
+    /// First datagram of each direction; its number is the payload of the sender's largest
+    /// datagram.
     Hello,
-    /// A part of a message.
+    /// Part of a message.
     Part,
-    /// Its number and all above it are still to come; all below are under way no more.
+    /// Credit: its number and all above are still expected; all below are no longer in flight.
     Credit,
 }
 
-/// A datagram's header.
+/// Header of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ExchangeHeader {
     pub identity: Identity,
@@ -51,7 +52,7 @@ impl ExchangeHeader {
         into[10..OCTETS].copy_from_slice(&self.number.to_be_bytes());
     }
 
-    /// As received; `None` where it is none of an exchange at all.
+    /// Parses a received header; `None` if the datagram belongs to no exchange.
     pub(super) fn parse(octets: &[u8]) -> Option<Self> {
         let (head, _) = octets.split_first_chunk::<OCTETS>()?;
         let [m0, m1, m2, kind, t0, t1, t2, t3, f0, f1, number @ ..] = *head;

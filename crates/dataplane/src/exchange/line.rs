@@ -1,8 +1,8 @@
-//! The rounds of one end over a connected stream.
+//! Rounds of one end over a connected stream.
 //!
-//! Owns the turn from writing to reading: both go on at once, and neither waits for the other
-//! within a round. Never looks past the message that is due, so that a peer a round ahead is not
-//! counted early.
+//! Owns the switch between writing and reading: both continue at once, and neither waits for the
+//! other within a round. Never reads past the message that is due, so that a peer one round ahead
+//! is not counted early.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
@@ -19,27 +19,27 @@ use crate::socket::is_pause;
 use crate::stream::{abort, wait_for};
 use crate::{FlowError, Halt, Window, clock};
 
-/// One read or write at most.
+/// Maximum octets of one read or write.
 const CHUNK_OCTETS: usize = 256 << 10;
 
-/// What is left of a round.
+/// Remaining state of a round.
 struct Round {
     began: Nanos,
     to_send: u64,
     to_receive: u64,
 }
 
-/// What a read or a write came to.
+/// Result of a read or a write.
 enum Moved {
-    /// So many octets.
+    /// Number of octets moved.
     Octets(u64),
-    /// Nothing now.
+    /// No octets could be moved now.
     Nothing,
     /// The peer sends no more.
     Ended,
 }
 
-/// Swaps messages with a named peer from the window's start to its stop, and lets the peer finish
+/// Swaps messages with a named peer from the window's start to its stop, then lets the peer finish
 /// until its close.
 pub(super) fn swap(
     (tcp, peer): (&TcpStream, impl Display),
@@ -56,7 +56,7 @@ pub(super) fn swap(
     Ok(tally.report(ended))
 }
 
-/// When the load ended here.
+/// Runs the rounds; returns the end time of the load at this end.
 fn rounds(
     tcp: &TcpStream,
     size: u64,
@@ -102,7 +102,7 @@ fn rounds(
     }
 }
 
-/// What there is to wait for.
+/// Events to wait for.
 fn wanted(round: &Round) -> PollFlags {
     let mut events = PollFlags::empty();
     events.set(PollFlags::POLLOUT, round.to_send > 0);
@@ -117,7 +117,7 @@ fn send(mut tcp: &TcpStream, from: &[u8], left: u64) -> io::Result<Moved> {
     match tcp.write(&from[..from.len().min(left as usize)]) {
         Ok(octets) => Ok(Moved::Octets(octets as u64)),
         Err(e) if is_pause(&e) => Ok(Moved::Nothing),
-        // What the peer said before it left is still to be read.
+        // Data that the peer sent before it closed is still to be read.
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(Moved::Ended),
         Err(e) => Err(e),
     }
@@ -136,7 +136,7 @@ fn receive(mut tcp: &TcpStream, into: &mut [u8], left: u64) -> io::Result<Moved>
     }
 }
 
-/// The peer's load is over: ours is too, or the peer is gone.
+/// Decides whether the peer's load and ours are over, or the peer broke off early.
 fn broken_off(window: Window) -> io::Result<Nanos> {
     let left = window.stop.saturating_sub(clock::monotonic());
     if left > APART {
@@ -145,9 +145,9 @@ fn broken_off(window: Window) -> io::Result<Nanos> {
     Ok(window.stop)
 }
 
-/// Sends nothing more, and reads what the peer still had on its way, so that its end is no reset.
+/// Sends nothing more, and reads the peer's remaining data, so that its end sees no reset.
 fn finish(tcp: &TcpStream, window: Window, halt: &Halt) {
-    // A peer that is gone already needs no goodbye.
+    // A peer that has closed already needs no shutdown.
     let _ = tcp.shutdown(Shutdown::Write);
     let mut rest = vec![0; CHUNK_OCTETS];
     let mut stream = tcp;

@@ -1,6 +1,6 @@
-//! What one end received: whole messages, their rounds, and the payload of each interval.
+//! Receipts of one end: whole messages, their rounds, and the payload of each interval.
 //!
-//! Never reads a clock: every moment is passed in. Pure.
+//! Never reads a clock: every time is passed in. Pure.
 
 use measure::reading::Rejected;
 use measure::{ByteCount, Histogram, Nanos};
@@ -11,7 +11,7 @@ use trial::record::ReceiptRecord;
 use super::EndReport;
 use crate::Window;
 
-/// Counts one end's receipts.
+/// Counter of one end's receipts.
 #[derive(Debug)]
 pub(super) struct Tally {
     size: u64,
@@ -35,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// Payload that came at `now`; outside the load it is nobody's.
+    /// Counts payload that arrived at `now`; payload outside the load is ignored.
     pub(super) fn received(&mut self, octets: u64, now: Nanos) {
         if !(self.window.start..self.window.stop).contains(&now) {
             return;
@@ -46,7 +46,7 @@ impl Tally {
         }
     }
 
-    /// The message of the round that began at `began` is whole.
+    /// Counts the complete message of the round that began at `began`.
     pub(super) fn whole(&mut self, began: Nanos, now: Nanos) {
         if now < self.window.stop {
             self.messages += 1;
@@ -54,7 +54,7 @@ impl Tally {
         }
     }
 
-    /// All of it; a load that ended early has only the intervals that began.
+    /// Returns all receipts; a load that ended early has only the intervals that began.
     pub(super) fn report(mut self, ended: Nanos) -> EndReport {
         let elapsed = ended.saturating_sub(self.window.start);
         let begun = elapsed.0.div_ceil(self.interval.0) as usize;

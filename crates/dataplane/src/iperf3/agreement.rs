@@ -1,4 +1,4 @@
-//! A server's word that it runs a test, and the test's way through its states.
+//! Agreement of a server to run a test, and the test's sequence of states.
 //!
 //! Owns the order of states. Never sends a load.
 
@@ -12,11 +12,12 @@ use super::load::Test;
 use super::message::{self, COOKIE, Own, Parameters, Results, State};
 use crate::{End, FlowError, Halt, Window, clock};
 
-/// A server closes its port for a moment after each test, and is busy until the one before is over.
+/// Retry time for a busy server: it closes its port briefly after each test, and is busy until the
+/// one before has ended.
 const BETWEEN_TESTS: Nanos = Nanos::from_secs(1);
 const PAUSE: Nanos = Nanos::from_millis(50);
 
-/// A server's word that it runs a test, from the first octet to the last.
+/// Test that a server agreed to run, from the first octet to the last.
 #[derive(Debug)]
 pub(super) struct Agreement {
     pub(super) control: Control,
@@ -25,7 +26,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// Waits for a moment for a server that is not ready for another test.
+    /// Starts a test; waits briefly for a server that is not ready for another one.
     pub(super) fn with(
         end: &End<Test>,
         parameters: &Parameters<'_>,
@@ -48,7 +49,7 @@ impl Agreement {
         Ok(Self { control, end: end.clone(), cookie })
     }
 
-    /// Until the load's start.
+    /// Waits until the load's start.
     pub(super) fn wait_for(&self, window: Window, halt: &Halt) -> Result<(), ServerFault> {
         if clock::rest_until(window.start, || halt.asked()) {
             return Ok(());
@@ -56,7 +57,8 @@ impl Agreement {
         Err(ServerFault::Halted { server: self.end.remote })
     }
 
-    /// Once the last connection is there; when the server's clock began, by this host's.
+    /// Waits for the start of the test, once the last connection is open. Returns the start of the
+    /// server's clock, by this host's clock.
     pub(super) fn start(&mut self, window: Window, halt: &Halt) -> Result<Nanos, ServerFault> {
         let soon = clock::monotonic() + ANSWERING;
         self.control.expect(State::TestStart, "start a test on", soon, halt)?;
@@ -68,7 +70,7 @@ impl Agreement {
         Err(ServerFault::TooLate { server: self.end.remote })
     }
 
-    /// Sees that the server lasts until then, and ends the test: it closes its streams.
+    /// Watches the server until `until`, and ends the test: the server closes its streams.
     pub(super) fn end_at(
         &mut self,
         until: Nanos,
@@ -81,7 +83,7 @@ impl Agreement {
         self.control.expect(State::ExchangeResults, "end a test on", until, halt)
     }
 
-    /// Tells what this end counted for what the server did, and takes leave.
+    /// Exchanges this end's counts for the server's results, and closes the test.
     pub(super) fn exchange(mut self, own: &Own, halt: &Halt) -> Result<Results, ServerFault> {
         let until = clock::monotonic() + ANSWERING;
         self.control.send_json(own, until, halt)?;
@@ -92,7 +94,7 @@ impl Agreement {
     }
 }
 
-/// Of a thread that ended.
+/// Joins a thread, and passes its panic on.
 pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -1,7 +1,7 @@
-//! The control connection to an iperf3 server.
+//! Control connection to an iperf3 server.
 //!
-//! Owns the waiting: nothing is read without a deadline, a bound and a look at the halt. A test
-//! that is not finished is called off when it is dropped, so that the server is free again.
+//! Owns the waiting: every read has a deadline and a size bound, and checks for a halt. A test that
+//! is not finished is terminated when dropped, so that the server is free again.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -16,10 +16,10 @@ use crate::socket::is_pause;
 use crate::stream::{open_as_found, wait_for};
 use crate::{FlowError, Halt, clock};
 
-/// A server answers at once, but for the time of the path.
+/// Longest wait for a server's answer: it answers at once, apart from the path's delay.
 pub(super) const ANSWERING: Nanos = Nanos::from_secs(3);
 
-/// What was attempted where nothing more can be said.
+/// Attempted action in errors, if nothing more specific is known.
 const TALK: &str = "talk to";
 
 /// A test's control connection.
@@ -31,7 +31,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Connects, says who we are, and is let in.
+    /// Connects, sends the cookie, and waits until the server accepts the test.
     pub(super) fn greet(
         local: IpAddr,
         server: SocketAddr,
@@ -43,7 +43,7 @@ impl Control {
             FlowError::Kernel { cause, .. } => ServerFault::Absent { server, cause },
             other => ServerFault::strange(server, other.to_string()),
         })?;
-        // Single octets wait for nothing.
+        // Disables Nagle's algorithm, so that single octets leave at once.
         let _ = tcp.set_nodelay(true);
         let mut this = Self { tcp, server, finished: true };
         let until = clock::monotonic() + ANSWERING;
@@ -58,7 +58,7 @@ impl Control {
         }
     }
 
-    /// Waits for one state and no other.
+    /// Waits for one state; any other is an error.
     pub(super) fn expect(
         &mut self,
         state: State,
@@ -72,7 +72,7 @@ impl Control {
         }
     }
 
-    /// Sees to it that the server says nothing until an instant: it has nothing to say.
+    /// Fails if the server sends anything before `until`: nothing is expected of it.
     pub(super) fn watch(&mut self, until: Nanos, halt: &Halt) -> Result<(), ServerFault> {
         const DEED: &str = "run a test on";
         while clock::monotonic() < until {
@@ -89,20 +89,20 @@ impl Control {
         Ok(())
     }
 
-    /// Tells the server the test's next state.
+    /// Sends the test's next state to the server.
     pub(super) fn say(&mut self, state: State) -> Result<(), ServerFault> {
         let until = clock::monotonic() + ANSWERING;
         self.write(&[state.octet()], TALK, until, &Halt::new())
     }
 
-    /// Says goodbye.
+    /// Ends the test on the control connection.
     pub(super) fn finish(&mut self) {
-        // The results are there: a server that is gone meanwhile needs none.
+        // The results are here: a server that has closed meanwhile needs no message.
         let _ = self.say(State::IperfDone);
         self.finished = true;
     }
 
-    /// Sends an object.
+    /// Sends a JSON object.
     pub(super) fn send_json(
         &mut self,
         object: &impl Serialize,
@@ -115,7 +115,7 @@ impl Control {
         self.write(&[&length[..], &text].concat(), TALK, until, halt)
     }
 
-    /// An object's text. A length is only a claim: memory grows with what comes.
+    /// Reads a JSON object's text. The length is only a claim: memory grows with what arrives.
     pub(super) fn read_json(&mut self, until: Nanos, halt: &Halt) -> Result<Vec<u8>, ServerFault> {
         const DEED: &str = "take the results of";
         let mut length = [0; 4];
@@ -149,7 +149,7 @@ impl Control {
         })
     }
 
-    /// Why a server says something else: it gave up, or is none.
+    /// Explains an unexpected state: the server gave up, or is not an iperf3 server.
     fn unexpected(
         &mut self,
         found: State,
@@ -253,13 +253,13 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         if !self.finished {
-            // A server that is gone needs no word.
+            // A server that has closed needs no message.
             let _ = self.tcp.write(&[State::ClientTerminate.octet()]);
         }
     }
 }
 
-/// The far end is gone.
+/// True if the far end has closed the connection.
 fn is_end(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset)

@@ -1,8 +1,8 @@
 //! UDP datagrams to an iperf3 server, paced here, or from one, paced there.
 //!
-//! Owns the handshake of the stream, the header that each datagram begins with, and the counts of
-//! this end. A number is used only once the kernel took its datagram. Never tells what arrived at
-//! the server: its results do.
+//! Owns the handshake of the stream, the header of each datagram, and the counts of this end. A
+//! number is used only once the kernel took its datagram. Never reports what arrived at the server:
+//! its results do.
 
 use std::io;
 use std::net::UdpSocket;
@@ -24,16 +24,16 @@ use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause, is_too_long
 use crate::stream::wait_for;
 use crate::{End, FlowError, Halt, Window, clock};
 
-/// As in records, in place of a backend of ours.
+/// Backend name in records, in place of one of ours.
 const BACKEND: &str = "iperf3";
-/// What opens a stream, and what answers it; octets that mean nothing else.
+/// Octets that open a stream and answer it; they have no other meaning.
 const HELLO: [u8; 4] = 0x3637_3839_u32.to_le_bytes();
-/// Room for what comes while the reader is away.
+/// Receive buffer for datagrams that arrive while the reader is busy, in octets.
 const RECEIVE_OCTETS: usize = 4 << 20;
-/// A server that paces may send more than it was asked for.
+/// Factor by which a pacing server may send more than requested.
 const SURPLUS: f64 = 1.25;
 
-/// What this end sent.
+/// Counts of the datagrams that this end sent.
 #[derive(Debug, Default)]
 struct Sent {
     offered: u64,
@@ -45,7 +45,7 @@ struct Sent {
     late: u64,
 }
 
-/// What this end received.
+/// Counts of the datagrams that this end received.
 struct Got {
     counts: SequenceCounts,
     rejected: Rejected,
@@ -54,7 +54,7 @@ struct Got {
     arrivals: Histogram,
 }
 
-/// A test that a server agreed to.
+/// Datagram test that a server agreed to.
 #[derive(Debug)]
 pub(super) struct DatagramTest {
     agreement: Agreement,
@@ -72,7 +72,8 @@ impl DatagramTest {
         Ok(Self { agreement, load, reverse })
     }
 
-    /// The one stream opens at the load's start, because the server's clock runs from then on.
+    /// Runs the test. Its one stream opens at the load's start, because the server's clock runs
+    /// from then on.
     pub(super) fn run(mut self, window: Window, halt: &Halt) -> Result<FlowRecord, FlowError> {
         let server = self.agreement.end.remote;
         self.agreement.wait_for(window, halt)?;
@@ -84,7 +85,7 @@ impl DatagramTest {
             let (own, socket, reverse) = (&own, &socket, self.reverse);
             let sending = (!reverse).then(|| scope.spawn(move || load.send(socket, window, own)));
             let reading = reverse.then(|| scope.spawn(move || load.receive(socket, window, own)));
-            // Residual frames are to be counted before the server closes.
+            // Residual frames have to be counted before the server closes.
             let until = if reverse { window.stop } else { window.closed };
             let ended = self.agreement.end_at(until, window, halt);
             if ended.is_err() {
@@ -120,7 +121,8 @@ impl DatagramTest {
         Ok(FlowRecord::Datagrams(record))
     }
 
-    /// The server answers the first datagram, and from then on knows this socket.
+    /// Opens the stream: the server answers the first datagram, and accepts only this socket from
+    /// then on.
     fn open(&self, halt: &Halt) -> Result<UdpSocket, FlowError> {
         const DEED: &str = "open a udp stream to";
         let Agreement { end, .. } = &self.agreement;
@@ -155,7 +157,7 @@ impl Stream {
         let mut schedule = Pacer::new(&window, self.gap_ns, self.limit, self.burst_limit);
         let mut sent = Sent::default();
         let mut octets = vec![0; self.payload as usize];
-        // A sender that was held up near the end catches up, while the server still counts.
+        // A sender that was delayed near the end catches up while the server still counts.
         let residual = window.closed.saturating_sub(window.stop);
         let end = window.stop + GRACE.min(residual / GRACE_SHARE);
         loop {
@@ -175,7 +177,7 @@ impl Stream {
                 sent.late = schedule.late();
                 return Ok(sent);
             }
-            // A halt is seen within a tick, however long the gap is.
+            // Limits the wait to a tick, so that a halt is noticed even with long gaps.
             clock::wait_until(schedule.next_look(now).min(now + TICK));
         }
     }
@@ -209,7 +211,7 @@ impl Stream {
                 Err(e) if is_pause(&e) => {
                     wait_for(socket, PollFlags::POLLIN, window.closed).map_err(failed)?;
                 }
-                // The server closed its socket: what came stands.
+                // The server closed its socket: the datagrams received so far count.
                 Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => break,
                 Err(e) => return Err(failed(e)),
             }
@@ -255,12 +257,12 @@ impl Got {
     }
 }
 
-/// What an iperf3 server can tell of datagrams is less than an agent can.
+/// Formats the reason of a backend: an iperf3 server reports less of datagrams than an agent.
 fn reason(side: &str) -> String {
     format!("an iperf3 server {side}")
 }
 
-/// None where more came than was sent.
+/// Builds the record of a forward flow; `None` if more datagrams arrived than were sent.
 fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
     let unique = told.packets.checked_sub(told.errors)?;
     let highest = told.packets.checked_sub(1);
@@ -276,7 +278,7 @@ fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
         departures: sent.departures,
         longest_burst: sent.longest_burst,
         late: sent.late,
-        // It does not tell when the first and the last came, and listens until it is told of the
+        // The server does not report the first and last arrival, and receives until told of the
         // end.
         ..DatagramsRecord::default()
     })

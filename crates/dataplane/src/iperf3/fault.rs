@@ -1,85 +1,85 @@
-//! What goes wrong with an iperf3 server, in words.
+//! Errors of tests with an iperf3 server.
 //!
-//! Each names what was attempted and on which server. Never says what a user should do: the
-//! controller knows the host's name.
+//! Each names the attempted action and the server. Never advises the user: the controller knows the
+//! host's name.
 
 use std::io;
 use std::net::SocketAddr;
 
 use measure::Nanos;
 
-/// A test that could not be made, or was not finished.
+/// Error that prevented a test, or ended it early.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerFault {
-    /// Nobody listens there, or nothing comes through.
+    /// No server listens there, or nothing gets through.
     #[error("connect to the iperf3 server at {server}")]
     Absent {
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
         /// The kernel's answer.
         #[source]
         cause: io::Error,
     },
-    /// It runs one test at a time.
+    /// The server is running another test; it runs one at a time.
     #[error("begin a test on the iperf3 server at {server}: the server is busy running a test")]
     Busy {
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
     },
-    /// No answer came.
+    /// The server did not answer.
     #[error("{deed} the iperf3 server at {server}: no answer within {waited}")]
     Silent {
-        /// What was attempted: `start a test on`.
+        /// Attempted action: `start a test on`.
         deed: &'static str,
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
-        /// How long.
+        /// Duration of the wait.
         waited: Nanos,
     },
     /// The connection ended.
     #[error("{deed} the iperf3 server at {server}: it closed the connection")]
     Ended {
-        /// What was attempted.
+        /// Attempted action.
         deed: &'static str,
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
     },
-    /// The server gave up.
+    /// The server refused or aborted the test.
     #[error("{deed} the iperf3 server at {server}: it {words}")]
     Refused {
-        /// What was attempted.
+        /// Attempted action.
         deed: &'static str,
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
-        /// What it said.
+        /// Reason given by the server.
         words: String,
     },
-    /// What came is not iperf3's protocol, or can't be true.
+    /// The server's data is not iperf3's protocol, or cannot be true.
     #[error("talk to the iperf3 server at {server}: {why}")]
     Strange {
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
-        /// What is wrong with it.
+        /// Description of the problem.
         why: String,
     },
-    /// The test began only when it was over.
+    /// The test began only after its end time.
     #[error("run a test on the iperf3 server at {server}: it started after the load's end")]
     TooLate {
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
     },
-    /// The trial was ended from outside.
+    /// The trial was halted from outside.
     #[error("run a test on the iperf3 server at {server}: the trial was ended")]
     Halted {
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
     },
     /// A system call failed.
     #[error("{deed} the iperf3 server at {server}")]
     Broken {
-        /// What was attempted.
+        /// Attempted action.
         deed: &'static str,
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
         /// The kernel's answer.
         #[source]
@@ -88,12 +88,12 @@ pub enum ServerFault {
 }
 
 impl ServerFault {
-    /// Something that was read and is nonsense.
+    /// Creates the error for data that makes no sense.
     pub(super) fn strange(server: SocketAddr, why: impl Into<String>) -> Self {
         Self::Strange { server, why: why.into() }
     }
 
-    /// Whether it may be the end of the test before that is in the way.
+    /// True if the test before may be the cause and a retry may succeed.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             Self::Absent { cause, .. } => cause.kind() == io::ErrorKind::ConnectionRefused,

@@ -1,4 +1,4 @@
-//! What a test of an iperf3 server carries: its flows, and each datagram's header.
+//! Load of an iperf3 test: its flows, and each datagram's header.
 //!
 //! Owns the header's octets. Never does I/O.
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use trial::record::FlowRecord;
 use trial::{Backend, Bulk, Datagrams, FlowKind, Headers, Reception, Schedule};
 
-/// Seconds, microseconds and a number of 32 bits…
+/// Octets of a header with a 32-bit number, after seconds and microseconds.
 const HEADER: usize = 12;
-/// …or one of 64 bits.
+/// Octets of a header with a 64-bit number.
 const WIDE_HEADER: usize = 16;
-/// The largest payload of UDP over IPv4.
+/// Largest payload of UDP over IPv4, in octets.
 pub(super) const LARGEST: u32 = 65_507;
 
-/// One test of a server: a flow one way, or TCP streams each way at once.
+/// Test with one server: a flow in one direction, or TCP streams in both at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// One or two, of which no two go the same way.
+    /// Flows of the test: one or two, of which no two have the same direction.
     pub ways: Vec<Way>,
 }
 
@@ -26,25 +26,25 @@ pub struct Test {
 pub struct Way {
     /// The flow's number in the trial.
     pub flow: u16,
-    /// Whether the server sends.
+    /// True if the server sends.
     pub reverse: bool,
-    /// What is sent: TCP streams, or datagrams that are [plain](is_plain).
+    /// Kind of flow: TCP streams, or datagrams that are [plain](is_plain).
     pub kind: FlowKind,
-    /// Datagrams that the load may come to.
+    /// Maximum number of datagrams in the load.
     pub limit: u64,
 }
 
-/// What became of one flow of a test.
+/// Result of one flow of a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WayRecord {
-    /// Its number in the trial.
+    /// Number of the flow in the trial.
     pub flow: u16,
-    /// What both ends counted.
+    /// Counts of both ends.
     pub record: FlowRecord,
 }
 
 impl Test {
-    /// The streams one way.
+    /// Streams of one direction.
     pub(super) fn streams(&self, reverse: bool) -> Option<(u16, &Bulk)> {
         self.ways.iter().find(|way| way.reverse == reverse).and_then(|way| match &way.kind {
             FlowKind::Bulk(bulk) => Some((way.flow, bulk)),
@@ -65,21 +65,21 @@ pub fn is_plain(asked: &Datagrams) -> bool {
         && destination.is_receiver()
 }
 
-/// Datagrams as they are made and paced.
+/// Construction and pacing of datagrams.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Stream {
     /// Octets of UDP payload.
     pub(super) payload: u32,
-    /// Nanoseconds from one to the next.
+    /// Nanoseconds between datagrams.
     pub(super) gap_ns: f64,
-    /// The most that a late sender sends back to back; at least 1.
+    /// Maximum frames that a late sender sends back to back; at least 1.
     pub(super) burst_limit: u32,
-    /// How many the load may come to.
+    /// Maximum number of datagrams in the load.
     pub(super) limit: u64,
 }
 
 impl Stream {
-    /// As a flow asks for them, or why they can't be sent so.
+    /// Converts a flow's request; the error says why it cannot be sent this way.
     pub(super) fn new(asked: &Datagrams, limit: u64) -> Result<Self, String> {
         let (Schedule::Paced(rate), Some(size), true) =
             (asked.schedule, asked.frames.single(), is_plain(asked))
@@ -99,12 +99,12 @@ impl Stream {
         Err(format!("send a datagram every {gap_ns} ns"))
     }
 
-    /// Whether numbers take 64 bits.
+    /// True if numbers take 64 bits.
     pub(super) const fn is_wide(&self) -> bool {
         self.limit > i32::MAX as u64
     }
 
-    /// Of payload.
+    /// Payload rate in bits per second.
     pub(super) fn bits_per_second(&self) -> u64 {
         (f64::from(self.payload) * 8e9 / self.gap_ns).round().max(1.0) as u64
     }
@@ -126,7 +126,7 @@ impl Stream {
         }
     }
 
-    /// The number of a datagram that came, from 1; none of one that is too short.
+    /// Number of a received datagram, from 1; `None` if it is too short.
     pub(super) fn number(&self, octets: &[u8]) -> Option<u64> {
         let number = octets.get(8..self.header())?;
         number

@@ -1,6 +1,6 @@
-//! What is said on an iperf3 test's control connection: states, parameters, results.
+//! Messages of an iperf3 test's control connection: states, parameters, results.
 //!
-//! Owns the octets, and what of a server's results can be true. Never does I/O.
+//! Owns the encoding, and the plausibility checks of a server's results. Never does I/O.
 
 use std::io::Read as _;
 use std::net::SocketAddr;
@@ -15,44 +15,44 @@ use super::fault::ServerFault;
 use super::load::Stream;
 use crate::FlowError;
 
-/// Octets of what tells a test's connections: 36 letters and a zero.
+/// Octets of the cookie that identifies a test's connections: 36 letters and a zero.
 pub(super) const COOKIE: usize = 37;
-/// A server's results of 256 streams are a tenth of that.
+/// Maximum size of a JSON text, in octets: ten times a server's results of 256 streams.
 pub(super) const LARGEST_JSON: usize = 1 << 20;
-/// Beyond that a double does not count single octets.
+/// Largest count that a double represents exactly.
 const EXACT: f64 = (1_u64 << 53) as f64;
-/// No test is longer.
+/// Longest plausible test, in seconds.
 const LONGEST_SECONDS: f64 = 7.0 * 86_400.0;
-/// One write of a sender, and one read of a receiver.
+/// Octets of one write of a sender, and of one read of a receiver.
 const BLOCK: u32 = 128 << 10;
 
-/// The states of a test, and what ends it.
+/// States of a test, and the messages that end it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum State {
-    /// All connections are there.
+    /// All connections are open.
     TestStart = 1,
     /// The load may begin.
     TestRunning = 2,
-    /// The load is over; from the client.
+    /// The load is over; sent by the client.
     TestEnd = 4,
-    /// The client is to send its parameters.
+    /// The client should send its parameters.
     ParamExchange = 9,
-    /// The client is to make its connections.
+    /// The client should open its connections.
     CreateStreams = 10,
-    /// The server's user ended it.
+    /// The server's user ended the test.
     ServerTerminate = 11,
-    /// The client's user ended it.
+    /// The client's user ended the test.
     ClientTerminate = 12,
-    /// Both send their results, the client first.
+    /// Exchange of both ends' results, the client's first.
     ExchangeResults = 13,
-    /// The results are there.
+    /// The results have been exchanged.
     DisplayResults = 14,
-    /// A server waits for a test.
+    /// The server waits for a test.
     IperfStart = 15,
-    /// The client goes.
+    /// The client closes the test.
     IperfDone = 16,
-    /// The server runs another test.
+    /// The server is running another test.
     AccessDenied = -1,
     /// The server failed; two numbers follow.
     ServerError = -2,
@@ -75,18 +75,19 @@ impl State {
         Self::ServerError,
     ];
 
-    /// As received; none where there is no such state.
+    /// Converts a received octet; `None` if there is no such state.
     pub fn from_octet(octet: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.octet() == octet)
     }
 
-    /// As sent.
+    /// Octet as sent.
     pub const fn octet(self) -> u8 {
         self as i8 as u8
     }
 }
 
-/// Drawn from the kernel: whoever knows it could add a connection to the test.
+/// Draws a cookie from the kernel's random source: anyone who knows it could add a connection to
+/// the test.
 pub(super) fn cookie() -> Result<[u8; COOKIE], FlowError> {
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let mut cookie = [0; COOKIE];
@@ -100,7 +101,7 @@ pub(super) fn cookie() -> Result<[u8; COOKIE], FlowError> {
     Ok(cookie)
 }
 
-/// What a test shall be.
+/// Parameters of a test.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Parameters<'a> {
     #[serde(skip_serializing_if = "is_false")]
@@ -108,7 +109,7 @@ pub(super) struct Parameters<'a> {
     #[serde(skip_serializing_if = "is_false")]
     udp: bool,
     omit: u32,
-    /// Without a time of its own: its end is said.
+    /// Duration, in seconds; zero, because the end is signalled.
     time: u32,
     num: u32,
     blockcount: u32,
@@ -118,11 +119,11 @@ pub(super) struct Parameters<'a> {
     #[serde(skip_serializing_if = "is_false")]
     bidirectional: bool,
     len: u32,
-    /// Of payload, in bits a second.
+    /// Payload rate, in bits per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     bandwidth: Option<u64>,
     pacing_timer: u32,
-    /// Of a server that sends. One that can't set it fails.
+    /// Congestion control for a sending server; it fails if it cannot set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     congestion: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,7 +137,7 @@ const fn is_false(flag: &bool) -> bool {
 }
 
 impl<'a> Parameters<'a> {
-    /// TCP streams, towards the server and from it.
+    /// Parameters of TCP streams, towards the server and from it.
     pub(super) fn tcp([forward, backward]: [Option<(u16, &'a Bulk)>; 2]) -> Self {
         let streams = forward.or(backward).map_or(1, |(_, bulk)| bulk.streams);
         Self {
@@ -150,7 +151,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Datagrams one way.
+    /// Parameters of datagrams in one direction.
     pub(super) fn udp(load: &Stream, reverse: bool) -> Self {
         Self {
             udp: true,
@@ -169,12 +170,12 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Which number iperf3 gives a test's stream, counted from 0: 1, 3, 4, 5…
+/// Number that iperf3 assigns to a test's stream, counted from 0: 1, 3, 4, 5…
 pub const fn stream_number(at: usize) -> u64 {
     if at == 0 { 1 } else { at as u64 + 2 }
 }
 
-/// What this end counted, for the server's own output.
+/// Counts of this end, for the server's own output.
 #[derive(Debug, Serialize)]
 pub(super) struct Own {
     cpu_util_total: f64,
@@ -212,18 +213,18 @@ impl Own {
         }
     }
 
-    /// The next stream, which this end sent.
+    /// Adds the next stream, sent by this end.
     pub(super) fn sent(&mut self, octets: ByteCount, retransmits: u64) {
         self.sender_has_retransmits = 1;
         self.add(octets, i64::try_from(retransmits).unwrap_or(i64::MAX));
     }
 
-    /// The next stream, which the server sent.
+    /// Adds the next stream, sent by the server.
     pub(super) fn received(&mut self, octets: ByteCount) {
         self.add(octets, -1);
     }
 
-    /// The one stream of datagrams, whoever sent them.
+    /// Adds the one stream of datagrams, for either sender.
     pub(super) fn datagrams(&mut self, octets: ByteCount, counted: Counted) {
         self.add(octets, -1);
         if let Some(stream) = self.streams.last_mut() {
@@ -247,7 +248,7 @@ impl Own {
     }
 }
 
-/// What a server counted. Numbers are doubles on the wire; what can't be a count is refused.
+/// Counts of a server. Numbers are doubles on the wire; implausible counts are refused.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Results {
     #[serde(default)]
@@ -257,7 +258,7 @@ pub struct Results {
     streams: Vec<StreamResults>,
 }
 
-/// One stream of it.
+/// Counts of one stream.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct StreamResults {
     id: f64,
@@ -273,19 +274,19 @@ pub struct StreamResults {
     end_time: f64,
 }
 
-/// Datagrams, as an end counts them.
+/// Datagram counts of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// The highest number that came; where it sent, how many it sent.
+    /// Highest received number; number of sent datagrams if that end sent.
     pub packets: u64,
-    /// Of these, gaps in the numbers.
+    /// Gaps in the numbers.
     pub errors: u64,
 }
 
 impl Results {
-    /// Reads a server's text.
+    /// Parses a server's results.
     pub fn parse(server: SocketAddr, text: &[u8]) -> Result<Self, ServerFault> {
-        // Not in serde's words, which quote what the server said.
+        // Avoids serde's message, which quotes the server's text.
         serde_json::from_slice(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let why = format!("its results are none from line {line}, column {column} on");
@@ -293,15 +294,15 @@ impl Results {
         })
     }
 
-    /// The algorithm that it says it used.
+    /// Congestion control that the server reports.
     pub fn congestion_control(&self) -> Option<&str> {
-        // As kernels name them, and no longer (TCP_CA_NAME_MAX).
+        // Accepts names as kernels use them, up to their maximum length (TCP_CA_NAME_MAX).
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
         let named = |name: &&str| name.len() < 16 && name.chars().all(plain);
         self.congestion_used.as_deref().filter(named)
     }
 
-    /// What it says of these streams, counted from 0 in the order in which they were made.
+    /// Returns the server's counts of these streams, numbered from 0 in order of their creation.
     pub fn far_end(
         &self,
         server: SocketAddr,
@@ -336,7 +337,7 @@ impl Results {
 }
 
 impl Results {
-    /// What it says of the one stream of datagrams.
+    /// Returns the server's counts of the one stream of datagrams.
     pub fn datagrams(&self, server: SocketAddr) -> Result<(FarEndRecord, Counted), ServerFault> {
         let far = self.far_end(server, 0..1, false)?;
         let counted = self.streams.iter().find(|it| count(it.id) == Some(stream_number(0)));
@@ -351,7 +352,7 @@ impl Results {
     }
 }
 
-/// A double that counts something.
+/// Converts a double to a count; `None` if it is not a whole number in range.
 fn count(value: f64) -> Option<u64> {
     ((0.0..=EXACT).contains(&value) && value.fract() == 0.0).then_some(value as u64)
 }

@@ -1,7 +1,7 @@
 //! TCP streams to an iperf3 server, from one, or both.
 //!
-//! Owns the streams' connections and what of their counts goes into a record. The load itself is a
-//! bulk flow's own. Never believes that more arrived than was sent.
+//! Owns the streams' connections and the part of their counts that goes into a record. The load
+//! itself is a bulk flow's own. Never accepts that more arrived than was sent.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -19,10 +19,10 @@ use super::message::{COOKIE, Own, Parameters, Results};
 use crate::bulk::{SinkReport, Source, SourceReport, sink};
 use crate::{End, FlowError, Halt, Side, Window, socket};
 
-/// The most streams one way that a server takes.
+/// Maximum streams that a server accepts in one direction.
 const MOST: u16 = 128;
 
-/// What can't be had of a server.
+/// Refuses loads that a server cannot run.
 pub(super) fn check(bulk: &Bulk) -> Result<(), String> {
     let Bulk { streams, interval, .. } = bulk;
     if (1..=MOST).contains(streams) && *interval > Nanos::ZERO {
@@ -31,18 +31,18 @@ pub(super) fn check(bulk: &Bulk) -> Result<(), String> {
     Err(format!("{streams} streams read every {interval}: 1 to {MOST}, and not all the time"))
 }
 
-/// A test that a server agreed to.
+/// Stream test that a server agreed to.
 #[derive(Debug)]
 pub(super) struct StreamTest {
     agreement: Agreement,
     interval: Nanos,
-    /// What this host sends.
+    /// Streams that this host sends.
     sending: Streams,
-    /// What the server sends.
+    /// Streams that the server sends.
     reading: Streams,
 }
 
-/// Those of one way.
+/// Streams of one direction.
 #[derive(Debug, Default)]
 struct Streams {
     flow: u16,
@@ -59,11 +59,11 @@ impl Streams {
     }
 }
 
-/// What this end counted, and from when to when.
+/// Counts of this end, and the duration they cover.
 struct Counts {
     sent: Option<SourceReport>,
     got: Option<SinkReport>,
-    /// What the server sent in one segment.
+    /// Segment that the server sent.
     segment: Option<Segment>,
     elapsed: Nanos,
 }
@@ -81,7 +81,7 @@ impl StreamTest {
         Ok(this)
     }
 
-    /// The server takes the streams it is to receive first.
+    /// Opens one stream. The server first assigns the streams that it receives.
     fn open_one(&mut self) -> Result<(), FlowError> {
         let (local, remote) = (self.agreement.end.local, self.agreement.end.remote);
         let sends = self.sending.open.len() < self.sending.wanted;
@@ -115,7 +115,7 @@ impl StreamTest {
         counts.records(server, (&self.sending, &self.reading), &theirs)
     }
 
-    /// The streams, until the server has closed its own and offers its results.
+    /// Runs the streams until the server has closed its own and offers its results.
     fn load(
         &mut self,
         window: Window,
@@ -136,7 +136,7 @@ impl StreamTest {
             let sending = source.map(|source| scope.spawn(move || source.run(window, own)));
             let read = move || sink::read_all(reading, window, interval, own);
             let reading = (!reading.is_empty()).then(|| scope.spawn(read));
-            // What goes wrong with the server shows here first, and best.
+            // Errors of the server show here first, and most clearly.
             let ended = agreement.end_at(window.stop, window, halt);
             if ended.is_err() {
                 own.ask();
@@ -149,7 +149,7 @@ impl StreamTest {
 }
 
 impl Counts {
-    /// As the server hears it.
+    /// Converts the counts to the form that the server expects.
     fn told(&self, reading: usize) -> Own {
         let mut own = Own::new(self.elapsed);
         if let Some(sent) = &self.sent {
@@ -190,7 +190,8 @@ impl Counts {
     }
 }
 
-/// What the server received, by its clock. It can't have received more than was sent.
+/// Builds the record of what the server received, by its clock. It cannot have received more than
+/// was sent.
 fn forward(
     server: SocketAddr,
     sent: SourceReport,
@@ -210,7 +211,7 @@ fn forward(
     })
 }
 
-/// What this host received, by its own clock, from the test's start.
+/// Builds the record of what this host received, by its own clock, from the test's start.
 fn backward(
     server: SocketAddr,
     got: SinkReport,

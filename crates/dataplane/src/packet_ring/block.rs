@@ -1,9 +1,8 @@
-//! The blocks of a receive ring: each is the kernel's until it is handed over, and ours until we
-//! hand it back.
+//! Blocks of a receive ring: each is owned by the kernel until it is handed over, and by us until
+//! we return it.
 //!
-//! Owns the mapping and the place in it. Stamps of the kernel (CLOCK_REALTIME) become readings of
-//! CLOCK_MONOTONIC by the difference of both clocks, read anew for each block. Never copies a
-//! frame.
+//! Owns the mapping and the position in it. Converts the kernel's stamps (CLOCK_REALTIME) to
+//! CLOCK_MONOTONIC by the difference of both clocks, read for each block. Never copies a frame.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -19,15 +18,15 @@ use crate::mapping::{Mapping, Plain};
 /// Octets of a block.
 pub(super) const BLOCK: usize = 1 << 18;
 
-/// Places in the head of a block (`struct tpacket_block_desc`).
+/// Offsets in the head of a block (`struct tpacket_block_desc`).
 const STATUS: usize = 8;
 const COUNT: usize = 12;
 const FIRST: usize = 16;
 
-/// Where the address of a frame's sender lies, after its aligned head.
+/// Offset of a frame's sender address, after its aligned head.
 const SENDER: usize = libc::TPACKET3_HDRLEN - size_of::<libc::sockaddr_ll>();
 
-/// Destination and source address, before a VLAN tag.
+/// Octets of destination and source address, before a VLAN tag.
 const ADDRESSES: usize = 12;
 
 /// IEEE 802.1Q.
@@ -45,7 +44,7 @@ unsafe impl Plain for libc::sockaddr_ll {}
 // SAFETY: an integer.
 unsafe impl Plain for u32 {}
 
-/// All blocks, and the one that is next.
+/// All blocks, and the index of the next one.
 #[derive(Debug)]
 pub(super) struct Blocks {
     memory: Mapping,
@@ -58,8 +57,8 @@ impl Blocks {
         Ok(Self { memory: Mapping::of_socket(socket, count * BLOCK, 0)?, count, next: 0 })
     }
 
-    /// Hands the frames of the next block to `take` and the block back to the kernel: how many.
-    /// `None` where the kernel has not handed it over.
+    /// Passes the frames of the next block to `take`, returns the block to the kernel, and returns
+    /// the number of frames. `None` if the kernel has not handed it over.
     pub(super) fn next(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Option<usize> {
         let block = self.next * BLOCK;
         let status = self.memory.word(block + STATUS).load(Ordering::Acquire);
@@ -109,7 +108,7 @@ impl Blocks {
 }
 
 /// Moves both addresses to the front of `frame`, and writes a tag of that kind and content behind
-/// them: a customer's where the kernel does not tell which kind it was.
+/// them. Uses a customer tag if the kernel does not report the kind.
 pub(crate) fn put_tag_back(frame: &mut [u8], kind: Option<u16>, control: u16) {
     frame.copy_within(TAG..TAG + ADDRESSES, 0);
     let kind = kind.unwrap_or(CUSTOMER_TAG);

@@ -1,19 +1,19 @@
-//! The socket filter that lets a flow's frames into the ring: classic BPF, run by the kernel.
+//! Socket filter that lets a flow's frames into the ring: classic BPF, run by the kernel.
 //!
-//! Owns the program's text. Never attaches it. VLAN tags that the kernel has set aside are not in
-//! the octets that a filter sees, so offsets are those of untagged frames.
+//! Owns the program's text. Never attaches it. VLAN tags that the kernel has removed are not in the
+//! octets that a filter sees, so offsets are those of untagged frames.
 
 use super::Selection;
 
-/// Jumps to this many instructions on; a jump of the last kind leads to the refusal.
+/// Placeholder jump distance: a jump to the refusal.
 const REFUSE: u8 = u8::MAX;
 
 const IPV4: u32 = 0x0800;
 const IPV6: u32 = 0x86dd;
 const UDP: u32 = 17;
-/// More fragments, or an offset: bits of the word at offset 6 of an IPv4 header.
+/// Mask of more-fragments and fragment offset, in the word at offset 6 of an IPv4 header.
 const FRAGMENT: u32 = 0x3fff;
-/// As much of a frame as there is.
+/// Verdict that accepts the whole frame.
 const WHOLE: u32 = u32::MAX;
 
 const ETHER_TYPE: u32 = 12;
@@ -22,18 +22,18 @@ const V4_PROTOCOL: u32 = 23;
 const V4_HEADER: u32 = 14;
 const V6_PROTOCOL: u32 = 20;
 const V6_PORT: u32 = 56;
-/// From an UDP header: the destination port, and where the payload begins.
+/// Offsets in a UDP header: the destination port, and the start of the payload.
 const PORT: u32 = 2;
 const PAYLOAD: u32 = 8;
 
-/// The whole program that lets nothing in.
+/// Program of one instruction that lets nothing in.
 pub(super) const NOTHING: libc::sock_filter =
     libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
 
-/// The program for `selection`.
+/// Builds the program for `selection`.
 pub(super) fn program(selection: &Selection) -> Vec<libc::sock_filter> {
     let (first, last) = (u32::from(*selection.ports.start()), u32::from(*selection.ports.end()));
-    // Ports and token, for a load that begins `at` the UDP header.
+    // Compares ports and token, for a load that begins `at` the UDP header.
     let ours = |load: fn(u32, u32) -> libc::sock_filter, at: u32| {
         [
             load(libc::BPF_H, at + PORT),

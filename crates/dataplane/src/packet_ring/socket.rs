@@ -1,4 +1,4 @@
-//! The calls on a packet socket with a receive ring.
+//! System calls on a packet socket with a receive ring.
 //!
 //! Owns nothing: every function works on a descriptor that the caller keeps. Never retries.
 
@@ -9,23 +9,22 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use crate::mapping::{self, Plain};
 use crate::socket::set;
 
-/// Octets of a VLAN tag: kept free before each frame, so that it can be put back.
+/// Octets of a VLAN tag: kept free before each frame, so that it can be restored.
 pub(crate) const TAG: usize = 4;
 
-/// A block is handed over at the latest so long after its first frame, in milliseconds, however
-/// little is in it. Shorter, and a slow load would use up the ring by blocks nearly empty while its
-/// reader is kept away; stamps are the kernel's, so that longer costs a trial nothing but the wait
-/// at its end.
+/// Longest time from a block's first frame to its hand-over, in milliseconds. With a shorter time,
+/// a slow load would fill the ring with nearly empty blocks while its reader is not running. Stamps
+/// are the kernel's, so a longer time only delays a trial's end.
 const RETIRE_MS: u32 = 8;
 
-/// The least that a frame takes of a block; blocks of this version are not cut by it.
+/// Minimum octets of a frame in a block; blocks of this version are not divided by it.
 const FRAME: u32 = 2048;
 
 #[expect(unsafe_code, reason = "the kernel's struct tpacket_stats_v3")]
 // SAFETY: integers only.
 unsafe impl Plain for libc::tpacket_stats_v3 {}
 
-/// A raw packet socket that receives nothing yet.
+/// Creates a raw packet socket that receives nothing yet.
 #[expect(unsafe_code, reason = "nix makes no packet socket that receives nothing")]
 pub(crate) fn new() -> io::Result<OwnedFd> {
     // Protocol 0: nothing is queued before the filter is there.
@@ -38,20 +37,20 @@ pub(crate) fn new() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Attaches a filter in place of any other.
+/// Attaches a filter, replacing any other.
 pub(super) fn filter(socket: impl AsFd, program: &mut [libc::sock_filter]) -> io::Result<()> {
     let program =
         libc::sock_fprog { len: program.len() as libc::c_ushort, filter: program.as_mut_ptr() };
     set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Gives the socket a ring of `blocks` blocks of `octets` octets. ENOMEM where that is too much.
+/// Gives the socket a ring of `blocks` blocks of `octets` octets. ENOMEM if that is too much.
 pub(super) fn make_ring(socket: impl AsFd, blocks: usize, octets: usize) -> io::Result<()> {
     let socket = socket.as_fd();
     let option = |name, value: libc::c_uint| set(socket, libc::SOL_PACKET, name, &value);
     option(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V3 as libc::c_uint)?;
     option(libc::PACKET_RESERVE, TAG as libc::c_uint)?;
-    // Linux before 4.20 has no such option; outgoing frames are told apart once more on reading.
+    // Linux before 4.20 has no such option; outgoing frames are also filtered on reading.
     let _ = option(libc::PACKET_IGNORE_OUTGOING, 1);
     let request = libc::tpacket_req3 {
         tp_block_size: octets as libc::c_uint,
@@ -65,7 +64,7 @@ pub(super) fn make_ring(socket: impl AsFd, blocks: usize, octets: usize) -> io::
     set(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
 }
 
-/// Has every frame of interface `index` that passes the filter enter the ring.
+/// Binds the ring to interface `index`; frames that pass the filter enter it.
 #[expect(unsafe_code, reason = "nix has no address of AF_PACKET to bind to")]
 pub(crate) fn bind(socket: &OwnedFd, index: u32) -> io::Result<()> {
     // SAFETY: integers only; all zeros is a value of it.
@@ -84,7 +83,7 @@ pub(crate) fn bind(socket: &OwnedFd, index: u32) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What came and what of it found no room, since this was last asked.
+/// Received and dropped frames since the last call.
 pub(crate) fn statistics(socket: impl AsFd) -> io::Result<libc::tpacket_stats_v3> {
     mapping::option(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS)
 }

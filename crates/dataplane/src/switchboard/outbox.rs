@@ -1,17 +1,17 @@
-//! Frames out by one packet socket, many with one call, without waiting.
+//! Batched sending by one packet socket, many frames per call, without waiting.
 //!
-//! Owns the kernel's message headers, which are pointed afresh before every call. Never allocates
-//! after `new`, and never interprets a frame.
+//! Owns the kernel's message headers, which are set again before every call. Never allocates after
+//! `new`, and never interprets a frame.
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Frames of one call.
+/// Maximum frames per call.
 pub(super) const SLOTS: usize = 32;
 
-/// The headers of frames to go.
+/// Message headers of frames to send.
 pub(super) struct Outbox {
     parts: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
@@ -30,7 +30,7 @@ impl Outbox {
         Self { parts: vec![part; SLOTS], headers: vec![header; SLOTS] }
     }
 
-    /// Hands at most [`SLOTS`] frames to the kernel: how many it took, at least one.
+    /// Sends at most [`SLOTS`] frames; returns the number that the kernel took, at least one.
     pub(super) fn send(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -50,7 +50,7 @@ impl Outbox {
             return Ok(0);
         }
         match self.hand_over(socket, count) {
-            // A link that was down and is up again tells of it once more, with the next call.
+            // A link that was down and is up again reports its error once more, with the next call.
             Err(e) if e.raw_os_error() == Some(libc::ENETDOWN) => self.hand_over(socket, count),
             answer => answer,
         }

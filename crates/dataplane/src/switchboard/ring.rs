@@ -1,8 +1,8 @@
-//! A receive ring of equal slots (TPACKET_V2): each is ours from the moment its frame is in it.
+//! Receive ring of equal slots (TPACKET_V2): each slot is readable once its frame is in it.
 //!
-//! Owns the mapping and the place in it. Blocks of frames, as [`crate::packet_ring`] has them, cost
-//! less but come late. Stamps of the kernel (CLOCK_REALTIME) become readings of CLOCK_MONOTONIC by
-//! the difference of both clocks, read anew every millisecond. Never copies a frame.
+//! Owns the mapping and the position in it. Blocks of frames, as in [`crate::packet_ring`], cost
+//! less but arrive late. Converts the kernel's stamps (CLOCK_REALTIME) to CLOCK_MONOTONIC by the
+//! difference of both clocks, read every millisecond. Never copies a frame.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -18,36 +18,37 @@ use crate::socket::set;
 
 /// Octets before the frame in a slot: head, the sender's address, alignment, and room for a tag.
 const BEFORE: usize = 96;
-/// The kernel wants blocks of whole pages; larger ones waste less of them.
+/// Minimum block size, in octets. The kernel wants blocks of whole pages; larger ones waste less of
+/// them.
 const BLOCK_LEAST: usize = 1 << 16;
-/// Slots begin at multiples of this.
+/// Alignment of slots.
 const ALIGNMENT: usize = libc::TPACKET_ALIGNMENT;
-/// A ring of fewer is none.
+/// Minimum number of slots of a usable ring.
 const SLOTS_LEAST: usize = 64;
-/// Beyond these the ring only leaves the processor's cache.
+/// Maximum number of slots; a larger ring only exceeds the processor's cache.
 const SLOTS_MOST: usize = 4096;
 
-/// Where the address of a frame's sender lies.
+/// Offset of a frame's sender address.
 const SENDER: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(ALIGNMENT);
-/// How long the difference of the clocks is believed.
+/// Longest use of one reading of the clocks' difference.
 const BELIEVED: Nanos = Nanos::from_millis(1);
 
 #[expect(unsafe_code, reason = "the kernel's struct tpacket2_hdr")]
 // SAFETY: integers only.
 unsafe impl Plain for libc::tpacket2_hdr {}
 
-/// The slots, and the one that is next.
+/// Slots, and the index of the next one.
 #[derive(Debug)]
 pub(super) struct Ring {
     memory: Mapping,
     shape: Shape,
     next: usize,
-    /// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, and when that was read.
+    /// Offset of CLOCK_REALTIME ahead of CLOCK_MONOTONIC, and the time of its reading.
     ahead: Nanos,
     read_at: Nanos,
 }
 
-/// How slots lie in blocks.
+/// Arrangement of slots in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     slot: usize,
@@ -76,14 +77,13 @@ impl Shape {
 }
 
 impl Ring {
-    /// Gives a socket that is not bound yet a ring.
+    /// Adds a ring to a socket that is not bound yet.
     pub(super) fn make(socket: BorrowedFd<'_>, largest: usize, memory: usize) -> io::Result<Self> {
         let shape = Shape::of(largest, memory);
         let option = |name, value: libc::c_uint| set(socket, libc::SOL_PACKET, name, &value);
         option(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as libc::c_uint)?;
         option(libc::PACKET_RESERVE, socket::TAG as libc::c_uint)?;
-        // Linux before 4.20 has no such option; outgoing frames are told apart once more on
-        // reading.
+        // Linux before 4.20 has no such option; outgoing frames are also filtered on reading.
         let _ = option(libc::PACKET_IGNORE_OUTGOING, 1);
         let request = libc::tpacket_req {
             tp_block_size: shape.block as libc::c_uint,
@@ -96,7 +96,7 @@ impl Ring {
         Ok(Self { memory, shape, next: 0, ahead: Nanos::ZERO, read_at: Nanos::ZERO })
     }
 
-    /// Hands frames over until none waits or there were `most`; those cut short go to `refused`.
+    /// Delivers frames until none waits or `most` is reached; truncated frames count in `refused`.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -129,7 +129,7 @@ impl Ring {
             return;
         }
         let head: libc::tpacket2_hdr = self.memory.read(at);
-        // A checksum that the sender left to its hardware never would be completed.
+        // A checksum left to the sender's hardware would never be completed.
         if head.tp_snaplen < head.tp_len || head.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0 {
             *refused += 1;
             return;

@@ -1,8 +1,8 @@
-//! The counting program on an interface, shared by all flows of this process that end there.
+//! Counting program on an interface, shared by all flows of this process that end there.
 //!
-//! Owns the registry of what is attached, so that the second flow finds the first one's program,
-//! and the 64 places for flows of each. The last flow to end detaches it; the kernel does if the
-//! process dies. Never attaches where another's program is.
+//! Owns the registry of attached programs, so that the second flow finds the first one's, and the
+//! 64 places for flows of each. The last flow to end detaches it; the kernel does if the process
+//! dies. Never attaches if another program is there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +22,7 @@ use crate::unfit::Unfit;
 
 static OBJECT: &[u8] = include_bytes!("../../bpf/counter.bpf.o");
 
-/// Flows of one interface, and how far from its hash a flow may be.
+/// Maximum flows per interface, and maximum distance of a flow from its hash.
 const PLACES: usize = 64;
 const PROBES: u32 = 8;
 
@@ -42,7 +42,7 @@ pub(super) struct Flow {
     pub sizes: AtomicU32,
     pub delays: AtomicU32,
     pub octets: [AtomicU32; SIZES],
-    /// Of the only conversation, where there is one.
+    /// Order of the only conversation, if there is just one.
     pub order: OrderMemory,
     pub first: AtomicU64,
     pub last: AtomicU64,
@@ -69,16 +69,16 @@ pub(super) struct OrderMemory {
 // SAFETY: `repr(C)`, and every field is an atomic integer.
 unsafe impl Shared for OrderMemory {}
 
-/// A counting program on an interface.
+/// Counting program on an interface.
 #[derive(Debug)]
 pub(super) struct Attached {
     pub mode: Mode,
     pub interface: String,
     programs: Programs,
     flows: Mapped<Flows>,
-    /// Which places are taken.
+    /// Bit mask of the places in use.
     taken: Mutex<u64>,
-    /// The program itself, for judging single frames.
+    /// Program itself, for judging single frames.
     #[cfg(test)]
     pub program: OwnedFd,
     _link: OwnedFd,
@@ -93,8 +93,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The program on an interface of the calling thread's namespace, attached now unless it is
-/// already.
+/// Returns the program on an interface of the calling thread's namespace; attaches it if needed.
 pub(super) fn on(index: u32, name: &str) -> Result<Arc<Attached>, Unfit> {
     let namespace = std::fs::metadata("/proc/thread-self/ns/net")
         .map_err(|e| Unfit::NotHere(format!("the network namespace can't be told ({e})")))?;
@@ -109,22 +108,22 @@ pub(super) fn on(index: u32, name: &str) -> Result<Arc<Attached>, Unfit> {
     Ok(attached)
 }
 
-/// The maps of each flow, as the program calls them.
+/// Maps of each flow, by the program's names.
 const OWN: [&str; 3] = ["numbers", "orders", "tallies"];
 
-/// What a flow has of its own.
+/// Maps owned by one flow.
 #[derive(Debug)]
 pub(super) struct Own {
-    /// 64 a word.
+    /// Number bits, 64 per word.
     pub numbers: OwnedFd,
-    /// One of each conversation.
+    /// Order state, one per conversation.
     pub orders: OwnedFd,
-    /// One a processor.
+    /// Tallies, one per processor.
     pub tallies: OwnedFd,
 }
 
 impl Own {
-    /// All memory of a flow of so many numbers and conversations.
+    /// Allocates all memory of a flow with the given words of numbers and conversations.
     pub fn new(words: u32, conversations: u32) -> io::Result<Self> {
         let shared = |value_octets, entries: u32| MapShape {
             kind: kind::ARRAY,
@@ -178,8 +177,8 @@ impl Attached {
         })
     }
 
-    /// Finds a place for a flow and sets what only a place has; `describe` sets the rest, and the
-    /// program looks at it from then on.
+    /// Finds a place for a flow and sets the fields of the place; `describe` sets the rest. The
+    /// program reads it from then on.
     pub fn settle(
         &self,
         identity: Identity,
@@ -216,18 +215,18 @@ impl Attached {
         &self.flows.0[place as usize]
     }
 
-    /// Nothing more is counted for a flow; frames under way may still be.
+    /// Stops counting for a flow; frames in flight may still be counted.
     pub fn silence(&self, place: u32) {
         self.flow(place).active.store(0, Release);
     }
 
-    /// Gives a place back.
+    /// Releases a place.
     pub fn leave(&self, place: u32) {
         self.silence(place);
         let mut taken = locked(&self.taken);
         for map in OWN {
             if let Ok(map) = self.programs.map(map) {
-                // What stays there is overwritten by the next flow.
+                // Remaining contents are overwritten by the next flow.
                 let _ = bpf::remove(map, place);
             }
         }
@@ -235,7 +234,7 @@ impl Attached {
     }
 }
 
-/// In the driver where that works, else in the stack.
+/// Attaches in the driver if that works, otherwise in the stack.
 pub(super) fn attach(program: &OwnedFd, index: u32, name: &str) -> Result<(OwnedFd, Mode), Unfit> {
     let native = match bpf::attach(program, index, Mode::Native) {
         Ok(link) => return Ok((link, Mode::Native)),

@@ -1,7 +1,8 @@
-//! bpf(2) by hand: maps, programs, links that end with their descriptor, and runs of live frames.
+//! Direct use of bpf(2): maps, programs, links that end with their descriptor, and runs of live
+//! frames.
 //!
-//! Owns descriptors only; what they stand for lives in the kernel and ends with the last of them,
-//! whichever way the process ends. Never pins anything, and never replaces another's program.
+//! Owns descriptors only. Their objects live in the kernel and end with the last descriptor,
+//! however the process ends. Never pins anything, and never replaces another program.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -18,7 +19,8 @@ const LINK_CREATE: i32 = 28;
 
 const ATTACH_XDP: u32 = 37;
 const TEST_LIVE_FRAMES: u32 = 2;
-/// Reading the verifier's words costs time, so they are asked for only when a load failed.
+/// Size of the verifier's log, in octets. It is requested only after a failed load, because it
+/// costs time.
 const LOG_OCTETS: usize = 1 << 20;
 const NAME_OCTETS: usize = 15;
 
@@ -31,15 +33,15 @@ pub(crate) mod kind {
 
 /// Flags of maps.
 pub(super) mod flag {
-    /// The program reads only; once frozen, the verifier knows the contents.
+    /// The program only reads it; once frozen, the verifier knows the contents.
     pub const READ_ONLY_PROGRAM: u32 = 1 << 7;
-    /// It can be mapped into memory.
+    /// Map that can be mapped into memory.
     pub const MEMORY: u32 = 1 << 10;
-    /// Its length may differ from that of others in one array of maps.
+    /// Map whose length may differ from others in one array of maps.
     pub const INNER: u32 = 1 << 12;
 }
 
-/// What a map is.
+/// Shape of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MapShape {
     pub kind: u32,
@@ -49,25 +51,25 @@ pub(crate) struct MapShape {
     pub flags: u32,
 }
 
-/// What a program may be.
+/// Kind of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgramKind {
-    /// Sees frames before the stack does; `fragments` lets it see those longer than a page.
+    /// Receives frames before the stack does; `fragments` admits those longer than a page.
     Xdp { fragments: bool },
-    /// Hears of an event inside the kernel.
+    /// Is called on an event inside the kernel.
     RawTracepoint,
 }
 
-/// How an XDP program is attached.
+/// Attachment mode of an XDP program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// In the driver, before memory is taken for the frame.
+    /// In the driver, before memory is allocated for the frame.
     Native,
-    /// In the stack, for drivers that know nothing of XDP.
+    /// In the stack, for drivers without XDP support.
     Generic,
 }
 
-/// The arguments of one call: the kernel's union, filled by offset.
+/// Arguments of one call: the kernel's union, filled by offset.
 struct Arguments([u64; 16]);
 
 impl Arguments {
@@ -92,12 +94,13 @@ impl Arguments {
         self.word(at, value.as_fd().as_raw_fd() as u32)
     }
 
-    /// An address of `memory`, which has to outlive the call.
+    /// Sets an address of `memory`, which has to outlive the call.
     fn memory<T>(&mut self, at: usize, memory: *const T) -> &mut Self {
         self.octets(at, &(memory as u64).to_ne_bytes())
     }
 
-    /// The call. Every address among the arguments has to be valid for what the command does there.
+    /// Makes the call. Every address among the arguments has to be valid for the command's use of
+    /// it.
     #[expect(unsafe_code, reason = "bpf(2) has no wrapper")]
     fn call(&mut self, command: i32) -> io::Result<i32> {
         // SAFETY: the argument block is larger than any command reads and zero where unused; the
@@ -126,7 +129,7 @@ fn name(name: &str) -> &[u8] {
     &name.as_bytes()[..name.len().min(NAME_OCTETS)]
 }
 
-/// Makes a map; an array of maps needs one like those that it will hold.
+/// Creates a map; an array of maps needs a sample of the maps that it will hold.
 pub(crate) fn create_map(
     called: &str,
     shape: MapShape,
@@ -173,12 +176,12 @@ pub(super) fn look_up(map: impl AsFd, key: u32, value: &mut [u8]) -> io::Result<
     arguments.call(MAP_LOOKUP).map(drop)
 }
 
-/// Nobody can write the map from here on, and the verifier may rely on its contents.
+/// Makes the map read-only from here on, so that the verifier may rely on its contents.
 pub(super) fn freeze(map: impl AsFd) -> io::Result<()> {
     Arguments::new().descriptor(0, map).call(MAP_FREEZE).map(drop)
 }
 
-/// Loads a program. An error of the verifier carries its last words.
+/// Loads a program. An error of the verifier carries the end of its log.
 pub(crate) fn load_program(called: &str, kind: ProgramKind, code: &[u64]) -> io::Result<OwnedFd> {
     const XDP: u32 = 6;
     const RAW_TRACEPOINT: u32 = 17;
@@ -214,7 +217,7 @@ pub(crate) fn load_program(called: &str, kind: ProgramKind, code: &[u64]) -> io:
     Err(io::Error::new(refusal.kind(), format!("{refusal}; the verifier: {}", last_words(&words))))
 }
 
-/// The last lines of the verifier's log, which say what it disliked, without its statistics.
+/// Last lines of the verifier's log, which contain its objection, without its statistics.
 fn last_words(log: &str) -> String {
     const LINES: usize = 3;
     let words = log.trim_end_matches('\0').lines();
@@ -222,8 +225,7 @@ fn last_words(log: &str) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("; ")
 }
 
-/// Attaches a program to an interface until the descriptor is closed. EBUSY where another's is
-/// there already.
+/// Attaches a program to an interface until the descriptor is closed. EBUSY if another is attached.
 pub(crate) fn attach(program: impl AsFd, interface: u32, mode: Mode) -> io::Result<OwnedFd> {
     let flags = match mode {
         Mode::Generic => 1 << 1,
@@ -234,15 +236,15 @@ pub(crate) fn attach(program: impl AsFd, interface: u32, mode: Mode) -> io::Resu
     arguments.call_for_descriptor(LINK_CREATE)
 }
 
-/// Has a program hear of the named event until the descriptor is closed.
+/// Attaches a program to the named event until the descriptor is closed.
 pub(super) fn hear(program: impl AsFd, event: &std::ffi::CStr) -> io::Result<OwnedFd> {
     let mut arguments = Arguments::new();
     arguments.memory(0, event.as_ptr()).descriptor(8, program);
     arguments.call_for_descriptor(RAW_TRACEPOINT_OPEN)
 }
 
-/// Has the kernel run an XDP program on copies of `frame`, `repeat` times, `batch` at once, and do
-/// with each what the program says.
+/// Makes the kernel run an XDP program on copies of `frame`, `repeat` times, `batch` at once, and
+/// apply the program's verdict to each.
 pub(super) fn run_live(
     program: impl AsFd,
     frame: &[u8],
@@ -260,7 +262,7 @@ pub(super) fn run_live(
     arguments.call(TEST_RUN).map(drop)
 }
 
-/// Has an XDP program judge one frame that goes nowhere; its verdict.
+/// Runs an XDP program on one frame that is not sent; returns its verdict.
 #[cfg(test)]
 pub(super) fn run_once(program: impl AsFd, frame: &[u8]) -> io::Result<u32> {
     let mut arguments = Arguments::new();

@@ -1,18 +1,18 @@
-//! The histogram that programs inside the kernel keep, and what it means outside.
+//! Histogram of the programs inside the kernel, and its conversion.
 //!
-//! 64 buckets an octave and one each below 64 ns: a value is known to within 1/64 of itself, and
-//! the middle of its bucket, which stands for it, is off by at most 0.8 %. What exceeds 69 s counts
-//! as 69 s.
+//! It has 64 buckets per octave and one for each value below 64 ns, so a value is known to within
+//! 1/64 of itself. The middle of its bucket, which represents it, is off by at most 0.8 %. Values
+//! above 69 s count as 69 s.
 
 use measure::{Histogram, Nanos};
 
 const BITS: u32 = 6;
 const LONGEST_BITS: u32 = 36;
 
-/// How many there are; the same number is in `program.h`.
+/// Number of buckets; `program.h` has the same number.
 pub(super) const BUCKETS: usize = ((LONGEST_BITS - BITS + 1) << BITS) as usize;
 
-/// The value that stands for a bucket: its middle.
+/// Value that represents a bucket: its middle.
 fn value(bucket: usize) -> Nanos {
     let bucket = bucket as u64;
     let (octave, place) = (bucket >> BITS, bucket & ((1 << BITS) - 1));
@@ -21,10 +21,10 @@ fn value(bucket: usize) -> Nanos {
     Nanos(lowest + ((1_u64 << shift) >> 1))
 }
 
-/// As a histogram of ours.
+/// Converts bucket counts to a histogram.
 ///
-/// A count is added bit by bit: doubling what is there and adding those buckets whose count has the
-/// next bit costs two merges a bit, whatever the counts are.
+/// Adds the counts bit by bit: doubles the histogram, then adds the buckets whose count has the
+/// next bit. This costs two merges per bit, whatever the counts are.
 pub(super) fn histogram(counts: &[u64]) -> Histogram {
     let highest = counts.iter().copied().max().unwrap_or(0);
     let mut histogram = Histogram::new();

@@ -1,9 +1,9 @@
-//! The receiver inside the kernel: a program on the interface counts every frame of the flow, told
-//! apart by its sequence number, and drops it.
+//! Receiver inside the kernel: a program on the interface counts every frame of the flow by its
+//! sequence number, and drops it.
 //!
-//! Owns the flow's numbers, orders and tallies. What no flow of ours claims goes on to the stack,
-//! and what then reaches the flow's own socket is not the flow's: that is counted here too. UDP
-//! checksums are not looked at, because the kernel leaves them undone in frames that never leave
+//! Owns the flow's numbers, orders and tallies. Frames that belong to no flow of ours pass to the
+//! stack. Those that then reach the flow's own socket are foreign, and are counted here too. UDP
+//! checksums are not checked, because the kernel leaves them incomplete in frames that never leave
 //! the host.
 
 use std::fmt::{self, Write as _};
@@ -36,14 +36,14 @@ use crate::datagram::Traffic;
 use crate::unfit::Unfit;
 use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
 
-/// No tag, as the program tells it.
+/// Value by which the program marks an untagged frame.
 const NO_VLAN: u32 = 0xffff;
-/// After the last frame is refused, those that are being counted on another processor are done.
+/// Wait after refusing further frames, until those being counted on other processors are done.
 const SETTLING: Duration = Duration::from_millis(2);
-/// The most datagrams that are fetched from the flow's own socket at the end.
+/// Maximum number of datagrams fetched from the flow's own socket at the end.
 const MOST_STRAYS: usize = 100_000;
 
-/// A flow that is being counted.
+/// Flow that is being counted.
 pub(crate) struct Counter {
     attached: Arc<Attached>,
     place: u32,
@@ -54,13 +54,13 @@ pub(crate) struct Counter {
     identity: Identity,
     tells_apart: bool,
     cpu: Option<usize>,
-    /// Given up before the program, whose pollers these are.
+    /// Released before the program, whose pollers these are.
     _placed: Option<Placed>,
 }
 
 impl Counter {
-    /// Takes all memory and attaches the program, or joins one of ours that is there. `reserved` is
-    /// the socket whose port frames go to: it keeps the port and shows what was not counted.
+    /// Allocates all memory and attaches the program, or joins ours if it is attached. `reserved`
+    /// is the socket whose port frames go to: it reserves the port and shows what was not counted.
     pub fn bind(spec: &End<Traffic>, reserved: &UdpSocket) -> Result<(Self, String), Unfit> {
         let (index, name) = interface_of(spec.local)?;
         let words = u32::try_from(spec.flow.limit.div_ceil(64)).map_err(|_| {
@@ -114,7 +114,7 @@ impl Counter {
         Ok((counter, how))
     }
 
-    /// Waits until the window closes or a halt is asked for, and tells what was counted by then.
+    /// Waits until the window closes or a halt is requested, and reports the counts at that time.
     pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         affinity::pin(self.cpu)?;
         clock::rest_until(window.closed, || halt.asked());
@@ -123,7 +123,7 @@ impl Counter {
         self.report(window.closed)
     }
 
-    /// What the program does with a frame that comes from nowhere (`XDP_DROP` is 1, `XDP_PASS` 2).
+    /// Returns the program's verdict on a frame without an origin (`XDP_DROP` is 1, `XDP_PASS` 2).
     #[cfg(test)]
     pub(super) fn judge(&self, frame: &[u8]) -> std::io::Result<u32> {
         super::bpf::run_once(&self.attached.program, frame)
@@ -183,7 +183,7 @@ impl Counter {
         })
     }
 
-    /// What went past the program to the flow's own socket.
+    /// Counts datagrams that passed the program and reached the flow's own socket.
     fn strays(&self) -> Rejected {
         let mut rejected = Rejected::default();
         let mut head = [0; Probe::LEN];
@@ -215,7 +215,7 @@ impl fmt::Debug for Counter {
     }
 }
 
-/// Backwards from the highest number seen to the first clear bit.
+/// Searches from the highest number seen backwards for the first clear bit.
 fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64> {
     if unique > highest {
         return None;
@@ -231,7 +231,7 @@ fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64>
     Some(word as u64 * 64 + 63 - u64::from(missing.leading_zeros()))
 }
 
-/// Tells the program what it is to accept.
+/// Writes the flow's acceptance criteria for the program.
 fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     let AddressBlock { first, count } =
         spec.flow.spread().sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
@@ -254,7 +254,7 @@ fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
     }
 }
 
-/// The interface of this namespace that has an address.
+/// Finds the interface of this namespace that has an address.
 fn interface_of(address: IpAddr) -> Result<(u32, String), Unfit> {
     let unknown = |e: nix::errno::Errno| {
         Unfit::NotHere(format!("the interface of {address} can't be told ({})", e.desc()))

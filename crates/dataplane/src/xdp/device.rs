@@ -1,8 +1,8 @@
-//! Programs that make something of an interface: one end of a cable that takes redirected frames,
-//! or a port of a router that forwards inside the driver.
+//! Programs that give an interface a role: a cable end that accepts redirected frames, or a port of
+//! a router that forwards inside the driver.
 //!
-//! Owns the attached programs for as long as the values live; the kernel detaches them when the
-//! process ends in whatever way. Never replaces a program that is there.
+//! Owns the attached programs while the values live; the kernel detaches them however the process
+//! ends. Never replaces a program that is there.
 
 use std::os::fd::OwnedFd;
 
@@ -16,32 +16,31 @@ use crate::unfit::Unfit;
 static PASS: &[u8] = include_bytes!("../../bpf/pass.bpf.o");
 static FORWARD: &[u8] = include_bytes!("../../bpf/forward.bpf.o");
 
-/// An end of a virtual cable that takes frames redirected to its other end.
+/// End of a virtual cable that accepts frames redirected to its other end.
 #[derive(Debug)]
 pub struct Accepting {
     _link: OwnedFd,
 }
 
-/// A router's interfaces, between which frames are forwarded inside the driver.
+/// Interfaces of a router, between which frames are forwarded inside the driver.
 #[derive(Debug)]
 pub struct Forwarding {
     _links: Vec<OwnedFd>,
 }
 
-/// Lets an interface of the calling thread's namespace take frames that are redirected out of its
-/// cable's other end; they then go on to the stack like any other. Without this, or a counter, or
-/// GRO, a veth refuses them all.
+/// Lets an interface of the calling thread's namespace accept frames redirected out of its cable's
+/// other end; they then go on to the stack like any other. Without this, a counter, or GRO, a veth
+/// refuses them all.
 ///
-/// It is not free: ordinary frames are copied on their way past the program, and about a third
-/// fewer get through to the stack than without it. GRO costs them nothing, but makes one frame of
-/// many.
+/// It has a cost: ordinary frames are copied on their way past the program, and about a third fewer
+/// reach the stack than without it. GRO costs them nothing, but merges many frames into one.
 pub fn accept_frames(interface: &str) -> Result<Accepting, FlowError> {
     let link = attach("switchmark_pass", PASS, &[interface])?.pop();
     link.map(|link| Accepting { _link: link }).ok_or_else(|| unsuitable("accept", interface, ""))
 }
 
-/// Whether frames that are redirected out of an interface of the calling thread's namespace get
-/// anywhere now.
+/// True if frames redirected out of an interface of the calling thread's namespace are accepted
+/// now.
 pub fn takes_frames(interface: &str) -> Result<bool, FlowError> {
     let ask = || -> Result<bool, NetlinkError> {
         let index = Netlink::open()?.link(interface)?.index;
@@ -50,15 +49,14 @@ pub fn takes_frames(interface: &str) -> Result<bool, FlowError> {
     ask().map_err(|e| unsuitable("ask for the xdp features of", interface, &words(&e)))
 }
 
-/// Has a router's interfaces forward between them inside the driver, by the kernel's own routes and
-/// neighbours. What can't go that way goes through the stack as before: so the namespace has to be
-/// a router already. The far ends of its cables have to take redirected frames: see
-/// [`accept_frames`].
+/// Makes a router's interfaces forward between them inside the driver, by the kernel's own routes
+/// and neighbours. Other frames go through the stack as before, so the namespace has to be a router
+/// already. The far ends of its cables have to accept redirected frames: see [`accept_frames`].
 pub fn forward(interfaces: &[&str]) -> Result<Forwarding, FlowError> {
     attach("switchmark_fwd", FORWARD, interfaces).map(|links| Forwarding { _links: links })
 }
 
-/// One program, loaded once and attached to each interface, in the driver.
+/// Loads one program and attaches it to each interface, in the driver.
 fn attach(
     name: &'static str,
     object: &'static [u8],

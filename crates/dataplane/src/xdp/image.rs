@@ -1,7 +1,7 @@
-//! A frame as the sending program takes it: everything that never changes, and its checksums' sums.
+//! Frame image for the sending program: the constant octets, and the partial sums of the checksums.
 //!
 //! Owns the program's `struct shape` and `struct image`. Takes whole frames that were built
-//! elsewhere and finds its way in them; never builds one.
+//! elsewhere and locates their headers; never builds one.
 
 use wire::Probe;
 
@@ -10,12 +10,12 @@ use crate::datagram::Spread;
 const ETHERNET_OCTETS: usize = 14;
 const TAG_OCTETS: usize = 4;
 const UDP_OCTETS: usize = 8;
-/// The longest headers with a probe: tagged IPv6.
+/// Octets of the longest headers with a probe: tagged IPv6.
 const HEAD_OCTETS: usize = 88;
-/// The most sizes of a pattern.
+/// Maximum sizes of a pattern.
 pub(super) const SIZES: usize = 64;
 
-/// What the loader fixes before the verifier looks, in the program's order.
+/// Settings that the loader fixes before verification, in the program's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub tagged: bool,
@@ -27,7 +27,7 @@ pub(super) struct Shape {
     pub spread: Spread,
 }
 
-/// What varies of a frame, as its first one has it: ports, and the low 32 bits of the addresses.
+/// Variable fields of the first frame: ports, and the low 32 bits of the addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ends {
     pub version: u32,
@@ -62,7 +62,7 @@ impl Shape {
     }
 }
 
-/// Where a frame's headers lie.
+/// Offsets of a frame's headers.
 #[derive(Debug, Clone, Copy)]
 struct Places {
     ip: usize,
@@ -71,7 +71,7 @@ struct Places {
     tagged: bool,
 }
 
-/// A frame's unchanging part, ready for the program.
+/// Constant part of a frame, ready for the program.
 #[derive(Debug, Clone)]
 pub(super) struct Image {
     pub octets: Vec<u8>,
@@ -92,7 +92,7 @@ fn places(frame: &[u8]) -> Option<Places> {
     (frame.len() >= udp + UDP_OCTETS + Probe::LEN).then_some(Places { ip, udp, version, tagged })
 }
 
-/// The sum of 16-bit words, the last one padded with a zero.
+/// Sum of 16-bit words, the last one padded with a zero.
 fn sum(octets: &[u8]) -> u64 {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
     octets.chunks(2).map(word).sum()
@@ -105,14 +105,14 @@ fn folded(mut sum: u64) -> u32 {
     sum as u32
 }
 
-/// Takes out what the program writes itself. None for a frame that is not one of ours.
+/// Clears the fields that the program writes itself. `None` for a frame that is not one of ours.
 pub(super) fn image(frame: &[u8]) -> Option<Image> {
     const UDP: u64 = 17;
     let Places { ip, udp, version, tagged } = places(frame)?;
     let mut frame = frame.to_vec();
     let octets = frame.len() as u32;
     let probe = udp + UDP_OCTETS;
-    // Where the addresses end, and their low 32 bits begin.
+    // Offsets of the addresses' low 32 bits.
     let (source_at, destination_at) =
         if version == 4 { (ip + 12, ip + 16) } else { (ip + 20, ip + 36) };
     let port = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);

@@ -1,10 +1,9 @@
-//! The sender whose frames the kernel makes itself: a program run over and over on one page, its
-//! frames redirected out of the egress interface (BPF_PROG_TEST_RUN with live frames, Linux 5.18).
+//! Sender whose frames the kernel creates itself: BPF_PROG_TEST_RUN with live frames, Linux 5.18. A
+//! program runs repeatedly on one page, and its frames are redirected out of the egress interface.
 //!
 //! Owns the sending program, its memory, and the loop of calls that keep it running. `sent` counts
-//! what the driver took, as the kernel itself reports it. Never sends where frames would vanish:
-//! opening sends one that is never counted, and a driver that does not take it is not one to send
-//! by.
+//! frames that the driver took, as the kernel reports them. Never sends if frames would vanish:
+//! opening sends one that is never counted, and a driver that refuses it is unfit.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,56 +32,56 @@ use crate::{End, FlowError, Halt, Window, affinity, clock};
 
 static OBJECT: &[u8] = include_bytes!("../../bpf/sender.bpf.o");
 
-/// What a driver is handed at once; a longer batch would hand it over in parts, and a refused part
-/// would leave a hole in the numbers.
+/// Batch of a greedy load: frames handed to the driver at once. A longer batch would be handed over
+/// in parts, and a refused part would leave a gap in the numbers.
 const GREEDY_BATCH: u32 = 16;
-/// A frame that is due waits for the end of its batch.
+/// Batch of a paced load: a due frame waits for the end of its batch.
 const PACED_BATCH: u32 = 1;
-/// How long one call should take: each costs some thirty microseconds in which nothing is sent.
-/// What is asked meanwhile goes through the program's memory.
+/// Intended duration of one call: each costs some thirty microseconds in which nothing is sent.
+/// Requests meanwhile go through the program's memory.
 const CALL: Nanos = Nanos::from_millis(20);
-/// The same where frames are so rare that sleeping between them pays.
+/// Intended duration of a call if frames are so rare that sleeping between them pays.
 const SHORT_CALL: Nanos = Nanos::from_millis(2);
-/// Between two looks whether a halt is asked for.
+/// Interval between two checks for a halt.
 const LOOK: Duration = Duration::from_millis(2);
-/// A paced load's first call begins so long before its first frame is due.
+/// Time by which a paced load's first call begins before its first frame is due.
 const LEAD: Nanos = Nanos::from_micros(200);
-/// Numbers from here up are never counted: those of `datagram/learning.rs`.
+/// First number that is never counted: see `datagram/learning.rs`.
 const LEARNING: u64 = u32::MAX as u64 - 16;
 const LEARNING_FRAMES: u64 = 3;
 const LEARNING_GAP: Duration = Duration::from_millis(2);
-/// The fewest runs of a call.
+/// Minimum runs per call.
 const FEWEST: u32 = 64;
 const MOST: u32 = 1 << 22;
-/// What a namespace of its own, in which the kernel gets to know the program, is made by.
+/// Capability for creating a private namespace, in which the kernel verifies the program.
 const NAMESPACING: &str = "CAP_SYS_ADMIN, beside the other backends' capabilities,";
-/// Between two attempts while the driver takes nothing.
+/// Pause between two attempts while the driver takes nothing.
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
-/// Below this a wait spins, inside the kernel.
+/// Wait below which the program spins, inside the kernel.
 const SPIN: Nanos = Nanos::from_millis(1);
-/// How long a paced load may catch up after its stop, as for every other sender.
+/// Longest catching-up of a paced load after its stop, as for every other sender.
 const GRACE: Nanos = Nanos::from_millis(10);
 const GRACE_SHARE: u64 = 4;
 
-/// A sender whose program is loaded.
+/// Sender whose program is loaded.
 pub(crate) struct LiveSender {
     schedule: Schedule,
     limit: u64,
     cpu: Option<usize>,
     send: OwnedFd,
-    /// Ends with its descriptor.
+    /// Released with its descriptor.
     _taken: OwnedFd,
     _registered: Registered,
     load: Mapped<Load>,
     frame: Vec<u8>,
     batch: u32,
-    /// Keeps the source port ours.
+    /// Path of the frames; reserves the source port.
     way: Way,
 }
 
 impl LiveSender {
-    /// Loads the program and tries it with one frame that is never counted; with a clause about how
-    /// it sends.
+    /// Loads the program and tries it with one frame that is never counted. The string describes
+    /// how it sends.
     pub(crate) fn open(spec: &End<Traffic>, way: Way) -> Result<(Self, String), Unfit> {
         let frames = frames(spec, &way)?;
         let paced =
@@ -118,7 +117,7 @@ impl LiveSender {
         Ok((sender, how))
     }
 
-    /// Sends one frame that is never counted, and asks whether it was taken.
+    /// Sends one frame that is never counted, and checks whether it was taken.
     fn try_out(&self) -> Result<(), Unfit> {
         let (name, octets) = (&self.way.interface, self.frame.len());
         match self.send_one(LEARNING) {
@@ -134,7 +133,7 @@ impl LiveSender {
     }
 
     /// Sends a few frames that teach the path its addresses (RFC 2544 §23); they are never counted.
-    /// One that the driver does not take is not an error.
+    /// A frame that the driver refuses is not an error.
     pub(crate) fn learn(&mut self) -> Result<(), FlowError> {
         for index in 0..LEARNING_FRAMES {
             if index > 0 {
@@ -147,15 +146,15 @@ impl LiveSender {
         Ok(())
     }
 
-    /// One frame of this number, at once; how many the driver took.
+    /// Sends one frame of this number at once; returns the number that the driver took.
     fn send_one(&self, number: u64) -> io::Result<u64> {
         self.load.arm((number, number + 1), (Nanos::ZERO, Nanos(u64::MAX)), None);
         bpf::run_live(&self.send, &self.frame, 1, 1)?;
         Ok(self.load.sent.load(Relaxed))
     }
 
-    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
-    /// calling thread, which it binds to the processor asked for.
+    /// Sends from the window's start to its stop, or until a halt is requested. Works on the
+    /// calling thread, which it pins to the requested processor.
     pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         let turns = Turns::of(self.schedule, &window, self.limit);
         let residual = window.closed.saturating_sub(window.stop);
@@ -170,7 +169,7 @@ impl LiveSender {
         self.load.arm((0, limit), (window.start, end), turns);
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
-            // Begun before this thread is bound, so that it works elsewhere.
+            // Started before this thread is pinned, so that it runs elsewhere.
             let looking = scope.spawn(|| self.look_for(halt, &done));
             let ran = affinity::pin(self.cpu).and_then(|()| {
                 let _ = nix::sys::prctl::set_timerslack(1);
@@ -185,7 +184,7 @@ impl LiveSender {
         Ok(self.report(limit, turns, window.stop))
     }
 
-    /// Ends the load inside the kernel once a halt is asked for: calls are long.
+    /// Ends the load inside the kernel once a halt is requested: calls are long.
     fn look_for(&self, halt: &Halt, done: &AtomicBool) {
         while !done.load(Relaxed) {
             if halt.asked() {
@@ -206,7 +205,7 @@ impl LiveSender {
         let load = &*self.load;
         let wanted = if turns.is_some_and(|turns| turns.are_rare()) { SHORT_CALL } else { CALL };
         let mut repeat = match self.schedule {
-            // One call, for between two there is a gap.
+            // Makes one call, because there is a gap between two.
             Schedule::Burst(_) => limit.clamp(u64::from(FEWEST), u64::from(MOST)) as u32,
             _ => FEWEST,
         };
@@ -271,13 +270,13 @@ impl LiveSender {
     }
 }
 
-/// How many runs take about as long as is wanted, when so many took `took`.
+/// Number of runs that take about `wanted`, given that `runs` took `took`.
 fn runs_for(runs: u32, took: Nanos, wanted: Nanos) -> u32 {
     let fitting = u64::from(runs) * wanted.0 / took.0.max(1);
     fitting.min(u64::from(runs) * 4).clamp(u64::from(FEWEST), u64::from(MOST)) as u32
 }
 
-/// The first frame of each size of the pattern.
+/// First frame of each size of the pattern.
 fn frames(spec: &End<Traffic>, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
     let first = way.endpoints();
     let ends = UdpEndpoints {
@@ -300,7 +299,7 @@ fn frames(spec: &End<Traffic>, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
     spec.flow.asked.frames.pattern().iter().map(frame).collect()
 }
 
-/// The programs for these frames, not yet loaded.
+/// Programs for these frames, not yet loaded.
 fn programs(
     spec: &End<Traffic>,
     frames: &[Vec<u8>],
@@ -325,7 +324,7 @@ fn programs(
     let Spread { sources, destinations, .. } = spec.flow.spread();
     for (first, range) in [(shape.ends.source, sources), (shape.ends.destination, destinations)] {
         let count = range.map_or(1, |range| u32::from(range.count.max(1)));
-        // The program adds to the low 32 bits alone.
+        // The program adds only to the low 32 bits.
         if first.checked_add(count - 1).is_none() {
             return Err(Unfit::NotHere("the addresses cross a block of 2^32".to_owned()));
         }

@@ -1,7 +1,7 @@
-//! The memory that the sending programs and this process share: one load, asked for and under way.
+//! Memory shared by the sending programs and this process: one load, requested and running.
 //!
-//! Owns the layout, which is the program's `struct load` field for field, and the arithmetic that
-//! turns a pace into whole numbers. Never runs anything.
+//! Owns the layout, which is the program's `struct load` field for field, and the conversion of a
+//! pace to whole numbers. Never runs anything.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -13,11 +13,12 @@ use super::memory::Shared;
 use crate::Window;
 use crate::datagram::gap_ns;
 
-/// A frame that leaves this long after its time is late; as for every other sender.
+/// Delay from which a frame counts as late, as for every other sender.
 const LATE: Nanos = Nanos::from_micros(500);
 /// Rounding of load / gap: 1 s at a gap of 1e9/30000 ns is 30,000 frames, not 29,999.
 const ROUNDING: f64 = 1e-6;
-/// After the driver refused a frame: shorter than any ring takes to drain, longer than a look.
+/// Pause after the driver refused a frame: shorter than any ring takes to drain, longer than a
+/// check.
 const PAUSE: Nanos = Nanos(5_000);
 
 /// `struct load` of `sender.bpf.c`.
@@ -52,7 +53,7 @@ pub(super) struct Load {
     pub longest_burst: AtomicU64,
     pub late: AtomicU64,
 
-    /// Processor, device and task of the load, as the program learns them.
+    /// Processor, device and task of the load, set by the program.
     whose: [AtomicU64; 3],
     pub sent: AtomicU64,
     pub refused: AtomicU64,
@@ -65,18 +66,18 @@ pub(super) struct Load {
 // SAFETY: `repr(C)`, and every field is an atomic integer or an array of them.
 unsafe impl Shared for Load {}
 
-/// A gap in whole nanoseconds and 2^-32 of one.
+/// Gap in whole nanoseconds, and its fraction in units of 2^-32.
 fn parts(gap: f64) -> (u64, u64) {
     let whole = gap.floor();
     (whole as u64, ((gap - whole) * 4_294_967_296.0) as u64)
 }
 
-/// How many gaps fit into a load.
+/// Number of gaps that fit into a load.
 fn turns(load: f64, gap: f64) -> u64 {
     (load / gap + ROUNDING).floor() as u64
 }
 
-/// The turns of a paced load: each part's gap, and how many turns the first part has.
+/// Turns of a paced load: each part's gap, and the number of turns in the first part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Turns {
     start: Nanos,
@@ -88,7 +89,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Of a pace over a window's load, at most `limit`; none for a pace without turns.
+    /// Builds the turns of a pace over a window's load, at most `limit`; `None` for a schedule
+    /// without turns.
     pub fn of(schedule: Schedule, window: &Window, limit: u64) -> Option<Self> {
         let (start, load) = (window.start, window.stop.saturating_sub(window.start));
         let (from, to, after) = match schedule {
@@ -108,13 +110,13 @@ impl Turns {
         })
     }
 
-    /// Whether there is time to sleep between two.
+    /// True if there is time to sleep between two turns.
     pub fn are_rare(&self) -> bool {
         const RARE_NS: f64 = 2e6;
         self.first_gap.min(self.second_gap) > RARE_NS
     }
 
-    /// How many have come by `now`.
+    /// Number of turns due by `now`.
     pub fn come(&self, now: Nanos) -> u64 {
         let since = |begin: Nanos, gap: f64| {
             if now < begin { 0 } else { ((now.0 - begin.0) as f64 / gap).floor() as u64 + 1 }
@@ -125,8 +127,8 @@ impl Turns {
 }
 
 impl Load {
-    /// Sets everything back and asks for frames from number `first` to below `limit`, greedily
-    /// between two moments, or in turns.
+    /// Resets everything and requests frames from number `first` to below `limit`, greedily between
+    /// two moments, or in turns.
     pub fn arm(
         &self,
         (first, limit): (u64, u64),
@@ -162,7 +164,8 @@ impl Load {
         self.end.store(end.0, Relaxed);
         self.late_after.store(LATE.0, Relaxed);
         self.pause.store(PAUSE.0, Relaxed);
-        // A single turn that is due already, for a program that takes turns but is to send at once.
+        // Uses a single turn that is due already, for a program that takes turns but should send at
+        // once.
         let turns = turns.unwrap_or(Turns {
             start,
             first_gap: 1.0,
@@ -173,7 +176,7 @@ impl Load {
         });
         let (gap, fraction) = parts(turns.first_gap);
         let (second_gap, second_fraction) = parts(turns.second_gap);
-        // Without a first part the second is the first.
+        // Without a first part the second comes first.
         let (gap, fraction) =
             if turns.first == 0 { (second_gap, second_fraction) } else { (gap, fraction) };
         self.gap.store(gap.max(1), Relaxed);
@@ -186,12 +189,12 @@ impl Load {
         self.total.store(turns.total, Relaxed);
     }
 
-    /// The most frames of one go.
+    /// Sets the maximum frames of one go.
     pub fn limit_bursts(&self, frames: u32) {
         self.burst_limit.store(u64::from(frames.max(1)), Relaxed);
     }
 
-    /// Gaps between departures so far.
+    /// Histogram counts of the gaps between departures so far.
     pub fn departures(&self) -> Vec<u64> {
         self.departures.iter().map(|bucket| u64::from(bucket.load(Relaxed))).collect()
     }

@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::AtomicU64;
 
-/// What may lie in shared memory.
+/// Structure that may lie in shared memory.
 ///
 /// # Safety
 /// Only for structures with the layout of C whose every field is an atomic integer or an array of
@@ -23,7 +23,7 @@ pub(super) unsafe trait Shared {}
 // SAFETY: an atomic integer.
 unsafe impl Shared for AtomicU64 {}
 
-/// One or more `T` in a map's memory, one after another.
+/// One or more consecutive `T` in a map's memory.
 pub(super) struct Mapped<T> {
     address: NonNull<T>,
     octets: usize,
@@ -38,8 +38,8 @@ unsafe impl<T: Shared> Send for Mapped<T> {}
 unsafe impl<T: Shared> Sync for Mapped<T> {}
 
 impl<T: Shared> Mapped<T> {
-    /// Maps the first element of an array that was made for it; `octets` is the element's length,
-    /// at least a `T`'s.
+    /// Maps the first element of an array that was created for it; `octets` is the element's
+    /// length, at least that of `T`.
     #[expect(unsafe_code, reason = "mmap")]
     pub fn new(map: impl AsFd, octets: usize) -> io::Result<Self> {
         if octets < size_of::<T>() {
@@ -58,7 +58,7 @@ impl<T: Shared> Mapped<T> {
 }
 
 impl<T: Shared> Mapped<T> {
-    /// All of them.
+    /// Returns all elements.
     #[expect(unsafe_code, reason = "the mapping is held by address")]
     pub fn all(&self) -> &[T] {
         // SAFETY: the mapping is so many `T` long, begins on a page and lives as long as `self`.

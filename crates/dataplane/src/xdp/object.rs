@@ -1,8 +1,8 @@
-//! A BPF object file as the compiler wrote it: sections, symbols, and where code refers to memory.
+//! BPF object file as written by the compiler: sections, symbols, and references from code to
+//! memory.
 //!
-//! Owns the reading of 64-bit little-endian ELF, of which it knows only what our own programs need.
-//! The objects are ours and committed, so a fault in one is a fault of the build. Never calls the
-//! kernel.
+//! Owns the reading of 64-bit little-endian ELF, limited to the needs of our own programs. The
+//! objects are ours and committed, so a defect in one is a build error. Never calls the kernel.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ struct Section<'a> {
     name: &'a str,
     kind: u32,
     contents: &'a [u8],
-    /// Its length in memory: also where the file holds none of it.
+    /// Length in memory, even if the file holds none of it.
     octets: usize,
-    /// Relocations: which section's.
+    /// Index of the section that the relocations apply to.
     applies_to: usize,
 }
 
@@ -39,24 +39,24 @@ pub(super) struct Object<'a> {
     symbols: Vec<Symbol<'a>>,
 }
 
-/// Where an instruction wants an address: of a section's memory, or of a map named by a symbol.
+/// Address needed by an instruction: of a section's memory, or of a map named by a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reference<'a> {
     pub section: &'a str,
     pub symbol: &'a str,
-    /// From the section's beginning.
+    /// Offset from the section's beginning.
     pub at: usize,
 }
 
-/// An address as the kernel takes it: a descriptor, and an offset into the map's only element, or
-/// the map itself.
+/// Address as the kernel takes it: a descriptor, and an offset into the map's only element, or the
+/// map itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Address {
     Map(i32),
     Value(i32, u32),
 }
 
-/// What is wrong with an object file.
+/// Defect of an object file.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("read a bpf object: {0}")]
 pub(super) struct ObjectError(pub String);
@@ -65,7 +65,7 @@ fn wrong<T>(why: impl Into<String>) -> Result<T, ObjectError> {
     Err(ObjectError(why.into()))
 }
 
-/// Little-endian integers at an offset.
+/// Reader of little-endian integers at an offset.
 struct At<'a>(&'a [u8]);
 
 impl<'a> At<'a> {
@@ -120,18 +120,18 @@ impl<'a> Object<'a> {
         found.map_or_else(|| wrong(format!("no section {name}")), Ok)
     }
 
-    /// A section's length in memory; none where there is no such section.
+    /// Length of a section in memory; `None` if there is no such section.
     pub fn octets_of(&self, section: &str) -> Option<usize> {
         self.section(section).ok().map(|(_, section)| section.octets)
     }
 
-    /// Where a variable lies in its section, and its length.
+    /// Offset of a variable in its section, and its length.
     pub fn variable(&self, name: &str) -> Result<(usize, usize), ObjectError> {
         let found = self.symbols.iter().find(|symbol| symbol.name == name);
         found.map_or_else(|| wrong(format!("no variable {name}")), |s| Ok((s.at, s.octets)))
     }
 
-    /// Every variable of a section with its contents.
+    /// Returns every variable of a section with its contents.
     pub fn variables(&self, section: &str) -> BTreeMap<&'a str, &'a [u8]> {
         let Ok((index, section)) = self.section(section) else { return BTreeMap::new() };
         let inside = self.symbols.iter().filter(|s| s.section == index && s.octets > 0);
@@ -140,7 +140,7 @@ impl<'a> Object<'a> {
             .collect()
     }
 
-    /// A section's instructions, with every reference resolved.
+    /// Returns a section's instructions, with every reference resolved.
     pub fn program(
         &self,
         section: &str,
@@ -175,7 +175,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The two words of an instruction that loads an address; the target register stays.
+/// Builds the two words of an instruction that loads an address; the target register stays.
 fn loads(low: u64, address: Address) -> (u64, u64) {
     const MAP: u64 = 1;
     const VALUE: u64 = 2;

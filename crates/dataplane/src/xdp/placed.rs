@@ -1,9 +1,9 @@
-//! Taking a virtual cable's frames in on a processor of our choice.
+//! Reception of a virtual cable's frames on a chosen processor.
 //!
-//! Owns the threads of an interface's pollers for as long as it is held. Without one, a veth's
-//! frames are taken in by whoever sends them, on the sender's processor. The setting belongs to the
-//! poller, which belongs to the program's link, so that it vanishes with the process. Never touches
-//! hardware: a NIC's queues have interrupts, which are the administrator's to place.
+//! Owns the threads of an interface's pollers while it is held. Without one, a veth's frames are
+//! received on the sender's processor. The setting belongs to the poller, and the poller to the
+//! program's link, so it vanishes with the process. Never touches hardware: a NIC's queues have
+//! interrupts, which the administrator places.
 
 use netlink::{Netdev, Netlink, NetlinkError};
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -17,8 +17,8 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Gives each poller of a veth in the calling thread's namespace a thread on `cpu`; else a
-    /// clause why not.
+    /// Gives each poller of a veth in the calling thread's namespace a thread on `cpu`; the error
+    /// is a clause with the reason.
     pub fn new(name: &str, index: u32, cpu: usize) -> Result<Self, String> {
         let refused = |e: NetlinkError| {
             let cause =
@@ -52,14 +52,14 @@ impl Placed {
 impl Drop for Placed {
     fn drop(&mut self) {
         for napi in &self.napis {
-            // A poller that is gone has taken its thread along.
+            // A poller that no longer exists has taken its thread along.
             let _ = self.netdev.set_napi_threaded(*napi, false);
         }
     }
 }
 
-/// Binds a poller's thread. Inside a container the kernel's number may be another's: the name
-/// tells.
+/// Pins a poller's thread. Inside a container the kernel's number may be another process: the name
+/// decides.
 fn pin(thread: u32, cpu: usize) -> Result<(), String> {
     let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
     if !name.starts_with("napi/") {
@@ -73,7 +73,7 @@ fn pin(thread: u32, cpu: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Lets a poller's thread go before ordinary ones, as the interrupt would that it stands for. Where
+/// Gives a poller's thread priority over ordinary ones, like the interrupt that it replaces. If
 /// that is not permitted it takes turns with them.
 #[expect(unsafe_code, reason = "setpriority has no wrapper")]
 fn favour(thread: u32) {

@@ -1,4 +1,5 @@
-//! From an object file to programs in the kernel: its memory and maps made, its settings fixed.
+//! Loading of an object file's programs into the kernel: creates its memory and maps, and fixes its
+//! settings.
 //!
 //! Owns the maps that the programs refer to. Never attaches anything.
 
@@ -12,12 +13,13 @@ use super::memory::{Mapped, Shared};
 use super::object::{Address, Object, ObjectError, Reference};
 use crate::unfit::Unfit;
 
-/// What programs read only, and what they write: sections of an object that become a map each.
+/// Sections of an object that become a map each: settings, which programs only read, and memory
+/// that they write.
 const SETTINGS: &str = ".rodata";
 const MEMORY: &str = ".bss";
 const MAPS: &str = "maps";
 
-/// An object whose maps exist.
+/// Object whose maps exist.
 #[derive(Debug)]
 pub(super) struct Programs {
     object: Object<'static>,
@@ -25,12 +27,12 @@ pub(super) struct Programs {
     maps: BTreeMap<&'static str, OwnedFd>,
 }
 
-/// Why the kernel would not, in the words of a report.
+/// Explains a kernel refusal in the words of a report.
 pub(super) fn refusal(deed: &str, cause: &io::Error) -> Unfit {
     refusal_without("CAP_BPF and CAP_NET_ADMIN", deed, cause)
 }
 
-/// The same where other capabilities of the host are asked for.
+/// Explains a kernel refusal for an action that needs the given capabilities.
 pub(super) fn refusal_without(capabilities: &str, deed: &str, cause: &io::Error) -> Unfit {
     Unfit::NotHere(match cause.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
@@ -48,8 +50,8 @@ fn broken(error: ObjectError) -> io::Error {
 }
 
 impl Programs {
-    /// Makes the memory of `file`'s programs, with `settings` for each variable that they only
-    /// read, and its maps; `like` gives for each array of maps one like those that it will hold.
+    /// Creates the memory of `file`'s programs, with `settings` for each read-only variable, and
+    /// its maps. `like` gives for each array of maps a sample of the maps that it will hold.
     pub fn new(
         name: &'static str,
         file: &'static [u8],
@@ -107,7 +109,7 @@ impl Programs {
         })
     }
 
-    /// The programs' only variable that they write, in memory shared with them.
+    /// Returns the only variable that the programs write, in memory shared with them.
     pub fn memory<T: Shared>(&self, variable: &str) -> Result<Mapped<T>, Unfit> {
         let map = || -> io::Result<Mapped<T>> {
             let (at, octets) = self.object.variable(variable).map_err(broken)?;
@@ -125,7 +127,7 @@ impl Programs {
     }
 }
 
-/// A map of one element of so many octets.
+/// Shape of a map with one element of the given octets.
 fn one(octets: usize) -> MapShape {
     MapShape { kind: kind::ARRAY, key_octets: 4, value_octets: octets as u32, entries: 1, flags: 0 }
 }
@@ -150,7 +152,7 @@ fn settings_map(
     Ok(map)
 }
 
-/// As `struct map` of `program.h`.
+/// Parses `struct map` of `program.h`.
 fn shape(definition: &[u8]) -> io::Result<MapShape> {
     let mut words = definition
         .chunks_exact(4)

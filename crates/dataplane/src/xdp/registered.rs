@@ -1,9 +1,9 @@
-//! Keeping a program in the kernel's dispatcher of XDP programs while live frames are made with it.
+//! Registration of a program in the kernel's XDP dispatcher while live frames are made with it.
 //!
-//! A call that runs a program more than once enters it there and takes it out again, and each
-//! change waits for every processor, some 12 ms. A program that is attached somewhere is there
-//! already. So this owns an empty network namespace, whose loopback is down, and attaches the
-//! program to that: no frame ever meets it there, and all of it ends with the descriptors.
+//! A call that runs a program more than once adds it to the dispatcher and removes it again. Each
+//! change waits for every processor, some 12 ms; an attached program is there already. So this owns
+//! an empty network namespace, whose loopback is down, and attaches the program to that. No frame
+//! ever meets it there, and all of it ends with the descriptors.
 
 use std::fs::File;
 use std::io;
@@ -15,10 +15,10 @@ use nix::sched::{CloneFlags, unshare};
 
 use super::bpf::{self, Mode};
 
-/// The loopback's number in every namespace.
+/// Number of the loopback in every namespace.
 const LOOPBACK: u32 = 1;
 
-/// A program's place in the dispatcher.
+/// Place of a program in the dispatcher.
 #[derive(Debug)]
 pub(super) struct Registered {
     _link: OwnedFd,
@@ -33,7 +33,7 @@ impl Registered {
             let link = bpf::attach(&program, LOOPBACK, Mode::Generic)?;
             Ok(Self { _link: link, _namespace: namespace })
         };
-        // A thread of its own, because unshare leaves its caller in the new namespace.
+        // Uses a separate thread, because unshare leaves its caller in the new namespace.
         thread::scope(|scope| scope.spawn(make).join()).unwrap_or_else(|panic| resume_unwind(panic))
     }
 }

@@ -1,4 +1,4 @@
-//! What the counting program counted of one flow, put together from all processors.
+//! Counts of the counting program for one flow, summed over all processors.
 //!
 //! Owns the layout of the program's `struct tally`. Never divides or judges.
 
@@ -8,12 +8,12 @@ use std::os::fd::AsFd;
 use super::bpf;
 use super::buckets::BUCKETS;
 
-/// The counters before the two histograms.
+/// Number of counters before the two histograms.
 const COUNTERS: usize = 4;
-/// `struct tally` of `counter.bpf.c`.
+/// Octets of `struct tally` of `counter.bpf.c`.
 pub(super) const TALLY_OCTETS: usize = COUNTERS * 8 + 2 * BUCKETS * 4;
 
-/// Of all processors together.
+/// Counts summed over all processors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tally {
     pub unique: u64,
@@ -25,7 +25,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Reads and adds up.
+    /// Reads the tallies and adds them up.
     pub fn read(tallies: impl AsFd) -> io::Result<Self> {
         let mut octets = vec![0; TALLY_OCTETS * processors()?];
         bpf::look_up(tallies, 0, &mut octets)?;
@@ -45,7 +45,7 @@ impl Tally {
     }
 }
 
-/// How many processors the kernel keeps values for: all that might ever be plugged in.
+/// Number of processors for which the kernel keeps values: all that might ever be plugged in.
 fn processors() -> io::Result<usize> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
     let last = text.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<usize>().ok());

@@ -1,28 +1,27 @@
-//! Whether a frame may wait: one device's buffer and the shares that its queues may take of it.
+//! Buffer of one device: decides whether a frame may wait, and the share of each queue.
 //!
-//! Owns the count of what is taken. A shared buffer gives each queue its reserve, and of the rest
-//! up to alpha times what is free of it (Choudhury and Hahne, 1998: dynamic queue length
-//! thresholds); one that is not shared gives each queue its own size. Never knows whose queue it is
-//! asked about.
+//! Owns the octets in use. A shared buffer gives each queue its reserve, and of the rest up to
+//! alpha times its free part (Choudhury and Hahne, 1998: dynamic queue length thresholds). One that
+//! is not shared gives each queue its own size. Never knows which queue a request is for.
 
 use crate::profile;
 
-/// Alpha in 65,536ths, so that no float decides.
+/// Scale of alpha, in 65,536ths, so that no float decides.
 const ONE: f64 = 65_536.0;
 
-/// One device's buffer.
+/// Buffer of one device.
 #[derive(Debug)]
 pub(super) struct Buffer {
     cell: u32,
-    /// What all queues hold.
+    /// Octets in all queues.
     taken: u64,
-    /// What each queue has for itself.
+    /// Octets reserved for each queue.
     reserved: u64,
     share: Share,
-    /// With PAUSE nothing is dropped for a threshold, only when there is no room at all.
+    /// True with PAUSE: no frame is dropped for a threshold, only if there is no room at all.
     lossless: bool,
-    /// What is kept free of the shared part, or of each queue, for frames that are on their way
-    /// when a port is told to pause.
+    /// Octets kept free of the shared part, or of each queue, for frames in flight when a port is
+    /// paused.
     headroom: u64,
 }
 
@@ -33,7 +32,8 @@ enum Share {
 }
 
 impl Buffer {
-    /// `headroom`: what all ports can still send once told to pause; 0 without PAUSE.
+    /// Creates the buffer. `headroom` is the octets that all ports can still send once paused; 0
+    /// without PAUSE.
     pub(super) fn new(sheet: &profile::Buffer, queues: u64, pause: Option<u64>) -> Self {
         let (reserved, share) = match sheet.alpha {
             None => (sheet.size.0, Share::Own),
@@ -47,24 +47,24 @@ impl Buffer {
             Share::Own => reserved,
             Share::Shared { size, .. } => size,
         };
-        // A buffer too small for every frame on its way keeps half: it may lose then, as real ones
+        // A buffer too small for every frame in flight keeps half: it may lose then, as real ones
         // do.
         let headroom = pause.unwrap_or(0).min(most / 2);
         Self { cell: sheet.cell, taken: 0, reserved, share, lossless: pause.is_some(), headroom }
     }
 
-    /// What a frame takes: whole cells.
+    /// Octets that a frame occupies: whole cells.
     #[inline]
     pub(super) fn cells(&self, octets: u32) -> u32 {
         if self.cell <= 1 { octets } else { octets.next_multiple_of(self.cell) }
     }
 
-    /// What all queues hold.
+    /// Octets in all queues.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Takes `octets` for a queue that holds `held`, or refuses.
+    /// Takes `octets` for a queue that holds `held`; false if refused.
     #[inline]
     pub(super) fn admit(&mut self, held: u64, octets: u32) -> bool {
         let after = held + u64::from(octets);
@@ -90,7 +90,7 @@ impl Buffer {
         true
     }
 
-    /// Gives back `octets` of a queue that held `held` with them.
+    /// Releases `octets` of a queue that held `held` including them.
     #[inline]
     pub(super) fn release(&mut self, held: u64, octets: u32) {
         let after = held - u64::from(octets);
@@ -100,17 +100,17 @@ impl Buffer {
         self.taken -= u64::from(octets);
     }
 
-    /// Whether those who send to a queue that holds `held` should be told to pause.
+    /// True if the senders to a queue that holds `held` should pause.
     pub(super) fn is_congested(&self, held: u64) -> bool {
         self.is_above(held, 1)
     }
 
-    /// Whether they may go on.
+    /// True if they may continue.
     pub(super) fn is_relieved(&self, held: u64) -> bool {
         held == 0 || !self.is_above(held, 2)
     }
 
-    /// Whether a queue holds more than the `part`th part of where congestion begins.
+    /// True if a queue holds more than `1/part` of the congestion threshold.
     fn is_above(&self, held: u64, part: u64) -> bool {
         match &self.share {
             Share::Own => held * part > self.reserved - self.headroom,
@@ -121,7 +121,7 @@ impl Buffer {
         }
     }
 
-    /// Everything was dropped.
+    /// Clears the buffer: everything was dropped.
     pub(super) fn clear(&mut self) {
         self.taken = 0;
         if let Share::Shared { taken, .. } = &mut self.share {
@@ -130,7 +130,7 @@ impl Buffer {
     }
 }
 
-/// Whether `share` is more than alpha times `free`.
+/// True if `share` exceeds alpha times `free`.
 #[inline]
 fn exceeds(share: u64, alpha: u64, free: u64) -> bool {
     u128::from(share) << 16 > u128::from(alpha) * u128::from(free)

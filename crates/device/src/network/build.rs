@@ -1,4 +1,4 @@
-//! From a profile to a network at rest.
+//! Construction of a network at rest from a profile.
 //!
 //! Owns the numbering of ports, queues and places. Never fails: the profile was checked.
 
@@ -80,7 +80,7 @@ pub(super) fn network(profile: &Profile, seed: u64) -> Network {
     }
 }
 
-/// The number of each device's first port.
+/// Number of each device's first port.
 fn first_ports(devices: &[Device]) -> Vec<u16> {
     let mut next = 0;
     let first = |device: &Device| {
@@ -179,14 +179,14 @@ fn flooding(numbers: impl Iterator<Item = u16>, ports: &[Port]) -> Vec<u16> {
     numbers.filter(|port| ports[usize::from(*port)].floods).collect()
 }
 
-/// What can still come by a port once the device finds that it should pause: what fits on the cable
-/// both ways and into the latency, the frame that holds up the PAUSE frame, and the one that the
-/// far end has just begun.
+/// Octets that can still arrive at a port after the device decides to pause: those in flight on the
+/// cable in both directions and during the latency. Added are the frame that delays the PAUSE
+/// frame, and the one that the far end has just begun.
 fn headroom(device: &Device, port: &Port, pace: Pace) -> u64 {
     let under_way = Picos(2 * port.delay.0 + Picos::from(device.latency).0);
     let bits = u128::from(under_way.0) * u128::from(pace.rate.0) / 1_000_000_000_000;
     let octets = bits as u64 / 8 + 2 * u64::from(device.max_frame) + 200;
-    // The shortest frames (84 octets of cable) waste the most of a cell.
+    // The shortest frames (84 octets on the cable) waste the most of a cell.
     let waste = u64::from(device.buffer.cell).div_ceil(84).max(1);
     octets * waste
 }

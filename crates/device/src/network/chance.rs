@@ -1,8 +1,7 @@
-//! What happens at random: lost and damaged frames, times in which a device stands still, who comes
-//! first of two.
+//! Random events: lost and damaged frames, stalls of a device, the order of simultaneous frames.
 //!
 //! Owns the draws, all from one seed and without a logarithm, so that they are the same on every
-//! machine. Never draws anything where a profile asks for nothing.
+//! machine. Never draws anything unless a profile asks for it.
 
 use measure::Picos;
 use rand::{Rng as _, SeedableRng as _};
@@ -10,8 +9,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::profile;
 
-/// The `turn`th of the numbers that a seed scatters over all of `u64`. None depends on how many
-/// were asked for before it.
+/// Returns the `turn`th of the numbers that a seed scatters over all of `u64`. None depends on how
+/// many were drawn before it.
 #[inline]
 pub fn scatter(seed: u64, turn: u64) -> u64 {
     // SplitMix64 (Steele, Lea, Flood 2014).
@@ -21,21 +20,21 @@ pub fn scatter(seed: u64, turn: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// A number that looks drawn, for the `turn`th frame at a port: who comes first of frames that
-/// arrive at one moment. It does not depend on how far the driver lets time pass at once.
+/// Returns a pseudo-random number for the `turn`th frame at a port, which orders frames that arrive
+/// at the same time. It does not depend on how far the driver advances time at once.
 #[inline]
 pub(super) fn tie(seed: u64, port: usize, turn: u64) -> u32 {
     scatter(seed ^ (port as u64) << 44, turn) as u32
 }
 
-/// A draw is below this in so large a share of all draws.
+/// Threshold below which the given share of all draws lies.
 fn below(share: f64) -> u64 {
-    // 2^64 is exact as a float, and one that is too large becomes the largest number.
+    // 2^64 is exact as a float, and a larger result becomes the largest number.
     (share * 18_446_744_073_709_551_616.0) as u64
 }
 
-/// One way of a host's cable: which of its frames arrive with a wrong FCS. Nothing that is drawn
-/// elsewhere changes it.
+/// Damage in one direction of a host's cable: selects frames that arrive with a wrong FCS. Draws
+/// elsewhere do not affect it.
 #[derive(Debug)]
 pub(super) struct Damage {
     seed: u64,
@@ -44,25 +43,25 @@ pub(super) struct Damage {
 }
 
 impl Damage {
-    /// `way` is 0 on the way in, 1 on the way out.
+    /// Creates the damage; `way` is 0 for the way in, 1 for the way out.
     pub(super) fn new(share: f64, seed: u64, edge: u16, way: u64) -> Self {
-        // A seed of its own: ties are drawn from the network's by port.
+        // Uses a separate seed: ties are drawn from the network's by port.
         let seed = scatter(!seed, u64::from(edge) << 1 | way);
         Self { seed, turn: 0, below: below(share) }
     }
 
-    /// Whether it damages the next frame.
+    /// True if the cable damages the next frame.
     pub(super) fn strikes(&mut self) -> bool {
         self.turn += 1;
         self.below > 0 && scatter(self.seed, self.turn) < self.below
     }
 }
 
-/// One device's luck.
+/// Random events of one device.
 #[derive(Debug)]
 pub(super) struct Chance {
     dice: Pcg64Mcg,
-    /// A frame is lost when a draw is below; 0: never.
+    /// Threshold of draws below which a frame is lost; 0: never.
     loss_below: u64,
     stalls: Option<Stalls>,
 }
@@ -88,13 +87,13 @@ impl Chance {
         Self { dice, loss_below: below(device.loss), stalls }
     }
 
-    /// Whether a frame is lost now.
+    /// True if a frame is lost now.
     #[inline]
     pub(super) fn loses(&mut self) -> bool {
         self.loss_below > 0 && self.dice.next_u64() < self.loss_below
     }
 
-    /// When something that would begin at `at`, now or shortly after, may begin.
+    /// Earliest start of an action planned for `at`, now or shortly after, given the stalls.
     #[inline]
     pub(super) fn after_stall(&mut self, now: Picos, at: Picos) -> Picos {
         let Some(stalls) = &mut self.stalls else { return at };
@@ -106,7 +105,7 @@ impl Chance {
 }
 
 impl Stalls {
-    /// On to the next one.
+    /// Advances to the next stall.
     fn pass(&mut self, dice: &mut Pcg64Mcg) {
         let wait = exponential(dice, self.mean.0);
         self.from = self.to + Picos(wait);
@@ -114,8 +113,8 @@ impl Stalls {
     }
 }
 
-/// An exponential number with this mean, by von Neumann's comparisons (1951): exact, and without a
-/// logarithm that each machine rounds as it likes.
+/// Draws an exponential number with this mean, by von Neumann's comparisons (1951). It is exact,
+/// and needs no logarithm, which machines round differently.
 pub fn exponential(dice: &mut Pcg64Mcg, mean: u64) -> u64 {
     let mut whole = 0_u64;
     loop {

@@ -1,6 +1,7 @@
-//! From the cable into a device, and there to the right queue.
+//! Forwarding of a frame from the cable into a device, and there to the right queue.
 //!
-//! Owns the order of decisions: lost, damaged, too long, too many, where to. Never touches a wire.
+//! Owns the order of decisions: lost, damaged, too long, too many, egress port. Never touches a
+//! wire.
 
 use measure::Picos;
 
@@ -10,8 +11,8 @@ use super::packets::{EVERYWHERE, Handle, NONE, NOWHERE};
 use crate::{Cause, Event, Frame};
 
 impl Network {
-    /// A frame begins on the cable to a port at `begin`. Its way in ends when the device may decide
-    /// on it: after the last bit, or of cut-through the first, and the latency.
+    /// Puts a frame on the cable to a port at `begin`. It becomes ready for a decision after the
+    /// last bit (cut-through: the first) and the latency.
     #[inline]
     pub(super) fn put_on_cable(&mut self, handle: Handle, port: u16, begin: Picos) {
         let number = usize::from(port);
@@ -31,7 +32,7 @@ impl Network {
         }
     }
 
-    /// The next frame of a port's cable is decided on at `ready`.
+    /// Schedules the decision on the next frame of a port's cable at `ready`.
     #[inline]
     fn expect(&mut self, number: usize, ready: Picos) {
         let port = &mut self.ports[number];
@@ -40,7 +41,7 @@ impl Network {
         self.schedule.set(self.places.ingress + number, ready, tie);
     }
 
-    /// The first frame of a port's cable is there, and the latency over.
+    /// Handles the first frame of a port's cable after its arrival and the latency.
     pub(super) fn arrive(&mut self, number: usize, out: &mut impl FnMut(Event)) {
         let port = &mut self.ports[number];
         let Some(handle) = port.ingress.pop(&self.packets) else { return };
@@ -101,7 +102,7 @@ impl Network {
         self.schedule.set(self.places.engines + device, begin + engine.each, 0);
     }
 
-    /// A software device is through with a packet.
+    /// Completes a packet in a software device.
     pub(super) fn finish_processing(&mut self, device: usize, out: &mut impl FnMut(Event)) {
         let Some(engine) = &mut self.devices[device].engine else { return };
         let handle = std::mem::replace(&mut engine.current, NONE);
@@ -110,7 +111,7 @@ impl Network {
         self.forward(handle, out);
     }
 
-    /// Decides where a frame goes, and sends it there.
+    /// Decides on a frame's egress, and sends it there.
     fn forward(&mut self, handle: Handle, out: &mut impl FnMut(Event)) {
         let came_by = usize::from(self.packets[handle].came_by);
         let device = usize::from(self.ports[came_by].device);
@@ -124,7 +125,7 @@ impl Network {
         if board.learns {
             board.table.learn(self.now, frame.source, entry);
         }
-        // Where paths make loops the first device's decision holds for the others.
+        // If paths form loops the first device's decision holds for the others.
         let target = if target == NOWHERE {
             let known = !frame.destination.is_group();
             known.then(|| board.table.find(self.now, frame.destination)).flatten()
@@ -157,7 +158,7 @@ impl Network {
         }
     }
 
-    /// The port of a device that is, or leads to, an edge.
+    /// Port of a device that is, or leads to, an edge.
     #[inline]
     fn way_to(&self, device: usize, edge: u16, frame: &Frame) -> u16 {
         let port = self.edges[usize::from(edge)];
@@ -168,7 +169,7 @@ impl Network {
         self.paths.port(device, there, (frame.source, frame.destination))
     }
 
-    /// To a port of the device where the frame is, through the backplane where it has to.
+    /// Sends a frame to a port of the same device, through the backplane if needed.
     fn send(&mut self, handle: Handle, goal: u16, out: &mut impl FnMut(Event)) {
         let packet = &mut self.packets[handle];
         packet.goal = goal;
@@ -182,7 +183,7 @@ impl Network {
         }
     }
 
-    /// From the backplane to a group, or to all but the one it came from.
+    /// Sends a frame from the backplane to a group, or to all but the one it came from.
     pub(super) fn cross_backplane(&mut self, handle: Handle, out: &mut impl FnMut(Event)) {
         let packet = &self.packets[handle];
         let from = &self.ports[usize::from(packet.came_by)];
@@ -202,7 +203,7 @@ impl Network {
         }
     }
 
-    /// To every port but the one it came by.
+    /// Floods a frame to every port but its ingress port.
     fn flood(&mut self, device: usize, handle: Handle, out: &mut impl FnMut(Event)) {
         let packet = &mut self.packets[handle];
         packet.goal = EVERYWHERE;
@@ -225,7 +226,7 @@ impl Network {
         self.packets.remove(handle);
     }
 
-    /// Out of the backplane, to every port of a group.
+    /// Floods a frame out of the backplane, to every port of a group.
     pub(super) fn flood_group(&mut self, handle: Handle, group: u16, out: &mut impl FnMut(Event)) {
         let came_by = self.packets[handle].came_by;
         let device = usize::from(self.ports[usize::from(came_by)].device);
@@ -236,7 +237,7 @@ impl Network {
         }
     }
 
-    /// How many ports of a group flood what came by a port.
+    /// Number of ports of a group that flood a frame received at a port.
     fn neighbours(&self, device: usize, group: usize, came_by: u16) -> u16 {
         let port = &self.ports[usize::from(came_by)];
         let itself =
@@ -244,8 +245,8 @@ impl Network {
         self.devices[device].groups[group].flooding.len() as u16 - u16::from(itself)
     }
 
-    /// How many copies reach the groups but this one from the backplane: one for each way out of it
-    /// that has a limit, one for each port of the others.
+    /// Number of copies that reach the other groups from the backplane: one for each limited
+    /// uplink, one for each port of the others.
     fn other_groups(&self, device: usize, own: usize) -> u16 {
         let groups = self.devices[device].groups.iter().enumerate();
         let others = groups.filter(|(group, _)| *group != own).map(|(_, group)| {
@@ -294,8 +295,8 @@ impl Network {
         }
     }
 
-    /// The copies will take the frame's place; the first of them is the frame itself as far as
-    /// counts go. Without any it is dropped, and the answer is no.
+    /// Announces the copies that replace a frame; the first of them counts as the frame itself.
+    /// Drops the frame and returns false if there are none.
     fn announce_copies(
         &mut self,
         handle: Handle,

@@ -1,8 +1,8 @@
-//! What a switch remembers of stations: at which edge each one was last heard.
+//! MAC table of a switch: the edge at which each station was last seen.
 //!
 //! Owns capacity, learning rate and ageing. It stores the network's edge rather than the port,
-//! which is the same thing in one switch and lets paths be chosen among several. Forgotten entries
-//! make room in sweeps, at most 64 of them in an ageing time.
+//! which is equivalent in one switch and lets paths be chosen among several. Expired entries are
+//! removed in sweeps, at most 64 of them per ageing time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,12 +11,12 @@ use measure::Picos;
 
 use crate::{Mac, profile};
 
-/// How many new addresses may come at once and still be learned at a limited rate: the depth of the
+/// Number of new addresses in a burst that are still learned at a limited rate: the depth of the
 /// queue between the chip and the table.
 const LEARN_BURST: u64 = 16;
 const SWEEPS_PER_AGE: u64 = 64;
 
-/// Hashes one number: addresses that count up spread over the table.
+/// Hasher of one number: consecutive addresses spread over the table.
 #[derive(Debug, Default)]
 pub(super) struct NumberHasher(u64);
 
@@ -43,7 +43,7 @@ impl Hasher for NumberHasher {
     }
 }
 
-/// A map whose key is one number.
+/// Map whose key is one number.
 pub(super) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
 #[derive(Debug, Clone, Copy)]
@@ -52,15 +52,15 @@ struct Entry {
     heard: Picos,
 }
 
-/// One switch's table.
+/// MAC table of one switch.
 #[derive(Debug)]
 pub(super) struct MacTable {
     entries: NumberMap<u64, Entry>,
     capacity: usize,
     age: Picos,
-    /// Time that each new address costs; zero without a limit.
+    /// Time to learn each new address; zero without a limit.
     learn_every: Picos,
-    /// When the next new address is due at the limited rate.
+    /// Due time of the next new address at the limited rate.
     learn_due: Picos,
     next_sweep: Picos,
 }
@@ -70,7 +70,7 @@ impl MacTable {
         let capacity = sheet.entries as usize;
         let learn_every = 1_000_000_000_000_u64.checked_div(sheet.learn_rate).unwrap_or(0);
         Self {
-            // It grows with what is learned: most tables stay far below their capacity.
+            // It grows as addresses are learned: most tables stay far below their capacity.
             entries: NumberMap::default(),
             capacity,
             age: sheet.age.into(),
@@ -80,7 +80,7 @@ impl MacTable {
         }
     }
 
-    /// A frame from `source` was heard at `edge`.
+    /// Learns from a frame of `source` at `edge`.
     #[inline]
     pub(super) fn learn(&mut self, now: Picos, source: Mac, edge: u16) {
         if source.is_group() {
@@ -96,14 +96,14 @@ impl MacTable {
         self.learn_new(now, source, edge);
     }
 
-    /// Where it was last heard, if that is not too long ago.
+    /// Edge at which the station was last seen, unless the entry has expired.
     #[inline]
     pub(super) fn find(&self, now: Picos, station: Mac) -> Option<u16> {
         let entry = self.entries.get(&station.0)?;
         (now.saturating_sub(entry.heard) <= self.age).then_some(entry.edge)
     }
 
-    /// Nobody is behind an edge any more.
+    /// Removes all stations of an edge.
     pub(super) fn forget(&mut self, edge: u16) {
         self.entries.retain(|_, entry| entry.edge != edge);
     }

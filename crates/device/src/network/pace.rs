@@ -1,22 +1,22 @@
-//! How long octets take at a rate, without a division where the rate divides evenly.
+//! Transmission times at a rate, without a division if the rate divides evenly.
 //!
-//! Owns the octets that a frame costs on the wire beyond its own. The results are those of
+//! Owns the octets that a frame costs on the wire beyond its own. The results equal those of
 //! [`Picos::to_send`], to the picosecond.
 
 use measure::{Picos, Rate};
 
-/// Preamble and start delimiter come before a frame, and are part of it on a cable.
+/// Octets of preamble and start delimiter before a frame, part of it on a cable.
 const PREAMBLE: u64 = 8;
-/// Preamble and gap: what a frame takes of a cable beyond its octets.
+/// Octets of preamble and gap: the cost of a frame on a cable beyond its octets.
 const OVERHEAD: u64 = 20;
-/// A PAUSE frame (IEEE 802.3 annex 31B), and its preamble.
+/// Octets of a PAUSE frame (IEEE 802.3 annex 31B), and its preamble.
 const PAUSE_FRAME: u64 = 64 + PREAMBLE;
 
-/// A rate, ready to be used often.
+/// Rate, prepared for frequent use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     pub rate: Rate,
-    /// 0 where the rate does not divide evenly.
+    /// Time per octet; 0 if the rate does not divide evenly.
     picos_per_octet: u64,
 }
 
@@ -27,19 +27,19 @@ impl Pace {
         Self { rate, picos_per_octet: if even { PICOS / rate.0 } else { 0 } }
     }
 
-    /// From a frame's beginning on the cable to its last bit.
+    /// Time from a frame's beginning on the cable to its last bit.
     #[inline]
     pub(super) fn frame(&self, octets: u32) -> Picos {
         self.of(u64::from(octets) + PREAMBLE)
     }
 
-    /// From a frame's beginning to the next one's.
+    /// Time from a frame's beginning to the next one's.
     #[inline]
     pub(super) fn slot(&self, octets: u32) -> Picos {
         self.of(u64::from(octets) + OVERHEAD)
     }
 
-    /// A PAUSE frame, from its beginning to its last bit.
+    /// Time of a PAUSE frame, from its beginning to its last bit.
     pub(super) fn pause_frame(&self) -> Picos {
         self.of(PAUSE_FRAME)
     }

@@ -1,7 +1,7 @@
-//! The frames that are inside, each in one place of a pool, and the queues that run through them.
+//! Frames inside the network, each in one slot of a pool, and the queues that link them.
 //!
-//! Owns the memory: it grows with the most frames that were ever inside at once, and a frame that
-//! leaves gives its place to the next. Never knows what a queue is for.
+//! Owns the memory: it grows to the most frames that were ever inside at once, and a frame that
+//! leaves frees its slot for the next. Never knows the purpose of a queue.
 
 use std::ops::{Index, IndexMut};
 
@@ -9,37 +9,38 @@ use measure::{Picos, Rate};
 
 use crate::Frame;
 
-/// Which place of the pool.
+/// Slot number in the pool.
 pub(super) type Handle = u32;
 /// No frame.
 pub(super) const NONE: Handle = u32::MAX;
 /// No port, or no edge.
 pub(super) const NOWHERE: u16 = u16::MAX;
-/// To every port but the one it came by.
+/// All ports but the ingress port.
 pub(super) const EVERYWHERE: u16 = u16::MAX - 1;
 
-/// A frame inside, and what the model keeps of it.
+/// Frame inside, with its state in the model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packet {
     pub frame: Frame,
-    /// When what it waits for is over: the ingress cable and the latency, or the cable to the host.
+    /// End of its current wait: for the ingress cable and the latency, or for the cable to the
+    /// host.
     pub ready: Picos,
-    /// When all of it is there: then a port that is faster than the one it came by may begin.
+    /// Time at which all of it has arrived: a port faster than its ingress port may begin then.
     pub stored: Picos,
-    /// The rate at which it came.
+    /// Rate at which it arrived.
     pub rate: Rate,
-    /// The edge where it entered.
+    /// Edge at which it entered the network.
     pub entry: u16,
-    /// The port by which it came into the device where it is.
+    /// Port at which it entered the current device.
     pub came_by: u16,
-    /// The port by which it leaves that device, or [`EVERYWHERE`].
+    /// Port by which it leaves the current device, or [`EVERYWHERE`].
     pub goal: u16,
-    /// In a network with loops, the edge for which the first device meant it, or [`EVERYWHERE`].
+    /// Edge selected by the first device in a network with loops, or [`EVERYWHERE`].
     pub target: u16,
     next: Handle,
 }
 
-/// The pool.
+/// Pool of frames.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     places: Vec<Packet>,
@@ -47,7 +48,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// How many are inside.
+    /// Number of frames inside.
     pub(super) fn standing(&self) -> u64 {
         (self.places.len() - self.free.len()) as u64
     }
@@ -75,7 +76,7 @@ impl Packets {
 }
 
 impl Packet {
-    /// One that has just been put on the cable to a port.
+    /// Creates the packet of a frame that has just been put on the cable to a port.
     #[inline]
     pub(super) fn entering(frame: Frame, entry: u16, port: u16, rate: Rate) -> Self {
         Self {
@@ -107,7 +108,7 @@ impl IndexMut<Handle> for Packets {
     }
 }
 
-/// First in, first out; the frames themselves tell which one follows.
+/// First-in, first-out queue, linked through the frames themselves.
 #[derive(Debug)]
 pub(super) struct Fifo {
     head: Handle,
@@ -125,19 +126,19 @@ impl Fifo {
         self.length
     }
 
-    /// The first one's handle, or [`NONE`].
+    /// Handle of the first frame, or [`NONE`].
     #[inline]
     pub(super) fn head(&self) -> Handle {
         self.head
     }
 
-    /// The last one's handle, or [`NONE`].
+    /// Handle of the last frame, or [`NONE`].
     #[inline]
     pub(super) fn tail(&self) -> Handle {
         self.tail
     }
 
-    /// All of them, the first one first.
+    /// Returns all handles, the first one first.
     pub(super) fn into_handles(mut self, packets: &Packets) -> Vec<Handle> {
         std::iter::from_fn(|| self.pop(packets)).collect()
     }

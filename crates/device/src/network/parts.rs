@@ -1,5 +1,4 @@
-//! What a network is made of besides its queues: ports, devices, and where each waits in the
-//! schedule.
+//! Parts of a network besides its queues: ports, devices, and their places in the schedule.
 //!
 //! Data only.
 
@@ -12,53 +11,52 @@ use super::packets::{Fifo, Handle};
 use super::router::Routes;
 use crate::{Mac, profile};
 
-/// Where each kind of thing waits in the schedule. What happens at one moment happens in this
-/// order, so a frame that leaves makes room for one that comes.
+/// Places of each kind of part in the schedule. Simultaneous events run in this order, so that a
+/// leaving frame makes room for an arriving one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
-    /// One for each device; before them the queues.
+    /// Engines, one for each device; the queues come before them.
     pub engines: usize,
-    /// The cables to hosts: one for each device.
+    /// Cables to hosts, one for each device.
     pub cables: usize,
-    /// PAUSE frames under way.
+    /// PAUSE frames in flight.
     pub signals: usize,
-    /// One for each port, to the end.
+    /// Ingress queues, one for each port, up to the end.
     pub ingress: usize,
 }
 
-/// A port, as it takes frames in. Its egress is the server of the same number.
+/// Ingress side of a port. Its egress is the server of the same number.
 #[derive(Debug)]
 pub(super) struct Port {
     pub device: u16,
     pub group: u16,
-    /// The edge that it is, or [`super::packets::NOWHERE`].
+    /// Edge of the port, or [`super::packets::NOWHERE`].
     pub edge: u16,
-    /// The port at the other end of a cable to another device, or [`super::packets::NOWHERE`].
+    /// Port at the other end of a cable to another device, or [`super::packets::NOWHERE`].
     pub peer: u16,
-    /// Of its cable.
+    /// Delay of its cable.
     pub delay: Picos,
-    /// Frames on their way in, until the device decides on them.
+    /// Arriving frames, until the device decides on them.
     pub ingress: Fifo,
-    /// How many frames came: what ties are drawn from.
+    /// Number of frames that arrived, from which ties are drawn.
     pub turn: u64,
-    /// How many of the device's queues made the port's peer pause.
+    /// Number of the device's queues that pause the port's peer.
     pub stops: u16,
-    /// When the host at it was told to stop; none while it may send.
+    /// Time at which its host was paused; `None` while it may send.
     pub held_since: Option<Picos>,
-    /// Whether flooded frames leave by it.
+    /// True if flooded frames leave by it.
     pub floods: bool,
-    /// Its cable loses what comes in, and what goes out.
+    /// True if its cable loses all frames: incoming, outgoing.
     pub broken: [bool; 2],
-    /// Its cable damages some of what comes in, and of what goes out; none where it damages
-    /// nothing.
+    /// Damage by its cable to incoming and to outgoing frames; `None` without damage.
     pub damage: Option<Box<[Damage; 2]>>,
-    /// Its link was taken down.
+    /// True if its link was taken down.
     pub down: bool,
-    /// What leaves by it was told to be lost.
+    /// True if all frames that leave by it are lost (black hole).
     pub blackhole: bool,
 }
 
-/// One device.
+/// State of one device.
 #[derive(Debug)]
 pub(super) struct Switchboard {
     pub cut_through: bool,
@@ -66,38 +64,39 @@ pub(super) struct Switchboard {
     pub max_frame: u32,
     pub pause: bool,
     pub buffer: Buffer,
-    /// Not where other devices always decide for it: between the others, in a network with loops.
+    /// True if it learns addresses. False for a device between others in a network with loops:
+    /// others always decide for it.
     pub learns: bool,
     pub table: MacTable,
-    /// Of a router.
+    /// Routes of a router; `None` for a switch.
     pub routes: Option<Routes>,
     pub chance: Chance,
     pub policer: Option<Policer>,
     pub engine: Option<Engine>,
     pub groups: Vec<PortGroup>,
-    /// Frames whose last bit is on its way to a host, the first to arrive first: all the cables of
-    /// a device are equally long.
+    /// Frames whose last bit is on its way to a host, the first to arrive first: all cables of a
+    /// device have the same length.
     pub on_cable: Fifo,
 }
 
 /// Ports on one chip.
 #[derive(Debug)]
 pub(super) struct PortGroup {
-    /// Those of its ports that flooded frames leave by, numbered through the whole network.
+    /// Ports of the group by which flooded frames leave, numbered through the whole network.
     pub flooding: Vec<u16>,
-    /// The server into the backplane; the one out of it follows. None without a limit.
+    /// Server into the backplane; the one out of it follows. `None` without a limit.
     pub uplink: Option<usize>,
 }
 
-/// A token bucket that frames pass or are dropped at.
+/// Token bucket: frames without a token are dropped.
 #[derive(Debug)]
 pub(super) struct Policer {
-    /// Time in which a token comes.
+    /// Time per token.
     each: Picos,
-    /// Time in which all of them do.
+    /// Time to fill the bucket.
     whole: Picos,
     only_groups: bool,
-    /// When the bucket is full again.
+    /// Time at which the bucket is full again.
     full_at: Picos,
 }
 
@@ -108,7 +107,7 @@ impl Policer {
         Self { each, whole, only_groups: sheet.only_groups, full_at: Picos::ZERO }
     }
 
-    /// Takes a token for a frame, where there is one.
+    /// Takes a token for a frame; true if there is none and the frame is refused.
     #[inline]
     pub(super) fn refuses(&mut self, now: Picos, destination: Mac) -> bool {
         if self.only_groups && !destination.is_group() {
@@ -122,13 +121,13 @@ impl Policer {
         false
     }
 
-    /// All tokens are there.
+    /// Fills the bucket.
     pub(super) fn fill(&mut self) {
         self.full_at = Picos::ZERO;
     }
 }
 
-/// A software device's processor: one packet at a time.
+/// Processor of a software device: one packet at a time.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub each: Picos,

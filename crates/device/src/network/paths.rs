@@ -1,14 +1,14 @@
-//! Which way a frame goes among several devices.
+//! Paths of frames among several devices.
 //!
-//! Owns the shortest paths and the tree for flooding; both are worked out once. Where several ports
-//! lead to a device by equally few cables, a hash over the frame's two addresses chooses, so frames
+//! Owns the shortest paths and the tree for flooding; both are computed once. If several ports lead
+//! to a device by equally few cables, a hash over the frame's two addresses chooses, so that frames
 //! of one flow stay in order. Never learns.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::Mac;
 
-/// One end of a cable between devices: the device, its port (numbered through the network), and the
+/// End of a cable between devices: the device, its port (numbered through the network), and the
 /// device at the other end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
@@ -18,22 +18,22 @@ pub(super) struct End {
     pub far_port: u16,
 }
 
-/// The paths of one network.
+/// Paths of one network.
 #[derive(Debug)]
 pub(super) struct Paths {
     devices: usize,
-    /// Where the choice of a pair of devices begins in `ports`; one more at the end.
+    /// Start of each pair of devices in `ports`; one more at the end.
     offsets: Vec<u32>,
     ports: Vec<u16>,
-    /// Whether there is more than one way between two devices.
+    /// True if there is more than one path between two devices.
     pub loops: bool,
-    /// Ports with a cable that the tree for flooding leaves out, or that lead to no host in it.
+    /// Ports with a cable that the flooding tree excludes, or that lead to no host in it.
     pub shut: Vec<u16>,
 }
 
 impl Paths {
-    /// `with_hosts` tells of each device whether it has edges; `ends` names each cable twice, once
-    /// from either side.
+    /// Computes the paths. `with_hosts` states for each device whether it has edges; `ends`
+    /// contains each cable twice, once from either side.
     pub(super) fn new(with_hosts: &[bool], ends: &[End]) -> Self {
         let devices = with_hosts.len();
         let mut near: Vec<Vec<End>> = vec![Vec::new(); devices];
@@ -54,12 +54,12 @@ impl Paths {
         }
         let tree = flooding_tree(&near, with_hosts);
         let shut = ends.iter().map(|end| end.port).filter(|port| !tree.contains(port)).collect();
-        // A tree has one cable less than devices; each is named twice.
+        // A tree has one cable less than devices; each is listed twice.
         let loops = ends.len() > 2 * devices.saturating_sub(1);
         Self { devices, offsets, ports, loops, shut }
     }
 
-    /// The port of device `from` by which a frame of this flow goes towards device `to`.
+    /// Port of device `from` by which a frame of this flow goes towards device `to`.
     #[inline]
     pub(super) fn port(&self, from: usize, to: usize, flow: (Mac, Mac)) -> u16 {
         let pair = from * self.devices + to;
@@ -72,8 +72,8 @@ impl Paths {
     }
 }
 
-/// Each device mixes its own number in: else all of them would choose alike, and leave paths
-/// unused.
+/// Hashes the flow with the device's number: otherwise all devices would choose alike, and leave
+/// paths unused.
 fn hash(device: usize, (source, destination): (Mac, Mac)) -> u32 {
     let mut z = source.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ destination.0;
     z = (z ^ (device as u64) << 48).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -96,7 +96,7 @@ fn distances(near: &[Vec<End>], from: usize) -> Vec<u32> {
     away
 }
 
-/// Both ports of each cable of the tree from the first device, without branches that end at no
+/// Ports of the flooding tree's cables, from the first device on, without branches that end at no
 /// host.
 fn flooding_tree(near: &[Vec<End>], with_hosts: &[bool]) -> BTreeSet<u16> {
     let mut reached_by: Vec<Option<End>> = vec![None; near.len()];

@@ -1,9 +1,9 @@
-//! 802.3x: a congested queue makes the ports that feed it pause.
+//! 802.3x: a congested queue pauses the ports that feed it.
 //!
-//! Owns who was told what, and for how long hosts had to wait. A PAUSE frame waits for the frame
-//! that is being sent and takes its time on the cable; it takes no place in a queue, and none of
-//! the port's rate is counted for it. Never tells a port to go on while another queue still wants
-//! it to wait.
+//! Owns the pause state, and the time for which hosts had to wait. A PAUSE frame waits for the
+//! frame that is being sent and takes its time on the cable. It takes no place in a queue, and does
+//! not count towards the port's rate. Never lets a port continue while another queue still pauses
+//! it.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ use super::packets::{Handle, NOWHERE};
 use super::{Edge, Network};
 use crate::Event;
 
-/// A PAUSE frame on its way out of a port; in the order of time.
+/// PAUSE frame on its way out of a port; ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Signal {
     at: Picos,
@@ -23,14 +23,14 @@ pub(super) struct Signal {
 }
 
 impl Signal {
-    /// Whether it is on its way out of this port.
+    /// True if it is on its way out of this port.
     pub(super) const fn is_to(&self, port: u16) -> bool {
         self.port == port
     }
 }
 
 impl Network {
-    /// The port by which this frame came shall be sent no more for the sake of a queue.
+    /// Pauses the port by which this frame came, on behalf of a queue.
     pub(super) fn stop_sender(&mut self, place: usize, handle: Handle) {
         let came_by = self.packets[handle].came_by;
         let stopped = &mut self.servers[place].stopped;
@@ -45,7 +45,7 @@ impl Network {
         }
     }
 
-    /// A queue has room again.
+    /// Lets a queue's senders continue: it has room again.
     pub(super) fn let_senders_go(&mut self, place: usize) {
         while let Some(number) = self.servers[place].stopped.pop() {
             let port = &mut self.ports[usize::from(number)];
@@ -69,7 +69,7 @@ impl Network {
         self.expect_signal();
     }
 
-    /// The first PAUSE frame under way has reached the far end.
+    /// Delivers the first PAUSE frame in flight at the far end.
     pub(super) fn signal(&mut self, out: &mut impl FnMut(Event)) {
         let Some(Reverse(signal)) = self.signals.pop() else { return };
         self.expect_signal();
@@ -87,7 +87,7 @@ impl Network {
         }
     }
 
-    /// The host at a port has to wait from now on, or may send; whether it had to before.
+    /// Pauses the host at a port from now on, or lets it send; true if it was paused before.
     pub(super) fn hold_host(&mut self, place: usize, stop: bool) -> bool {
         let now = self.now;
         let port = &mut self.ports[place];

@@ -1,9 +1,8 @@
-//! What a driver does to the device's port at an edge while frames pass: its link goes down, or it
+//! Driver actions on the device's port at an edge while frames pass: its link goes down, or it
 //! becomes a black hole.
 //!
-//! Owns the sweep of a port that loses its link: what is on its cable, in its queue and being sent
-//! is gone at that instant. Never touches another port's frames, and never forgets what was
-//! counted.
+//! Owns the sweep of a port that loses its link: frames on its cable, in its queue and being sent
+//! are dropped at that instant. Never touches another port's frames, and never resets counters.
 
 use std::cmp::Reverse;
 
@@ -12,10 +11,9 @@ use super::{Edge, Network};
 use crate::{Cause, Event};
 
 impl Network {
-    /// Takes the link at an edge down, or up again. Down, frames in flight on it and those that
-    /// wait for it are dropped, and so is whatever would leave by it from then on; stations behind
-    /// it are forgotten. So is what its host was told to pause for: a link that comes up begins
-    /// anew.
+    /// Takes the link at an edge down, or up again. On the way down, frames in flight on it and
+    /// those that wait for it are dropped, like all later frames that would leave by it. Stations
+    /// behind it are forgotten, and so is its host's pause state: a link that comes up begins anew.
     pub fn set_link(&mut self, edge: Edge, up: bool, out: &mut impl FnMut(Event)) {
         let place = usize::from(self.edges[usize::from(edge.0)]);
         (self.ports[place].down, self.servers[place].shut) = (!up, !up);
@@ -34,14 +32,15 @@ impl Network {
         self.devices[device].table.forget(edge.0);
     }
 
-    /// Has every frame dropped that would leave by an edge from now on, or none any more. The link
-    /// stays up: neither end notices.
+    /// Drops every frame that would leave by an edge from now on, or stops doing so. The link stays
+    /// up: neither end notices.
     pub fn set_blackhole(&mut self, edge: Edge, on: bool) {
         let place = usize::from(self.edges[usize::from(edge.0)]);
         self.ports[place].blackhole = on;
     }
 
-    /// Every frame of a port: on its cable in both directions, waiting for it, being sent.
+    /// Removes and returns every frame of a port: on its cable in both directions, waiting for it,
+    /// being sent.
     fn take_port(&mut self, place: usize) -> Vec<Handle> {
         let Self { packets, servers, ports, devices, schedule, places, .. } = self;
         let (port, server) = (&mut ports[place], &mut servers[place]);
@@ -55,7 +54,7 @@ impl Network {
             server.held -= u64::from(octets);
             all.push(handle);
         }
-        // The wire is busy until the end of it all the same, and its buffer held.
+        // The wire stays busy until its end, and its buffer held.
         let current = std::mem::replace(&mut server.current, NONE);
         all.extend((current != NONE).then_some(current));
         let cables = std::mem::replace(&mut device.on_cable, Fifo::new());
@@ -73,7 +72,7 @@ impl Network {
         all
     }
 
-    /// Nobody waits for the port's queue any more, and the port's host for nobody's.
+    /// Clears the pauses that the port's queue caused, and those of the port's host.
     fn let_go(&mut self, place: usize) {
         let port = place as u16;
         for server in &mut self.servers {

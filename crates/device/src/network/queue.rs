@@ -1,8 +1,8 @@
 //! Servers: a queue and the wire that it drains into, at a port or between a group and the
 //! backplane.
 //!
-//! Owns taking in, sending and handing on. A server knows the end of what it sends as it begins, so
-//! it is woken once for each frame: at the last bit. Never decides where a frame goes.
+//! Owns enqueueing, sending and handing on. A server knows the end of a transmission at its
+//! beginning, so it wakes once per frame: at the last bit. Never decides where a frame goes.
 
 use measure::Picos;
 
@@ -11,40 +11,40 @@ use super::pace::Pace;
 use super::packets::{EVERYWHERE, Fifo, Handle, NONE, NOWHERE};
 use crate::{Cause, Event};
 
-/// Where a server's frames go.
+/// Destination of a server's frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// To the port's cable.
+    /// Cable of the port.
     Port,
-    /// From a group to the backplane.
+    /// Backplane, from a group.
     Up,
-    /// From the backplane to this group.
+    /// Group, from the backplane.
     Down {
-        /// Which of the device's.
+        /// Number of the group in the device.
         group: u16,
     },
 }
 
-/// A queue and its wire.
+/// Queue and its wire.
 #[derive(Debug)]
 pub(super) struct Server {
     pub device: u16,
     pub role: Role,
     pub pace: Pace,
     pub queue: Fifo,
-    /// The octets of buffer that the queue and the frame being sent take.
+    /// Octets of buffer in use by the queue and the frame being sent.
     pub held: u64,
     pub sending: bool,
-    /// What is being sent; [`NONE`] where the far end has it already.
+    /// Frame being sent; [`NONE`] if the far end has it already.
     pub current: Handle,
     pub current_octets: u32,
-    /// When the next frame may begin.
+    /// Earliest start of the next frame.
     pub free_at: Picos,
-    /// The far end told it to pause.
+    /// True if the far end paused it.
     pub paused: bool,
-    /// Ports that were made to pause for this queue.
+    /// Ports that were paused for this queue.
     pub stopped: Vec<u16>,
-    /// Of a port without a link: nothing is taken in.
+    /// True for a port without a link: no frame is accepted.
     pub shut: bool,
 }
 
@@ -68,7 +68,7 @@ impl Server {
 }
 
 impl Network {
-    /// A frame comes to a queue: it waits there, or is dropped.
+    /// Adds a frame to a queue, or drops it.
     pub(super) fn enqueue(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
         let server = &mut self.servers[place];
         if server.shut {
@@ -95,7 +95,7 @@ impl Network {
         }
     }
 
-    /// Begins with the first in the queue, if there is one and it may.
+    /// Begins to send the first frame in the queue, if there is one and it may leave.
     pub(super) fn begin_sending(&mut self, place: usize) {
         let server = &mut self.servers[place];
         if server.paused {
@@ -105,7 +105,7 @@ impl Network {
         let device = &mut self.devices[usize::from(server.device)];
         let packet = &self.packets[handle];
         let mut begin = self.now.max(server.free_at);
-        // A port that is faster than the frame comes in would run dry in the middle of it.
+        // A port that is faster than the frame arrives would run dry in the middle of it.
         if server.pace.rate > packet.rate {
             begin = begin.max(packet.stored);
         }
@@ -119,8 +119,8 @@ impl Network {
         let port = (server.role == Role::Port).then(|| &self.ports[place]);
         self.schedule.set(place, end, 0);
         let Some(peer) = port.map(|port| port.peer).filter(|peer| *peer != NOWHERE) else { return };
-        // The far end of a cable between devices may begin with the frame before its last bit is
-        // out.
+        // The far end of a cable between devices may begin with the frame before its last bit has
+        // left.
         self.servers[place].current = NONE;
         let rate = self.servers[place].pace.rate;
         let packet = &mut self.packets[handle];
@@ -128,7 +128,7 @@ impl Network {
         self.put_on_cable(handle, peer, begin);
     }
 
-    /// The last bit is out: the frame's buffer is free, and the next one's turn comes.
+    /// Completes a transmission: frees the frame's buffer, and begins the next one.
     pub(super) fn finish_sending(&mut self, place: usize, out: &mut impl FnMut(Event)) {
         let server = &mut self.servers[place];
         let device = &mut self.devices[usize::from(server.device)];
@@ -163,7 +163,7 @@ impl Network {
         }
     }
 
-    /// The last bit has left for a host.
+    /// Puts a frame whose last bit has left on the cable to a host.
     fn leave(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
         let port = &self.ports[place];
         if let [_, true] = port.broken {
@@ -190,7 +190,7 @@ impl Network {
         }
     }
 
-    /// The last bit of the first frame on a device's cables has reached its host.
+    /// Delivers the first frame on a device's cables to its host.
     pub(super) fn deliver_first(&mut self, number: usize, out: &mut impl FnMut(Event)) {
         let cable = &mut self.devices[number].on_cable;
         let Some(handle) = cable.pop(&self.packets) else { return };
@@ -204,7 +204,7 @@ impl Network {
         self.deliver(handle, usize::from(self.packets[handle].goal), out);
     }
 
-    /// The last bit is there. A host takes no frame whose FCS is wrong.
+    /// Delivers a frame after its last bit. A host accepts no frame with a wrong FCS.
     fn deliver(&mut self, handle: Handle, place: usize, out: &mut impl FnMut(Event)) {
         let port = &mut self.ports[place];
         let edge = port.edge;

@@ -1,6 +1,6 @@
-//! A reset: every frame inside is gone, every table empty.
+//! Reset: drops every frame inside, and empties every table.
 //!
-//! Owns the sweep through all the places where a frame can be. Never forgets what was counted.
+//! Owns the sweep through all the places where a frame can be. Never resets counters.
 
 use super::packets::{Handle, NONE, NOWHERE};
 use super::{Edge, Network};
@@ -25,15 +25,15 @@ impl Network {
         for number in 0..self.ports.len() {
             let port = &mut self.ports[number];
             let (edge, stops) = (port.edge, std::mem::take(&mut port.stops));
-            // Its release may have been on the way, and is gone too.
+            // Its release may have been in flight, and is lost too.
             if edge != NOWHERE && (self.hold_host(number, false) || stops > 0) {
                 out(Event::Pause { at: self.now, edge: Edge(edge), stop: false });
             }
         }
     }
 
-    /// Every frame inside, each once: one that is being sent to another device is on that one's
-    /// cable.
+    /// Returns every frame inside, each once: one that is being sent to another device is on that
+    /// one's cable.
     fn take_everything(&mut self) -> Vec<Handle> {
         let mut all = Vec::new();
         let packets = &self.packets;

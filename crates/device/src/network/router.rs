@@ -1,17 +1,17 @@
-//! By IPv4 address: which port a packet leaves by, and the addresses of its new frame.
+//! Routing by IPv4 address: the egress port of a packet, and the addresses of its new frame.
 //!
-//! Owns the routes, which are told and never learned. The longest prefix that holds wins
-//! (RFC 1812 §5.2.4.3). Never looks at anything of a packet but its destination.
+//! Owns the routes, which are configured and never learned. The longest matching prefix wins (RFC
+//! 1812 §5.2.4.3). Never evaluates anything of a packet but its destination.
 
 use super::mac_table::NumberMap;
 use crate::{Frame, Mac, PortAddress};
 
-/// One router's routes.
+/// Routes of one router.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// Its own address at each port, and the host's there.
+    /// Router's own MAC address at each port, and the host's there.
     ports: Vec<(Mac, Mac)>,
-    /// For each length of prefix, the longest first: which port a network is behind.
+    /// Port of each network, by prefix length, the longest first.
     lengths: Vec<(u8, NumberMap<u32, u16>)>,
 }
 
@@ -37,7 +37,7 @@ impl Routes {
         self.lengths[nth].1.insert(network(address, length), edge);
     }
 
-    /// The edge where a frame that came by `edge` leaves, its Ethernet addresses rewritten.
+    /// Returns the egress edge of a frame from `edge`, and rewrites its Ethernet addresses.
     #[inline]
     pub(super) fn forward(&self, edge: u16, frame: &mut Frame) -> Option<u16> {
         if frame.destination != self.ports.get(usize::from(edge))?.0 {

@@ -1,15 +1,15 @@
-//! What happens next among a fixed set of places that each wait for one moment.
+//! Schedule: the next event among a fixed set of places that each wait for one time.
 //!
-//! Owns a tournament: every place is a leaf, every knot holds the earlier of the two below it, so a
-//! change costs as many comparisons as there are doublings of the number of places. Never allocates
-//! once it is made.
+//! Owns a tournament tree: every place is a leaf, every node holds the earlier of the two below it.
+//! A change therefore costs a logarithmic number of comparisons. Never allocates after its
+//! creation.
 
 use measure::Picos;
 
-/// A moment for each of so many places, or none.
+/// Time of each place, or none.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// Time, tie and leaf, most significant first; knot i is above 2i and 2i+1, knot 1 above all.
+    /// Time, tie and leaf, most significant first; node i is above 2i and 2i+1, node 1 above all.
     knots: Vec<u128>,
     leaves: usize,
 }
@@ -18,26 +18,26 @@ const NEVER: u128 = u128::MAX;
 
 impl Schedule {
     pub(super) fn new(places: usize) -> Self {
-        // The tree need not be even: whatever the number of leaves, halving a knot ends at knot 1.
+        // The tree need not be balanced: for any number of leaves, halving an index ends at node 1.
         let leaves = places.max(2);
         Self { knots: vec![NEVER; 2 * leaves], leaves }
     }
 
-    /// The place's moment, whatever it was before. Of several at one moment the lowest `tie` comes
-    /// first, then the lowest place.
+    /// Sets a place's time, replacing any earlier one. At equal times the lowest `tie` comes first,
+    /// then the lowest place.
     #[inline]
     pub(super) fn set(&mut self, place: usize, at: Picos, tie: u32) {
         let key = u128::from(at.0) << 64 | u128::from(tie) << 32 | place as u128;
         self.replace(place, key);
     }
 
-    /// The place waits for nothing.
+    /// Clears the time of a place.
     #[inline]
     pub(super) fn clear(&mut self, place: usize) {
         self.replace(place, NEVER);
     }
 
-    /// When the next one is, and which.
+    /// Time and place of the next event.
     #[inline]
     pub(super) fn first(&self) -> Option<(Picos, usize)> {
         let key = self.knots[1];

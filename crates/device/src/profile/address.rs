@@ -13,41 +13,41 @@ use std::net::Ipv4Addr;
 
 use crate::{Edge, Mac};
 
-/// What a router knows of one of its ports, and of the host there.
+/// Router's addresses and routes at one of its ports, including the host's there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortAddress {
-    /// The router's own MAC address there: what a host sends to, and what forwarded frames come
-    /// from.
+    /// Router's own MAC address there: destination of the host's frames, and source of forwarded
+    /// ones.
     pub own: Mac,
-    /// The host's.
+    /// MAC address of the host.
     pub host: Mac,
-    /// The router's IPv4 address there: the host's gateway.
+    /// Router's IPv4 address there: the host's gateway.
     pub gateway: Ipv4Addr,
-    /// The host's.
+    /// IPv4 address of the host.
     pub address: Ipv4Addr,
-    /// The length of their subnet, in bits.
+    /// Prefix length of their subnet, in bits.
     pub prefix: u8,
-    /// What is reached through the host besides: networks and the lengths of their prefixes.
+    /// Further networks reached through the host, with their prefix lengths.
     pub routes: Vec<(Ipv4Addr, u8)>,
 }
 
-/// A host's MAC address in the plan, at a switch as at a router.
+/// Planned MAC address of a host, at a switch or at a router.
 pub fn host_mac(edge: Edge) -> Mac {
     Mac(0x0253_4d01_0000 + u64::from(edge.0) + 1)
 }
 
-/// A router port's MAC address in the plan.
+/// Planned MAC address of a router port.
 pub fn port_mac(edge: Edge) -> Mac {
     Mac(0x0253_4d02_0000 + u64::from(edge.0) + 1)
 }
 
 const LINKS: u32 = 0xc612_0100;
 const BLOCKS: u32 = 0xc613_6400;
-/// 198.19.101.0 to 198.19.255.0.
+/// Number of address blocks: 198.19.101.0 to 198.19.255.0.
 const MOST_BLOCKS: u32 = 155;
 
 impl PortAddress {
-    /// As the plan has it.
+    /// Planned addresses of an edge's port.
     pub fn planned(edge: Edge) -> Self {
         let i = u32::from(edge.0) + 1;
         let network = LINKS + 4 * (i - 1);

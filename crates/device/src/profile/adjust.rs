@@ -1,36 +1,36 @@
-//! One value of a profile set to another, for "what if".
+//! Change of one value of a profile, for "what if" questions.
 //!
-//! Owns the parameters' names and what each is set on: every device that has it. Never makes a
-//! profile that a file could not have: what can't be is refused.
+//! Owns the parameters' names and their targets: every device that has the value. Never produces a
+//! profile that a file could not have: impossible values are refused.
 
 use measure::{ByteCount, Nanos, Rate, UnitError};
 
 use super::Profile;
 use super::data::Device;
 
-/// What can be set.
+/// Adjustable parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parameter {
-    /// `delay`: one way, of every host's cable.
+    /// `delay`: one-way delay of every host's cable.
     Delay,
-    /// `rate`: of every host's port.
+    /// `rate`: rate of every host's port.
     Rate,
     /// `buffer`: the shared buffer, or every queue's own.
     Buffer,
-    /// `alpha`: of the dynamic threshold.
+    /// `alpha`: alpha of the dynamic threshold.
     Alpha,
-    /// `uplink`: of every port group that has one.
+    /// `uplink`: uplink rate of every port group that has one.
     Uplink,
-    /// `pps_limit`: of a software device.
+    /// `pps_limit`: packet limit of a software device.
     PpsLimit,
 }
 
 impl Parameter {
-    /// All of them.
+    /// All parameters.
     pub const ALL: [Self; 6] =
         [Self::Delay, Self::Rate, Self::Buffer, Self::Alpha, Self::Uplink, Self::PpsLimit];
 
-    /// As it is written: `delay`, `rate`, `buffer`, `alpha`, `uplink`, `pps_limit`.
+    /// Name as written: `delay`, `rate`, `buffer`, `alpha`, `uplink`, `pps_limit`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Delay => "delay",
@@ -42,29 +42,29 @@ impl Parameter {
         }
     }
 
-    /// The one of that name.
+    /// Returns the parameter of that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|parameter| parameter.as_str() == name)
     }
 }
 
-/// A value that a parameter can't have.
+/// Error: a parameter cannot have this value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Unfit {
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to write instead.
+    /// Suggested correction.
     pub hint: String,
 }
 
-/// A cable of some 2,000,000 km.
+/// Longest delay of a cable: some 2,000,000 km.
 const MOST_DELAY: Nanos = Nanos::from_secs(10);
-/// As the file has it: beyond, a queue takes all there is.
+/// Range of alpha, as in the file: above it, a queue takes the whole buffer.
 const ALPHA: std::ops::RangeInclusive<f64> = 1.0 / 128.0..=128.0;
 
 impl Profile {
-    /// Sets `parameter` to what `text` says, wherever the profile has it.
+    /// Sets `parameter` to the value in `text`, wherever the profile has it.
     pub fn set(&mut self, parameter: Parameter, text: &str) -> Result<(), Unfit> {
         match parameter {
             Parameter::Delay => self.set_delay(read(text, "25ms")?),

@@ -1,188 +1,193 @@
-//! One device and one cable as the model needs them: numbers without a place in a file.
+//! Model data of one device and one cable: numbers without a location in a file.
 //!
-//! Owns the defaults and what a scale does to each number. Never checks: [`super::resolve`] did.
+//! Owns the defaults and the effect of a scale on each number. Never checks: [`super::resolve`]
+//! did.
 
 use std::collections::BTreeMap;
 
 use measure::{ByteCount, Nanos, Rate};
 
-/// A switch or router. Ports count from 0 here.
+/// Switch or router. Ports count from 0 here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {
-    /// As the file has it.
+    /// Name as in the file.
     pub name: String,
-    /// How many.
+    /// Number of ports.
     pub ports: u16,
-    /// Each port's rate, where no cable to another device has its own.
+    /// Rate of each port, unless a cable to another device has its own.
     pub rate: Rate,
-    /// One way, of each host's cable.
+    /// One-way delay of each host's cable.
     pub link_delay: Nanos,
-    /// Hosts' cables that are not like the others, by their ports.
+    /// Cables of hosts that differ from the others, by their ports.
     pub cables: BTreeMap<u16, HostCable>,
-    /// By what it forwards.
+    /// Kind of forwarding.
     pub kind: Kind,
-    /// When it begins to forward.
+    /// Start of forwarding: store-and-forward or cut-through.
     pub mode: Mode,
-    /// From the last bit in (of cut-through: the first) to the first bit out, at rest.
+    /// Latency from the last bit in (cut-through: the first) to the first bit out, at rest.
     pub latency: Nanos,
-    /// Every port is in exactly one.
+    /// Port groups; every port is in exactly one.
     pub groups: Vec<Group>,
-    /// Where frames wait.
+    /// Buffer for waiting frames.
     pub buffer: Buffer,
-    /// What it remembers of stations.
+    /// MAC table.
     pub mac_table: MacTable,
-    /// Packets a second that a software device forwards; 0 without a limit.
+    /// Packet limit of a software device, per second; 0 without a limit.
     pub pps_limit: u64,
-    /// How many packets wait for a software device's turn.
+    /// Queue length of a software device, in packets.
     pub pps_queue: u32,
-    /// What drops frames beyond a rate at once.
+    /// Policer that drops frames beyond a rate at once; `None` without one.
     pub policer: Option<Policer>,
-    /// Whether a congested port makes those who send to it pause (802.3x).
+    /// True if a congested port pauses its senders (802.3x).
     pub pause: bool,
-    /// The longest frame it takes, in octets with FCS.
+    /// Maximum frame length, in octets with FCS.
     pub max_frame: u32,
-    /// The share of frames that are lost at random, 0…1.
+    /// Share of frames that are lost at random, 0…1.
     pub loss: f64,
-    /// Times in which it forwards nothing.
+    /// Times in which it forwards nothing; `None` without stalls.
     pub stalls: Option<Stalls>,
 }
 
-/// A host's cable that is not like the device's others.
+/// Cable of a host that differs from the device's others.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HostCable {
-    /// Its own rate; none: as the others.
+    /// Rate of the cable; `None` for the device's.
     pub rate: Option<Rate>,
-    /// Which way it loses every frame; none: neither.
+    /// Direction in which it loses every frame; `None` if intact.
     pub broken: Option<Broken>,
-    /// How many frames it damages.
+    /// Share of frames that it damages.
     pub damaged: Damaged,
 }
 
-/// The share of frames that a cable damages each way, 0…1: their FCS is wrong at its other end.
+/// Share of frames that a cable damages in each direction, 0…1: their FCS is wrong at its other
+/// end.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Damaged {
-    /// Of what the host sends: the device drops them.
+    /// Share of the host's frames: the device drops them.
     pub inward: f64,
-    /// Of what the device sends: the host does.
+    /// Share of the device's frames: the host drops them.
     pub outward: f64,
 }
 
-/// Which way a cable loses every frame, as the device sees it.
+/// Direction in which a cable loses every frame, as the device sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
-    /// What the host sends never arrives.
+    /// Frames from the host never arrive.
     In,
-    /// What the device sends never arrives.
+    /// Frames from the device never arrive.
     Out,
-    /// Both.
+    /// No frame arrives in either direction.
     Both,
 }
 
-/// By what a device forwards.
+/// Kind of addresses by which a device forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// MAC addresses that it learns.
+    /// Learned MAC addresses.
     Switch,
-    /// IPv4 addresses that it is told.
+    /// Configured IPv4 addresses.
     Router,
 }
 
-/// When a device begins to forward.
+/// Time at which a device begins to forward a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Once the frame is there.
+    /// Once the frame has arrived.
     StoreAndForward,
-    /// Once its header is there; where it leaves faster than it comes, once the frame is there.
+    /// Once its header has arrived; if the egress is faster than the ingress, once the frame has
+    /// arrived.
     CutThrough,
 }
 
 /// Ports on one chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// Which, from 0, ascending.
+    /// Port numbers, from 0, ascending.
     pub ports: Vec<u16>,
-    /// The chip's way to the backplane, each direction; none without a limit.
+    /// Rate of the chip's uplink to the backplane, in each direction; `None` without a limit.
     pub uplink: Option<Rate>,
 }
 
-/// Where frames wait. A queue is a port's egress, or a group's way into or out of the backplane.
+/// Buffer for waiting frames. A queue is a port's egress, or a group's uplink into or out of the
+/// backplane.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Buffer {
-    /// Of the whole device where it is shared; of each queue where it is not.
+    /// Size of the device's shared buffer, or of each queue if not shared.
     pub size: ByteCount,
-    /// What each queue of a shared buffer has for itself.
+    /// Reserve of each queue of a shared buffer.
     pub reserved: ByteCount,
-    /// A queue takes of the shared part up to alpha times what is free of it; none: not shared.
+    /// Factor of the dynamic threshold: a queue takes up to alpha times the free part of the shared
+    /// buffer; `None` if not shared.
     pub alpha: Option<f64>,
-    /// A frame takes whole cells of so many octets.
+    /// Cell size in octets: a frame takes whole cells.
     pub cell: u32,
 }
 
-/// What a switch remembers of stations.
+/// MAC table of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MacTable {
-    /// How many addresses.
+    /// Capacity in addresses.
     pub entries: u32,
-    /// New addresses a second; 0 without a limit.
+    /// Learning rate, in new addresses per second; 0 without a limit.
     pub learn_rate: u64,
-    /// For how long after the last frame from it.
+    /// Ageing time after the last frame from an address.
     pub age: Nanos,
 }
 
-/// A token bucket that frames pass or are dropped at: a policer, or storm control.
+/// Token bucket of a policer or storm control: frames without a token are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policer {
-    /// Frames a second.
+    /// Rate limit, in frames per second.
     pub pps: u64,
-    /// How many may come at once.
+    /// Burst size, in frames.
     pub burst: u32,
-    /// Whether it counts broadcasts and groups alone.
+    /// True if it counts only broadcasts and groups.
     pub only_groups: bool,
 }
 
 /// Times in which a device forwards nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stalls {
-    /// How many begin in a second of forwarding, on average; the times between are exponential.
+    /// Average number of stalls per second of forwarding; the times between are exponential.
     pub per_second: f64,
-    /// How long each one is.
+    /// Duration of each stall.
     pub length: Nanos,
 }
 
-/// One of a network's ports.
+/// Port of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortAt {
-    /// Which device, from 0.
+    /// Device number, from 0.
     pub device: u16,
-    /// Which of its ports, from 0.
+    /// Port number, from 0.
     pub port: u16,
 }
 
-/// A cable between two devices.
+/// Cable between two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// One end.
+    /// First end.
     pub a: PortAt,
-    /// The other.
+    /// Second end.
     pub b: PortAt,
-    /// Each way.
+    /// Rate in each direction.
     pub rate: Rate,
-    /// How long a bit is under way.
+    /// One-way delay.
     pub delay: Nanos,
 }
 
-/// What a device has that does not say.
+/// Default capacity of a MAC table.
 pub(super) const MAC_ENTRIES: u32 = 8192;
-/// IEEE 802.1Q table 8-6: the recommended ageing time.
+/// Recommended ageing time of IEEE 802.1Q table 8-6.
 pub(super) const MAC_AGE: Nanos = Nanos::from_secs(300);
-/// The longest frame that most switches and network interfaces with jumbo frames take.
+/// Longest frame that most switches and network interfaces with jumbo frames accept.
 pub(super) const MAX_FRAME: u32 = 9216;
-/// The receive ring of a network interface under Linux, as drivers commonly default it.
+/// Receive ring of a network interface under Linux, a common default of drivers.
 pub(super) const PPS_QUEUE: u32 = 256;
 
 impl Device {
-    /// One that stores and forwards without a latency of its own, with a queue of 1 MiB at each
-    /// port.
+    /// Creates a device that stores and forwards without a latency of its own, with a queue of 1
+    /// MiB at each port.
     pub fn plain(name: &str, ports: u16, rate: Rate) -> Self {
         Self {
             name: name.to_owned(),
@@ -211,12 +216,12 @@ impl Device {
         }
     }
 
-    /// The rate of a host's cable at a port.
+    /// Rate of a host's cable at a port.
     pub fn port_rate(&self, port: u16) -> Rate {
         self.cables.get(&port).and_then(|cable| cable.rate).unwrap_or(self.rate)
     }
 
-    /// Which way a port's cable loses every frame: what comes in, what goes out.
+    /// True if a port's cable loses every frame: incoming, outgoing.
     pub(crate) fn broken(&self, port: u16) -> [bool; 2] {
         match self.cables.get(&port).and_then(|cable| cable.broken) {
             None => [false, false],
@@ -226,14 +231,13 @@ impl Device {
         }
     }
 
-    /// The share of frames that a port's cable damages: of what comes in, of what goes out. None
-    /// where it damages nothing.
+    /// Share of frames that a port's cable damages: incoming, outgoing. `None` without damage.
     pub(crate) fn damaged(&self, port: u16) -> Option<[f64; 2]> {
         let Damaged { inward, outward } = self.cables.get(&port)?.damaged;
         (inward > 0.0 || outward > 0.0).then_some([inward, outward])
     }
 
-    /// How many queues take of the buffer: each port's, and two for each group with an uplink.
+    /// Number of queues that share the buffer: each port's, and two for each group with an uplink.
     pub fn queues(&self) -> u64 {
         let uplinks = self.groups.iter().filter(|group| group.uplink.is_some()).count();
         u64::from(self.ports) + 2 * uplinks as u64
@@ -272,7 +276,7 @@ pub(super) fn scaled_rate(rate: Rate, by: f64) -> Rate {
     Rate(scaled_count(rate.0, by))
 }
 
-/// Nothing stays nothing, and something stays something.
+/// Scales a count; zero stays zero, and any other stays at least 1.
 fn scaled_count(count: u64, by: f64) -> u64 {
     if count == 0 { 0 } else { ((count as f64 * by).round() as u64).max(1) }
 }

@@ -1,6 +1,6 @@
-//! A profile file as it is written: every key with its place, nothing checked yet.
+//! Profile file as written: every key with its location, nothing checked yet.
 //!
-//! Owns the keys and how the reader's own complaints are put. The same table stands for a file of
+//! Owns the keys and the wording of the reader's own errors. The same table represents a file of
 //! one device, a file of several, and one device among them; which keys go where is checked later.
 
 use std::ops::Range;
@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::ProfileError;
 
-/// A file, or one device of it.
+/// File, or one device of it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sheet {
@@ -143,7 +143,7 @@ pub(super) struct Cable {
 }
 
 impl Sheet {
-    /// The first key that describes a device, besides its name.
+    /// Returns the first key that describes a device, besides its name.
     pub(super) fn first_of_device(&self) -> Option<(&'static str, Range<usize>)> {
         let keys = [
             ("ports", self.ports.as_ref().map(Spanned::span)),
@@ -200,7 +200,7 @@ fn explain(error: &toml::de::Error, text: &str) -> ProfileError {
     ProfileError::new(span, message, hint)
 }
 
-/// A missing key's place is its whole table; only the first line is shown.
+/// Location of a missing key: of its whole table, only the first line is shown.
 pub(super) fn first_line(span: Range<usize>, text: &str) -> Range<usize> {
     let length = text.get(span.clone()).and_then(|table| table.lines().next()).map_or(0, str::len);
     span.start..span.start + length

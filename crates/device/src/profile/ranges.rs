@@ -1,8 +1,9 @@
-//! Lists of ports as people write them: `"1-12"`, `"1,5,9-12"`.
+//! Lists of ports as written in a file: `"1-12"`, `"1,5,9-12"`.
 //!
 //! Owns the notation. Ports count from 1 in a file and from 0 in the model.
 
-/// The ports of `text`, ascending and from 0, all below `ports`; or what is wrong with it.
+/// Parses the ports of `text`: ascending, from 0, all below `ports`. The error describes the
+/// defect.
 pub(super) fn ports(text: &str, ports: u16) -> Result<Vec<u16>, String> {
     let mut all = Vec::new();
     for part in text.split(',') {

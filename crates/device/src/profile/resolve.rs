@@ -1,6 +1,7 @@
-//! From what a file says to devices that can be built, or to the place where it says what can't be.
+//! Conversion of a file's contents to devices, or to an error with its location.
 //!
-//! Owns every check of one device. Never fixes a value silently: what is out of range is refused.
+//! Owns every check of one device. Never corrects a value silently: a value out of range is
+//! refused.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -13,15 +14,15 @@ use super::data::{
 };
 use super::{ProfileError, file, ranges};
 
-/// The numbers of ports and edges must leave room for "none" and "all".
+/// Maximum number of ports: numbers of ports and edges must leave room for "none" and "all".
 pub(super) const MOST_PORTS: u16 = 16_384;
-/// A cable of some 2,000,000 km.
+/// Longest delay of a cable: some 2,000,000 km.
 const MOST_DELAY: Nanos = Nanos::from_secs(10);
 const FRAMES: RangeInclusive<u32> = 64..=65_535;
-/// Beyond, a queue takes all there is, or nothing to speak of.
+/// Range of alpha: outside it, a queue takes the whole buffer, or almost nothing.
 const ALPHA: RangeInclusive<f64> = 1.0 / 128.0..=128.0;
 
-/// A name that can stand in a port's and in a list.
+/// Checks a name for use in port names and lists.
 pub(super) fn check_name(name: &Spanned<String>) -> Result<(), ProfileError> {
     if name::is_name(name.get_ref()) {
         return Ok(());
@@ -29,7 +30,7 @@ pub(super) fn check_name(name: &Spanned<String>) -> Result<(), ProfileError> {
     fault(name.span(), format!("`{}` can't be a name", name.get_ref()), name::RULE)
 }
 
-/// One device. `whole` is shown where a key is missing.
+/// Builds one device. `whole` is the location shown for a missing key.
 pub(super) fn device(table: &file::Sheet, whole: &Range<usize>) -> Result<Device, ProfileError> {
     let name = needed(table.name.as_ref(), whole, "name", "\"sw1\"")?;
     check_name(name)?;
@@ -103,7 +104,7 @@ fn forward(device: &mut Device, sheet: &file::Forwarding) -> Result<(), ProfileE
     Ok(())
 }
 
-/// The groups that are named, and one without a limit of what is left.
+/// Builds the named groups, and one without a limit for the remaining ports.
 fn port_groups(sheets: &[file::PortGroup], ports: u16) -> Result<Vec<Group>, ProfileError> {
     let mut owner = vec![None; usize::from(ports)];
     let mut groups = Vec::new();
@@ -171,7 +172,7 @@ fn host_cables(
     Ok(cables)
 }
 
-/// None where neither way is named.
+/// Reads the damage of a cable; `None` if neither direction is set.
 fn damaged(sheet: &file::Damaged) -> Result<Option<Damaged>, ProfileError> {
     let (inward, outward) = (sheet.inward.as_ref(), sheet.outward.as_ref());
     let share = |written: Option<&Spanned<f64>>| -> Result<f64, ProfileError> {

@@ -1,6 +1,6 @@
-//! Several devices and the cables among them, from what a file says.
+//! Several devices and the cables among them, from a file's contents.
 //!
-//! Owns the names and what joins them. Never checks one device alone: [`super::resolve`] does.
+//! Owns the names and the cables. Never checks one device alone: [`super::resolve`] does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -53,12 +53,13 @@ pub(super) fn network(
     Ok(Profile::of_network(name.get_ref(), devices, links))
 }
 
-/// What is shown of a device that does not fit the others.
+/// Location shown for a device that does not fit the others.
 fn name_of(table: &Spanned<file::Sheet>) -> Range<usize> {
     table.get_ref().name.as_ref().map_or(table.span(), Spanned::span)
 }
 
-/// Beside devices and cables a file has its own name and scale only.
+/// Checks that a file with several devices has only its own name and scale besides them and their
+/// cables.
 fn only_a_frame(file: &file::Sheet) -> Result<(), ProfileError> {
     let profile = file.profile.as_ref().map(|profile| ("profile", profile.span()));
     match profile.or_else(|| file.first_of_device()) {
@@ -71,7 +72,7 @@ fn only_a_frame(file: &file::Sheet) -> Result<(), ProfileError> {
     }
 }
 
-/// One device: from its own keys, or from the file that it names.
+/// Builds one device: from its own keys, or from the file that it names.
 fn one_device(table: &Spanned<file::Sheet>, load: Load<'_>) -> Result<Device, ProfileError> {
     let (keys, whole) = (table.get_ref(), table.span());
     let name = needed(keys.name.as_ref(), &whole, "name", "\"sw1\"")?;
@@ -99,7 +100,7 @@ fn one_device(table: &Spanned<file::Sheet>, load: Load<'_>) -> Result<Device, Pr
     Ok(device)
 }
 
-/// What one device among several can't have.
+/// Refuses keys that one device among several cannot have.
 fn alone(keys: &file::Sheet, whole: &Range<usize>) -> Result<(), ProfileError> {
     if let Some(scale) = &keys.scale {
         let hint = "put `scale` at the top of the file with the devices";

@@ -1,6 +1,6 @@
-//! Networks that are too large to write down: a fabric of leaves and spines, and a fat tree.
+//! Networks that are too large to write down: a leaf-spine fabric, and a fat tree.
 //!
-//! Owns who is joined to whom. All switches of one network are alike but for their number of ports.
+//! Owns their cabling. All switches of one network are alike apart from their number of ports.
 
 use measure::{Nanos, Rate};
 
@@ -8,8 +8,8 @@ use super::Profile;
 use super::data::{Device, Link, PortAt};
 
 impl Profile {
-    /// `leaves` switches with `hosts` ports for hosts each, and a cable of `up` to each of `spines`
-    /// switches. Hosts are at the leaves' first ports.
+    /// Builds `leaves` switches with `hosts` ports for hosts each, and a cable of `up` to each of
+    /// `spines` switches. Hosts are at the leaves' first ports.
     pub fn leaf_spine(leaves: u16, spines: u16, hosts: u16, rate: Rate, up: Rate) -> Self {
         let leaf =
             (0..leaves).map(|n| Device::plain(&format!("leaf{}", n + 1), hosts + spines, rate));
@@ -23,8 +23,8 @@ impl Profile {
         Self::of_network("leaf-spine", leaf.chain(spine).collect(), links)
     }
 
-    /// Devices one after the other: the last port of each is joined to the next one's second to
-    /// last, or last where there is no other.
+    /// Chains devices: the last port of each is joined to the next one's second to last, or last if
+    /// there is no other.
     pub fn in_a_row(devices: Vec<Device>, rate: Rate, delay: Nanos) -> Self {
         let last = devices.len().saturating_sub(1);
         let link = |low: usize| {
@@ -39,10 +39,10 @@ impl Profile {
         Self::of_network("row", devices, links)
     }
 
-    /// A fat tree of switches with `arity` ports each (Al-Fares, Loukissas and Vahdat, 2008):
-    /// `arity` pods of `arity`/2 edge and `arity`/2 aggregation switches, (`arity`/2)² core
-    /// switches, and `arity`³/4 hosts: 1,024 with 16 ports. An odd `arity` is taken as the even
-    /// number below.
+    /// Builds a fat tree of switches with `arity` ports each (Al-Fares, Loukissas and Vahdat,
+    /// 2008). It has `arity` pods of `arity`/2 edge and `arity`/2 aggregation switches,
+    /// (`arity`/2)² core switches, and `arity`³/4 hosts: 1,024 with 16 ports. An odd `arity` is
+    /// rounded down to even.
     pub fn fat_tree(arity: u16, rate: Rate) -> Self {
         let half = arity / 2;
         let pods = 2 * half;

@@ -3,7 +3,7 @@
 use super::resolve::{device, fault, scale};
 use super::{Load, Profile, ProfileError, file, several};
 
-/// What the text of a profile says; other files that it names come from `load`.
+/// Parses a profile's text; other files that it names come from `load`.
 pub(super) fn profile(text: &str, load: Load<'_>) -> Result<Profile, ProfileError> {
     let file = file::read(text)?;
     let whole = file::first_line(0..text.len(), text);

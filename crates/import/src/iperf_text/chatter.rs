@@ -1,9 +1,9 @@
-//! The lines around iperf's results. Pure.
+//! Lines around iperf's results. Pure.
 
 use crate::around::is_around;
 use crate::numbers::{begins, fits_any};
 
-/// A title (`-T`) in front of a line.
+/// Title (`-T`) before a line.
 pub(super) fn untitled(line: &str) -> (&str, &str) {
     match line.split_once(":  ") {
         Some((title, rest)) if !title.contains(['[', ' ']) && title != "Bursting" => {
@@ -13,7 +13,7 @@ pub(super) fn untitled(line: &str) -> (&str, &str) {
     }
 }
 
-/// True of a line with which a test begins.
+/// True if a test begins with the line.
 pub(super) fn starts(line: &str) -> bool {
     const STARTS: [&str; 4] = [
         "Connecting to host",
@@ -25,7 +25,7 @@ pub(super) fn starts(line: &str) -> bool {
         || (line.starts_with('[') && line.contains("] local ") && line.contains(" connected "))
 }
 
-/// True of what only iperf 3 prints, false of what only iperf 2 does.
+/// True for lines that only iperf 3 prints, false for those that only iperf 2 prints.
 pub(super) fn version_three(line: &str) -> Option<bool> {
     const THREE: [&str; 7] = [
         "Connecting to host ",
@@ -54,7 +54,7 @@ pub(super) fn version_three(line: &str) -> Option<bool> {
     }
 }
 
-/// True of one of them.
+/// True for a line around the results.
 pub(super) fn is(line: &str) -> bool {
     is_around("iperf", line) || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | ' ')))
 }

@@ -1,19 +1,20 @@
-//! iperf 2's lines of commas (`-y C`): a time, both ends, the stream, its interval, octets and bits
-//! a second; of a receiver of datagrams jitter, lost, all, percent and what was out of order. Pure.
+//! iperf 2's comma-separated lines (`-y C`): a time, both ends, the stream, its interval, octets
+//! and bits per second. A receiver of datagrams adds jitter, lost, all, percent and out of order.
+//! Pure.
 
 use super::line::{Line, Tail};
 use crate::checks::Counts;
 use crate::numbers::{Printed, number};
 
-/// When a line was printed, and by which port of the client's: another run has others.
+/// Time of a line, and the client's port: another run has others.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stamp {
-    /// Of the day.
+    /// Second of the day.
     pub second: f64,
     pub port: String,
 }
 
-/// A line, and when it was printed.
+/// Parses a line and its stamp.
 pub(super) fn line(line: &str) -> Option<(Line, Stamp)> {
     let stamp = line.get(..14).filter(|stamp| stamp.bytes().all(|c| c.is_ascii_digit()))?;
     let fields: Vec<&str> = line.split(',').collect();
@@ -27,7 +28,7 @@ pub(super) fn line(line: &str) -> Option<(Line, Stamp)> {
         all,
         percent: count(12).filter(|percent| *percent >= 0.0),
     });
-    // A sender of datagrams prints -1 where a receiver counts.
+    // A sender of datagrams prints -1 in place of a receiver's counts.
     let counts = counts.filter(|counts| counts.all >= 0.0 || counts.lost != 0.0);
     let sends_datagrams = fields.len() > 9 && counts.is_none();
     let id = if fields[5] == "-1" { "SUM" } else { fields[5] }.to_owned();

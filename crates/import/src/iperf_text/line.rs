@@ -1,54 +1,53 @@
-//! One line of an interval, as either version prints it: a table of what may stand behind its rate.
-//! Pure.
+//! Interval line of either version, with a table of possible columns after its rate. Pure.
 //!
-//! Never takes a column by its position where its heading says which it is.
+//! Never identifies a column by its position if its heading names it.
 
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::numbers::{Printed, fits, leading, number, numbers, prefix, printed};
 
-/// What it says.
+/// Contents of a line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub id: String,
     pub number: usize,
     pub is_reverse: bool,
-    /// The version that prints lines so, where it can be told.
+    /// True for version 3, false for version 2; `None` if the format does not show it.
     pub is_three: Option<bool>,
     pub from: f64,
     pub to: f64,
-    /// Its times have four digits.
+    /// True if its times have four digits.
     pub is_fine: bool,
-    /// By how much its time may be off.
+    /// Error bound of its time.
     pub time_step: f64,
     pub bits_per_second: Printed,
     pub bytes: Printed,
     pub tail: Tail,
 }
 
-/// What stands behind its rate.
+/// Columns after its rate.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tail {
     pub counts: Option<Counts>,
     pub retransmits: Option<f64>,
     pub cwnd: Option<f64>,
-    /// Of a bounceback: how many round trips, and their least, mean and most in milliseconds.
+    /// Number of a bounceback's round trips, and their minimum, mean and maximum in milliseconds.
     pub round_trips: Option<(f64, [f64; 3])>,
-    /// A sender of datagrams counts these.
+    /// True if a sender of datagrams prints these counts.
     pub sends_datagrams: bool,
     pub receiver: bool,
     pub sender: bool,
     pub omitted: bool,
-    /// Only iperf 2 prints it.
+    /// True if only iperf 2 prints it.
     pub is_two: bool,
 }
 
-/// What the last heading says of the columns behind the rate.
+/// Columns after the rate, as named by the last heading.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heading {
     pub retransmits: bool,
     pub datagrams: bool,
-    /// Of iperf 2's `InF(pkts)/Cwnd(pkts)/RTT(var)`: where the window stands.
+    /// Position of the window in iperf 2's `InF(pkts)/Cwnd(pkts)/RTT(var)`.
     pub window: Option<usize>,
 }
 
@@ -65,15 +64,15 @@ impl Heading {
     }
 }
 
-/// The stream in front of a line: `[  5]`, `[ *1]`, `[SUM]`.
+/// Parses the stream before a line: `[  5]`, `[ *1]`, `[SUM]`.
 pub(super) fn id_of(line: &str) -> Option<String> {
     let (id, _) = line.strip_prefix('[')?.split_once(']')?;
     Some(id.trim().trim_start_matches('*').to_owned())
 }
 
 impl Line {
-    /// `[SUM] 0.00-60.00 sec 1.32 GBytes 190 Mbits/sec 0.016 ms 3584655/25799702 (14%) receiver`,
-    /// and between the brackets and the interval a role with both directions.
+    /// Parses `[SUM] 0.00-60.00 sec 1.32 GBytes 190 Mbits/sec 0.016 ms 3584655/25799702 (14%)
+    /// receiver`. With both directions a role stands between the brackets and the interval.
     pub(super) fn of(line: &str, heading: &Heading) -> Option<Self> {
         let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
         let (role, rest) = match rest.strip_prefix('[') {
@@ -90,7 +89,7 @@ impl Line {
         let unit = (words.next()?, words.next()?);
         let bits_per_second = rate(unit.0, unit.1)?;
         let tail = Tail::of(rest.split_once(unit.1)?.1.trim(), heading)?;
-        // Version 2 writes one digit or four behind the point, version 3 pads its intervals.
+        // Version 2 writes one digit or four after the point, version 3 pads its intervals.
         let two = start.split_once('.').is_some_and(|(_, digits)| digits.len() != 2);
         let is_three = if two || tail.is_two { Some(false) } else { (blanks > 1).then_some(true) };
         let id = id.trim();
@@ -117,7 +116,7 @@ impl Line {
         self.to - self.from
     }
 
-    /// Where its rate is not that of its octets and its time.
+    /// Contradiction if its rate is not its octets over its time.
     pub(super) fn contradiction(&self) -> Option<Contradiction> {
         let seconds = self.length();
         if seconds < 0.5 {
@@ -130,7 +129,7 @@ impl Line {
     }
 }
 
-/// `1.32 GBytes`
+/// Parses `1.32 GBytes`.
 fn octets(value: &str, unit: &str) -> Option<Printed> {
     let letter = unit.strip_suffix("Bytes").or_else(|| unit.strip_suffix("bits"));
     let letter = letter.or_else(|| unit.strip_suffix("Byte"))?;
@@ -138,7 +137,7 @@ fn octets(value: &str, unit: &str) -> Option<Printed> {
     Some(printed(value)?.times(each * prefix(letter.chars().next(), 1024.0)?))
 }
 
-/// `190 Mbits/sec`, `22.6 MBytes/sec`
+/// Parses `190 Mbits/sec`, `22.6 MBytes/sec`.
 fn rate(value: &str, unit: &str) -> Option<Printed> {
     let value = printed(value)?;
     if let Some(letter) = unit.strip_suffix("bits/sec") {
@@ -149,7 +148,7 @@ fn rate(value: &str, unit: &str) -> Option<Printed> {
 }
 
 impl Tail {
-    /// A line is one of these shapes to its end, or it is no line of iperf's.
+    /// Parses the rest of a line: it matches one of these shapes to its end, or it is not iperf's.
     fn of(text: &str, heading: &Heading) -> Option<Self> {
         let mut tail = Self::default();
         let ends: [(&str, &mut bool); 3] = [
@@ -167,7 +166,7 @@ impl Tail {
             return Some(tail);
         }
         if let Some([count]) = numbers("#", text).as_deref() {
-            // With its sum of what was sent only TCP has a number alone.
+            // Only TCP has a single number in its sum of the sent data.
             tail.retransmits = (heading.retransmits || tail.sender).then_some(*count);
             tail.sends_datagrams = heading.datagrams;
             return Some(tail);
@@ -180,7 +179,8 @@ impl Tail {
         tail.datagrams(text).or_else(|| tail.of_two(text, heading)).map(|()| tail)
     }
 
-    /// `0.016 ms 3584655/25799702 (14%)`, `0/  893 (0%)`, `(-nan%)` of none; iperf 2 adds delays.
+    /// Parses `0.016 ms 3584655/25799702 (14%)`, `0/  893 (0%)`, `(-nan%)` of none; iperf 2 adds
+    /// delays.
     fn datagrams(&mut self, text: &str) -> Option<()> {
         let plain = || fits("# ms #/^# (*%)", text).or_else(|| fits("#/^# (*%)", text));
         let enhanced = fits("# ms #/^# (*%) */*/*/* ms # pps ~", text);
@@ -193,12 +193,13 @@ impl Tail {
         Some(())
     }
 
-    /// `21238/0  0  127K(2)/1023K(16)/79(23) us  8154` and what else version 2 alone prints.
+    /// Parses `21238/0  0  127K(2)/1023K(16)/79(23) us  8154` and the other columns of version 2
+    /// only.
     fn of_two(&mut self, text: &str, heading: &Heading) -> Option<()> {
         const OTHERS: [&str; 4] = [
-            // What its receiver read at once.
+            // Histogram of the receiver's reads.
             "#=#:#:#:#:#:#:#:#",
-            // Bursts' delays, whose clocks are two.
+            // Delays of bursts, which involve two clocks.
             "#/^#/^#/^# ms (#/#) # * # #=#:#:#:#:#:#:#:#",
             "#/^#/^#/^# ms (#/#) # * #",
             "#/# # us #",
@@ -220,7 +221,7 @@ impl Tail {
     }
 }
 
-/// `1681K(1189)`, `895K`; `-1K` and `NA` of one that is not known.
+/// Parses `1681K(1189)`, `895K`; `None` for `-1K` and `NA`, which mean unknown.
 fn window_octets(text: &str) -> Option<f64> {
     let (value, rest) = leading(text)?;
     let letter = rest.chars().next().filter(char::is_ascii_alphabetic);

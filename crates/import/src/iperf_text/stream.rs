@@ -1,29 +1,29 @@
-//! What many lines of one stream come to, whatever their number. Pure.
+//! Result of one stream from any number of lines. Pure.
 //!
-//! Owns which of them is the result, and that one interval never stands for the run.
+//! Owns the choice of the result among them; one interval never represents the run.
 
 use super::line::Line;
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::numbers::Printed;
 
-/// One stream's lines so far.
+/// Lines of one stream so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
-    /// The lines that summed it up, by who counted.
+    /// Summary lines, by the side that counted.
     receiver: Option<Line>,
     sender: Option<Line>,
-    /// Of neither: behind intervals, and over all of their time.
+    /// Summary line of an unknown side: after the intervals, and over all of their time.
     whole: Option<Line>,
-    /// iperf 2: what the server reported to its client.
+    /// Server's report to its client (iperf 2).
     report: Option<Line>,
     intervals: Intervals,
-    /// Before 3.7 a client of datagrams said so behind its sum.
+    /// True if a client of datagrams said so after its sum (before 3.7).
     pub sent_datagrams: bool,
     pub is_ended: bool,
 }
 
-/// Intervals that follow one another, or all but some of them.
+/// Consecutive intervals, possibly with some missing.
 #[derive(Debug, Clone, Default)]
 struct Intervals {
     only: Option<Line>,
@@ -36,13 +36,13 @@ struct Intervals {
     again: Option<f64>,
     cwnd: Option<f64>,
     sends_datagrams: bool,
-    /// One is missing between two others.
+    /// True if one is missing between two others.
     has_gap: bool,
-    /// Until when those were that do not count.
+    /// End of the omitted intervals, which do not count.
     omitted: f64,
 }
 
-/// A stream's result, or several streams' together.
+/// Result of one stream, or of several together.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outcome {
     pub bits_per_second: Printed,
@@ -51,22 +51,22 @@ pub(super) struct Outcome {
     pub retransmits: Option<f64>,
     pub cwnd: Option<f64>,
     pub round_trips: Option<(f64, [f64; 3])>,
-    /// The sender's count stands for what arrived.
+    /// True if the sender's count stands for what arrived.
     pub of_sender: bool,
     pub is_report: bool,
-    /// It was put together from what was printed before the end.
+    /// True if it was derived from output before a missing end.
     pub is_cut: bool,
-    /// Some intervals are missing.
+    /// True if some intervals are missing.
     pub has_gap: bool,
-    /// How many there are.
+    /// Number of intervals.
     pub intervals: u64,
     pub contradiction: Option<Contradiction>,
-    /// Of the line that says it, where one does.
+    /// Number of the line with the result, if there is one.
     pub number: Option<usize>,
 }
 
 impl Intervals {
-    /// Takes note of one, unless it is over all of the time of those before it.
+    /// Adds an interval; returns it instead if it covers all of the time of those before it.
     fn take(&mut self, line: Line) -> Option<Line> {
         let covers = line.from <= self.first + 1e-6 && line.to >= self.last - 0.05 * line.length();
         if self.last > self.first && covers {
@@ -93,7 +93,7 @@ impl Intervals {
         None
     }
 
-    /// True of those over all of a line's time.
+    /// True if the intervals cover all of a line's time.
     fn cover(&self, line: &Line) -> bool {
         let slack = 0.02 + 0.002 * line.length();
         self.count > 0
@@ -102,8 +102,8 @@ impl Intervals {
             && (self.last - line.to).abs() <= slack
     }
 
-    /// True of those with all of a line's octets; with datagrams, some of which are lost, of those
-    /// over all of its time.
+    /// True if the intervals contain all of a line's octets; for datagrams, some of which are lost,
+    /// if they cover all of its time.
     fn are_all_of(&self, line: &Line, udp: bool) -> bool {
         if udp { self.cover(line) } else { line.bytes.agrees(self.bytes) }
     }
@@ -124,7 +124,7 @@ impl Intervals {
 }
 
 impl Stream {
-    /// One more line, of the server's report to its client, or of the sums behind all intervals.
+    /// Adds a line: an interval, the server's report to its client, or a sum after all intervals.
     pub(super) fn take(&mut self, line: Line, is_report: bool, is_sum: bool) {
         if line.tail.omitted {
             self.intervals.omitted = line.to;
@@ -144,13 +144,13 @@ impl Stream {
         }
     }
 
-    /// What arrived counts; without its line, what knows of losses; then the sender's, and last
-    /// what the intervals come to.
+    /// Result, from the first available source: the receiver's count, a line that reports losses,
+    /// the sender's count, the intervals.
     pub(super) fn result(&self, three: bool, udp: bool, reverse: bool) -> Option<Outcome> {
         let sent = self.sender.as_ref();
         let sum = self.report.as_ref().or(self.receiver.as_ref()).or(self.whole.as_ref());
         let again = sent.and_then(|line| line.tail.retransmits);
-        // A server that was not heard at the end is printed as one that received nothing.
+        // A server without a report at the end appears as one that received nothing.
         let unheard = |line: &Line| {
             line.bytes.value <= 0.0 && sent.is_some_and(|sent| sent.bytes.value > 0.0)
         };
@@ -170,7 +170,7 @@ impl Stream {
                 let is_cut = unheard.is_some();
                 Outcome { is_cut, of_sender: true, counts: None, ..Outcome::of(sent) }
             }
-            // A sum of version 2 ends when it ends, an interval on its beat.
+            // A sum of version 2 ends with the test, an interval on its grid.
             _ => {
                 let is_part = |only: &Line| {
                     only.is_fine && (only.to * 100.0 - (only.to * 100.0).round()).abs() < 1e-6
@@ -194,7 +194,8 @@ impl Stream {
         Some(result)
     }
 
-    /// Before 3.7 a sum's octets are the sender's and its losses the receiver's.
+    /// Corrects the arrived data: before 3.7 a sum's octets are the sender's and its losses the
+    /// receiver's.
     fn arrived(&self, result: &mut Outcome) {
         let own = Some(&self.intervals).filter(|own| own.counts.is_some() && own.count > 0);
         let own = own.filter(|own| self.whole.as_ref().is_some_and(|line| own.cover(line)));
@@ -208,8 +209,8 @@ impl Stream {
         }
     }
 
-    /// The sum held against its own numbers and against the intervals: of two the one that follows
-    /// from more of them is told.
+    /// Checks the sum against its own numbers and against the intervals; of two contradictions the
+    /// one derived from more of them is reported.
     fn checked(&self, result: Outcome, old: bool, sum: Option<&Line>) -> Outcome {
         let own = &self.intervals;
         let counts = result.counts.zip(own.counts).filter(|_| sum.is_some());
@@ -230,13 +231,13 @@ impl Stream {
         Outcome { counts, contradiction, ..result }
     }
 
-    /// Where the intervals' octets are neither the receiver's nor the sender's.
+    /// Contradiction if the intervals' octets match neither the receiver's nor the sender's.
     fn octets(&self, old: bool) -> Option<Contradiction> {
         let own = &self.intervals;
         let sums = [self.report.as_ref(), self.receiver.as_ref(), self.sender.as_ref()];
         let sums = sums.into_iter().flatten().chain(self.whole.as_ref().filter(|_| !old));
         let covered: Vec<&Line> = sums.filter(|line| own.cover(line)).collect();
-        // What was under way at the end is in one of them.
+        // One of them may contain the data in flight at the end.
         let late =
             Printed { value: own.bytes.value, step: own.bytes.step + 0.03 * own.bytes.value };
         let differ =
@@ -261,10 +262,10 @@ impl Outcome {
         }
     }
 
-    /// Two streams' at once.
+    /// Merges the results of two streams.
     pub(super) fn and(self, other: Self) -> Self {
         let both = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
-        // Streams end a moment apart: all octets over the longest time.
+        // Streams do not end at the same time: uses all octets over the longest time.
         let seconds = self.seconds.max(other.seconds);
         let part = |of: &Self| {
             of.bits_per_second.times(if seconds > 0.0 { of.seconds / seconds } else { 1.0 })

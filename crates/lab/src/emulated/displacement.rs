@@ -1,28 +1,28 @@
-//! How much later than a frame left its host the model may see it.
+//! Limit of the delay between a frame's transmission by its host and its arrival in the model.
 //!
-//! Owns the time scale on which a profile forgives that: what its shallowest queue holds. Never
+//! Owns the time scale that the profile tolerates: the drain time of its shallowest queue. Never
 //! measures anything.
 
 use device::Profile;
 use device::profile::Device;
 use measure::{ByteCount, Nanos, Picos, Rate};
 
-/// As for a sender: the least that shallow-buffered switches hold at a gigabit.
+/// Upper bound, the same as for a sender: the least that shallow-buffered switches hold at a
+/// gigabit.
 const MOST: Picos = Picos(500_000_000);
-/// Below a few turns of the thread nothing can be told.
+/// Lower bound: a few turns of the thread, below which nothing can be distinguished.
 const LEAST: Picos = Picos(50_000_000);
-/// Of a queue: frames that come closer together by this share of what it holds find room.
+/// Divisor of a queue's drain time: frames that arrive closer together by this share still fit.
 const PART: u64 = 4;
 
-/// Beyond this a frame is displaced.
+/// Delay beyond which a frame counts as displaced.
 pub(super) fn limit(profile: &Profile) -> Picos {
     let drains = profile.devices().iter().flat_map(drains);
     let shortest = drains.min().unwrap_or(Picos::MAX);
     Picos(shortest.0 / PART).clamp(LEAST, MOST)
 }
 
-/// How long full queues take to drain: a port's, of the fastest way out, and that before a
-/// processor.
+/// Drain times of full queues: a port's at the fastest egress rate, and the one before a processor.
 fn drains(device: &Device) -> impl Iterator<Item = Picos> {
     let uplinks = device.groups.iter().filter_map(|group| group.uplink);
     let own = device.cables.values().filter_map(|cable| cable.rate);
@@ -34,7 +34,7 @@ fn drains(device: &Device) -> impl Iterator<Item = Picos> {
     [Some(port), processor].into_iter().flatten()
 }
 
-/// What one queue may hold while all others are empty.
+/// Bytes that one queue can hold while all others are empty.
 fn room(device: &Device) -> ByteCount {
     let buffer = device.buffer;
     let Some(alpha) = buffer.alpha else { return buffer.size };

@@ -1,10 +1,9 @@
-//! Turning the model: frames in, time on, frames out, over and over.
+//! The model's main loop: frames in, advance the time, frames out.
 //!
-//! Owns the order in which that is done, so that the model sees every frame at the moment at which
-//! the kernel had it, however late this thread comes by: it is only ever told to go on to a moment
-//! up to which all frames have been read. A frame that could be read only later than that is
-//! displaced, which is counted, as is what is late on its way out. Spins while frames pass; sleeps
-//! when none did for a while.
+//! Owns the order of these steps, so that the model sees every frame at the time of the kernel's
+//! time stamp, however late this thread runs. The model only advances to a time up to which all
+//! frames have been read. A frame that is read later than that is displaced, which is counted, as
+//! are frames that leave late. Spins while frames pass; sleeps when none has for a while.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -28,47 +27,48 @@ use super::{Model, Orders, PortOrder};
 use crate::equipment::{FramePort, Switchboard};
 use crate::unpoisoned::unpoisoned;
 
-/// Frames read from one port before the others have their turn.
+/// Maximum number of frames read from one port before the other ports are read.
 const TURN: usize = 32;
 
-/// For so long after a frame the thread does not sleep: longer than the gaps of any trial's load.
+/// Time after a frame during which the thread does not sleep: longer than the gaps of any trial's
+/// load.
 const AWAKE: Picos = Picos(100_000_000_000);
-/// Waking takes the kernel some of this; what happens sooner is waited for without sleep.
+/// Wake-up time to allow for. The thread spins, without sleep, until any event that is due sooner.
 const WAKING: Picos = Picos(200_000_000);
 
-/// The model and all that its frames go through.
+/// The model with its ports and the frames inside.
 pub(super) struct Driver {
     model: Network,
     sides: Vec<Side>,
     frames: Frames,
     routes: bool,
     board: Arc<dyn Switchboard>,
-    /// The model's time 0.
+    /// Clock reading at the model's time 0.
     began: Nanos,
-    /// How far the model is.
+    /// Current time of the model.
     until: Picos,
     awake_until: Picos,
-    /// When it last read the clock.
+    /// Time at which the thread last read the clock.
     seen_at: Picos,
-    /// A frame that the model sees so much later than it left its host is displaced.
+    /// Delay since transmission beyond which a frame counts as displaced.
     displaced_after: Picos,
-    /// What was asked for on top of the profile's own delays.
+    /// Extra delay on top of the profile's own.
     longer: Picos,
     reading: EmulatorReading,
     orders: Arc<Orders>,
     bell: UnixStream,
 }
 
-/// What is at one edge.
+/// Port and queues at one edge.
 struct Side {
     port: Box<dyn FramePort>,
     queue: HostQueue,
-    /// Frames that the model has delivered, with the time of it.
+    /// Frames that the model has delivered, each with its delivery time.
     outbox: Vec<(u64, Picos)>,
 }
 
 impl Side {
-    /// What waits on either side of the cable is gone.
+    /// Discards the frames that wait on either side of the cable.
     fn clear(&mut self, frames: &mut Frames) {
         for (tag, _) in self.outbox.drain(..) {
             frames.ended(tag);
@@ -115,11 +115,11 @@ impl Driver {
         }
     }
 
-    /// Until it is told to end.
+    /// Runs until the device is dropped.
     pub(super) fn run(mut self, processor: Option<usize>) {
         if let Some(processor) = processor {
             let mut set = CpuSet::new();
-            // Elsewhere it works as well, only not as evenly.
+            // Works without it as well, only less evenly.
             let _ = set.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
         }
         loop {
@@ -138,7 +138,8 @@ impl Driver {
         }
     }
 
-    /// While it is awake it comes by every few microseconds, unless it is kept from its processor.
+    /// Records the longest absence. An awake thread looks every few microseconds, unless it is off
+    /// its processor.
     fn notice_absence(&mut self, now: Picos) {
         if now < self.awake_until {
             let absent = now.saturating_sub(self.seen_at).to_nanos();
@@ -151,7 +152,7 @@ impl Driver {
         self.board.now().saturating_sub(self.began).into()
     }
 
-    /// What was asked; false when it is to end.
+    /// Carries out requests; returns false when the thread is to end.
     fn obey(&mut self) -> bool {
         self.orders.any.store(false, Ordering::Relaxed);
         let (end, reset, read, ports) = {
@@ -193,8 +194,8 @@ impl Driver {
         reading
     }
 
-    /// A link that goes down takes with it what its host has not sent yet, and what was to reach
-    /// it.
+    /// Changes a port. A link that goes down loses the frames that its host has not sent yet, and
+    /// those on their way to it.
     fn change_port(&mut self, edge: Edge, order: PortOrder) {
         let now = self.now().max(self.until);
         self.turn(now);
@@ -211,7 +212,8 @@ impl Driver {
         }
     }
 
-    /// As if the power had been off: frames inside are gone, and what waited at the hosts' cables.
+    /// Resets the device like a power cycle: frames inside are lost, and so are those waiting at
+    /// the hosts' cables.
     fn reset(&mut self) {
         let now = self.now().max(self.until);
         self.turn(now);
@@ -222,8 +224,8 @@ impl Driver {
         }
     }
 
-    /// Reads what came on every port into its host's queue: how many frames, and up to which
-    /// moment, at most `now`, no other can have come.
+    /// Reads the frames that arrived at every port into its host's queue. Returns their number, and
+    /// the time, at most `now`, up to which no other frame can have arrived.
     fn take_in(&mut self, now: Picos) -> (usize, Picos) {
         let Self { sides, frames, reading, began, until, routes, .. } = self;
         let (mut came, mut read_until) = (0, now);
@@ -257,7 +259,7 @@ impl Driver {
         (came, read_until)
     }
 
-    /// Has the model go on to `until`, with every frame that begins by then, in the order of time.
+    /// Advances the model to `until`, with every frame that starts by then, in the order of time.
     fn turn(&mut self, until: Picos) {
         loop {
             let starts = self.sides.iter().map(|side| side.queue.next_start());
@@ -266,10 +268,10 @@ impl Driver {
             if meant > until {
                 break;
             }
-            // The model does not go back for a frame that could be read only now.
+            // The model cannot go back for a frame that was read late.
             let start = meant.max(self.until);
             self.go_on(start);
-            // The model may have told this host to pause meanwhile.
+            // The model may have paused this host meanwhile.
             if self.sides[edge].queue.next_start() != meant {
                 continue;
             }
@@ -287,7 +289,7 @@ impl Driver {
         model.advance(to, &mut |event| happen(event, (sides, frames, reading), *routes));
     }
 
-    /// Hands hosts what was delivered: how many frames.
+    /// Sends delivered frames to the hosts; returns their number.
     fn send_out(&mut self) -> usize {
         let Self { sides, frames, reading, board, began, longer, .. } = self;
         let mut went = 0;
@@ -316,7 +318,7 @@ impl Driver {
                 edge.delivered += taken as u64;
                 sent += taken;
                 if taken == 0 {
-                    // The far end or the link refused the first: it is lost there.
+                    // The far end or the link refused the first frame, which is lost there.
                     edge.refused += 1;
                     frames.ended(rest[0].0);
                     sent += 1;
@@ -328,7 +330,7 @@ impl Driver {
         went
     }
 
-    /// Waits for frames, orders, or the model's next event.
+    /// Waits for frames, requests, or the model's next event.
     fn rest(&mut self, now: Picos) {
         let starts = self.sides.iter().map(|side| side.queue.next_start());
         let held = self.sides.iter().filter_map(|side| Some(side.outbox.first()?.1 + self.longer));
@@ -343,7 +345,7 @@ impl Driver {
         waits.extend(
             self.sides.iter().map(|side| PollFd::new(side.port.descriptor(), PollFlags::POLLIN)),
         );
-        // Cut short by a signal, it comes back anyway.
+        // If a signal interrupts this, the loop returns here.
         let _ = ppoll(&mut waits, left, None);
         let down = PollFlags::POLLERR;
         let broken: Vec<bool> = waits[1..]
@@ -357,7 +359,7 @@ impl Driver {
     }
 }
 
-/// Takes note of what happened in the model.
+/// Handles an event of the model.
 #[inline]
 fn happen(
     event: Event,
@@ -366,13 +368,13 @@ fn happen(
 ) {
     match event {
         Event::Delivered { at, edge, frame } => {
-            // A router's frame goes to one host: what was written goes into the only copy.
+            // A router's frame goes to one host, so the header is written into the only copy.
             if routes && let Some(octets) = frames.octets_mut(frame.tag) {
                 header::route(octets, &frame);
             }
             match sides.get_mut(usize::from(edge.0)) {
                 Some(side) => side.outbox.push((frame.tag, at)),
-                // No host is there.
+                // No host is connected.
                 None => frames.ended(frame.tag),
             }
         }

@@ -1,12 +1,13 @@
-//! The octets of frames that are inside the model, found again by the tag that it gives back.
+//! Octets of the frames inside the model, found by the tag that it returns.
 //!
-//! Owns their memory, which is kept for further frames, and how many copies of each are still under
-//! way. A tag that has come to its end is worth nothing: another frame's in the same place differs.
+//! Owns their memory, which is reused, and the number of remaining copies of each. A tag becomes
+//! invalid with the frame's last copy: the next frame in the same slot has another one.
 
-/// Sizes of places: most frames are small or full, and a full one's place is wasted on a small one.
+/// Sizes of slots: most frames are small or full-sized, and a slot for a full one is wasted on a
+/// small one.
 const SIZES: [usize; 3] = [256, 2048, 65_600];
 
-/// Every frame under way.
+/// All frames inside the model.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     places: Vec<Place>,
@@ -17,14 +18,14 @@ pub(super) struct Frames {
 struct Place {
     memory: Box<[u8]>,
     octets: u32,
-    /// Counts the frames that were here; part of the tag.
+    /// Number of frames that used the slot; part of the tag.
     turn: u32,
     copies: u32,
     edge: u16,
 }
 
 impl Frames {
-    /// Keeps a frame that came by `edge`: its tag.
+    /// Stores a frame that arrived at `edge` and returns its tag.
     #[inline]
     pub(super) fn keep(&mut self, octets: &[u8], edge: u16) -> u64 {
         let class = class_of(octets.len());
@@ -42,7 +43,7 @@ impl Frames {
         u64::from(place.turn) << 32 | u64::from(number)
     }
 
-    /// The octets of a frame under way; none of one that has ended.
+    /// Octets of a frame; `None` if it has ended.
     #[inline]
     pub(super) fn octets(&self, tag: u64) -> Option<&[u8]> {
         let place = &self.places[tag as u32 as usize];
@@ -50,26 +51,26 @@ impl Frames {
             .then(|| &place.memory[..place.octets as usize])
     }
 
-    /// The same, for writing.
+    /// Writable octets of a frame; `None` if it has ended.
     pub(super) fn octets_mut(&mut self, tag: u64) -> Option<&mut [u8]> {
         let place = self.place(tag)?;
         let octets = place.octets as usize;
         Some(&mut place.memory[..octets])
     }
 
-    /// By which edge it came.
+    /// Edge at which the frame arrived.
     pub(super) fn edge(&self, tag: u64) -> usize {
         usize::from(self.places[tag as u32 as usize].edge)
     }
 
-    /// The model has made copies, beyond those there were.
+    /// Adds the copies that the model made.
     pub(super) fn copied(&mut self, tag: u64, copies: u16) {
         if let Some(place) = self.place(tag) {
             place.copies += u32::from(copies);
         }
     }
 
-    /// One copy has left or was dropped.
+    /// Removes one copy, which has left or was dropped.
     #[inline]
     pub(super) fn ended(&mut self, tag: u64) {
         let Some(place) = self.place(tag) else { return };

@@ -1,4 +1,4 @@
-//! What the model has to know of a frame, and what a router writes into it.
+//! Header fields that the model reads from a frame, and those that a router changes.
 //!
 //! Owns the offsets of Ethernet, one VLAN tag, and IPv4. Never looks further into a frame.
 
@@ -6,12 +6,12 @@ use std::net::Ipv4Addr;
 
 use device::{Frame, Mac};
 
-/// IEEE 802.3: the least that a frame has, and the FCS that the kernel does not show.
+/// IEEE 802.3: the minimum size of a frame, and the FCS that the kernel does not show.
 const LEAST: usize = 64;
 const FCS: usize = 4;
 const ADDRESSES: usize = 12;
 const IPV4: [u8; 2] = [0x08, 0x00];
-/// IEEE 802.1Q: a customer's tag and a provider's.
+/// IEEE 802.1Q: EtherTypes of a customer's tag and a provider's.
 const TAGS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
 const TAG: usize = 4;
 const IP_HEADER: usize = 20;
@@ -19,7 +19,7 @@ const TTL: usize = 8;
 const CHECKSUM: usize = 10;
 const DESTINATION: usize = 16;
 
-/// The model's view of a frame; none of what is shorter than a header.
+/// The model's view of a frame; `None` if it is shorter than a header.
 #[inline]
 pub(super) fn frame(octets: &[u8], tag: u64) -> Option<Frame> {
     let addresses = octets.get(..ADDRESSES + 2)?;
@@ -36,8 +36,8 @@ pub(super) fn frame(octets: &[u8], tag: u64) -> Option<Frame> {
     })
 }
 
-/// Gives a frame the addresses that the model has written, as a router does on the way: one hop
-/// less to live, and the checksum to match (RFC 1812 §5.3.1, RFC 1624).
+/// Writes the model's addresses into a frame and forwards it like a router: decrements the TTL and
+/// updates the checksum (RFC 1812 §5.3.1, RFC 1624).
 pub(super) fn route(octets: &mut [u8], frame: &Frame) {
     if octets.len() < ADDRESSES {
         return;
@@ -53,12 +53,12 @@ pub(super) fn route(octets: &mut [u8], frame: &Frame) {
     octets[at + CHECKSUM..at + CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Whether a router may send it on: it has a hop to live beyond this one (RFC 1812 §5.3.1).
+/// True if a router may forward the frame: its TTL is above 1 (RFC 1812 §5.3.1).
 pub(super) fn may_live(octets: &[u8]) -> bool {
     ip_header(octets).is_none_or(|at| octets[at + TTL] > 1)
 }
 
-/// Where the IPv4 header begins, where there is a whole one.
+/// Offset of the IPv4 header; `None` if the frame has no complete one.
 #[inline]
 fn ip_header(octets: &[u8]) -> Option<usize> {
     let mut at = ADDRESSES;

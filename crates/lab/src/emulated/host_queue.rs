@@ -1,6 +1,7 @@
-//! A host's side of a cable: frames that wait for the wire, and when the next one may have it.
+//! A host's transmit queue: frames that wait for the wire, and the time at which the next one
+//! starts.
 //!
-//! Owns the rate of a host's sending. A kernel hands frames over at any speed; on the wire there is
+//! Owns the transmit rate of a host. A kernel hands frames over at any speed; on the wire there is
 //! one at a time, with preamble and gap (IEEE 802.3: 20 octets). Never looks at a clock.
 
 use std::collections::VecDeque;
@@ -8,14 +9,14 @@ use std::collections::VecDeque;
 use device::Frame;
 use measure::{Picos, Rate};
 
-/// How many frames wait for a host's wire before further ones are lost: as many as Linux lets wait
-/// at an interface.
+/// Maximum number of frames that wait for a host's wire; the next one is lost. Linux has the same
+/// limit at an interface.
 pub const HOST_QUEUE_FRAMES: usize = 1000;
 
-/// Preamble, delimiter and gap.
+/// Octets of preamble, delimiter and gap.
 const BETWEEN: u64 = 20;
 
-/// Frames that the host has handed over, in their order.
+/// Frames that the host has sent, in their order.
 #[derive(Debug)]
 pub(super) struct HostQueue {
     waiting: VecDeque<(Picos, Frame)>,
@@ -34,13 +35,13 @@ impl HostQueue {
         self.waiting.len() >= HOST_QUEUE_FRAMES
     }
 
-    /// Takes a frame that the host handed over at `at`.
+    /// Adds a frame that the host sent at `at`.
     #[inline]
     pub(super) fn push(&mut self, at: Picos, frame: Frame) {
         self.waiting.push_back((at, frame));
     }
 
-    /// When the first frame's first bit leaves; never while there is none, or the host is paused.
+    /// Start time of the first frame; [`Picos::MAX`] if the queue is empty or the host is paused.
     #[inline]
     pub(super) fn next_start(&self) -> Picos {
         match self.waiting.front() {
@@ -49,7 +50,7 @@ impl HostQueue {
         }
     }
 
-    /// Sends the first frame at `start`.
+    /// Removes the first frame, whose transmission starts at `start`.
     #[inline]
     pub(super) fn pop(&mut self, start: Picos) -> Option<Frame> {
         let (_, frame) = self.waiting.pop_front()?;
@@ -57,13 +58,14 @@ impl HostQueue {
         Some(frame)
     }
 
-    /// IEEE 802.3 annex 31B: the frame under way is finished, and no other begun.
+    /// Pauses or resumes: the current frame is finished, and no other is started (IEEE 802.3 annex
+    /// 31B).
     pub(super) fn pause(&mut self, at: Picos, stop: bool) {
         self.paused = stop;
         self.free_at = self.free_at.max(at);
     }
 
-    /// Everything that waits, as when the cable is pulled.
+    /// Removes all waiting frames, as when the cable is pulled.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = Frame> {
         self.paused = false;
         self.waiting.drain(..).map(|(_, frame)| frame)

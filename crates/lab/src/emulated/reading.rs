@@ -1,58 +1,58 @@
-//! What an emulated device says of itself: counts of frames, and how late they were.
+//! Readings of an emulated device: frame counts, and the lateness of frames.
 //!
-//! Data only. Never judges: whether a device that fell behind spoils a trial is `method`'s to say.
+//! Data only. Never judges: `method` decides whether a device that fell behind invalidates a trial.
 
 use std::collections::BTreeMap;
 
 use device::{Cause, PortCounts};
 use measure::{Histogram, Nanos, Picos};
 
-/// A frame that reached its host so much later than the model says was late: beyond what the
-/// machine's other business makes of some frames, since lateness changes no count, only times.
+/// Lateness beyond which a frame counts as late. It is more than the machine's other work costs
+/// some frames, because lateness changes only times, not counts.
 pub const LATE: Nanos = Nanos::from_millis(1);
 
 /// Counts since the device was started.
 #[derive(Debug, Clone, Default)]
 pub struct EmulatorReading {
-    /// By edge.
+    /// Counts by edge.
     pub edges: Vec<EdgeReading>,
-    /// Frames that were handed to a host later than [`LATE`] after their time.
+    /// Frames that reached a host more than [`LATE`] after their time.
     pub late: u64,
-    /// How late each frame was, since the last reading: from the model's time of its last bit at
-    /// the host until the kernel had taken it.
+    /// Lateness of the frames since the last reading: from the model's time of the last bit at the
+    /// host until the kernel had taken the frame.
     pub lateness: Histogram,
     /// Frames that the model saw later than their host sent them, by more than the profile's queues
-    /// forgive: what it says of them and of those after them may be wrong.
+    /// tolerate. The model's results for these and later frames may be wrong.
     pub displaced: u64,
-    /// The most that a frame was displaced by, since the last reading.
+    /// Longest displacement of a frame since the last reading.
     pub displacement: Nanos,
-    /// For how long the thread was away at most while it meant to be awake, since the last reading.
+    /// Longest absence of the thread while it was awake, since the last reading.
     pub absence: Nanos,
 }
 
-/// One port's counts.
+/// Counts of one port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EdgeReading {
-    /// What the model counted: `entered` are frames that its host sent and that had the wire,
-    /// `delivered` those that were to be handed to it.
+    /// Counts of the model: `entered` frames were sent by the host onto the wire, `delivered`
+    /// frames were due to reach it.
     pub model: PortCounts,
-    /// Frames handed to its host.
+    /// Frames handed to the port's host.
     pub delivered: u64,
-    /// Frames of its host that the model dropped, copies among them, by cause.
+    /// Frames of the host that the model dropped, copies included, by cause.
     pub dropped: BTreeMap<Cause, u64>,
-    /// Frames of its host that a router has no hop for to live.
+    /// Frames of the host whose TTL expired at the router.
     pub expired: u64,
-    /// Frames of its host beyond what its wire carries, and its queue holds.
+    /// Frames of the host beyond its wire's rate and its queue's size.
     pub host_overrun: u64,
-    /// Frames of its host that the emulator had no room for: it was kept from its work.
+    /// Frames of the host lost because the emulator did not read them in time.
     pub overflow: u64,
-    /// Frames that its host did not take.
+    /// Frames that the host did not accept.
     pub refused: u64,
 }
 
 impl EmulatorReading {
-    /// The change of every count since `earlier`; what is told of times is since the reading before
-    /// anyway.
+    /// Computes the increase of every count since `earlier`; times already cover only the interval
+    /// since the previous reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let edges = self.edges.iter().enumerate();
@@ -68,18 +68,18 @@ impl EmulatorReading {
         }
     }
 
-    /// Counts a frame that had its host's wire, `by` later than it would have had it.
+    /// Counts a frame that got its host's wire, `by` later than planned.
     pub(super) fn enter(&mut self, by: Picos, limit: Picos) {
         self.displaced += u64::from(by > limit);
         self.displacement = self.displacement.max(by.to_nanos());
     }
 
-    /// Frames that had a host's wire.
+    /// Frames that the hosts sent onto their wires.
     pub fn entered(&self) -> u64 {
         self.edges.iter().map(|edge| edge.model.entered).sum()
     }
 
-    /// Frames that their host did not take.
+    /// Frames that their host did not accept.
     pub fn refused(&self) -> u64 {
         self.edges.iter().map(|edge| edge.refused).sum()
     }
@@ -89,7 +89,7 @@ impl EmulatorReading {
         self.edges.iter().map(|edge| edge.delivered).sum()
     }
 
-    /// Frames that the emulator had no room for.
+    /// Frames lost because the emulator did not read them in time.
     pub fn overflow(&self) -> u64 {
         self.edges.iter().map(|edge| edge.overflow).sum()
     }

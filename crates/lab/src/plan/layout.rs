@@ -1,7 +1,7 @@
-//! Who gets which name, address and cable.
+//! Assignment of names, addresses and cables.
 //!
 //! Owns the numbering. Host and port numbers i start at 1, places n of devices and pairs k at 0.
-//! Never touches the kernel, and never fails: the spec was checked.
+//! Never touches the kernel, and never fails: the spec was checked before.
 //!
 //! | what | IPv4 (IPv6: its twin) |
 //! |---|---|
@@ -13,8 +13,7 @@
 //! | pair on a direct cable | 198.19.k.1/30 and .2/30 |
 //! | block of a host | 198.19.(100+i).0/24 |
 //!
-//! So the device at place n has 198.18.32n.0/19 for itself: one route at each host leads to all of
-//! it.
+//! The device at place n has 198.18.32n.0/19 for itself, which each host reaches by one route.
 
 use std::net::Ipv4Addr;
 
@@ -29,13 +28,13 @@ use crate::limit::PortLimit;
 use crate::spec::EmulatedSpec;
 use crate::spec::{BridgesSpec, LabDevice, LabSpec, VmRole, VmSpec};
 
-/// How much of 198.18.0.0/16 each place has, as the length of its prefix.
+/// Prefix length of each place's share of 198.18.0.0/16.
 const PLACE_PREFIX: u8 = 19;
 const LINK_PREFIX: u8 = 30;
-/// A switch's bridge; of several, the one that joins the others.
+/// Bridge of a switch; with several, the one that joins the others.
 const BRIDGE: &str = "br0";
 
-/// Whose interface an Ethernet address is; the third octet from the end.
+/// Kind of interface that an Ethernet address belongs to; the third octet from the end.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Side {
@@ -44,19 +43,20 @@ enum Side {
     Direct = 3,
     SecondHost = 4,
     SecondDevice = 5,
-    /// The kernel's end of a cable to a model: nobody sends to it.
+    /// The kernel's end of a cable to a model: no frame is addressed to it.
     Model = 6,
-    /// The ends of a cable between two bridges of one device.
+    /// Ends of a cable between two bridges of one device.
     Uplink = 7,
     Downlink = 8,
 }
 
-/// `02` marks it as locally administered; the rest tells in a capture whose it is.
+/// Builds an Ethernet address. `02` marks it as locally administered; the rest identifies the
+/// interface in a capture.
 fn mac(side: Side, place: u8, number: u8) -> [u8; 6] {
     [0x02, 0x53, 0x4d, side as u8, place, number]
 }
 
-/// The parts of a place's address range.
+/// Parts of a place's address range.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Part {
@@ -70,7 +70,7 @@ fn across(place: u8, part: Part, last: u8) -> Ipv4Addr {
     Ipv4Addr::new(198, 18, 32 * place + part as u8, last)
 }
 
-/// The router's end of the link to host `i`, and the host's.
+/// Addresses of the link to host `i`: the router's end, then the host's.
 fn link_ends(place: u8, part: Part, i: u8) -> (Ipv4Addr, Ipv4Addr) {
     let network = 4 * (i - 1);
     (across(place, part, network + 1), across(place, part, network + 2))
@@ -123,8 +123,8 @@ fn host(number: u8) -> String {
     format!("h{number}")
 }
 
-/// First with second, third with fourth: the pairs that a study measures. With an odd number the
-/// last host stays without.
+/// Joins hosts in pairs, the first with the second, the third with the fourth: the pairs that a
+/// study measures. With an odd number the last host is left out.
 fn join_in_pairs(plan: &mut LabPlan, port: &str, side: Side, second: u8, limit: Option<PortLimit>) {
     for pair in 0..(plan.hosts.len() / 2) as u8 {
         let ends = [2 * pair + 1, 2 * pair + 2];
@@ -157,14 +157,14 @@ fn join_in_pairs(plan: &mut LabPlan, port: &str, side: Side, second: u8, limit: 
     }
 }
 
-/// Where a device is being added.
+/// Place at which a device is being added.
 struct Site<'a> {
     plan: &'a mut LabPlan,
     numbers: &'a [u8],
     place: u8,
 }
 
-/// One of the links that a router has to each host.
+/// Properties of a router's links to the hosts.
 struct Uplink {
     router: String,
     interface: String,
@@ -198,8 +198,8 @@ impl Site<'_> {
         }
     }
 
-    /// Neighbouring ports share a bridge, and each such bridge has a cable to one that only joins
-    /// them. A host's limit is its wire's, both ways.
+    /// Adds bridges. Neighbouring ports share a bridge, and each such bridge has a cable to a
+    /// central one. A host's limit is its wire's, in both directions.
     fn bridges(&mut self, device: &LabDevice, bridges: &BridgesSpec, spec: &LabSpec) {
         let name = self.free_name(device);
         self.bridge(device);
@@ -290,7 +290,7 @@ impl Site<'_> {
         for &i in self.numbers {
             let own = across(self.place, Part::Loopbacks, i);
             let place = self.place;
-            // The hosts' test addresses are on no link: the routers must be told where they are.
+            // The hosts' test addresses are on no link, so the routers need routes to them.
             for link in &links {
                 let via = link_ends(place, link.part, i).1;
                 self.device_node(&link.router).routes.push(route_to_host((own, 32), via, i));
@@ -310,9 +310,9 @@ impl Site<'_> {
         }
     }
 
-    /// A model looks to its hosts as the kernel's bridge or router does. Its own node has the
-    /// cables' ends and nothing that could answer; and on each cable a host sends no faster than
-    /// its wire.
+    /// Adds a model. To its hosts it looks like the kernel's bridge or router. Its own node has
+    /// only the cables' ends, so nothing there can answer. On each cable a host sends no faster
+    /// than its wire.
     fn emulated(&mut self, device: &LabDevice, model: &EmulatedSpec) {
         let name = self.free_name(device);
         if model.profile.is_router() {
@@ -356,7 +356,7 @@ impl Site<'_> {
         }
     }
 
-    /// `bridge`; `bridge2` where there is one.
+    /// Chooses a free name: `bridge`, then `bridge2`.
     fn free_name(&self, device: &LabDevice) -> String {
         if let LabDevice::Vm(VmSpec { name: Some(name), .. }) = device {
             return name.clone();
@@ -368,14 +368,14 @@ impl Site<'_> {
         }
     }
 
-    /// How many nameless ones of the kind were added.
+    /// Number of devices of this kind added so far, without machines that have names.
     fn count(&self, device: &LabDevice) -> usize {
         let nameless = |subject: &&SubjectPlan| !matches!(&subject.device, LabDevice::Vm(machine) if machine.name.is_some());
         let alike = |subject: &&SubjectPlan| subject.device.kind_name() == device.kind_name();
         self.plan.subjects.iter().filter(nameless).filter(alike).count()
     }
 
-    /// The hosts' interfaces to devices are numbered in the order of the cables.
+    /// Name of the next host interface; those to devices are numbered in the order of the cables.
     fn next_interface(&self) -> String {
         format!("eth{}", self.plan.nodes[0].interfaces.len() + 1)
     }
@@ -401,7 +401,7 @@ impl Site<'_> {
     }
 
     /// Lays the cable from host `i` to port `i` of the device. A router's port has an address of
-    /// its own, given with the host's on that link; then each end knows the other.
+    /// its own, passed with the host's on that link; then each end is the other's neighbour.
     fn plug_in(
         &mut self,
         device: &str,
@@ -466,7 +466,7 @@ impl Site<'_> {
     }
 }
 
-/// The bridge of a device's group, counted from 1.
+/// Name of the bridge of a device's group, counted from 1.
 fn group_bridge(group: u16) -> String {
     format!("group{group}")
 }

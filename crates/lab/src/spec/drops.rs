@@ -1,63 +1,64 @@
-//! What a bridge drops on purpose, as data: at random, and beyond a rate. Never drops anything.
+//! Deliberate drops of a bridge, as data: at random, and beyond a rate. Never drops anything.
 
 use measure::FrameRate;
 use serde::{Deserialize, Serialize};
 
-/// What a bridge drops of the frames that it forwards.
+/// Deliberate drops among the frames that a bridge forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Drops {
-    /// At random, whatever the load; before the policer sees them.
+    /// Random loss at any load, before the policer; `None` for no such loss.
     pub loss: Option<RandomLoss>,
-    /// Beyond a rate, of what leaves by each port.
+    /// Policer at each egress port; `None` for no policer.
     pub police: Option<Policer>,
 }
 
-/// Each frame is dropped with the same chance, whatever became of others.
+/// Random loss: each frame is dropped with the same probability, independently of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RandomLoss {
-    /// Of a million.
+    /// Dropped frames per million.
     pub frames_per_million: u32,
 }
 
-/// A rate beyond which frames are dropped at once: nothing waits.
+/// A rate beyond which frames are dropped at once, without a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policer {
-    /// As asked.
+    /// Rate in frames a second, as requested.
     pub frames_per_second: u32,
-    /// What may go at once after a pause.
+    /// Frames that may pass at once after a pause.
     pub burst_frames: u32,
 }
 
 const MILLION: f64 = 1e6;
 const NS: u64 = 1_000_000_000;
-/// As long as bucket and queue of a [`crate::PortLimit`] together outlive a sender's pause.
+/// Length of the burst, equal to bucket and queue of a [`crate::PortLimit`] together, to outlast a
+/// sender's pause.
 const BURST_NS: u64 = 3_000_000;
-/// nftables' own, where nothing is said.
+/// Minimum burst in frames: nftables' own default.
 const LEAST_BURST: u64 = 5;
 
 impl RandomLoss {
-    /// The largest share: a device that loses more is broken and no device.
+    /// Maximum share: a device that loses more is broken.
     pub const MOST: f64 = 0.5;
 
-    /// That share, to a millionth; none where it is out of range.
+    /// Creates a loss of this share, rounded to a millionth; `None` if out of range.
     pub fn of_share(share: f64) -> Option<Self> {
         let frames = (share * MILLION).round();
         let fits = (1.0..=Self::MOST * MILLION).contains(&frames);
         fits.then_some(Self { frames_per_million: frames as u32 })
     }
 
-    /// The share that is dropped.
+    /// Share of frames dropped.
     pub fn share(self) -> f64 {
         f64::from(self.frames_per_million) / MILLION
     }
 }
 
 impl Policer {
-    /// The highest rate: above it a frame's price in whole nanoseconds is no longer exact to 0.1 %.
+    /// Maximum rate: above it a frame's price in whole nanoseconds is no longer exact to 0.1 %.
     pub const MOST: f64 = 1e6;
 
-    /// That rate in whole frames, and a burst of 3 ms, no less than five frames; none where the
-    /// rate is out of range.
+    /// Creates a policer of this rate in whole frames, with a burst of 3 ms, at least five frames;
+    /// `None` if the rate is out of range.
     pub fn of_rate(rate: FrameRate) -> Option<Self> {
         let frames = rate.0.round();
         (1.0..=Self::MOST).contains(&frames).then(|| {
@@ -66,14 +67,14 @@ impl Policer {
         })
     }
 
-    /// What it passes in the long run: the kernel prices a frame in whole nanoseconds.
+    /// Long-term rate that it passes; the kernel prices a frame in whole nanoseconds.
     pub fn passes(self) -> FrameRate {
         FrameRate(NS as f64 / (NS / u64::from(self.frames_per_second)) as f64)
     }
 }
 
 impl Drops {
-    /// Whether nothing is dropped.
+    /// True if nothing is dropped.
     pub const fn is_none(self) -> bool {
         self.loss.is_none() && self.police.is_none()
     }

@@ -1,9 +1,8 @@
-//! The settings of receive queues that the kernel shows in sysfs only.
+//! Settings of receive queues that the kernel shows in sysfs only.
 //!
-//! sysfs shows the links of the namespace in which it was mounted, so it is mounted anew, on a
-//! thread whose view of the file system is its own and ends with it: nobody else sees the mount.
-//! Owns the reading back of what was written. Never enters a network namespace: the caller stands
-//! in it.
+//! sysfs shows the links of the namespace in which it was mounted. It is therefore mounted anew, on
+//! a thread with a mount namespace of its own: no other process sees the mount. Owns the reading
+//! back of written values. Never enters a network namespace: the caller runs in it.
 
 use std::fs;
 use std::panic::resume_unwind;
@@ -16,20 +15,20 @@ use nix::sched::{CloneFlags, unshare};
 use crate::error::LabError;
 
 const LINKS: &str = "/sys/class/net";
-/// As the kernel prints them: `0-1`, `0,2-3`.
+/// File that lists the running processors, such as `0-1` or `0,2-3`.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// Processors, as the kernel reads them from a file: groups of eight hexadecimal digits.
+/// Set of processors in the kernel's file format: groups of eight hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mask(Vec<u32>);
 
-/// Every processor that is running.
+/// Reads the set of all running processors.
 pub fn all_processors() -> Result<Mask, LabError> {
     let text = fs::read_to_string(ONLINE).map_err(|e| LabError::kernel("read", ONLINE, e))?;
     Ok(Mask::of_list(text.trim()))
 }
 
-/// None: steering is off.
+/// Empty set of processors: steering is off.
 pub const fn no_processors() -> Mask {
     Mask(Vec::new())
 }
@@ -68,13 +67,13 @@ impl Mask {
     }
 }
 
-/// Runs `work` where /sys shows the links of the calling thread's network namespace.
+/// Runs `work` with a /sys that shows the links of the calling thread's network namespace.
 pub fn with_own_sysfs<T: Send>(
     work: impl FnOnce() -> Result<T, LabError> + Send,
 ) -> Result<T, LabError> {
     let failed = |e: nix::Error| LabError::kernel("mount sysfs for", "a device's queues", e);
     thread::scope(|scope| {
-        // A thread is born into the network namespace of the one that starts it.
+        // A new thread starts in the network namespace of its creator.
         let entered = scope.spawn(|| {
             unshare(CloneFlags::CLONE_NEWNS).map_err(failed)?;
             let (none, private) = (None::<&str>, MsFlags::MS_PRIVATE | MsFlags::MS_REC);
@@ -87,7 +86,7 @@ pub fn with_own_sysfs<T: Send>(
     })
 }
 
-/// Steers what each port receives over these processors (the kernel's
+/// Steers each port's received frames over these processors (the kernel's
 /// `Documentation/networking/scaling.rst`, "RPS").
 pub fn steer(ports: &[String], processors: &Mask) -> Result<(), LabError> {
     for port in ports {
@@ -103,7 +102,7 @@ pub fn steer(ports: &[String], processors: &Mask) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Has each port's frames received in threads of their own, or not.
+/// Turns receiving in threads of their own on or off for each port.
 pub fn thread(ports: &[String], on: bool) -> Result<(), LabError> {
     for port in ports {
         let file = Path::new(LINKS).join(port).join("threaded");

@@ -1,8 +1,8 @@
 //! An initial file system for a kernel: a cpio archive of the "newc" kind.
 //!
 //! Owns the format (Linux's `Documentation/driver-api/early-userspace/buffer-format.rst`).
-//! Everything in it belongs to root and has no date, so that the same contents give the same
-//! octets. Never compresses: the archive lives in memory on both sides.
+//! Everything in it belongs to root and has no date, so the same contents give the same octets.
+//! Never compresses: the archive lives in memory on both sides.
 
 const MAGIC: &str = "070701";
 const FOLDER: u32 = 0o040_755;
@@ -10,10 +10,10 @@ const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 const TRAILER: &str = "TRAILER!!!";
-/// Headers and contents begin at multiples of this.
+/// Alignment of headers and contents.
 const ALIGNMENT: usize = 4;
 
-/// An archive that grows.
+/// An archive under construction.
 #[derive(Debug, Default)]
 pub(super) struct Archive {
     octets: Vec<u8>,
@@ -33,12 +33,12 @@ impl Archive {
         self.entry(path, FILE, (0, 0), contents);
     }
 
-    /// A character device by its major and minor number.
+    /// Adds a character device by its major and minor number.
     pub fn device(&mut self, path: &str, number: (u32, u32)) {
         self.entry(path, CHARACTER_DEVICE, number, &[]);
     }
 
-    /// The archive with its end mark.
+    /// Returns the archive with its end mark.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry(TRAILER, 0, (0, 0), &[]);
         self.octets
@@ -47,7 +47,7 @@ impl Archive {
     fn entry(&mut self, path: &str, mode: u32, device: (u32, u32), contents: &[u8]) {
         self.entries += 1;
         let links = 1;
-        // A file is 4 GiB at most; ours are a program and some modules.
+        // A file is 4 GiB at most; these are a program and some modules.
         let length = contents.len() as u32;
         let name_length = path.len() as u32 + 1;
         let fields =

@@ -1,9 +1,9 @@
 //! The cable between a host and a machine.
 //!
-//! Owns what lies between a host's interface and the emulator: a virtual cable like any other,
-//! whose far end is bridged to a TAP device in a namespace of its own. So the host has the same
-//! kind of port as towards any device, and a frame that the machine does not take is lost behind
-//! that port, where it counts as the device's, and not refused to the sender. Never limits a rate.
+//! Owns the path from a host's interface to the emulator: a virtual cable whose far end is bridged
+//! to a TAP device in a namespace of its own. The host therefore has the same kind of port as
+//! towards any device. A frame that the machine does not accept is lost behind that port and counts
+//! as the device's loss; the sender is not refused. Never limits a rate.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,37 +15,37 @@ use super::Emulator;
 use crate::furnish::{furnish, prepare};
 use crate::{InterfacePlan, LabError, Namespace, NodePlan};
 
-/// The end of the host's cable, and the machine's TAP.
+/// Names of the host cable's far end, and of the machine's TAP.
 const END: &str = "end";
 const TAP: &str = "tap";
 const BRIDGE: &str = "cable";
-/// Locally administered, and like no other of a lab: nothing is ever sent from or to them.
+/// Locally administered addresses, unique in a lab: no frame is ever sent from or to them.
 const MACS: [[u8; 6]; 2] = [[0x02, 0x53, 0x4d, 0xff, 0, 1], [0x02, 0x53, 0x4d, 0xff, 0, 2]];
 
-/// As long as a lab waits for its nodes: about five seconds together, for what takes the kernel at
-/// most one.
+/// Number of checks and the pause between them, the same as for a lab's nodes: about five seconds
+/// in all. The kernel takes at most one.
 const SETTLE_ATTEMPTS: u32 = 1000;
 const SETTLE_PAUSE: Duration = Duration::from_millis(5);
 
-/// A cable that is laid. Dropping it takes the host's interface away.
+/// A cable that is laid. Dropping it removes the host's interface.
 #[derive(Debug)]
 pub struct Cable {
     namespace: Namespace,
     tap: OwnedFd,
 }
 
-/// Frames that a cable lost, because one end was slower than the other.
+/// Frames that a cable lost because one end was slower than the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CableLosses {
-    /// Meant for the machine, which did not take them.
+    /// Frames to the machine, which did not accept them.
     pub to_machine: u64,
-    /// From the machine, refused by the host or before.
+    /// Frames from the machine, refused by the host or before.
     pub from_machine: u64,
 }
 
 impl Emulator {
-    /// Lays a cable from `host`, where its end is called `interface`, is down and has no address,
-    /// to a machine that is not there yet. It carries packets of up to `mtu` octets.
+    /// Lays a cable from `host` to a machine that does not exist yet. The host's end is called
+    /// `interface`, is down and has no address. It carries packets of up to `mtu` octets.
     pub fn lay_cable(
         &self,
         host: &Namespace,
@@ -88,13 +88,12 @@ impl Emulator {
 }
 
 impl Cable {
-    /// The namespace between host and machine, and the interface in it that the host's is joined
-    /// to.
+    /// Namespace between host and machine, and the interface in it that the host's is connected to.
     pub const fn far_end(&self) -> (&Namespace, &'static str) {
         (&self.namespace, END)
     }
 
-    /// What it lost since it was laid.
+    /// Frames lost since the cable was laid.
     pub fn losses(&self) -> Result<CableLosses, LabError> {
         let read = || -> Result<CableLosses, NetlinkError> {
             let mut kernel = Netlink::open()?;
@@ -107,7 +106,7 @@ impl Cable {
         self.ask(read)
     }
 
-    /// Waits until frames pass, as far as carriers and the bridge go.
+    /// Waits until frames pass, as far as carriers and the bridge are concerned.
     #[expect(clippy::disallowed_methods, reason = "the kernel gives no answer when it has noted")]
     pub(super) fn settle(&self) -> Result<(), LabError> {
         let restless = || -> Result<Vec<String>, NetlinkError> {
@@ -151,7 +150,7 @@ fn no_tap(interface: &str, cause: io::Error) -> LabError {
     }
 }
 
-/// The end that the emulator is given.
+/// TAP descriptor for the emulator.
 impl AsFd for Cable {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tap.as_fd()

@@ -1,23 +1,23 @@
-//! What a machine says on its console, and the emulator on its standard error.
+//! Output of a machine's console, and of the emulator's standard error.
 //!
-//! Owns the last lines, kept for the errors of whoever waits, and the watch for a kernel's panic.
-//! Never prints.
+//! Owns the last lines, kept for error messages, and the detection of a kernel panic. Never prints.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many lines are kept, of at most so many characters.
+/// Maximum number of lines kept, and of characters per line.
 const LINES: usize = 12;
 const LINE_CHARACTERS: usize = 200;
 const PANIC: &str = "Kernel panic";
 
-/// The last lines; shared between who reads and who tells.
+/// Last lines of output; shared between the reading thread and error messages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Console(Arc<Mutex<VecDeque<String>>>);
 
 impl Console {
-    /// Reads until the last writer is gone; calls `panicked` with each line that tells of a panic.
+    /// Reads until the last writer has closed; calls `panicked` with each line that reports a
+    /// panic.
     pub fn listen(&self, from: impl Read, mut panicked: impl FnMut(&str)) {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
@@ -31,7 +31,7 @@ impl Console {
         }
     }
 
-    /// The last lines, oldest first, in one.
+    /// Returns the last lines, oldest first, joined into one.
     pub fn last_words(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.is_empty() {

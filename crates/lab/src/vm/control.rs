@@ -1,28 +1,28 @@
-//! The lines that go over a machine's second serial port.
+//! The protocol on a machine's second serial port.
 //!
-//! Owns their form, for both sides. The machine says `ready`, or `failed WORDS`, once after each
-//! start. The host asks `NUMBER WORD`; the answer is one line with the same number: `NUMBER ok
-//! TEXT` or `NUMBER error WORDS`. The number keeps an answer that came too late from being taken
-//! for the next. Never carries a line's end inside a text.
+//! Owns the format of the lines, for both sides. The machine sends `ready`, or `failed WORDS`, once
+//! after each start. The host sends `NUMBER WORD`; the answer is one line with the same number:
+//! `NUMBER ok TEXT` or `NUMBER error WORDS`. The number distinguishes a late answer from the next
+//! one. Text never contains a line end.
 
-/// What a machine says.
+/// A line from the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// It forwards.
+    /// The machine forwards.
     Ready,
-    /// It could not do what it was told: why.
+    /// The machine could not carry out its orders, with the reason.
     Failed(String),
-    /// It answers a request.
+    /// Answer to a request.
     Answer {
-        /// The request's number.
+        /// Number of the request.
         number: u32,
-        /// What was asked for, or why not.
+        /// Result of the request, or the reason for its failure.
         answer: Result<String, String>,
     },
 }
 
 impl Notice {
-    /// The line that the machine writes, with its end.
+    /// Formats the line that the machine writes, with its end.
     pub fn to_line(&self) -> String {
         let text = match self {
             Self::Ready => "ready".to_owned(),
@@ -33,7 +33,7 @@ impl Notice {
         format!("{}\n", text.replace(['\n', '\r'], " "))
     }
 
-    /// Reads a line; none where it is none of these.
+    /// Parses a line; `None` if it is none of these.
     pub fn from_line(line: &str) -> Option<Self> {
         let line = line.trim_end();
         if line == "ready" {
@@ -56,19 +56,19 @@ impl Notice {
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// To know its answer by.
+    /// Number that identifies the answer.
     pub number: u32,
-    /// What is asked.
+    /// Command to run.
     pub word: String,
 }
 
 impl Request {
-    /// The line that the host writes, with its end.
+    /// Formats the line that the host writes, with its end.
     pub fn to_line(&self) -> String {
         format!("{} {}\n", self.number, self.word)
     }
 
-    /// Reads a line; none where it is no request.
+    /// Parses a line; `None` if it is no request.
     pub fn from_line(line: &str) -> Option<Self> {
         let (number, word) = line.trim_end().split_once(' ')?;
         Some(Self { number: number.parse().ok()?, word: word.to_owned() })

@@ -1,7 +1,7 @@
-//! The emulator: which one, how fast, and with what arguments.
+//! The emulator: its program, its acceleration, and its arguments.
 //!
-//! Owns the machine's make: one processor, two serial ports and network cards, nothing else. Never
-//! starts it.
+//! Owns the hardware of the machine: one processor, two serial ports and network cards, nothing
+//! else. Never starts it.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,33 +11,33 @@ use std::path::{Path, PathBuf};
 use crate::{InterfacePlan, LabError};
 
 const PROGRAM: &str = "qemu-system-x86_64";
-/// The most ports: each is a card of its own on the machine's first bus, which has room for 32
-/// devices and has some.
+/// Maximum number of ports: each is a card of its own on the machine's first bus, which has room
+/// for 32 devices and has some.
 pub const MAX_PORTS: usize = 24;
-/// What a distribution's kernel takes for itself, in MiB: Debian's three boot and forward with it.
+/// Memory for a distribution's kernel itself, in MiB: Debian's three boot and forward with it.
 const MEMORY_MIB: usize = 192;
-/// `quiet`, because each letter on the console is an emulated device's work; `panic=0`, so that a
-/// kernel that gave up stays where it is and its words are the last; `no_timer_check`, because an
-/// emulated timer on a busy machine is late enough for the kernel to take it for broken, and to
-/// panic (under KVM a kernel leaves the check out by itself).
+/// Kernel command line. `quiet`: each letter on the console costs emulation time. `panic=0`: a
+/// kernel that panicked stops, so its message is the last output. `no_timer_check`: on a busy
+/// machine an emulated timer is so late that the kernel takes it for broken and panics (under KVM a
+/// kernel skips the check by itself).
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=0 no_timer_check rdinit=/init";
 
-/// How the machine's instructions are carried out.
+/// Acceleration of a machine's processor: the means of executing its instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acceleration {
-    /// By the processor where it can, else by the emulator.
+    /// KVM if possible, otherwise TCG.
     #[default]
     Auto,
-    /// By the processor: KVM.
+    /// KVM: the processor executes them.
     Kvm,
-    /// By the emulator, many times slower: TCG.
+    /// TCG: the emulator executes them, many times slower.
     Tcg,
 }
 
 impl Acceleration {
-    /// What `Auto` comes to on this machine: KVM where the processor has the instructions for it
-    /// and the kernel lets us. A `/dev/kvm` without those instructions exists (kernels that
-    /// virtualise inside virtual machines); ordinary kernels do not boot on it.
+    /// Resolves `Auto` for this machine: KVM if the processor has the instructions for it and the
+    /// kernel permits it. A `/dev/kvm` without those instructions exists (kernels that virtualise
+    /// inside virtual machines); ordinary kernels do not boot on it.
     #[must_use]
     pub fn resolved(self) -> Self {
         if self != Self::Auto {
@@ -49,7 +49,7 @@ impl Acceleration {
         if able && open().is_ok() { Self::Kvm } else { Self::Tcg }
     }
 
-    /// `kvm` or `tcg`; `auto` before it is resolved.
+    /// Name: `kvm` or `tcg`; `auto` before it is resolved.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -59,21 +59,21 @@ impl Acceleration {
     }
 }
 
-/// What a machine is started with.
+/// Settings for starting a machine.
 #[derive(Debug, Clone)]
 pub struct Emulator {
-    /// switchmark's own program, statically linked. Started as [`super::EMULATOR_NAME`] it calls
-    /// [`super::become_emulator`]; in the machine it is the first process and obeys
+    /// Program of switchmark itself, statically linked. Started as [`super::EMULATOR_NAME`] it
+    /// calls [`super::become_emulator`]; in the machine it is the first process and carries out
     /// [`super::Orders`].
     pub program: PathBuf,
-    /// Makes a TAP device of this name in the calling thread's namespace.
+    /// Function that creates a TAP device of this name in the calling thread's namespace.
     pub open_tap: fn(&str) -> io::Result<OwnedFd>,
-    /// By what means.
+    /// Acceleration of the machine's processor.
     pub acceleration: Acceleration,
 }
 
 impl Emulator {
-    /// Where qemu is.
+    /// Finds qemu in PATH.
     pub(super) fn find() -> Result<PathBuf, LabError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path)
@@ -85,16 +85,16 @@ impl Emulator {
             })
     }
 
-    /// The arguments of qemu. Descriptor 0 is the control socket, 1 the monitor, 2 the console;
-    /// `{0}` is the kernel, `{1}` the file system of `archive_octets`, `{2}` and on the ports'
-    /// TAPs. No text of a user's goes in.
+    /// Builds the arguments of qemu. Descriptor 0 is the control socket, 1 the monitor, 2 the
+    /// console. `{0}` is the kernel, `{1}` the file system of `archive_octets`, `{2}` and on the
+    /// ports' TAPs. Contains no text from a user.
     pub(super) fn arguments(
         &self,
         ports: &[InterfacePlan],
         archive_octets: usize,
     ) -> Vec<OsString> {
         let acceleration = self.acceleration.resolved();
-        // The archive is there twice while the kernel unpacks it.
+        // The archive exists twice while the kernel unpacks it.
         let memory = MEMORY_MIB + 2 * archive_octets.div_ceil(1024 * 1024);
         let mut arguments: Vec<String> = [
             "-nodefaults -no-user-config -display none -machine q35 -smp 1",
@@ -125,12 +125,12 @@ impl Emulator {
     }
 }
 
-/// The words that a kernel is started with, for the record.
+/// Kernel command line, for the record.
 pub(super) const fn kernel_arguments() -> &'static str {
     KERNEL_ARGUMENTS
 }
 
-/// Whether the file can be the machine's first process at all: it must be there.
+/// Reads the program for the machine's first process; fails if it is missing.
 pub(super) fn read_program(program: &Path) -> Result<Vec<u8>, LabError> {
     std::fs::read(program).map_err(|e| LabError::file("read", program.display(), e))
 }

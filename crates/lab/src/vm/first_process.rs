@@ -1,8 +1,8 @@
-//! The first process of a machine: all that runs in it besides its kernel.
+//! The first process of a machine: the only one besides its kernel.
 //!
-//! Owns what a distribution's start-up would do, as far as a device needs it: the kernel's own file
-//! systems, the drivers, the node, and the line to the host. It starts no other process, so there
-//! is none to wait for. Never ends: a kernel whose first process ends panics.
+//! Owns the part of a distribution's start-up that a device needs: the kernel's own file systems,
+//! the drivers, the node, and the connection to the host. It starts no other process, so there is
+//! none to wait for. Never ends: a kernel whose first process ends panics.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -17,23 +17,23 @@ use super::control::{Notice, Request};
 use super::orders::{CONTROL_DEVICE, ORDERS_FILE, Orders};
 use crate::LabError;
 
-/// Without the `linux/module.h` of a kernel older than 5.17: the file is compressed, and the kernel
-/// shall unpack it.
+/// Flag that makes the kernel unpack a compressed file. The `linux/module.h` of a kernel older than
+/// 5.17 lacks it.
 const MODULE_INIT_COMPRESSED_FILE: u32 = 4;
-/// What the kernel shows of itself, and where it shows it.
+/// The kernel's own file systems and their mount points.
 const FILE_SYSTEMS: [(&str, &str); 3] =
     [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")];
 
-/// Whether this process is the first of a machine of ours: nobody else gets orders.
+/// True if this process is the first one of a switchmark machine: only that one has orders.
 pub fn is_first_process() -> bool {
     std::process::id() == 1 && Path::new(ORDERS_FILE).is_file()
 }
 
-/// Makes this kernel the node that its orders tell of, says so to the host, and answers its
-/// questions with `answer`: one line of text, or why not.
+/// Configures this kernel as the node in its orders, reports that to the host, and answers its
+/// requests with `answer`: one line of text, or the reason for a failure.
 pub fn serve(answer: impl Fn(&str) -> Result<String, String>) -> ! {
     for (kind, place) in FILE_SYSTEMS {
-        // A kernel may have mounted /dev by itself; what is missing shows with the first use.
+        // A kernel may have mounted /dev by itself; a missing mount shows with the first use.
         let _ = mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>);
     }
     let made = make();
@@ -41,14 +41,14 @@ pub fn serve(answer: impl Fn(&str) -> Result<String, String>) -> ! {
         eprintln!("first process: {words}");
     }
     let conversed = open_control().and_then(|control| converse(control, made, answer));
-    // The host hears the console when it hears nothing else.
+    // Without a connection, the console still reaches the host.
     eprintln!("first process: the line to the host is gone: {conversed:?}");
     loop {
         thread::park();
     }
 }
 
-/// From orders to a node that forwards; in words what went wrong.
+/// Carries out the orders until the node forwards; describes any failure.
 fn make() -> Result<(), String> {
     let text = fs::read_to_string(ORDERS_FILE).map_err(|e| format!("read {ORDERS_FILE}: {e}"))?;
     let orders = Orders::from_json(&text).map_err(|e| format!("read {ORDERS_FILE}: {e}"))?;
@@ -65,7 +65,7 @@ fn load(module: &Path) -> io::Result<()> {
     Ok(finit_module(File::open(module)?, c"", flags)?)
 }
 
-/// The error with all that is under it, in one line.
+/// Formats the error with all its causes, in one line.
 fn in_words(error: &LabError) -> String {
     let mut words = error.to_string();
     let mut under = std::error::Error::source(error);
@@ -77,7 +77,7 @@ fn in_words(error: &LabError) -> String {
     words
 }
 
-/// Opens the serial port and takes off what makes a terminal of it: echo, and lines that it edits.
+/// Opens the serial port in raw mode: no echo, no line editing.
 fn open_control() -> io::Result<File> {
     let control = File::options().read(true).write(true).open(CONTROL_DEVICE)?;
     let mut settings = termios::tcgetattr(&control)?;

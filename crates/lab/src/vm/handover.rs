@@ -1,9 +1,9 @@
-//! Becoming the emulator: the moment between our process and qemu's.
+//! Becoming the emulator: the step from our process to qemu's.
 //!
-//! Owns what must be done in the child before qemu runs, and what the standard library can't do
-//! there: tie its life to its parent's, and hold descriptors that are not closed on exec. So our
-//! own program is started under the name [`EMULATOR_NAME`]; it takes the descriptors from its
-//! standard input, which is a socket, and then becomes qemu. Never returns where that went well.
+//! Owns the preparations in the child before qemu runs that the standard library does not support:
+//! tie its life to its parent's, and hold descriptors that are not closed on exec. For this, our
+//! own program is started under the name [`EMULATOR_NAME`]. It takes the descriptors from its
+//! standard input, which is a socket, and then becomes qemu. Never returns on success.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -19,13 +19,13 @@ use nix::unistd::getppid;
 use super::MAX_PORTS;
 use crate::LabError;
 
-/// The first word of the command line by which our program knows that it shall become the emulator.
+/// Program name by which our program knows that it is to become the emulator.
 pub const EMULATOR_NAME: &str = "switchmark-emulator";
-/// The image, the file system, and a cable for each port.
+/// Maximum number of descriptors: the image, the file system, and a cable for each port.
 const MAX_DESCRIPTORS: usize = MAX_PORTS + 2;
 
 /// Becomes the emulator. `arguments` are those after the program's own name: the parent's process
-/// id, the emulator's path, and its arguments, in which `{0}` stands for the number of the first
+/// id, the emulator's path, and its arguments. In these, `{0}` stands for the number of the first
 /// descriptor that comes over standard input, and so on.
 pub fn become_emulator(arguments: impl IntoIterator<Item = OsString>) -> LabError {
     let mut arguments = arguments.into_iter();
@@ -36,7 +36,7 @@ pub fn become_emulator(arguments: impl IntoIterator<Item = OsString>) -> LabErro
     if let Err(e) = prctl::set_pdeathsig(Signal::SIGKILL) {
         return failed("tie to its parent", e.into());
     }
-    // The parent may have died before the signal was asked for; then nobody would send it.
+    // The parent may have died before the signal was set up; then it would never be sent.
     if parent != Some(getppid().as_raw()) {
         return failed("tie to its parent", io::Error::other("the parent is gone"));
     }
@@ -55,7 +55,7 @@ pub fn become_emulator(arguments: impl IntoIterator<Item = OsString>) -> LabErro
     failed("start", command.exec())
 }
 
-/// Hands descriptors to the process at the other end of the socket.
+/// Sends descriptors to the process at the other end of the socket.
 pub(super) fn give(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let message = [ControlMessage::ScmRights(&numbers)];
@@ -66,7 +66,7 @@ pub(super) fn give(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Res
     Ok(())
 }
 
-/// Takes what was given. They are not closed on exec, and for that they are taken here.
+/// Receives the descriptors, which are not closed on exec.
 fn take(socket: BorrowedFd<'_>) -> io::Result<Vec<RawFd>> {
     let mut octet = [0];
     let mut parts = [IoSliceMut::new(&mut octet)];

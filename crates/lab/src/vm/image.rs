@@ -1,4 +1,4 @@
-//! A kernel image on disk: which kernel it is, and where its modules are.
+//! A kernel image on disk: its release, and the folder of its modules.
 //!
 //! Owns the reading of the setup header (Linux's `Documentation/arch/x86/boot.rst`, "The Real-Mode
 //! Kernel Header"). Never unpacks the kernel, and never changes a file.
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use crate::LabError;
 
-/// `HdrS`, where every bzImage since protocol 2.00 has it.
+/// Position of `HdrS` in every bzImage since protocol 2.00.
 const MAGIC_AT: usize = 0x202;
 const MAGIC: &[u8; 4] = b"HdrS";
-/// Where, less 0x200, the kernel's banner begins; zero for none.
+/// Position of the pointer to the kernel's banner, which is relative to 0x200; zero for none.
 const BANNER_POINTER_AT: usize = 0x20e;
 const BANNER_BASE: usize = 0x200;
-/// The setup part holds at most 64 sectors and the boot sector; the banner is in it.
+/// Size limit of the setup part, which contains the banner: 64 sectors and the boot sector.
 const SETUP_OCTETS: u64 = 65 * 512;
 
 /// A kernel to boot.
@@ -27,10 +27,10 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads which kernel the file holds and finds its modules: in `modules` where that is given
-    /// (the folder that is called as the release, or one that holds it), else beside the image as a
-    /// distribution's package has them, else where they are installed. A kernel without any modules
-    /// is taken at its word: what it needs must be built in.
+    /// Reads the file's kernel release and finds its modules. With `modules`, they are in that
+    /// folder (named after the release, or one that contains it). Otherwise they are next to the
+    /// image, as in a distribution's package, or where they are installed. A kernel without any
+    /// modules is accepted: all that it needs must be built in.
     pub fn open(kernel: &Path, modules: Option<&Path>) -> Result<Self, LabError> {
         let mut head = Vec::new();
         File::open(kernel)
@@ -48,22 +48,22 @@ impl Image {
         Ok(image)
     }
 
-    /// The file, as an absolute path.
+    /// Path of the kernel file, absolute.
     pub fn kernel(&self) -> &Path {
         &self.kernel
     }
 
-    /// `6.1.0-56-rt-amd64`.
+    /// Release, such as `6.1.0-56-rt-amd64`.
     pub fn release(&self) -> &str {
         self.banner.split_whitespace().next().unwrap_or_default()
     }
 
-    /// The release, who built it, and its version: `6.1.0-56-rt-amd64 (…) #1 SMP PREEMPT_RT …`.
+    /// Release, builder and version: `6.1.0-56-rt-amd64 (…) #1 SMP PREEMPT_RT …`.
     pub fn banner(&self) -> &str {
         &self.banner
     }
 
-    /// The folder of its modules, where there is one.
+    /// Folder of its modules; `None` if there is none.
     pub fn modules(&self) -> Option<&Path> {
         self.modules.as_deref()
     }
@@ -79,8 +79,9 @@ impl Image {
         absolute(found)
     }
 
-    /// Beside `boot/` in an unpacked package, before and after `/usr` was merged; the image's own
-    /// folder, where a distribution keeps both together; where the machine's own are.
+    /// Lists the usual folders of modules: next to `boot/` in an unpacked package, before and after
+    /// `/usr` was merged; the image's own folder, if a distribution keeps both together; this
+    /// machine's own.
     fn usual_folders(&self) -> Vec<PathBuf> {
         let release = self.release();
         let mut folders = Vec::new();
@@ -98,7 +99,7 @@ impl Image {
     }
 }
 
-/// Where modules are to be had.
+/// Hint for getting the modules.
 pub(super) const MODULES_HINT: &str = "unpack the kernel's whole package (`dpkg -x linux-image-….deb FOLDER`) and name \
      FOLDER/boot/vmlinuz-VERSION: its modules are found beside it";
 
@@ -107,7 +108,7 @@ fn absolute(path: &Path) -> Result<PathBuf, LabError> {
     absolute.map_err(|e| LabError::file("find", path.display(), e))
 }
 
-/// The banner in an image's first octets.
+/// Reads the banner from an image's first octets.
 fn banner(head: &[u8]) -> Result<String, &'static str> {
     if head.get(MAGIC_AT..MAGIC_AT + MAGIC.len()) != Some(MAGIC) {
         return Err("not a Linux bzImage");

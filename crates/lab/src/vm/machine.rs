@@ -1,7 +1,7 @@
-//! A machine that runs: its process, its console, and the two ways to talk to it.
+//! A running machine: its process, its console, and its two control channels.
 //!
-//! Owns qemu's process and ends it, by its id, when dropped. Every wait is bounded, and tells the
-//! machine's last words when it was in vain. Never restarts what ended by itself.
+//! Owns qemu's process and ends it, by its id, when dropped. Every wait is bounded, and on a
+//! time-out reports the machine's last output. Never restarts a machine that ended by itself.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -26,12 +26,13 @@ use super::orders::{ORDERS_FILE, Orders};
 use super::{Cable, CableLosses, EMULATOR_NAME, Image, handover, modules, object};
 use crate::{LabError, NodePlan};
 
-/// An emulated kernel boots in some seconds; on a machine whose processors are taken, in many more.
+/// Time-out for booting. An emulated kernel takes some seconds, and far more on a busy machine.
 const BOOT: Duration = Duration::from_mins(2);
-/// An answer takes milliseconds; a machine that is flooded with frames first works those off.
+/// Time-out for an answer. It takes milliseconds; a machine that is flooded with frames processes
+/// those first.
 const ANSWER: Duration = Duration::from_secs(15);
 
-/// A device in a virtual machine. Dropping it ends it, and takes its hosts' interfaces away.
+/// A device in a virtual machine. Dropping it ends it, and removes its hosts' interfaces.
 #[derive(Debug)]
 pub struct Machine {
     name: String,
@@ -45,20 +46,20 @@ pub struct Machine {
     cables: Vec<Cable>,
 }
 
-/// What is known of a machine, for the record.
+/// Facts about a machine, for the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// The release of its kernel, as the image tells it: `6.1.0-56-rt-amd64`.
+    /// Release of its kernel, as read from the image: `6.1.0-56-rt-amd64`.
     pub release: String,
-    /// The kernel's whole banner.
+    /// Complete banner of the kernel.
     pub banner: String,
-    /// The words that the kernel was started with.
+    /// Command line of the kernel.
     pub kernel_arguments: String,
-    /// `kvm` or `tcg`.
+    /// Acceleration in use: `kvm` or `tcg`.
     pub acceleration: String,
 }
 
-/// The control socket, the monitor, and what came in.
+/// Control socket, monitor, and received events.
 #[derive(Debug)]
 struct Line {
     control: UnixStream,
@@ -70,15 +71,15 @@ struct Line {
 #[derive(Debug)]
 enum Event {
     Said(Notice),
-    /// In its kernel's words.
+    /// The kernel panicked, with its message.
     Panicked(String),
     Ended,
 }
 
 impl Machine {
     /// Boots `image` as `node`, at the far ends of `cables`, in the order of its interfaces.
-    /// Returns at once; [`Self::wait_until_ready`] when it forwards. So several boot at the same
-    /// time.
+    /// Returns at once, so that several boot at the same time; [`Self::wait_until_ready`] waits
+    /// until it forwards.
     pub fn start(
         emulator: &Emulator,
         image: &Image,
@@ -138,17 +139,17 @@ impl Machine {
         Ok(machine)
     }
 
-    /// The node's name.
+    /// Name of the node.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The emulator's process.
+    /// Process id of the emulator.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What was booted, and how.
+    /// Booted kernel and its start parameters.
     pub fn facts(&self) -> Facts {
         Facts {
             release: self.image.release().to_owned(),
@@ -158,20 +159,20 @@ impl Machine {
         }
     }
 
-    /// The cables of its ports, in the order of the node's interfaces.
+    /// Cables of its ports, in the order of the node's interfaces.
     pub fn cables(&self) -> &[Cable] {
         &self.cables
     }
 
-    /// What the cable of each port lost since it was laid, by the port's name: frames that no
-    /// counter in the machine can show.
+    /// Frames lost by each port's cable since it was laid, by the port's name; no counter in the
+    /// machine shows them.
     pub fn losses(&self) -> Result<BTreeMap<String, CableLosses>, LabError> {
         let ports = self.ports.iter().zip(&self.cables);
         ports.map(|(name, cable)| Ok((name.clone(), cable.losses()?))).collect()
     }
 
-    /// Waits until it forwards: after [`Self::start`], and after [`Self::reset`]. At most two
-    /// minutes.
+    /// Waits until it forwards, at most two minutes. Use it after [`Self::start`] and after
+    /// [`Self::reset`].
     pub fn wait_until_ready(&self) -> Result<(), LabError> {
         self.wait_until_booted()?;
         for cable in &self.cables {
@@ -188,8 +189,8 @@ impl Machine {
         }
     }
 
-    /// Asks the machine's first process; what it answers is one line of text. Which words it knows
-    /// is the affair of the program that was given as its first process.
+    /// Sends a request to the machine's first process; the answer is one line of text. The program
+    /// that runs there defines the known words.
     pub fn ask(&self, word: &'static str) -> Result<String, LabError> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         line.asked += 1;
@@ -204,8 +205,7 @@ impl Machine {
         }
     }
 
-    /// Presses its reset button: it stops forwarding at once and boots anew. Returns without
-    /// waiting.
+    /// Resets the machine: it stops forwarding at once and reboots. Returns without waiting.
     pub fn reset(&self) -> Result<(), LabError> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         for command in ["qmp_capabilities", "system_reset"] {
@@ -214,7 +214,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The next notice that is awaited; others are from before, and let go.
+    /// Returns the next notice that `awaited` accepts; others are leftovers and ignored.
     fn hear(
         &self,
         line: &Line,
@@ -256,7 +256,7 @@ impl Drop for Machine {
 }
 
 impl Line {
-    /// Gives the emulator a command in the QEMU Machine Protocol and waits for its consent.
+    /// Sends the emulator a command in the QEMU Machine Protocol and waits for its confirmation.
     fn command(&mut self, name: &str) -> io::Result<()> {
         self.monitor.get_ref().set_read_timeout(Some(ANSWER))?;
         let command = format!("{{\"execute\": \"{name}\"}}\n");
@@ -278,8 +278,8 @@ impl Line {
     }
 }
 
-/// Starts the emulator on a thread that lives as long as it does, because the signal that ends a
-/// child with its parent is tied to the thread that forked; meanwhile the thread keeps the console.
+/// Starts the emulator on a thread that lives as long as it does. The signal that ends a child with
+/// its parent is tied to the thread that forked. Meanwhile the thread reads the console.
 fn keep(
     mut command: Command,
     console: Console,
@@ -294,18 +294,19 @@ fn keep(
         let _ = started.send(spawned);
         if let Some(errors) = errors {
             console.listen(errors, |words| {
-                // Nobody listens any more where that fails.
+                // A failure means that there is no receiver any more.
                 let _ = tell.send(Event::Panicked(words.to_owned()));
             });
         }
-        // The console is closed, so the process is ending; whoever waits may read its last words.
+        // The console is closed, so the process is ending; a waiting thread may read its last
+        // output.
         let _ = tell.send(Event::Ended);
     })?;
     let child = start.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")))?;
     Ok((child, keeper))
 }
 
-/// Passes on what the machine says until its end is closed.
+/// Forwards the machine's lines as events until its end is closed.
 fn listen(control: UnixStream, tell: Sender<Event>) -> io::Result<()> {
     thread::Builder::new().name("machine control".to_owned()).spawn(move || {
         let mut from = BufReader::new(control);
@@ -321,7 +322,7 @@ fn listen(control: UnixStream, tell: Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
-/// The machine's first file system: our program, its orders, and the modules.
+/// Builds the machine's first file system: our program, its orders, and the modules.
 fn file_system(
     program: &Path,
     image: &Image,
@@ -352,7 +353,7 @@ fn file_system(
     Ok(archive.finish())
 }
 
-/// A file that has no name and is gone with its last descriptor.
+/// Creates a file without a name, which is freed with its last descriptor.
 fn in_memory(contents: &[u8]) -> Result<OwnedFd, LabError> {
     let write = || -> io::Result<OwnedFd> {
         let mut file: File = memfd_create("switchmark-initramfs", MFdFlags::MFD_CLOEXEC)?.into();

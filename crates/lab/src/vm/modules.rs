@@ -1,8 +1,8 @@
-//! Which module files a kernel needs for a device, in the order of loading.
+//! Module files that a kernel needs for a device, in the order of loading.
 //!
-//! Owns the search in a modules folder: what is built in (`modules.builtin`), where the others are,
-//! and what each needs first, from `modules.dep` where `depmod` has written it (an installed
-//! kernel) and from the modules themselves where it has not (an unpacked package). Never loads one.
+//! Owns the search in a modules folder: built-in modules (`modules.builtin`), the files of the
+//! others, and their dependencies. These come from `modules.dep` if `depmod` has written it (an
+//! installed kernel), otherwise from the modules themselves (an unpacked package). Never loads one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,8 +13,9 @@ use super::image::MODULES_HINT;
 use super::{Image, object};
 use crate::LabError;
 
-/// The files to load for `wanted`, each after what it needs. Empty for a kernel without a folder of
-/// modules: then everything is built in, or the machine itself will say what is missing.
+/// Lists the files to load for `wanted`, each after its dependencies. Empty for a kernel without a
+/// folder of modules: then everything is built in, or the machine itself will report what is
+/// missing.
 pub(super) fn needed(image: &Image, wanted: &[&str]) -> Result<Vec<PathBuf>, LabError> {
     let Some(folder) = image.modules() else { return Ok(Vec::new()) };
     let shelf = Shelf::open(folder, image.release())?;
@@ -26,13 +27,13 @@ pub(super) fn needed(image: &Image, wanted: &[&str]) -> Result<Vec<PathBuf>, Lab
     Ok(order)
 }
 
-/// A folder of modules, as names.
+/// A folder of modules, by name.
 struct Shelf<'a> {
     folder: &'a Path,
     release: &'a str,
     built_in: BTreeSet<String>,
     files: BTreeMap<String, PathBuf>,
-    /// What `depmod` found each to need; none where it never ran.
+    /// Dependencies as `depmod` found them; `None` if it never ran.
     found: Option<BTreeMap<String, Vec<String>>>,
 }
 
@@ -52,8 +53,8 @@ impl<'a> Shelf<'a> {
         })
     }
 
-    /// Puts what `name` needs into `order`, then itself. A module that is already there is not put
-    /// again, so a circle, which the kernel's build refuses, would end here too.
+    /// Appends the dependencies of `name` to `order`, then the module itself. A module is never
+    /// appended twice, so a cycle, which the kernel's build refuses, would end here too.
     fn collect(
         &self,
         name: &str,
@@ -91,7 +92,7 @@ impl<'a> Shelf<'a> {
     }
 }
 
-/// A file's text; none where there is no such file.
+/// Reads a file's text; `None` if there is no such file.
 fn text(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -99,7 +100,7 @@ fn text(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Every module file below `folder`, by the module's name.
+/// Collects every module file below `folder`, by the module's name.
 fn walk(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -112,7 +113,7 @@ fn walk(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// What `modules.dep` says: `kernel/…/a.ko: kernel/…/b.ko kernel/…/c.ko`.
+/// Parses `modules.dep`: `kernel/…/a.ko: kernel/…/b.ko kernel/…/c.ko`.
 fn depmod(text: &str) -> BTreeMap<String, Vec<String>> {
     let entries = text.lines().filter_map(|line| line.split_once(':'));
     let names = |paths: &str| {
@@ -123,13 +124,14 @@ fn depmod(text: &str) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// `virtio_net` for `…/virtio_net.ko` or `…/virtio-net.ko.zst`; none for what is no module.
+/// Module name of a file: `virtio_net` for `…/virtio_net.ko` or `…/virtio-net.ko.zst`; `None` for a
+/// file that is no module.
 fn name_of(path: &Path) -> Option<String> {
     let (name, rest) = path.file_name()?.to_str()?.split_once(".ko")?;
     matches!(rest, "" | ".xz" | ".zst" | ".gz").then(|| spelt(name))
 }
 
-/// The kernel takes `-` and `_` in a module's name for the same.
+/// Normalises a module's name: the kernel treats `-` and `_` as the same.
 fn spelt(name: &str) -> String {
     name.replace('-', "_")
 }

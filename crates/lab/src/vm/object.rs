@@ -1,10 +1,10 @@
-//! What we need of ELF files: a module's declared dependencies, and how much of a program the
-//! kernel loads.
+//! Reading ELF files: a module's declared dependencies, and the part of a program that the kernel
+//! loads.
 //!
 //! Owns the offsets of a 64-bit little-endian ELF header. Every read is checked: a damaged file is
-//! an answer, never a panic. Never writes one.
+//! an error, never a panic. Never writes one.
 
-/// `\x7fELF`, 64 bit, little endian.
+/// Start of an ELF file: `\x7fELF`, 64 bit, little endian.
 const IDENTITY: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
 const PROGRAM_HEADERS_AT: usize = 0x20;
 const SECTION_HEADERS_AT: usize = 0x28;
@@ -12,8 +12,8 @@ const PROGRAM_HEADER_SIZE_AT: usize = 0x36;
 const SECTION_HEADER_SIZE_AT: usize = 0x3a;
 const SECTION_NAMES_AT: usize = 0x3e;
 
-/// The dependencies that a module declares in its section `.modinfo`, by name; none for a module
-/// that stands alone.
+/// Lists the dependencies that a module declares in its section `.modinfo`, by name; empty if it
+/// has none.
 pub(super) fn dependencies(module: &[u8]) -> Result<Vec<String>, &'static str> {
     let information = section(module, ".modinfo").ok_or("no module information in it")?;
     let named = information
@@ -24,7 +24,7 @@ pub(super) fn dependencies(module: &[u8]) -> Result<Vec<String>, &'static str> {
     Ok(named.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// How many octets from the start the kernel needs to run the program: symbols and debug
+/// Number of octets from the start that the kernel needs to run the program. Symbols and debug
 /// information, which may be ten times as much, come after.
 pub(super) fn loaded_octets(program: &[u8]) -> Result<usize, &'static str> {
     const INTERPRETER: usize = 3;
@@ -36,7 +36,7 @@ pub(super) fn loaded_octets(program: &[u8]) -> Result<usize, &'static str> {
         let mut end = table.checked_add(size * two(program, PROGRAM_HEADER_SIZE_AT + 2)?)?;
         for number in 0..two(program, PROGRAM_HEADER_SIZE_AT + 2)? {
             let header = program.get(table + number * size..)?;
-            // The offset in the file and the length in the file of whatever the header describes.
+            // Offset and length in the file of each header's segment.
             interpreted |= four(header, 0)? == INTERPRETER;
             end = end.max(eight(header, 0x08)?.checked_add(eight(header, 0x20)?)?);
         }
@@ -84,7 +84,7 @@ fn eight(from: &[u8], at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// An object with two sections behind its header: their names, and module information.
+    /// An object with two sections after its header: their names, and module information.
     fn object(information: &[u8]) -> Vec<u8> {
         let names = b"\0.shstrtab\0.modinfo\0";
         let mut object = vec![0; 0x40];

@@ -1,9 +1,8 @@
-//! What the first process of a machine is told, and carrying it out.
+//! Orders of a machine's first process, and carrying them out.
 //!
-//! Owns the orders as they lie in the machine's file system, and the part of the work that is the
-//! same as for a namespace: the node's ports are named and furnished by the very code that
-//! furnishes a node of a lab, so that only the kernel differs. Never loads a module and never talks
-//! to the host.
+//! Owns the orders as stored in the machine's file system, and the part of the work that is the
+//! same as for a namespace. The node's ports are named and configured by the same code as any node
+//! of a lab, so only the kernel differs. Never loads a module and never talks to the host.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::build::{forward, furnish, prepare};
 use crate::{InterfacePlan, LabError, NodePlan, Shaper};
 
-/// Where the orders are. A first process that finds no such file is in no machine of ours.
+/// Path of the orders. A first process without this file is not in a switchmark machine.
 pub const ORDERS_FILE: &str = "/switchmark-orders.json";
-/// The serial port over which the host asks. The first one is the console.
+/// Serial port for the host's requests. The first one is the console.
 pub const CONTROL_DEVICE: &str = "/dev/ttyS1";
-/// How often, and with what pause, links are looked at until they are there and settled: about
-/// twenty seconds together, where an emulated kernel takes tens of milliseconds.
+/// Number of checks until links exist and are settled, and the pause between them: about twenty
+/// seconds in all. An emulated kernel takes tens of milliseconds.
 const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A machine's orders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orders {
-    /// What it shall be. The machine is one node, in its kernel's first namespace.
+    /// Node to become. The machine is one node, in its kernel's first namespace.
     pub node: NodePlan,
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
@@ -36,7 +35,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// The drivers that these ports and this way of forwarding take.
+    /// Lists the drivers that these ports and this kind of forwarding need.
     pub(super) fn drivers(node: &NodePlan) -> Vec<&'static str> {
         let mut drivers = vec!["virtio_pci", "virtio_net"];
         drivers.extend((!node.bridges.is_empty()).then_some("bridge"));
@@ -47,18 +46,18 @@ impl Orders {
         drivers
     }
 
-    /// As they lie in [`ORDERS_FILE`].
+    /// Formats the orders for [`ORDERS_FILE`].
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("plain values under text keys")
     }
 
-    /// Reads them back.
+    /// Parses the orders.
     pub fn from_json(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
-    /// Makes this kernel the node, once its drivers are loaded: names its ports, furnishes them,
-    /// turns off what merges frames, and waits until frames pass.
+    /// Makes this kernel the node, once its drivers are loaded: names its ports, configures them,
+    /// turns off merging of frames, and waits until frames pass.
     pub fn carry_out(&self) -> Result<(), LabError> {
         prepare(&self.node)?;
         let own = File::open("/proc/self/ns/net")
@@ -72,7 +71,7 @@ impl Orders {
         let ports = self.ports(&links);
         let mut furnish_all = || -> Result<(), NetlinkError> {
             for (name, link) in &ports {
-                // Into the namespace where it is: nothing moves, and it gets its name.
+                // Moved into the namespace where it already is, to give it its name.
                 kernel.rename_into_namespace(link.index, name, &own)?;
             }
             furnish(&mut kernel, &self.node, self.mtu)?;
@@ -86,7 +85,8 @@ impl Orders {
         self.await_links(&mut kernel, |links| links.iter().all(Link::is_settled))
     }
 
-    /// The node's interfaces among these links, by the Ethernet address that the host gave them.
+    /// Finds the node's interfaces among these links, by the Ethernet address that the host
+    /// assigned.
     fn ports<'a>(&self, links: &'a [Link]) -> BTreeMap<&str, &'a Link> {
         let find = |mac| links.iter().find(|link| link.mac == Some(mac));
         let ports = self.node.interfaces.iter();

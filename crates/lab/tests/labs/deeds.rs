@@ -1,5 +1,5 @@
-//! What is done to a device's port on the real kernel: who still gets what, what the kernel shows,
-//! and that all of it is as before once it is undone.
+//! Disturbances of a device's port on the real kernel: which hosts stay reachable, the kernel's
+//! state, and its complete restoration.
 //!
 //! Needs root or a user namespace and says so otherwise.
 
@@ -15,7 +15,7 @@ use crate::ends::{Pair, echo, local, machine, promised_pairs, socket};
 
 const FRAMES: u64 = 100;
 
-/// The device's kind of lab, with no limit and with each shaper's.
+/// Specs of the device's kind of lab, with no limit and with each shaper's.
 fn specs(device: &LabDevice) -> Vec<LabSpec> {
     let plain = LabSpec::new(device.clone());
     let limited = |shaper| LabSpec { rate: Some(Rate(100_000_000)), shaper, ..plain.clone() };
@@ -24,7 +24,7 @@ fn specs(device: &LabDevice) -> Vec<LabSpec> {
     specs
 }
 
-/// The host's port that a pair's second end has.
+/// Port of the pair's second end, as host and name.
 fn port(lab: &Lab, pair: &Pair) -> (String, String) {
     let (host, address) = &pair.answering;
     let plan = lab.plan().host(host).unwrap();
@@ -32,12 +32,12 @@ fn port(lab: &Lab, pair: &Pair) -> (String, String) {
     (own.name.clone(), own.interfaces[0].clone())
 }
 
-/// How many of so many datagrams come through.
+/// Sends a fixed number of datagrams and returns the number received.
 fn through(lab: &Lab, (from, to): (&UdpSocket, &UdpSocket)) -> u64 {
     let _ = lab;
     to.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     for _ in 0..FRAMES {
-        // Where the way is down the kernel may say so at once.
+        // If the path is down the kernel may report that at once.
         let _ = from.send_to(&[7; 64], local(to));
     }
     let mut came = 0;
@@ -55,7 +55,7 @@ fn link(lab: &Lab, node: &str, interface: &str) -> Link {
     lab.netlink(node, |kernel| kernel.link(interface)).unwrap()
 }
 
-/// Every queue of every node, as the kernel has it.
+/// Lists every queue of every node, as the kernel reports it.
 fn queues(lab: &Lab) -> Vec<(String, u32, String, QdiscHandle, bool)> {
     let of = |node: &str| {
         let queues = lab.netlink(node, netlink::Netlink::qdiscs).unwrap().into_iter();

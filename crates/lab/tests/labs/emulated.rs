@@ -1,5 +1,5 @@
-//! Models turned in real time with the kernel's own frames: who reaches whom, at which rate, how
-//! late, what a full buffer drops, and what is left behind.
+//! Models run in real time with the kernel's own frames: reachability, rates, lateness, drops of a
+//! full buffer, and clean-up.
 //!
 //! Needs root or a user namespace and says so otherwise. Times are asserted from below only: the
 //! machine may be busy, but no frame is earlier than its model says.
@@ -22,7 +22,7 @@ use measure::{Nanos, Rate};
 
 use crate::ends::{echo, local, machine, promised_pairs, socket};
 
-/// As the program hands it to a lab.
+/// The ports as switchmark passes them to a lab.
 #[derive(Debug)]
 struct Ports;
 
@@ -96,7 +96,7 @@ fn hosts_reach_each_other_through_a_switch_and_a_router() {
         let lab = build(&LabSpec { hosts, ..spec_of(text) });
         for pair in promised_pairs(&lab) {
             for payload in [18, 8972] {
-                // An IPv6 header is 20 octets longer, and leaves so many fewer.
+                // An IPv6 header is 20 octets longer, and leaves that much less.
                 let room = if pair.asking.1.is_ipv6() { 20 } else { 0 };
                 echo(&lab, &pair, if payload == 18 { payload } else { payload - room });
             }
@@ -129,7 +129,7 @@ fn a_round_trip_takes_at_least_what_the_model_says() {
     let far = format!("{SWITCH}link_delay = \"5ms\"\n");
     let lab = build(&spec_of(&far));
     let pair = promised_pairs(&lab).remove(0);
-    // The first one floods.
+    // The first frame is flooded.
     echo(&lab, &pair, 18);
     read(&lab, "small");
     let asking = socket(&lab, &pair.asking.0, pair.asking.1);
@@ -158,8 +158,8 @@ fn a_round_trip_takes_at_least_what_the_model_says() {
     assert!(times[0] >= least, "{:?}", times[0]);
 }
 
-/// UDP datagrams of 1000 octets as fast as the socket takes them, for that long: how many were
-/// sent, how many came, and over which time they came.
+/// Sends UDP datagrams of 1000 octets as fast as the socket accepts them, for that long. Returns
+/// the number sent, the number received, and the time over which they arrived.
 fn flood(lab: &Lab, from: &[&str], to: &str, lasting: Duration) -> (u64, u64, Duration) {
     let receiver = socket(lab, to, address(lab, to));
     receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -232,7 +232,7 @@ fn a_port_passes_its_rate_and_drops_what_its_buffer_does_not_hold() {
             told.lateness.quantile(0.99)
         );
         assert_eq!(sent, came + dropped + overrun + refused + told.overflow());
-        // A sender that is kept from its processor sends less; nobody sends more.
+        // A sender that is off its processor sends less; none sends more.
         assert!(measured <= rate * 1.01, "{measured}");
         assert_eq!(dropped > 0, from.len() > 1, "{dropped}");
     }
@@ -299,8 +299,7 @@ fn an_idle_model_sleeps() {
     assert!(turns() <= before + 2, "it was awake without a frame");
 }
 
-/// How much processor time its thread has taken, in the clock ticks of /proc: a hundredth of a
-/// second.
+/// Processor time of the model's thread, in the clock ticks of /proc: a hundredth of a second.
 fn turns() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let mut ticks = 0;

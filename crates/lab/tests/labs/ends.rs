@@ -1,7 +1,6 @@
-//! What the tests of built labs share: who shall reach whom, and a datagram there and back.
+//! Shared parts of the tests of built labs: the promised pairs of hosts, and an echoed datagram.
 //!
-//! Owns the lock that keeps labs of one test program apart. Asserts nothing but that an echo comes
-//! back.
+//! Owns the lock that keeps labs of one test program apart. Asserts only that an echo comes back.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use lab::{FarEnd, Lab, LabDevice, LabSpec, Privilege, privilege};
 
-/// One test at a time: each compares what the machine has before and after.
+/// Lock for one test at a time: each compares the machine's state before and after.
 pub static MACHINE: Mutex<()> = Mutex::new(());
 
 pub fn machine() -> Option<MutexGuard<'static, ()>> {
@@ -21,15 +20,15 @@ pub fn machine() -> Option<MutexGuard<'static, ()>> {
     Some(MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// An asking and an answering end, and the subject between them.
+/// A requesting and an answering end, and the subject between them.
 pub struct Pair {
     pub asking: (String, IpAddr),
     pub answering: (String, IpAddr),
     pub subject: Option<String>,
 }
 
-/// Every pair that the plan promises, of IPv4 and of IPv6: across each subject each host with each
-/// other, and on each cable its two ends.
+/// Lists every pair that the plan promises, of IPv4 and of IPv6: across each subject each host with
+/// each other, and on each cable its two ends.
 pub fn promised_pairs(lab: &Lab) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for a in &lab.plan().hosts {
@@ -73,7 +72,7 @@ pub fn local(socket: &UdpSocket) -> std::net::SocketAddr {
     socket.local_addr().unwrap()
 }
 
-/// One datagram there and one back.
+/// Sends one datagram there and one back.
 pub fn echo(lab: &Lab, pair: &Pair, payload: usize) {
     let (from, to) = (&pair.asking, &pair.answering);
     let (asking, answering) = (socket(lab, &from.0, from.1), socket(lab, &to.0, to.1));
@@ -90,7 +89,7 @@ pub fn echo(lab: &Lab, pair: &Pair, payload: usize) {
     assert_eq!((length, peer), (payload, local(&answering)));
 }
 
-/// Each device alone, and all of them beside each other, some twice.
+/// Specs of each device alone, and of all of them side by side, some twice.
 pub fn some_specs() -> Vec<LabSpec> {
     let mut specs: Vec<LabSpec> = LabDevice::ALL.map(LabSpec::new).into();
     specs.push(side_by_side());
@@ -102,7 +101,8 @@ pub fn side_by_side() -> LabSpec {
     LabSpec::of(vec![bridge.clone(), routers.clone(), router.clone(), bridge, routers, router])
 }
 
-/// What each subject's ports have sent to hosts: cables between its own parts are nobody's ports.
+/// Counts the frames that each subject's ports have sent to hosts, without cables between the
+/// subject's own parts.
 pub fn frames_by_subject(lab: &Lab) -> BTreeMap<String, u64> {
     let sent = |name: &String, own: &[String]| {
         let links = lab.netlink(name, netlink::Netlink::links).unwrap();

@@ -19,7 +19,7 @@ const LABS: [&str; 5] = ["cable", "bridge", "router", "routers", "bridge+routers
 
 const HOLD: &str = env!("CARGO_BIN_EXE_lab-hold");
 
-/// The line that says the lab is up: the privilege, and the namespaces' inodes.
+/// Reads the line that reports that the lab is up: the privilege, and the namespaces' inodes.
 fn wait_until_up(child: &mut Child) -> (String, BTreeSet<u64>) {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -28,7 +28,7 @@ fn wait_until_up(child: &mut Child) -> (String, BTreeSet<u64>) {
     (right, words.map(|word| word.parse().unwrap()).collect())
 }
 
-/// The network namespaces held by any process, by standing in one or by descriptor.
+/// Network namespaces held by any process, by running in one or by descriptor.
 fn held_by_anyone() -> BTreeSet<u64> {
     let mut inodes = BTreeSet::new();
     for process in fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()) {

@@ -1,4 +1,4 @@
-//! Each kind of lab on the real kernel: who reaches whom, what a limit drops, what is left behind.
+//! Each kind of lab on the real kernel: reachability, drops of a limit, and clean-up.
 //!
 //! Needs root and says so otherwise. Traffic stays inside the lab's own namespaces.
 
@@ -30,7 +30,7 @@ fn every_promised_pair_is_reached_across_its_own_subject() {
             let pairs = promised_pairs(&lab);
             assert!(pairs.len() >= 2 * usize::from(hosts), "{spec:?}");
             for pair in &pairs {
-                // Then both ends have spoken, and no switch floods.
+                // Then both ends have sent frames, and no switch floods.
                 echo(&lab, pair, 18);
                 let before = frames_by_subject(&lab);
                 // The largest is the payload of a frame of 9018 octets, less IP and UDP.
@@ -78,8 +78,8 @@ fn a_reset_interrupts_one_subject_only() {
 fn sent_is_received_and_dropped() {
     let Some(_machine) = machine_of_root() else { return };
     for device in LabDevice::ALL {
-        // Before bridges in groups a sender is held back by its own wire, so what bites is between
-        // them.
+        // In front of bridges in groups a sender is blocked by its own wire, so the effective limit
+        // is between the bridges.
         let device = match device {
             LabDevice::Bridges(spec) => {
                 LabDevice::Bridges(BridgesSpec { uplink: Some(Rate(10_000_000)), ..spec })
@@ -93,7 +93,7 @@ fn sent_is_received_and_dropped() {
         };
         let lab = Lab::build(&spec).unwrap();
         let pair = promised_pairs(&lab).remove(0);
-        // Both ends have spoken, so that no switch floods.
+        // Both ends have sent frames, so that no switch floods.
         echo(&lab, &pair, 18);
         let before = drops(&lab);
         let (count, received) = flood(&lab, &pair);
@@ -145,7 +145,7 @@ fn a_class_of_htb_holds_a_port_to_its_rate() {
     assert!(queue.contains("bfifo 2: parent 1:1 limit 20000b"), "{queue}");
 }
 
-/// Each rule's count beside what did not arrive.
+/// Compares each rule's count with the frames that did not arrive.
 #[test]
 fn what_is_dropped_at_random_or_policed_is_counted() {
     let Some(_machine) = machine_of_root() else { return };
@@ -174,13 +174,13 @@ fn what_is_dropped_at_random_or_policed_is_counted() {
     };
     check(Drops { loss: RandomLoss::of_share(0.1), police: None }, "random loss of 10 %");
     check(Drops { loss: None, police: policer }, "policed at 10,000 frames/s");
-    // Nothing of it is this machine's own.
+    // None of it is in this machine's own namespace.
     let own = Command::new("nft").args(["list", "tables"]).output();
     let own = own.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default();
     assert!(!own.contains("switchmark"), "{own}");
 }
 
-/// What a program says in the bridge's namespace; nothing where there is no such program.
+/// Output of a program in the bridge's namespace; `None` if there is no such program.
 fn shown(lab: &Lab, program: &str, arguments: &[&str]) -> Option<String> {
     let output = lab.inside("bridge", || Command::new(program).args(arguments).output()).unwrap();
     let said = output.ok().map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
@@ -190,7 +190,7 @@ fn shown(lab: &Lab, program: &str, arguments: &[&str]) -> Option<String> {
     said
 }
 
-/// As [`machine`], where a socket can be given room for a whole flood.
+/// Locks the machine like [`machine`], if a socket buffer can hold a whole flood.
 fn machine_of_root() -> Option<std::sync::MutexGuard<'static, ()>> {
     if privilege() == Privilege::Root {
         return machine();
@@ -199,11 +199,11 @@ fn machine_of_root() -> Option<std::sync::MutexGuard<'static, ()>> {
     None
 }
 
-/// Sends as fast as can be: how many frames, and how many arrived.
+/// Sends as fast as possible; returns the number of frames sent and received.
 fn flood(lab: &Lab, pair: &ends::Pair) -> (u64, u64) {
     let sender = socket(lab, &pair.asking.0, pair.asking.1);
     let receiver = socket(lab, &pair.answering.0, pair.answering.1);
-    // Room for all, so that no drop is the socket's however long the receiver is kept waiting.
+    // Space for all, so that no drop is the socket's however long the receiver is delayed.
     setsockopt(&receiver, sockopt::RcvBufForce, &(16 << 20)).unwrap();
     let destination = local(&receiver);
     let received = std::thread::scope(|scope| {
@@ -220,7 +220,7 @@ fn flood(lab: &Lab, pair: &ends::Pair) -> (u64, u64) {
     (FLOOD, received)
 }
 
-/// Frames of [`flood`].
+/// Number of frames of [`flood`].
 const FLOOD: u64 = 3000;
 
 #[test]
@@ -236,7 +236,7 @@ fn a_block_leads_to_its_host() {
             let ip = |ip| if v6 { IpAddr::V6(lab::twin(ip)) } else { IpAddr::V4(ip) };
             let to = ip(last(h2.block));
             let FarEnd::Device { device, .. } = h2.far_end() else { panic!("{h2:?}") };
-            // By the router's own word.
+            // As the router itself decides.
             let (route, port) = lab
                 .netlink(device, |kernel| {
                     Ok((kernel.route_to(to, None, 1, 1, 17)?, kernel.link("p2")?.index))
@@ -374,7 +374,7 @@ fn nothing_is_left() {
     assert_eq!((names(), mounts()), before);
 }
 
-/// The inodes of every network namespace that a process of this machine stands in, and of every
+/// Inodes of every network namespace that a process of this machine runs in, and of every
 /// descriptor of ours.
 fn namespaces_held() -> BTreeSet<u64> {
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|p| p.path().join("ns/net"));

@@ -1,6 +1,6 @@
-//! Virtual machines as devices of a lab, beside a namespace.
+//! Virtual machines as devices of a lab, next to a namespace.
 //!
-//! Takes the kernel that the tests of `vm` fetched; without it, root or qemu the test says that
+//! Uses the kernel that the tests of `vm` fetched; without it, root or qemu the test reports that
 //! it was skipped, and why. Asserts no time.
 
 use std::fs;
@@ -95,8 +95,8 @@ fn counted(lab: &Lab) -> [u64; 2] {
     })
 }
 
-/// Four frames by the machine that is meant, none by another. A bridge that has not learned yet has
-/// only two ports: it can't flood further.
+/// Checks that the intended machine counted four frames and the other none. A bridge that has not
+/// learned yet has only two ports: it cannot flood further.
 fn check_who_counted(pair: &Pair, before: [u64; 2], after: [u64; 2]) {
     let expected = match pair.subject.as_deref() {
         Some("vm") => [4, 0],

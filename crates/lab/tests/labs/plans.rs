@@ -9,7 +9,7 @@ use lab::{
 };
 use measure::{ByteCount, Rate};
 
-/// Each kind alone, every ordered pair and triple, and eight of a kind.
+/// Lists each kind alone, every ordered pair and triple, and eight of a kind.
 fn all_devices() -> Vec<Vec<LabDevice>> {
     let bridges = LabDevice::Bridges(BridgesSpec::DEFAULT);
     let kinds = [LabDevice::Bridge, bridges, LabDevice::Router, LabDevice::Routers];
@@ -277,8 +277,8 @@ fn port_to<'a>(host: &'a HostPlan, devices: &[String]) -> &'a HostPortPlan {
     host.ports.iter().find(leads).unwrap()
 }
 
-/// The nodes that a packet passes from `start`, by the plan's routes alone, to the one that owns it
-/// or whose block it is in.
+/// Lists the nodes that a packet passes from `start`, by the plan's routes alone, to the one that
+/// owns the address or whose block it is in.
 fn walk(plan: &LabPlan, start: &str, to: Ipv4Addr) -> Vec<String> {
     let covers = |(network, prefix): (Ipv4Addr, u8)| {
         (network.to_bits() ^ to.to_bits()).checked_shr(32 - u32::from(prefix)).unwrap_or(0) == 0
@@ -317,7 +317,7 @@ fn walk(plan: &LabPlan, start: &str, to: Ipv4Addr) -> Vec<String> {
 
 #[test]
 fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
-    // Those of bridges in groups stand at both, as a wire's: see below.
+    // Bridges in groups have limits at both ends, as on a wire: see below.
     let grouped = |device: &LabDevice| matches!(device, LabDevice::Bridges(_));
     for device in LabDevice::ALL.into_iter().filter(|device| !grouped(device)) {
         let rate = Some(Rate(1_000_000_000));

@@ -1,4 +1,4 @@
-//! An idle lab carries no frame: nothing is asked, announced or reported on any link.
+//! An idle lab carries no frame: no link sends requests, announcements or reports.
 //!
 //! Needs root or a user namespace and says so otherwise.
 
@@ -12,7 +12,7 @@ use nix::sys::socket::{
 
 use crate::ends::{echo, machine, promised_pairs, side_by_side, some_specs};
 
-/// Every frame that arrives at or leaves any link of a node from now on.
+/// Captures every frame that arrives at or leaves any link of a node from now on.
 fn capture(lab: &Lab, node: &str) -> OwnedFd {
     let (raw, all) = (SockType::Raw, SockProtocol::EthAll);
     lab.inside(node, || nix_socket(AddressFamily::Packet, raw, SockFlag::SOCK_NONBLOCK, all))
@@ -20,7 +20,7 @@ fn capture(lab: &Lab, node: &str) -> OwnedFd {
         .unwrap()
 }
 
-/// What was captured since the last look: the first octets of each frame.
+/// Returns the frames captured since the last call: the first octets of each.
 fn captured(capture: &OwnedFd) -> Vec<Vec<u8>> {
     let mut frame = [0; 64];
     std::iter::from_fn(|| {
@@ -45,13 +45,13 @@ fn an_idle_lab_is_silent() {
         for (node, capture) in lab.nodes().zip(captures) {
             let frames = captured(capture);
             assert_eq!(frames, Vec::<Vec<u8>>::new(), "{node}");
-            // Nor was any sent before we listened.
+            // None was sent before the capture started either.
             let links = lab.netlink(node, netlink::Netlink::links).unwrap();
             let sent: u64 = links.iter().map(|link| link.stats.tx_packets).sum();
             assert_eq!(sent, 0, "{node}: {links:?}");
         }
-        // The capture sees what there is: each of two frames at its sender, at two ports of the
-        // device, and at its receiver.
+        // The capture works: it sees each of two frames at its sender, at two ports of the device,
+        // and at its receiver.
         let pair = promised_pairs(lab).remove(0);
         echo(lab, &pair, 100);
         // A switch flooded the first of them.

@@ -1,4 +1,4 @@
-//! Variants of a lab's devices on the real kernel: applied, seen, taken back.
+//! Variants of a lab's devices on the real kernel: applied, verified, undone.
 //!
 //! Needs root and says so otherwise.
 
@@ -30,7 +30,7 @@ fn gro(lab: &Lab, subject: &str) -> Vec<bool> {
     ports(lab, subject).into_iter().map(is_on).collect()
 }
 
-/// What a program that was started in a device sees in a sysfs of its own: a look from outside.
+/// Output of a program in a device that reads a file from a sysfs of its own: an independent check.
 fn shown(lab: &Lab, node: &str, file: &str) -> Option<String> {
     let script = format!("mount -t sysfs sysfs /sys && cat /sys/class/net/{file}");
     let mut command = Command::new("unshare");
@@ -85,7 +85,7 @@ fn one_path_or_two() {
     let across = |pair: &&Pair| pair.subject.as_deref() == Some("routers2");
     let all = promised_pairs(&lab);
     let pairs: Vec<&Pair> = all.iter().filter(across).collect();
-    // How many of 64 flows each of the two routers carried.
+    // Number of 64 flows that each of the two routers carried.
     let carried = || {
         let sent = |router: &str| {
             let links = lab.netlink(router, netlink::Netlink::links).unwrap();
@@ -104,7 +104,7 @@ fn one_path_or_two() {
     assert!(both(carried()));
     lab.apply("routers2", Some("one-path")).unwrap();
     assert_eq!(carried(), [128, 0]);
-    // It outlives a pulled cable and a reset.
+    // The variant survives a pulled cable and a reset.
     let interface = &lab.plan().host("h1").unwrap().ports[4].interfaces[0];
     lab.set_link("h1", interface, false).unwrap();
     lab.set_link("h1", interface, true).unwrap();
@@ -117,7 +117,7 @@ fn one_path_or_two() {
     assert!(both(carried()));
 }
 
-/// As the program hands it to a lab.
+/// The XDP programs as switchmark passes them to a lab.
 #[derive(Debug)]
 struct Programs;
 
@@ -166,7 +166,7 @@ fn xdp_forwards_past_the_stack() {
         let routers = lab.plan().subject(subject).unwrap().devices.clone();
         let pairs: Vec<&Pair> =
             all.iter().filter(|pair| pair.subject.as_deref() == Some(subject)).collect();
-        // How many of the frames each way went through the stack.
+        // Number of frames that went through the stack in each direction.
         let by_stack = || {
             let count = || routers.iter().map(|r| forwarded_by_stack(&lab, r)).sum::<u64>();
             let before = count();
@@ -222,12 +222,12 @@ fn redirected_frames_are_taken_where_asked_for() {
     }
     lab.take_redirected(&[], &[]);
     assert!(!towards("routers"));
-    // Refused without a word: a device that is a bridge, and a name that is none.
+    // Ignored silently: a device that is a bridge, and an unknown name.
     lab.take_redirected(&["switch".to_owned()], &[]);
 }
 
-/// Tells what it costs ordinary frames that a device could take redirected ones, and so why it
-/// takes them only for trials that send such. Asserts nothing: a shared machine's times.
+/// Prints the cost to ordinary frames of a device that accepts redirected ones, which is why it
+/// accepts them only for trials that send such. Asserts nothing: a shared machine's times.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "tells a ratio of times")]
 fn what_taking_redirected_frames_costs_others() {

@@ -80,8 +80,8 @@ fn counted(lab: &Lab) -> [u64; 4] {
     [p1[1], p1[9], p2[1], p2[9]]
 }
 
-/// The unpacked package behind Debian's `linux-image-KIND`, from the cache or from Debian; else why
-/// not.
+/// Finds the unpacked package behind Debian's `linux-image-KIND`, from the cache or from Debian;
+/// otherwise returns the reason.
 fn debian(kind: &str) -> Result<PathBuf, String> {
     if privilege() != Privilege::Root {
         return Err("making TAP devices and namespaces needs root".to_owned());
@@ -120,7 +120,7 @@ fn debian(kind: &str) -> Result<PathBuf, String> {
     image.ok_or_else(|| "no image in the package".to_owned())
 }
 
-/// The image, or a word that the test was skipped.
+/// Opens the image, or reports that the test was skipped.
 fn image(kind: &str) -> Option<PathBuf> {
     let path = match Command::new("qemu-system-x86_64").arg("-version").output() {
         Ok(_) => debian(kind),
@@ -129,8 +129,8 @@ fn image(kind: &str) -> Option<PathBuf> {
     path.map_err(|why| eprintln!("skipped: {why}")).ok()
 }
 
-/// More frames than an emulated machine takes: each is either counted by it or by its cable, and
-/// none was refused to the sender.
+/// Sends more frames than an emulated machine can process: each is counted either by it or by its
+/// cable, and none was refused to the sender.
 fn overload(lab: &Lab) {
     let machine = lab.machine("vm").unwrap();
     let lost = || machine.losses().unwrap()["p1"].to_machine;
@@ -154,7 +154,7 @@ fn overload(lab: &Lab) {
     assert_eq!(books.0 + books.1, OVERLOAD);
 }
 
-/// Boots, forwards, counts, and leaves nothing.
+/// Boots, forwards, counts, and leaves no trace.
 fn forwards(kind: &str, role: VmRole) {
     let Some(_alone) = ends::machine() else { return };
     let Some(kernel) = image(kind) else { return };
@@ -212,7 +212,7 @@ fn a_machine_dies_with_its_killed_holder() {
     // SIGKILL: no destructor of ours runs.
     holder.kill().unwrap();
     holder.wait().unwrap();
-    // The kernel takes a moment to give a large process's memory back; a minute is no moment.
+    // The kernel takes a moment to free a large process's memory; a minute is too long.
     for _ in 0..6000 {
         if !process.exists() {
             return;

@@ -54,7 +54,7 @@ fn hold() -> Result<(), LabError> {
         })
         .collect();
     println!("{:?} {}", privilege(), inodes?.join(" "));
-    // The far end of the pipe closes when whoever started us is done, or dead.
+    // The far end of the pipe closes when the process that started us is done, or dead.
     let _ = io::stdin().read(&mut [0]);
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! What switchmark's binary is to a virtual machine, as small as it can be: the emulator's
-//! forerunner on the host, and the first process in the machine.
+//! A minimal replacement of switchmark's binary for a virtual machine: the starter of the emulator
+//! on the host, and the first process in the machine.
 //!
-//! `hold KERNEL` starts a machine without ports, says its process id, and waits to be killed. In
+//! `hold KERNEL` starts a machine without ports, prints its process id, and waits to be killed. In
 //! the machine it answers `interfaces` with the machine's counters, `release` and `realtime` with
-//! its kernel's. Never ends what it started by any means but its own end.
+//! its kernel's. Ends what it started only by its own end.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -37,7 +37,7 @@ fn hold(kernel: &Path) -> Result<(), LabError> {
     };
     let image = Image::open(kernel, None)?;
     let machine = Machine::start(&emulator, &image, &node, plan.mtu, Vec::new())?;
-    // So that the forerunner has become the emulator.
+    // So that the starter has become the emulator.
     machine.wait_until_ready()?;
     println!("{}", machine.pid());
     let _ = io::stdin().read(&mut [0]);

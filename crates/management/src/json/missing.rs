@@ -1,20 +1,20 @@
-//! What a JSON has where a path ends to match: the remedy for a map that is wrong.
+//! Description of the JSON where a path stops matching: helps to fix a wrong map.
 //!
-//! Owns the words. Never tries to mend a path.
+//! Owns the wording. Never tries to repair a path.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-/// So many keys are named.
+/// Maximum number of keys to list.
 const NAMED: usize = 12;
 
-/// What there is where the longest beginning of `path` that matches leads.
+/// Describes the content at the longest beginning of `path` that matches.
 pub(super) fn instead(path: &str, value: &Value) -> String {
     let ends = path.char_indices().rev().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
     for end in ends {
         let part = path[..end].trim_end_matches('.');
         let Ok(parsed) = JsonPath::parse(part) else { continue };
-        // Of many the one that has most tells most.
+        // Of several matches, the one with the most members is the most informative.
         let found = parsed.query(value);
         if let Some(richest) = found.iter().max_by_key(|value| size(value)) {
             return format!("`{part}` {}", has(richest));
@@ -46,7 +46,7 @@ fn has(value: &Value) -> String {
     }
 }
 
-/// A value that is not what was expected.
+/// Shortens an unexpected value for an error message.
 pub(super) fn in_short(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),

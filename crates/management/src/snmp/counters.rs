@@ -1,7 +1,7 @@
-//! Which columns of a device make which counter (IF-MIB, RFC 2863; EtherLike-MIB, RFC 3635).
+//! Columns that make up each counter (IF-MIB, RFC 2863; EtherLike-MIB, RFC 3635).
 //!
-//! Owns the sums and what is taken where a device has no high-capacity columns. What a device does
-//! not have is absent, never 0. Never asks anything.
+//! Owns the sums and the fallbacks for a device without high-capacity columns. A column that a
+//! device does not have is absent, never 0. Never sends a request.
 
 use async_snmp::Value;
 
@@ -14,12 +14,12 @@ pub(super) struct Column {
     pub name: String,
 }
 
-/// A counter, and the columns whose sum it is.
+/// A counter and the columns that it is the sum of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sum {
     pub counter: String,
     pub columns: Vec<Column>,
-    /// Whether the user added it.
+    /// True if the user added it.
     pub added: bool,
 }
 
@@ -33,8 +33,8 @@ enum Known {
 
 use Known::{Dot3, If, IfX};
 
-/// In order of preference: the first of a counter that a port has in full is taken. RFC 2863
-/// §3.1.6 has the wide ones in the ifXTable; ifInNUcastPkts is what came before (RFC 1213).
+/// Sums in order of preference: the first one that a port has completely is used. RFC 2863 §3.1.6
+/// has the wide ones in the ifXTable; ifInNUcastPkts is their predecessor (RFC 1213).
 const SUMS: &[(&str, &[Known])] = &[
     (
         "rx_packets",
@@ -66,7 +66,7 @@ const SUMS: &[(&str, &[Known])] = &[
     ("tx_dropped", &[If(19, "ifOutDiscards")]),
     ("rx_errors", &[If(14, "ifInErrors")]),
     ("tx_errors", &[If(20, "ifOutErrors")]),
-    // RFC 3635 §4: dot3StatsTable, dot3HCStatsTable and dot3PauseTable, by ifIndex all three.
+    // RFC 3635 §4: dot3StatsTable, dot3HCStatsTable and dot3PauseTable, all indexed by ifIndex.
     ("rx_crc_errors", &[Dot3(&[11, 1, 2], "dot3HCStatsFCSErrors")]),
     ("rx_crc_errors", &[Dot3(&[2, 1, 3], "dot3StatsFCSErrors")]),
     ("rx_pause", &[Dot3(&[10, 1, 5], "dot3HCInPauseFrames")]),
@@ -86,7 +86,7 @@ impl Column {
     }
 }
 
-/// Every sum that a port may have, those that the user added first.
+/// Lists every sum that a port may have, the user's first.
 pub(super) fn all(added: impl Iterator<Item = (String, Vec<u32>)>) -> Vec<Sum> {
     let mut sums: Vec<Sum> = added
         .map(|(counter, oid)| {
@@ -104,18 +104,19 @@ pub(super) fn all(added: impl Iterator<Item = (String, Vec<u32>)>) -> Vec<Sum> {
     sums
 }
 
-/// The counter that these columns' values are; `None` where one is missing.
+/// Adds up the columns' values; `None` if one is missing.
 pub(super) fn summed(values: &[Option<Value>]) -> Option<Counter> {
     let parts: Vec<Counter> =
         values.iter().map(|v| v.as_ref().and_then(counted)).collect::<Option<_>>()?;
     let sum = parts.iter().fold(0, |sum: u64, part| sum.wrapping_add(part.value));
-    // Counters that wrap at 2^32 have a sum that does, if it is taken modulo 2^32 (RFC 2578
-    // §7.1.6: only differences mean anything).
+    // Counters that wrap at 2^32 have a sum that does, if it is taken modulo 2^32 (RFC 2578 §7.1.6:
+    // only differences mean anything).
     let narrow = parts.iter().any(|part| part.narrow);
     Some(Counter { value: if narrow { sum & u64::from(u32::MAX) } else { sum }, narrow })
 }
 
-/// A value as a counter: as wide as the device says that it is, whatever the MIB says.
+/// Reads a value as a counter, with the width that the device reports, whatever the MIB says.
+/// `None` for other types.
 pub(super) fn counted(value: &Value) -> Option<Counter> {
     match *value {
         Value::Counter64(value) => Some(Counter::wide(value)),

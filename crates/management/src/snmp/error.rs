@@ -1,21 +1,21 @@
-//! What can go wrong between a question and its answer.
+//! Errors of SNMP requests.
 //!
-//! Owns the words for each kind; what to do about it is the caller's to say. Never holds a secret.
+//! Owns the wording of each kind; the caller adds the fix. Never holds a secret.
 
 use std::io;
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a device was not read.
+/// Reason why a device was not read.
 #[derive(Debug, Error)]
 pub enum SnmpError {
-    /// The name of the host is not known, or is none.
+    /// The host name is unknown or invalid.
     #[error("find the address of {address}")]
     Address {
-        /// As it was given.
+        /// Address as given.
         address: String,
-        /// What the resolver said.
+        /// Error of the resolver.
         source: io::Error,
     },
     /// The kernel refused to send or receive.
@@ -23,191 +23,191 @@ pub enum SnmpError {
     Socket {
         /// `open a socket to`, or `exchange messages with`.
         deed: &'static str,
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// The host says that no agent is there.
+    /// The host reports that no agent listens.
     #[error("ask {address}: nothing listens there")]
     Closed {
-        /// The device.
+        /// Address of the device.
         address: String,
     },
-    /// Not a word came.
+    /// No answer came.
     #[error(
         "ask {address}: no answer; {tries} requests, each waited for {timeout:?}{}",
         .suspect.map(|suspect| format!("; {suspect}")).unwrap_or_default()
     )]
     Silence {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// How long each answer was waited for.
+        /// Time-out for each answer.
         timeout: Duration,
-        /// How often it was asked.
+        /// Number of requests sent.
         tries: u32,
-        /// Which credential would look the same if it were wrong.
+        /// Credential that would cause the same silence if it were wrong; `None` if there is none.
         suspect: Option<Suspect>,
     },
-    /// The device answers, but not in time for what is to be read in all.
+    /// The device answers, but the whole reading exceeds its time limit.
     #[error("read {address}: not done after {after:?}")]
     TooSlow {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// How long all of it may take.
+        /// Time limit of the whole reading.
         after: Duration,
     },
-    /// The user wants an end.
+    /// The user interrupted the reading.
     #[error("read {address}: interrupted")]
     Stopped {
-        /// The device.
+        /// Address of the device.
         address: String,
     },
-    /// The device does not take the user (SNMPv3).
+    /// The device rejected the user (SNMPv3).
     #[error("ask {address} as {user}: {why}")]
     Refused {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// The user's name.
+        /// Name of the user.
         user: String,
-        /// What it objects to.
+        /// Reason that the device gave.
         why: Refusal,
     },
-    /// The credentials can't be used as they are, whatever the device says.
+    /// The credentials cannot be used, whatever the device says.
     #[error("use the credentials of {user}: {why}")]
     Credentials {
-        /// The user's name.
+        /// Name of the user.
         user: String,
-        /// Why not.
+        /// Reason why not.
         why: String,
     },
-    /// What is to be asked can't be written: an identifier that is none.
+    /// Request that cannot be encoded: an invalid identifier.
     #[error("write a question to {address}: {source}")]
     Unwritten {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// What is wrong with it.
+        /// Defect of the request.
         source: Defect,
     },
-    /// What came is not an answer in SNMP.
+    /// Malformed answer.
     #[error("read the answer of {address}: {source}")]
     Malformed {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// What is wrong with it.
+        /// Defect of the answer.
         source: Defect,
     },
-    /// Only answers to something else came.
+    /// Only answers to other requests came.
     #[error("ask {address}: {answers} answers, none to this request")]
     Foreign {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// How many there were.
+        /// Number of such answers.
         answers: u32,
     },
-    /// The device says that one value is too large for an answer.
+    /// The device reports that one value is too large for an answer.
     #[error("read {object} of {address}: too large for one answer")]
     TooLarge {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// The object's identifier.
+        /// Identifier of the object.
         object: String,
     },
     /// The device answered with an error of its own.
     #[error("read {object} of {address}: the device says {status}")]
     Status {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// The object that it names, or the first that was asked for.
+        /// Object that the error names, or the first one in the request.
         object: String,
-        /// By the name that RFC 3416 §3 has for it.
+        /// Error status, by its name in RFC 3416 §3.
         status: &'static str,
     },
-    /// A table whose next row is not after the last.
+    /// A table's next row does not come after the last one.
     #[error("walk {column} of {address}: the row after {at} is not behind it")]
     NotAdvancing {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// The column's identifier.
+        /// Identifier of the column.
         column: String,
-        /// Where it stands.
+        /// Identifier of the last row.
         at: String,
     },
-    /// A table of too many rows.
+    /// A table with too many rows.
     #[error("walk {column} of {address}: more than {rows} rows")]
     Endless {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// The column's identifier.
+        /// Identifier of the column.
         column: String,
-        /// How many were read.
+        /// Number of rows read.
         rows: usize,
     },
     /// The device has no such port.
     #[error("find port {port} of {address}: it has {}", listed(.known, *.others))]
     UnknownPort {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// What was asked for.
+        /// Requested port.
         port: String,
-        /// The first of those that there are.
+        /// Names of the first existing ports.
         known: Vec<String>,
-        /// How many more there are.
+        /// Number of further ports.
         others: usize,
     },
-    /// More than one port is called so.
+    /// The name matches more than one port.
     #[error("find port {port} of {address}: it may be {}", listed(.candidates, 0))]
     AmbiguousPort {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// What was asked for.
+        /// Requested port.
         port: String,
-        /// Those that it may be.
+        /// Ports that match.
         candidates: Vec<String>,
     },
-    /// The port has no counter of packets.
+    /// The port has no packet counter.
     #[error("count packets at {port} of {address}: it counts {}", listed(.had, 0))]
     NoPackets {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// The port.
+        /// Name of the port.
         port: String,
-        /// The columns that it has, by their names in the MIB.
+        /// Columns that it has, by their names in the MIB.
         had: Vec<String>,
     },
-    /// What the user calls a counter is something else.
+    /// The object that the user named as a counter is of another type.
     #[error("count {counter} by {object} of {address}: it is of type {kind}")]
     NotACounter {
-        /// The device.
+        /// Address of the device.
         address: String,
-        /// The counter's name.
+        /// Name of the counter.
         counter: String,
-        /// The object's identifier.
+        /// Identifier of the object.
         object: String,
-        /// What it is.
+        /// Actual type of the object.
         kind: &'static str,
     },
 }
 
-/// A credential that a device need not refuse in words.
+/// A credential that a device may reject without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Suspect {
     /// RFC 3584 §5.2.1: a message of an unknown community is dropped.
     #[error("a wrong community is met with silence, too")]
     Community,
-    /// The engine did answer, but not what is encrypted: a wrong key decrypts to no message, which
-    /// net-snmp drops.
+    /// The engine answered, but no encrypted message was answered. A wrong key decrypts to no valid
+    /// message, which net-snmp drops.
     #[error("it does tell its engine: a wrong password of privacy is met with silence, too")]
     Privacy,
 }
 
-/// What a device objects to (the counters of RFC 3414 §5 that its reports name).
+/// Reason why a device rejects a request (the counters of RFC 3414 §5 that its reports name).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// usmStatsUnknownUserNames.
     #[error("the device knows no such user")]
     UnknownUser,
-    /// usmStatsWrongDigests: another password or another protocol.
+    /// usmStatsWrongDigests: a wrong password or protocol.
     #[error("the password of authentication, or its protocol, is not the device's")]
     WrongDigest,
     /// usmStatsDecryptionErrors.
@@ -216,10 +216,10 @@ pub enum Refusal {
     /// usmStatsUnsupportedSecLevels: the user has no privacy, or no authentication.
     #[error("the device has this user at another level of security")]
     Level,
-    /// usmStatsNotInTimeWindows, although the clocks were just compared.
+    /// usmStatsNotInTimeWindows, although the clocks were just synchronised.
     #[error("the device does not keep to the clock that it told")]
     Clock,
-    /// usmStatsUnknownEngineIDs, although it was just asked for its own.
+    /// usmStatsUnknownEngineIDs, although the device just reported its own.
     #[error("the device does not know the engine that it said it was")]
     Engine,
     /// Another report.
@@ -227,19 +227,19 @@ pub enum Refusal {
     Other,
 }
 
-/// What is wrong with octets that should have been an answer.
+/// Defect of octets that should have been an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Defect {
     /// Not the syntax of an SNMP message.
     #[error("no SNMP message: {0}")]
     Syntax(String),
-    /// A message that is no answer.
+    /// A message that is not an answer.
     #[error("{0} in the place of an answer")]
     Kind(String),
-    /// Other objects than were asked for, or another number of them.
+    /// Other objects than requested, or another number of them.
     #[error("other objects than were asked for")]
     Objects,
-    /// Not verified: signed or encrypted with another key, changed on its way, too old, or of
+    /// Not verified: signed or encrypted with another key, changed in transit, too old, or of
     /// another engine, user or level of security (RFC 3414 §3.2).
     #[error("not to be verified: of another key, engine or level of security, or too old")]
     Unverified,

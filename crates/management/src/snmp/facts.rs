@@ -1,6 +1,6 @@
-//! What a device says of itself (RFC 3418, and ENTITY-MIB, RFC 6933).
+//! Facts about a device, as it reports them (RFC 3418, and ENTITY-MIB, RFC 6933).
 //!
-//! Owns which piece of hardware is the chassis. Never guesses at what is not said.
+//! Owns the choice of the hardware component that is the chassis. Never guesses a missing value.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::session::Session;
 const SYSTEM: &[u32] = &[1, 3, 6, 1, 2, 1, 1];
 const PHYSICAL: &[u32] = &[1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1];
 const PHYSICAL_CLASS: u32 = 5;
-/// RFC 6933, IANAPhysicalClass.
+/// Chassis in IANAPhysicalClass (RFC 6933).
 const CHASSIS: i32 = 3;
 
 pub(super) fn read(session: &mut Session) -> Result<BTreeMap<String, String>, SnmpError> {

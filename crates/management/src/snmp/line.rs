@@ -1,9 +1,9 @@
 //! Datagrams to one address of a device and back (RFC 3417 §3): the transport of async-snmp's
 //! client.
 //!
-//! Owns the socket, and notes on what arrived and is no answer, which the client passes over in
-//! silence. The crate's own transport keeps neither: a closed port would look like a slow device.
-//! Never decides what an answer is, and holds no secret.
+//! Owns the socket, and notes on datagrams that are no answer, which the client ignores silently.
+//! The crate's own transport keeps neither: a closed port would look like a slow device. Never
+//! decides whether a datagram is an answer, and holds no secret.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,32 +21,32 @@ use tokio::time::timeout_at;
 use super::error::Defect;
 use super::message::unsigned_unit;
 
-/// A connected socket: the kernel drops what others send, and says when nothing listens.
+/// A connected socket: the kernel drops datagrams of other senders, and reports a closed port.
 #[derive(Debug)]
 pub(super) struct Line {
     socket: UdpSocket,
     peer: SocketAddr,
     local: SocketAddr,
-    /// The defect of octets that are no message of the version spoken.
+    /// Finds the defect of octets that are no message of the SNMP version in use.
     defect: fn(&[u8]) -> Option<Defect>,
     notes: Arc<Mutex<Notes>>,
 }
 
-/// What arrived since the session was opened, and for the question under way.
+/// Notes on received datagrams, since the session was opened and for the current request.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// True once any datagram arrived.
     pub heard: bool,
     /// True once the client accepted an answer.
     pub answered: bool,
-    /// Answers to other questions than the one under way.
+    /// Number of answers to other requests than the current one.
     pub foreign: u32,
-    /// The last defect of what arrived for the question under way.
+    /// Last defect among datagrams received for the current request; `None` if there was none.
     pub defect: Option<Defect>,
 }
 
 impl Line {
-    /// A socket for this address. To be called inside a runtime.
+    /// Opens a socket connected to this address. Must be called inside a runtime.
     pub async fn open(peer: SocketAddr, defect: fn(&[u8]) -> Option<Defect>) -> io::Result<Self> {
         let any = match peer {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
@@ -58,7 +58,7 @@ impl Line {
         Ok(Self { socket, peer, local, defect, notes: Arc::default() })
     }
 
-    /// The notes, which outlive the client's hold on the line.
+    /// Returns the notes, which outlive the client's transport.
     pub fn notes(&self) -> Arc<Mutex<Notes>> {
         Arc::clone(&self.notes)
     }
@@ -67,9 +67,9 @@ impl Line {
         Error::Network { target: self.peer, source }
     }
 
-    /// Notes an answer with the right number that the client refused. An unsigned report ends the
-    /// question: the client passes over those on behalf of a user with keys, but this is how a
-    /// device objects to a user, a password or an engine (RFC 3414 §3.2).
+    /// Notes an answer with the right request number that the client refused. An unsigned report
+    /// ends the request. The client ignores these for a user with keys, but a device uses them to
+    /// reject a user, a password or an engine (RFC 3414 §3.2).
     fn note_refused(&self, octets: &[u8]) -> Result<(), Box<Error>> {
         if let Some(status) = unsigned_report(octets) {
             let (status, metadata) = (Box::new(status), Box::default());

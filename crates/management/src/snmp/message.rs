@@ -1,7 +1,7 @@
-//! Octets as what a device said, beside the client: to tell apart what the client passes over, and
-//! to fuzz what it reads with.
+//! A second parser of a device's answers besides the client's: classifies datagrams that the client
+//! ignores, and lets the client's decoder be fuzzed.
 //!
-//! Owns how much is tolerated of an answer. Never sends, never waits, and knows no key.
+//! Owns the decoder's tolerance. Never sends, never waits, and knows no key.
 
 use async_snmp::message::{CommunityMessage, RawMsgData, RawV3Message, ScopedPdu};
 use async_snmp::{DecodeConfig, Pdu, PduType, VarBind, ber::Decoder};
@@ -9,20 +9,20 @@ use bytes::Bytes;
 
 use super::error::Defect;
 
-/// An answer that was understood.
+/// A decoded answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The number of the request that it answers.
+    /// Number of the request that it answers.
     pub id: i32,
-    /// Zero, or an error of the device (RFC 3416 §3).
+    /// Error status of the device (RFC 3416 §3), or zero.
     pub status: i32,
-    /// Which object, from 1, the error is about.
+    /// Index of the object that the error is about, from 1.
     pub index: i32,
-    /// The objects and what they hold.
+    /// Objects and their values.
     pub bindings: Vec<VarBind>,
 }
 
-/// Any octets as an answer in SNMPv2c (RFC 1901 §3).
+/// Decodes octets as an answer in SNMPv2c (RFC 1901 §3).
 pub fn read_community(octets: &[u8]) -> Result<Answer, Defect> {
     let message = CommunityMessage::decode(Bytes::copy_from_slice(octets), tolerance());
     let message = message.map_err(syntax)?.value;
@@ -30,18 +30,18 @@ pub fn read_community(octets: &[u8]) -> Result<Answer, Defect> {
     answer(unit)
 }
 
-/// Any octets as the content of an answer in SNMPv3 (RFC 3412 §6.8), decrypted. What an
-/// encryption filled up behind the content is not looked at (RFC 3414 §8.1.1.2).
+/// Decodes octets as the decrypted content of an answer in SNMPv3 (RFC 3412 §6.8). Padding that the
+/// encryption added after the content is ignored (RFC 3414 §8.1.1.2).
 pub fn read_scoped(octets: &[u8]) -> Result<Answer, Defect> {
     answer(scoped(octets)?)
 }
 
-/// Any octets as an answer in SNMPv3 to a user without keys.
+/// Decodes octets as an answer in SNMPv3 to a user without keys.
 pub fn read_unsigned(octets: &[u8]) -> Result<Answer, Defect> {
     answer(unsigned_unit(octets)?)
 }
 
-/// The content of a message in SNMPv3 that is neither signed nor encrypted.
+/// Decodes the content of a message in SNMPv3 that is neither signed nor encrypted.
 pub(super) fn unsigned_unit(octets: &[u8]) -> Result<Pdu, Defect> {
     let message = read_envelope(octets)?;
     match message.msg_data() {
@@ -52,7 +52,7 @@ pub(super) fn unsigned_unit(octets: &[u8]) -> Result<Pdu, Defect> {
     }
 }
 
-/// A message in SNMPv3 whose content is not looked at (RFC 3412 §7.2).
+/// Decodes a message in SNMPv3, but not its content (RFC 3412 §7.2).
 pub(super) fn read_envelope(octets: &[u8]) -> Result<RawV3Message, Defect> {
     let message = RawV3Message::decode(Bytes::copy_from_slice(octets), tolerance());
     Ok(message.map_err(syntax)?.value)
@@ -77,8 +77,9 @@ pub(super) fn syntax(why: impl ToString) -> Defect {
     Defect::Syntax(why.to_string())
 }
 
-/// A number that does not fit its type is no number, so that no counter is ever a part of one.
-/// What some agents append to a message, and an empty sysObjectID, say nothing else.
+/// Returns the decoder's tolerance. A number that does not fit its type is an error, so no counter
+/// is ever truncated. Trailing bytes, which some agents append, and an empty sysObjectID are
+/// harmless.
 pub(super) fn tolerance() -> DecodeConfig {
     let mut config = DecodeConfig::STRICT;
     config.trailing_bytes = true;

@@ -1,8 +1,7 @@
-//! Who is at the other end of a device's cables, by what they tell it (LLDP-MIB of IEEE
-//! 802.1AB-2005).
+//! Neighbours of a device, as they announce themselves by LLDP (LLDP-MIB of IEEE 802.1AB-2005).
 //!
-//! Owns the kinds of names that LLDP has, and which of a device's ports one is about. Never takes
-//! silence for an empty cable.
+//! Owns the kinds of names in LLDP, and the assignment to the device's ports. Never takes a missing
+//! announcement for an empty port.
 
 use std::collections::BTreeMap;
 
@@ -19,19 +18,19 @@ const REMOTE: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1];
 /// One neighbour of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Neighbour {
-    /// The device's own port, as `Reader::read` calls it; else as LLDP does.
+    /// Port of the device as `Reader::read` names it; otherwise as LLDP does.
     pub port: String,
-    /// The other device: a MAC address as `02:00:00:00:00:01`, an IP address, or a name.
+    /// Identifier of the neighbour: a MAC address as `02:00:00:00:00:01`, an IP address, or a name.
     pub chassis: String,
-    /// The other device's port, likewise.
+    /// Identifier of the neighbour's port, in the same forms.
     pub remote_port: String,
-    /// What the other device says of that port; may be empty.
+    /// The neighbour's description of that port; may be empty.
     pub description: String,
-    /// What the other device is called; may be empty.
+    /// The neighbour's name; may be empty.
     pub system: String,
 }
 
-/// A name and its kind, of a chassis or a port.
+/// A name of a chassis or a port, with its kind.
 #[derive(Debug, Default, Clone)]
 struct Id {
     subtype: i32,
@@ -61,7 +60,7 @@ pub(super) fn read(
     Ok(std::mem::take(&mut remote.rows).into_iter().filter_map(neighbour).collect())
 }
 
-/// A table's rows, each by its columns.
+/// Rows of a table, each by its columns.
 struct Table {
     rows: BTreeMap<Vec<u32>, Columns>,
 }
@@ -99,8 +98,8 @@ impl Columns {
 }
 
 impl Id {
-    /// LldpChassisIdSubtype has MAC addresses as 4 and network addresses as 5, LldpPortIdSubtype
-    /// as 3 and 4.
+    /// Formats a name by its kind. LldpChassisIdSubtype has MAC addresses as 4 and network
+    /// addresses as 5, LldpPortIdSubtype as 3 and 4.
     fn shown(&self, mac: i32, network: i32) -> String {
         match (&self.octets[..], self.subtype) {
             (octets @ [_, _, _, _, _, _], subtype) if subtype == mac => {
@@ -117,8 +116,8 @@ impl Id {
     }
 }
 
-/// A port of LLDP is one of the IF-MIB by its name or description, else by its number: agents that
-/// number them otherwise say which interface it is.
+/// Names an LLDP port. It is matched to an IF-MIB port by name or description, else by number:
+/// agents with other numbers name the interface.
 fn local_name(number: u32, local: Option<&Columns>, ports: &DevicePorts) -> String {
     let said = local.map(|local| (local.id(2, 3).shown(3, 4), shown(local.octets(4))));
     let (id, description) = said.unwrap_or_default();

@@ -1,6 +1,7 @@
-//! Many objects by few questions, and tables row by row.
+//! Reading many objects in few requests, and tables row by row.
 //!
-//! Owns how many objects a question has, and when a table has ended. Never gives a meaning to any.
+//! Owns the number of objects in a request, and the detection of a table's end. Never interprets a
+//! value.
 
 use std::collections::VecDeque;
 
@@ -10,16 +11,16 @@ use super::error::{Defect, SnmpError};
 use super::session::{Ask, MOST_OBJECTS, Session};
 
 const ROWS_AT_ONCE: u32 = 24;
-/// A table of ports has fewer.
+/// Maximum number of rows; a table of ports has fewer.
 const MOST_ROWS: usize = 4096;
 
-/// One object of a device, by its column and its row.
+/// Builds an object's identifier from its column and its row.
 pub(super) fn object(column: &[u32], row: &[u32]) -> Oid {
     Oid::new(column.iter().chain(row).copied())
 }
 
-/// What objects hold, in the order of the question; `None` where the device has no such object.
-/// The objects of a group are read at one moment, as far as an answer has room for them.
+/// Reads objects, in the order of the request; `None` for an object that the device does not have.
+/// The objects of a group are read at one moment, as far as they fit into one answer.
 pub(super) fn get(
     session: &mut Session,
     groups: &[Vec<Oid>],
@@ -55,7 +56,8 @@ fn get_at_once(session: &mut Session, objects: &[Oid]) -> Result<Vec<Option<Valu
     Ok(bindings.into_iter().map(|binding| present(binding.value)).collect())
 }
 
-/// RFC 3416 §4.2.1: an object that is not there has an exception in the place of its value.
+/// Turns an exception into `None`: it stands in place of a missing object's value (RFC 3416
+/// §4.2.1).
 fn present(value: Value) -> Option<Value> {
     match value {
         Value::NoSuchObject | Value::NoSuchInstance | Value::EndOfMibView | Value::Null => None,
@@ -63,7 +65,7 @@ fn present(value: Value) -> Option<Value> {
     }
 }
 
-/// A column's rows, each with what stands behind the column in its identifier.
+/// Reads a column's rows, each with its row index from the identifier.
 pub(super) fn walk(
     session: &mut Session,
     column: &[u32],
@@ -104,13 +106,13 @@ fn not_advancing(session: &Session, column: &Oid, at: &Oid) -> SnmpError {
     SnmpError::NotAdvancing { address, column, at: at.to_string() }
 }
 
-/// Text as a device has it (RFC 2579, DisplayString), fit to be shown.
+/// Reads a device's text (RFC 2579, DisplayString) for display; `None` for other types.
 pub(super) fn text(value: &Value) -> Option<String> {
     let Value::OctetString(octets) = value else { return None };
     Some(shown(octets))
 }
 
-/// Octets as text without what moves a cursor, and no longer than a DisplayString.
+/// Converts octets to text without control characters, and no longer than a DisplayString.
 pub(super) fn shown(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let text = text.trim_matches(|sign: char| sign == '\0' || sign.is_whitespace());

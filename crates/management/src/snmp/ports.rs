@@ -1,7 +1,7 @@
-//! Which ports a device has, and what each is called (RFC 2863 §3.1.5).
+//! Ports of a device and their names (RFC 2863 §3.1.5).
 //!
-//! Owns the way from a name to an ifIndex, which a device may deal out anew when it restarts. Never
-//! takes one port where a name fits two.
+//! Owns the mapping from a name to an ifIndex, which may change when a device restarts. Never picks
+//! a port if a name matches two.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,19 @@ use super::session::Session;
 const IF_DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
 const IF_NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
 const IF_ALIAS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18];
-/// So many are named in an error.
+/// Maximum number of ports to list in an error.
 const MOST_NAMED: usize = 8;
 
 /// One port.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DevicePort {
     pub index: u32,
-    /// ifName, or ifDescr where the device has none; `ifIndex:N` where that is another port's, too.
+    /// Name of the port: ifName, or ifDescr if the device has none; `ifIndex:N` if another port has
+    /// the same.
     pub name: String,
     pub descr: String,
     pub alias: String,
-    /// What stands in the column that names the ports.
+    /// Value in the column that names the ports.
     pub mark: Option<Value>,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct DevicePort {
 #[derive(Debug, Clone, Default)]
 pub(super) struct DevicePorts {
     pub all: Vec<DevicePort>,
-    /// The column that names them.
+    /// Column that names them.
     pub naming: &'static [u32],
 }
 
@@ -81,7 +82,8 @@ impl DevicePorts {
         Self { all, naming }
     }
 
-    /// The port of this name: its own, else `ifIndex:N`, else the only one so described.
+    /// Finds the port of this name. Tries the port's own name first, then `ifIndex:N`, then a
+    /// unique description or alias.
     pub fn find(&self, address: &str, asked: &str) -> Result<&DevicePort, SnmpError> {
         let ways: [fn(&DevicePort) -> String; 4] = [
             |port| port.name.clone(),

@@ -1,7 +1,7 @@
-//! A device's account of its ports by SNMP.
+//! A device's port counters by SNMP.
 //!
-//! Owns which ports it has and which columns each is read by, learnt once. A port that is called
-//! otherwise than when it was learnt is looked for anew. Never decides what counters mean.
+//! Owns the list of its ports and their columns, read once. If a port's name has changed since, the
+//! list is read again. Never interprets a counter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,38 +19,38 @@ use super::session::Session;
 use super::target::Target;
 use crate::account::{Account, PortAccount};
 
-/// sysUpTime (RFC 3418).
+/// Identifier of sysUpTime (RFC 3418).
 const UPTIME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 3];
 
-/// A counter that the user adds.
+/// A counter added by the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extra {
-    /// What it is called in an account. One of our names takes the place of our counter.
+    /// Name in an account. A built-in counter of the same name is replaced.
     pub counter: String,
-    /// A column, read at `.<ifIndex>` of each port.
+    /// Column, read at `.<ifIndex>` of each port.
     pub oid: Vec<u32>,
 }
 
-/// Reads one device. Nothing is sent before the first reading.
+/// Reader of one device. Nothing is sent before the first reading.
 #[derive(Debug)]
 pub struct Reader {
     session: Session,
     extra: Vec<Extra>,
     ports: Option<DevicePorts>,
-    /// Which sums a port has, by its ifIndex.
+    /// Sums that each port has, by its ifIndex.
     learnt: BTreeMap<u32, Vec<Sum>>,
-    /// The columns that a port had in the last account, where none counts packets.
+    /// Columns that a port had in the last account, for ports that count no packets.
     had: BTreeMap<String, Vec<String>>,
 }
 
-/// A port to read, and what it is called in the account.
+/// A port to read, with its key in the account.
 struct Wanted {
     key: String,
     port: DevicePort,
 }
 
 impl Reader {
-    /// A reader of this device.
+    /// Creates a reader of this device.
     pub fn new(target: Target, extra: Vec<Extra>) -> Self {
         let (learnt, had) = (BTreeMap::new(), BTreeMap::new());
         Self { session: Session::new(target), extra, ports: None, learnt, had }
@@ -63,8 +63,9 @@ impl Reader {
         self
     }
 
-    /// All ports that count anything, by ifName (ifDescr where the device has no ifXTable;
-    /// `ifIndex:N` where two have the same), and sysUpTime. An error where none counts packets.
+    /// Reads sysUpTime and all ports that count anything. Ports are named by ifName, by ifDescr if
+    /// the device has no ifXTable, and by `ifIndex:N` if two have the same name. Fails if no port
+    /// counts packets.
     pub fn read(&mut self) -> Result<Account, SnmpError> {
         self.session.begin();
         let mut account = self.consistent(|ports, _| {
@@ -78,8 +79,8 @@ impl Reader {
         Ok(account)
     }
 
-    /// These ports alone, each by the name that it is asked for: its ifName, else `ifIndex:N`, its
-    /// ifDescr or its ifAlias if it is the only one.
+    /// Reads only these ports, keyed by the requested names. A name is the port's ifName, else
+    /// `ifIndex:N`, else a unique ifDescr or ifAlias.
     pub fn read_only(&mut self, ports: &[String]) -> Result<Account, SnmpError> {
         self.session.begin();
         let account = self.consistent(|known, address| {
@@ -96,16 +97,16 @@ impl Reader {
         Ok(account)
     }
 
-    /// What the device says of itself: `sysDescr`, `sysName`, `sysObjectID` (RFC 3418), and of its
-    /// chassis `manufacturer`, `model`, `hardware`, `firmware`, `software` and `serial`
+    /// Reads facts about the device: `sysDescr`, `sysName`, `sysObjectID` (RFC 3418). Adds those of
+    /// its chassis: `manufacturer`, `model`, `hardware`, `firmware`, `software` and `serial`
     /// (ENTITY-MIB, RFC 6933).
     pub fn facts(&mut self) -> Result<BTreeMap<String, String>, SnmpError> {
         self.session.begin();
         facts::read(&mut self.session)
     }
 
-    /// Who is at the other end of each port's cable (LLDP-MIB, IEEE 802.1AB-2005); none where the
-    /// device does not say.
+    /// Reads the neighbour of each port (LLDP-MIB, IEEE 802.1AB-2005); empty if the device reports
+    /// none.
     pub fn neighbours(&mut self) -> Result<Vec<Neighbour>, SnmpError> {
         self.session.begin();
         let ports = self.known_ports()?;
@@ -120,7 +121,7 @@ impl Reader {
         Ok(self.ports.insert(DevicePorts::read(&mut self.session)?).clone())
     }
 
-    /// An account of ports that are called as they were when they were learnt; else they are learnt
+    /// Reads ports whose names are unchanged since the port list was read; otherwise reads the list
     /// again, once.
     fn consistent(
         &mut self,
@@ -150,7 +151,7 @@ impl Reader {
         })
     }
 
-    /// `None` where a port is not called as it was.
+    /// Reads the wanted ports; `None` if a port's name has changed.
     fn account(&mut self, wanted: &[Wanted], naming: &[u32]) -> Result<Option<Account>, SnmpError> {
         self.had.clear();
         let all = counters::all(self.extra.iter().map(|e| (e.counter.clone(), e.oid.clone())));
@@ -184,7 +185,7 @@ impl Reader {
         Ok(Some(account))
     }
 
-    /// One port's counters, and from now on only the columns that it has are asked for.
+    /// Extracts one port's counters. Later readings request only the columns that the port has.
     fn port_account(
         &mut self,
         port: &DevicePort,
@@ -216,7 +217,7 @@ impl Reader {
                 taken.push(sum.clone());
             }
         }
-        // A counter that is missing now may be one that the device has lost for a moment.
+        // A counter that is missing now may be missing only temporarily.
         let learnt = self.learnt.get(&port.index);
         let complete = learnt.is_none_or(|learnt| learnt.len() == taken.len());
         if complete && !leave_out_contradictions(&mut account) {
@@ -234,8 +235,9 @@ impl Reader {
     }
 }
 
-/// Octets and not one packet: that is a counter that does not count yet, as net-snmp's received
-/// unicast packets for the first seconds after its start, or never does. Says whether it was so.
+/// Removes packet counters of 0 next to octets. Such a counter does not count yet, as net-snmp's
+/// received unicast packets in the first seconds after its start, or never does. Returns true if
+/// one was removed.
 fn leave_out_contradictions(port: &mut PortAccount) -> bool {
     let mut any = false;
     for (packets, bytes) in [("rx_packets", "rx_bytes"), ("tx_packets", "tx_bytes")] {
@@ -258,7 +260,7 @@ fn objects_of(port: &DevicePort, sums: &[Sum], naming: &[u32]) -> Vec<Oid> {
     oids.map(|oid| object(oid, &[port.index])).collect()
 }
 
-/// Each column once, in order.
+/// Lists each column once, in order.
 fn columns_of(sums: &[Sum]) -> Vec<&Column> {
     let mut columns: Vec<&Column> = Vec::new();
     for column in sums.iter().flat_map(|sum| &sum.columns) {

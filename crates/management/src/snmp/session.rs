@@ -1,8 +1,8 @@
-//! Questions to a device and their answers, by async-snmp's client.
+//! Requests to a device and their answers, by async-snmp's client.
 //!
-//! Owns the client with the runtime that turns it, both on the thread that asks, and every wait: an
-//! answer has its time, a question its tries, and all that is asked at once a deadline. A wait ends
-//! within [`GLANCE`] of the user's wish to stop.
+//! Owns the client with its runtime, both on the calling thread, and every wait: time-out per
+//! answer, retries per request, and a deadline for a whole reading. A wait ends within [`GLANCE`]
+//! of the user's interrupt.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,27 +26,28 @@ use super::line::{Line, Notes, lock};
 use super::message::{read_community, read_envelope, syntax, tolerance};
 use super::target::{Access, Target};
 
-/// All that is asked at once takes this many time-outs at most, however fast single answers come: a
-/// minute at the usual 2 s.
+/// Maximum duration of a whole reading in time-outs, however fast single answers come: a minute at
+/// the usual 2 s.
 const MOST_TIMEOUTS: u32 = 30;
-/// How often a wait looks at the user's wish to stop.
+/// Interval at which a wait checks for the user's interrupt.
 const GLANCE: Duration = Duration::from_millis(100);
-/// Answers to so many counters fit an Ethernet frame.
+/// Maximum number of objects per request; the answer fits an Ethernet frame if they are counters.
 pub(super) const MOST_OBJECTS: usize = 40;
 
-/// A conversation with a device.
+/// A session with a device.
 #[derive(Debug)]
 pub(super) struct Session {
     target: Target,
     address: String,
-    /// The addresses of its name but for those tried in vain; the first one is asked.
+    /// Remaining addresses of the device's name; those that failed are removed, the first one is in
+    /// use.
     addresses: VecDeque<SocketAddr>,
     open: Option<Open>,
     until: Option<Instant>,
     stop: Arc<AtomicBool>,
 }
 
-/// A client with its runtime, and what its line noted.
+/// A client with its runtime, and the notes of its transport.
 struct Open {
     client: Client<Line>,
     notes: Arc<Mutex<Notes>>,
@@ -59,16 +60,16 @@ impl fmt::Debug for Open {
     }
 }
 
-/// A question.
+/// A request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ask<'a> {
-    /// These objects, in as many parts as the device needs.
+    /// Reads these objects, in as many parts as the device needs.
     Get(&'a [Oid]),
-    /// So many rows behind this object.
+    /// Reads this many rows after this object.
     Bulk(&'a Oid, u32),
 }
 
-/// Why a question has no answer, and which of its objects were asked for then.
+/// Cause of a failed request, and the objects that it asked for.
 struct Fault<'a> {
     objects: &'a [Oid],
     cause: Box<Error>,
@@ -86,12 +87,12 @@ impl Session {
         self.stop = stop;
     }
 
-    /// The device, as it is called in errors.
+    /// Address of the device, as errors name it.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Starts the time that all that is asked from now on may take.
+    /// Starts the time limit of a whole reading.
     pub fn begin(&mut self) {
         self.until = now().checked_add(self.longest());
     }
@@ -104,7 +105,7 @@ impl Session {
         self.target.retries.min(MAX_RETRIES)
     }
 
-    /// Asks and waits. What is too large for an answer is [`SnmpError::TooLarge`].
+    /// Sends a request and waits. An answer that is too large is [`SnmpError::TooLarge`].
     pub fn ask(&mut self, ask: Ask<'_>) -> Result<Vec<VarBind>, SnmpError> {
         let mut engine_lost = false;
         loop {
@@ -114,7 +115,7 @@ impl Session {
             };
             match error {
                 SnmpError::Closed { .. } | SnmpError::Silence { .. } if self.turn() => {}
-                // Another engine than before: a new client asks it who it is (RFC 3414 §4).
+                // The engine has changed: a new client discovers it (RFC 3414 §4).
                 SnmpError::Refused { why: Refusal::Engine, .. } if !engine_lost => {
                     engine_lost = true;
                     self.open = None;
@@ -124,8 +125,8 @@ impl Session {
         }
     }
 
-    /// Turns to the next address, if nothing was heard from this one: the agent of a device with
-    /// two may listen at one.
+    /// Switches to the next address if this one never answered: the agent of a device with two
+    /// addresses may listen at only one.
     fn turn(&mut self) -> bool {
         let heard = self.open.as_ref().is_some_and(|open| lock(&open.notes).heard);
         let turns = !heard && self.addresses.len() > 1;
@@ -145,7 +146,8 @@ impl Session {
         let answered = self.wait(&open.runtime, put(&open.client, ask));
         let answered =
             answered.and_then(|answer| answer.map_err(|fault| self.error(&open, &fault)));
-        // A device whose clock went back is believed the next time that it is asked.
+        // After an unverified answer the client is dropped, so that a device whose clock went back
+        // is accepted on the next request.
         let unverified = lock(&open.notes).defect == Some(Defect::Unverified);
         self.open = (!unverified || answered.is_ok()).then_some(open);
         answered
@@ -173,7 +175,7 @@ impl Session {
         Ok(Open { client, notes, runtime })
     }
 
-    /// A client; an error says what is wrong with the credentials.
+    /// Creates a client; an error describes the problem with the credentials.
     fn client(&self, line: Line) -> Result<Client<Line>, String> {
         let retry = Retry::fixed(self.retries(), Duration::ZERO).map_err(|why| why.to_string())?;
         let mut builder = ClientBuilder::new(authorisation(&self.target.access)?)
@@ -181,19 +183,20 @@ impl Session {
             .retry(retry)
             .max_oids_per_request(MOST_OBJECTS)
             .decode_config(tolerance())
-            // Some agents answer with a community of their own; the socket hears the device alone.
+            // Some agents answer with a community of their own; the socket receives from the device
+            // alone.
             .community_response_policy(CommunityResponsePolicy::AllowMismatchFromTarget);
         if let Access::V3 { privacy: Some((cipher, _)), .. } = &self.target.access
             && cipher.is_des_family()
         {
-            // A salt that is not repeated while this process lives is what can be had.
+            // The salt is unique only while this process lives; no stronger guarantee is available.
             let salt = DesSaltState::install(|_| Ok::<(), io::Error>(()));
             builder = builder.des_salt_state(salt.map_err(|why| why.to_string())?);
         }
         builder.build_with_transport(line).map_err(|why| why.to_string())
     }
 
-    /// Turns the runtime until the answer is there, the time is over, or the user wants an end.
+    /// Runs the runtime until the answer arrives, the time limit expires, or the user interrupts.
     fn wait<T>(
         &self,
         runtime: &Runtime,
@@ -283,7 +286,7 @@ impl Session {
 }
 
 impl Fault<'_> {
-    /// The object that an error is about, by its number in the question.
+    /// Names the object that an error is about, by its index in the request.
     fn object(&self, index: u32) -> String {
         let named = (index as usize).checked_sub(1).and_then(|at| self.objects.get(at));
         named.or(self.objects.first()).map(ToString::to_string).unwrap_or_default()

@@ -1,6 +1,6 @@
-//! Which device is asked, and as whom.
+//! A device's address and credentials.
 //!
-//! Owns the secrets: they are handed in as text and shown by nothing. Never reads a file or an
+//! Owns the secrets: they are passed in as text and never shown. Never reads a file or an
 //! environment variable.
 
 use std::fmt;
@@ -8,36 +8,34 @@ use std::time::Duration;
 
 pub use async_snmp::{AuthProtocol, PrivProtocol as Cipher};
 
-/// A device, and how long it may take.
+/// A device with its credentials and time-outs.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// A host, or `host:port`; port 161 where none is given. An IPv6 address with a port is in
-    /// brackets.
+    /// Host, or `host:port`; the default port is 161. An IPv6 address with a port is in brackets.
     pub address: String,
-    /// As whom.
+    /// Credentials.
     pub access: Access,
-    /// For one answer.
+    /// Time-out for one answer.
     pub timeout: Duration,
-    /// How often a request is sent again after the first time.
+    /// Number of retries of a request.
     pub retries: u32,
 }
 
-/// As whom a device is asked.
+/// Credentials for a device.
 #[derive(Debug, Clone)]
 pub enum Access {
-    /// SNMPv2c (RFC 1901): the community is sent as it is.
+    /// SNMPv2c (RFC 1901): the community is sent in clear text.
     V2c {
-        /// What the device calls the community that may read.
+        /// Name of the read community.
         community: Secret,
     },
     /// SNMPv3 by the User-based Security Model (RFC 3414).
     V3 {
-        /// The user's name.
+        /// Name of the user.
         user: String,
-        /// What proves that it is this user: HMAC-MD5-96 or HMAC-SHA-96 (RFC 3414), or HMAC-SHA-2
-        /// (RFC 7860).
+        /// Authentication: HMAC-MD5-96 or HMAC-SHA-96 (RFC 3414), or HMAC-SHA-2 (RFC 7860).
         auth: Option<(AuthProtocol, Secret)>,
-        /// What hides the content: AES (RFC 3826) or DES (RFC 3414 §8). Only with `auth`.
+        /// Encryption: AES (RFC 3826) or DES (RFC 3414 §8). Only with `auth`.
         privacy: Option<(Cipher, Secret)>,
     },
 }
@@ -47,7 +45,7 @@ pub enum Access {
 pub struct Secret(String);
 
 impl Secret {
-    /// What was read from a file or an environment variable, as it is.
+    /// Wraps text from a file or an environment variable, unchanged.
     pub fn new(text: String) -> Self {
         Self(text)
     }
@@ -70,7 +68,7 @@ impl fmt::Display for Secret {
 }
 
 impl Target {
-    /// The address with a port.
+    /// Address with a port.
     pub(super) fn socket_address(&self) -> String {
         // RFC 3417 §3.2: agents listen on 161.
         let address = &self.address;

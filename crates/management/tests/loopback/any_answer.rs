@@ -1,5 +1,5 @@
-//! Whatever a device answers: every file of the fuzz corpus and mutations of them through the same
-//! check as the fuzz target, and any objects whatsoever to a reader that asks for them.
+//! Arbitrary answers of a device: every file of the fuzz corpus and mutations of them through the
+//! same check as the fuzz target, and arbitrary objects for a reader that asks for them.
 
 #[path = "../../../../fuzz/check/snmp_answer.rs"]
 mod check;

@@ -1,5 +1,5 @@
-//! A reader and its device, on loopback: Debian's snmpd where it is installed, and responders that
-//! answer as a test wants it. Every test has a device of its own, on a port that the kernel chose.
+//! A reader and its device, on loopback: Debian's snmpd if it is installed, and responders with
+//! scripted answers. Every test has a device of its own, on a port that the kernel chose.
 
 #![allow(clippy::disallowed_methods, reason = "these tests wait for a device")]
 

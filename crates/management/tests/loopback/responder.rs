@@ -1,4 +1,4 @@
-//! A device that answers as a test wants it, in whole messages or in octets.
+//! A device with scripted answers, in whole messages or in octets.
 //!
 //! Owns its socket and its thread, which end with it. Speaks SNMPv2c; `signed.rs` speaks version 3.
 
@@ -15,7 +15,7 @@ use async_snmp::{DecodeConfig, Oid, Pdu, PduBody, Value, VarBind};
 use bytes::Bytes;
 use management::snmp::{Access, Extra, Reader, Secret, Target};
 
-/// What was asked, and how often something was before.
+/// Content of a request, and the number of earlier ones.
 pub struct Asked {
     pub id: i32,
     /// Objects of a GET, or the column of a GETBULK.
@@ -25,7 +25,7 @@ pub struct Asked {
     pub before: usize,
 }
 
-/// A datagram, and how long the device waits before it.
+/// A datagram, and the device's delay before it.
 pub struct Sent {
     pub after: Duration,
     pub octets: Vec<u8>,
@@ -39,12 +39,13 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// One that does this for every question.
+    /// Starts a device that answers every request by this function.
     pub fn start(mut answers: impl FnMut(&Asked) -> Vec<Sent> + Send + 'static) -> Self {
         Self::of_octets(move |octets, before| answers(&Asked::read(octets, before)))
     }
 
-    /// One that does this for every datagram, and is told how many there were before.
+    /// Starts a device that answers every datagram by this function, which also gets the number of
+    /// earlier ones.
     pub fn of_octets(mut answers: impl FnMut(&[u8], usize) -> Vec<Sent> + Send + 'static) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = socket.local_addr().expect("an address");
@@ -66,25 +67,25 @@ impl Responder {
         Self { address, ended, thread: Some(thread) }
     }
 
-    /// One that has these objects.
+    /// Starts a device with these objects.
     pub fn of(objects: &Objects) -> Self {
         let objects = objects.clone();
         Self::start(move |asked| objects.answer(asked))
     }
 
-    /// A reader of it, who waits so long for an answer.
+    /// Creates a reader of the device, with this time-out for an answer.
     pub fn reader(&self, timeout: Duration, retries: u32) -> Reader {
         self.reader_of(timeout, retries, Vec::new())
     }
 
-    /// The same with more counters.
+    /// Creates a reader of the device with additional counters.
     pub fn reader_of(&self, timeout: Duration, retries: u32, extra: Vec<Extra>) -> Reader {
         let access = Access::V2c { community: Secret::new("open-sesame".to_owned()) };
         let address = self.address.to_string();
         Reader::new(Target { address, access, timeout, retries }, extra)
     }
 
-    /// Ends it; how often it was asked.
+    /// Ends the device; returns the number of requests.
     pub fn asked(mut self) -> usize {
         self.ended.store(true, Ordering::Relaxed);
         self.thread.take().expect("a thread").join().expect("it does not panic")
@@ -104,7 +105,7 @@ impl Asked {
         Self::of(message.value.into_pdu().expect("a question"), before)
     }
 
-    /// What a question in any version asks.
+    /// Extracts the request of a message in any version.
     pub fn of(unit: Pdu, before: usize) -> Self {
         let rows = unit.get_bulk_fields().map(|(_, rows)| rows);
         let (id, _, bindings) = unit.into_raw_parts();
@@ -113,12 +114,12 @@ impl Asked {
     }
 }
 
-/// A datagram at once.
+/// Sends a datagram at once.
 pub fn now(octets: Vec<u8>) -> Vec<Sent> {
     vec![Sent { after: Duration::ZERO, octets }]
 }
 
-/// An answer as octets.
+/// Encodes an answer as octets.
 pub fn answer(id: i32, status: i32, bindings: Vec<VarBind>) -> Vec<u8> {
     let unit = unit(StandardPduType::Response, id, status, bindings);
     CommunityMessage::v2c(Bytes::from_static(b"open-sesame"), unit)
@@ -127,25 +128,25 @@ pub fn answer(id: i32, status: i32, bindings: Vec<VarBind>) -> Vec<u8> {
         .to_vec()
 }
 
-/// What a device says, in whichever version.
+/// Builds a message unit of a device, in any version.
 pub fn unit(pdu_type: StandardPduType, id: i32, status: i32, bindings: Vec<VarBind>) -> Pdu {
     let body =
         PduBody::Standard { pdu_type, error_status: status, error_index: i32::from(status > 1) };
     Pdu::from_raw_parts(id, body, bindings)
 }
 
-/// What a device has, by identifier.
+/// Objects of a device, by identifier.
 #[derive(Debug, Clone, Default)]
 pub struct Objects(pub BTreeMap<Vec<u32>, Value>);
 
 impl Objects {
-    /// With this, too.
+    /// Adds an object.
     pub fn with(mut self, column: &[u32], row: &[u32], value: Value) -> Self {
         self.0.insert([column, row].concat(), value);
         self
     }
 
-    /// With a port of this ifIndex and name, and these columns of the ifXTable.
+    /// Adds a port of this ifIndex and name, with these columns of the ifXTable.
     pub fn with_port(self, index: u32, name: &str, ifx: &[(u32, Value)]) -> Self {
         let named = Value::OctetString(Bytes::copy_from_slice(name.as_bytes()));
         let this = self.with(&[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1], &[index], named);
@@ -154,7 +155,7 @@ impl Objects {
         })
     }
 
-    /// As RFC 3416 §4.2 has it.
+    /// Answers a request as RFC 3416 §4.2 specifies.
     pub fn answer(&self, asked: &Asked) -> Vec<Sent> {
         now(answer(asked.id, 0, self.bindings(asked)))
     }

@@ -16,15 +16,15 @@ use crate::responder::{Objects, Responder, Sent, answer, now};
 
 /// Long enough for a device that answers at once on a busy machine.
 const SHORT: Duration = Duration::from_millis(500);
-/// Nothing waits so long.
+/// Time-out longer than any wait of the tests.
 const LONG: Duration = Duration::from_secs(5);
-/// What comes in the place of the answer of this number.
+/// Octets sent in place of the answer with this number.
 type Garbled = Box<dyn Fn(i32) -> Vec<u8> + Send>;
 
 const UPTIME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 3];
 const IF: [u32; 9] = [1, 3, 6, 1, 2, 1, 2, 2, 1];
 
-/// High-capacity columns of so many packets received and sent.
+/// Lists high-capacity columns for these numbers of packets received and sent.
 fn wide(received: u64, sent: u64) -> Vec<(u32, Value)> {
     let count = |column, value| (column, Value::Counter64(value));
     let (rx, tx) = ([7, 8, 9], [11, 12, 13]);
@@ -127,7 +127,7 @@ fn an_answer_to_the_question_before_is_not_this_ones() {
     let objects = switch(10, 20);
     let mut last = None;
     let device = Responder::start(move |asked| {
-        // First what was asked before, as if it came late, with other values.
+        // First an answer to the previous request, as if it came late, with other values.
         let uptime = VarBind::new(Oid::from_slice(&[1, 3]), Value::TimeTicks(1));
         let mut sent: Vec<Sent> =
             last.map(|id| answer(id, 0, vec![uptime])).into_iter().flat_map(now).collect();
@@ -153,7 +153,7 @@ fn answers_to_others_are_counted_and_not_taken() {
 #[test]
 fn what_is_no_answer_is_said_to_be_none() {
     let trap = |id| {
-        // A question in the place of an answer.
+        // A request in place of an answer.
         let mut octets = answer(id, 0, vec![]);
         let at = octets.iter().position(|&octet| octet == 0xa2).expect("a response");
         octets[at] = 0xa0;
@@ -219,7 +219,7 @@ fn next(oid: &Oid) -> u32 {
     oid.arcs().get(10).copied().unwrap_or_default() + 1
 }
 
-/// Rows that never end, each this long after its question.
+/// Sends endless rows, each this long after its request.
 fn row_by_row(after: Duration) -> Responder {
     Responder::start(move |asked| {
         let octets = answer(asked.id, 0, vec![row(&asked.objects[0], next(&asked.objects[0]))]);
@@ -227,7 +227,7 @@ fn row_by_row(after: Duration) -> Responder {
     })
 }
 
-/// Each answer is in time; all of them together are not.
+/// Checks the deadline of a whole walk: each answer is in time, but all of them together are not.
 #[test]
 fn a_walk_has_a_deadline_in_all() {
     let slow = row_by_row(Duration::from_millis(30));

@@ -1,5 +1,5 @@
-//! Devices that speak version 3 and lie: whatever is not signed by the user's key, at its time, is
-//! no answer (RFC 3414 §3.2).
+//! Devices that speak version 3 and lie: a message that is not signed by the user's key, at its
+//! time, is no answer (RFC 3414 §3.2).
 //!
 //! Owns a device's half of the User-based Security Model, from async-snmp's primitives.
 
@@ -49,7 +49,7 @@ impl Engine {
         Self { auth, privacy, aes_salt, des_salt, boots: 5, time_s: 1000 }
     }
 
-    /// The number of a message, and what it asks, unless it asks who the engine is.
+    /// Reads the number of a message and its request; `None` for a question about the engine.
     fn read(&self, octets: &[u8]) -> (i32, Option<Pdu>) {
         let octets = Bytes::copy_from_slice(octets);
         let message = RawV3Message::decode(octets, DecodeConfig::STRICT).expect("a question").value;
@@ -64,7 +64,7 @@ impl Engine {
         (message.msg_id(), Some(ScopedPdu::decode(&mut decoder).expect("a question").pdu))
     }
 
-    /// A message of this unit, as the device would send it.
+    /// Builds the device's message with this unit.
     fn seal(&self, id: i32, level: SecurityLevel, unit: Pdu) -> Vec<u8> {
         self.seal_for("reader", id, level, unit)
     }
@@ -103,13 +103,14 @@ impl Engine {
         octets
     }
 
-    /// A report of this counter.
+    /// Builds a report of this counter.
     fn report(&self, id: i32, level: SecurityLevel, counter: Oid) -> Vec<u8> {
         let bindings = vec![VarBind::new(counter, Value::Counter32(1))];
         self.seal(id, level, unit(StandardPduType::Report, 0, 0, bindings))
     }
 
-    /// A device that tells its engine, and does this for a question of this number.
+    /// Starts a device that reports its engine, and answers a request of this number by this
+    /// function.
     fn device(
         mut self,
         mut answers: impl FnMut(&mut Self, i32, &Asked) -> Vec<Sent> + Send + 'static,
@@ -120,7 +121,7 @@ impl Engine {
         })
     }
 
-    /// RFC 3414 §4: of no user, and not signed.
+    /// Reports the engine (RFC 3414 §4): for no user, and not signed.
     fn tell_engine(&self, id: i32) -> Vec<u8> {
         let bindings = vec![VarBind::new(report_oids::unknown_engine_ids(), Value::Counter32(1))];
         let unit = unit(StandardPduType::Report, 0, 0, bindings);
@@ -145,7 +146,7 @@ fn reader(device: &Responder, cipher: Cipher, timeout: Duration) -> Reader {
     Reader::new(Target { address, access, timeout, retries: 0 }, Vec::new())
 }
 
-/// A port that counted so many packets received.
+/// Creates a port that counted this many received packets.
 fn port(received: u64) -> Objects {
     let columns = [7, 8, 9].map(|column| (column, Value::Counter64(received)));
     Objects::default().with_port(1, "swp1", &columns)
@@ -174,7 +175,7 @@ fn what_the_device_signs_and_encrypts_is_read() {
 fn an_octet_that_was_changed_is_no_answer() {
     let device = Engine::new("authentic-1", Cipher::Aes128).device(|engine, id, asked| {
         let other = engine.answer(id, asked, &port(99));
-        // A socket holds so many.
+        // A quarter of the octets at a time fits the socket's buffer.
         let changed = (asked.before % 4..other.len()).step_by(4).map(|at| {
             let mut octets = other.clone();
             octets[at] ^= 0x20;
@@ -186,7 +187,7 @@ fn an_octet_that_was_changed_is_no_answer() {
     for _ in 0..4 {
         assert_eq!(count(&mut reader).expect("an account"), 10);
     }
-    // Who the engine is, three walks, and a question each time.
+    // The engine, three walks, and one request each time.
     assert_eq!(device.asked(), 1 + 3 + 4);
 }
 
@@ -207,7 +208,7 @@ fn what_is_old_or_of_another_key_is_no_answer() {
         assert_eq!(count(&mut reader).expect("a clock that is signed"), 10);
         let later = count(&mut reader);
         assert!(if taken { later.is_ok() } else { is_unverified(&later) }, "{boots} {time_s}");
-        // A device whose clock went back is believed when it is asked anew.
+        // A device whose clock went back is accepted on the next request.
         assert_eq!(count(&mut reader).is_ok(), boots != i32::MAX, "{boots} {time_s}");
     }
     let other = Engine::new("authentic-9", Cipher::Aes128)

@@ -62,15 +62,15 @@ impl Device {
         command
     }
 
-    /// As after a power cut: with the same engine, started once more.
+    /// Restarts the device as after a power cut: with the same engine, one boot later.
     fn restart(&mut self) {
         self.child.kill().expect("an end");
         self.child.wait().expect("an end");
         self.child = Self::command(&self.folder, self.udp_port).spawn().expect("snmpd");
     }
 
-    /// Until it answers, and has loaded its interfaces twice: what it says of ifHCInUcastPkts the
-    /// first time is 0.
+    /// Waits until it answers, and has loaded its interfaces twice: at first it reports 0 for
+    /// ifHCInUcastPkts.
     fn wait(&self) {
         let began = Instant::now();
         let mut reader = self.reader(community("open-sesame"));
@@ -127,7 +127,7 @@ fn loopback_counts_what_is_sent_over_it() {
     for _ in 0..5000 {
         socket.send_to(&[0; 100], to).expect("a frame");
     }
-    // The agent keeps what it read for three seconds.
+    // The agent caches its values for three seconds.
     sleep(Duration::from_millis(3200));
     let after = reader.read_only(&lo).expect("an account");
     let changes = after.since(&before);
@@ -162,7 +162,7 @@ fn a_user_reads_what_a_community_reads() {
     let signed = user("signer", Some((AuthProtocol::Sha256, "authentic-2")), None);
     device.reader(signed).read_only(&["lo".to_owned()]).expect("an account");
 
-    // The same engine with one boot more: the reader goes on, and the account shows it.
+    // The same engine with one boot more: the reader continues, and the account shows it.
     sleep(Duration::from_millis(1100));
     device.restart();
     let began = Instant::now();
@@ -193,11 +193,11 @@ fn credentials_that_are_not_the_device_s_are_told_apart() {
         let SnmpError::Refused { why: said, .. } = &error else { panic!("{access:?}: {error}") };
         assert_eq!(*said, why, "{access:?}");
     }
-    // net-snmp drops what decrypts to no message.
+    // net-snmp drops a message that decrypts to nothing valid.
     let other = Some((Cipher::Aes128, "private-9"));
     let error = device.reader(user("reader", right, other)).read().unwrap_err();
     assert!(matches!(error, SnmpError::Silence { suspect: Some(Suspect::Privacy), .. }), "{error}");
-    // Who may read only what is encrypted is told less of.
+    // A user with encrypted access only is refused without encryption.
     let error = device.reader(user("reader", right, None)).read().unwrap_err();
     assert!(error.to_string().ends_with("the device says authorizationError"), "{error}");
     let error = device.reader(user("reader", None, aes)).read().unwrap_err();

@@ -41,6 +41,24 @@ impl Acceptance {
         overall(self)
     }
 
+    /// How many claims are met: `FAIL: 1 of 4 claims not met, 3 met, 0 undecided.`
+    pub fn counts_in_words(&self) -> String {
+        let all = self.decided.len();
+        let claims = if all == 1 { "1 claim".to_owned() } else { format!("{all} claims") };
+        let count = |decision| self.count(decision);
+        let (pass, fail) = (count(Decision::Pass), count(Decision::Fail));
+        let open = count(Decision::Inconclusive);
+        match self.overall() {
+            Decision::Pass => format!("PASS: {claims} met."),
+            Decision::Fail => {
+                format!("FAIL: {fail} of {claims} not met, {pass} met, {open} undecided.")
+            }
+            Decision::Inconclusive => {
+                format!("INCONCLUSIVE: {open} of {claims} undecided, {pass} met, none broken.")
+            }
+        }
+    }
+
     /// The answer of the first screen: all in a line, then each claim, those not met first.
     pub(crate) fn answers(&self) -> Vec<Answer> {
         let whole = Answer::new(overall(self));
@@ -107,20 +125,7 @@ fn notes(runs: &[&RunMeta]) -> Vec<String> {
 
 /// All of them in a sentence.
 fn overall(acceptance: &Acceptance) -> String {
-    let all = acceptance.decided.len();
-    let claims = if all == 1 { "1 claim".to_owned() } else { format!("{all} claims") };
-    let count = |decision| acceptance.count(decision);
-    let (pass, fail) = (count(Decision::Pass), count(Decision::Fail));
-    let open = count(Decision::Inconclusive);
-    let told = match acceptance.overall() {
-        Decision::Pass => format!("PASS: {claims} met."),
-        Decision::Fail => {
-            format!("FAIL: {fail} of {claims} not met, {pass} met, {open} undecided.")
-        }
-        Decision::Inconclusive => {
-            format!("INCONCLUSIVE: {open} of {claims} undecided, {pass} met, none broken.")
-        }
-    };
+    let (all, told) = (acceptance.decided.len(), acceptance.counts_in_words());
     let chance = words::trimmed(FALSE_FAILS * all as f64, 2);
     let most = words::trimmed(FALSE_FAILS * 100.0, 1);
     let hold = if all == 1 { "the claim holds" } else { "all claims hold" };

@@ -1,6 +1,6 @@
-//! What a TCP sender is made of, and what controls its window.
+//! Configuration of a TCP sender, and its congestion control algorithms.
 
-/// What controls the congestion window.
+/// Congestion control algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
     /// RFC 5681.
@@ -12,7 +12,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// By the name that Linux gives it: `reno`, `cubic`, `htcp`.
+    /// Returns the algorithm by its Linux name: `reno`, `cubic`, `htcp`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "reno" => Some(Self::Reno),
@@ -23,28 +23,28 @@ impl Algorithm {
     }
 }
 
-/// What a sender is made of.
+/// Configuration of a sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
     /// Payload octets of a full segment.
     pub mss: u32,
-    /// What controls the window.
+    /// Congestion control algorithm.
     pub algorithm: Algorithm,
-    /// Whether segments are spread over the round trip (as Linux does with fq: 2 x cwnd / srtt in
+    /// True if segments are spread over the round trip (as Linux does with fq: 2 x cwnd / srtt in
     /// slow start, 1.2 x after).
     pub paced: bool,
-    /// Whether the first slow start ends by HyStart++ (RFC 9406) before the queue overflows.
+    /// True if the first slow start ends by HyStart++ (RFC 9406) before the queue overflows.
     pub hystart: bool,
     /// Segments of the first window: 10 (RFC 6928).
     pub initial_window: u32,
-    /// The receiver's window in octets, as a handshake would have told; acknowledgements tell later
-    /// ones.
+    /// Receiver's initial window in octets, as a handshake would announce it; acknowledgements
+    /// carry later ones.
     pub peer_window: u64,
 }
 
 impl Config {
-    /// As Linux has it: no pacing, ten segments at first, HyStart for CUBIC alone; a receiver with
-    /// room for anything.
+    /// Creates Linux's configuration: no pacing, an initial window of ten segments, HyStart for
+    /// CUBIC only. The receiver's window is unlimited.
     pub fn new(mss: u32, algorithm: Algorithm) -> Self {
         Self {
             mss,

@@ -1,4 +1,4 @@
-//! The congestion window: how it grows, and what a loss makes of it.
+//! Congestion window: its growth, and its reduction after a loss.
 //!
 //! Owns the window, the slow-start threshold and the algorithm's state. Arithmetic is whole numbers
 //! and + - * / of floats, so that every machine gets the same window. Never decides that something
@@ -15,25 +15,25 @@ use cubic::Cubic;
 use htcp::Htcp;
 use hystart::{HyStart, Pace};
 
-/// What an acknowledgement told.
+/// Information from an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     pub(super) now: Picos,
-    /// Octets that came, in order or not.
+    /// Octets that arrived, in order or not.
     pub(super) delivered: u64,
-    /// All octets below have come.
+    /// Lowest unacknowledged octet: all below have arrived.
     pub(super) una: u64,
-    /// The next octet to be sent.
+    /// Next octet to be sent.
     pub(super) next: u64,
-    /// This acknowledgement's round-trip time, where unambiguous.
+    /// Round-trip time of this acknowledgement; `None` if ambiguous.
     pub(super) rtt: Option<Picos>,
     pub(super) smoothed: Picos,
     pub(super) least: Picos,
-    /// Whether the window was what held the sender back (RFC 7661).
+    /// True if the window limited the sender (RFC 7661).
     pub(super) limited: bool,
 }
 
-/// A congestion window, in octets.
+/// Congestion window, in octets.
 #[derive(Debug, Clone)]
 pub(super) struct Control {
     mss: f64,
@@ -41,7 +41,7 @@ pub(super) struct Control {
     window: f64,
     threshold: f64,
     rule: Rule,
-    /// Until the first slow start ends (RFC 9406 §4.3).
+    /// State of HyStart until the first slow start ends (RFC 9406 §4.3).
     hystart: Option<HyStart>,
 }
 
@@ -65,12 +65,12 @@ impl Control {
         Self { mss, initial, window: initial, threshold: f64::INFINITY, rule, hystart }
     }
 
-    /// In whole octets.
+    /// Window in whole octets.
     pub(super) fn window(&self) -> u64 {
         self.window as u64
     }
 
-    /// What the window falls to after a loss; the largest number before the first.
+    /// Window after a loss; the largest number before the first.
     pub(super) fn threshold(&self) -> u64 {
         self.threshold as u64
     }
@@ -79,7 +79,8 @@ impl Control {
         self.window < self.threshold
     }
 
-    /// Something came, and nothing is being repaired (or the first segments after a timeout are).
+    /// Handles an acknowledgement while nothing is being repaired, or only the first segments after
+    /// a time-out are.
     pub(super) fn acknowledged(&mut self, progress: &Progress) {
         if let Rule::Htcp(htcp) = &mut self.rule {
             htcp.measure(progress, self.window);
@@ -99,7 +100,8 @@ impl Control {
         }
     }
 
-    /// RFC 5681 §3.1 with RFC 9406 §4.2; what is left of `delivered` once the threshold is reached.
+    /// Grows by RFC 5681 §3.1 with RFC 9406 §4.2; returns the rest of `delivered` once the
+    /// threshold is reached.
     fn start_slowly(&mut self, progress: &Progress, delivered: f64) -> f64 {
         let mut growth = delivered;
         if let Some(hystart) = &mut self.hystart {
@@ -134,11 +136,11 @@ impl Control {
         }
     }
 
-    /// A loss while `flight` octets were outstanding: sets the threshold; the window follows in
-    /// recovery.
+    /// Handles a loss while `flight` octets were outstanding: sets the threshold; the window
+    /// follows in recovery.
     pub(super) fn lost(&mut self, now: Picos, flight: u64) {
         self.hystart = None;
-        // RFC 5681 §3.1 (4): what was outstanding counts, not what would have been allowed.
+        // RFC 5681 §3.1 (4): the outstanding octets count, not the allowed ones.
         let flight = self.window.min(flight as f64);
         let kept = match &mut self.rule {
             Rule::Reno => 0.5,
@@ -148,8 +150,8 @@ impl Control {
         self.threshold = (flight * kept).max(2.0 * self.mss);
     }
 
-    /// The timer ran out; `first` unless it did so again before anything came. The window is one
-    /// segment.
+    /// Handles the expiry of the timer; `first` unless it expired again before anything arrived.
+    /// The window becomes one segment.
     pub(super) fn timed_out(&mut self, now: Picos, flight: u64, first: bool) {
         if first {
             self.lost(now, flight);
@@ -160,18 +162,18 @@ impl Control {
         self.window = self.mss;
     }
 
-    /// The window that recovery allows now.
+    /// Sets the window that recovery allows now.
     pub(super) fn allow(&mut self, octets: u64) {
         self.window = octets as f64;
     }
 
-    /// Recovery is over (RFC 9937 §6.4).
+    /// Ends recovery (RFC 9937 §6.4).
     pub(super) fn recovered(&mut self) {
         self.window = self.threshold;
     }
 
-    /// Nothing was sent for `timeouts` retransmission timeouts: the window halves with each, down
-    /// to the first one, and the threshold remembers three quarters of it (RFC 2861, as Linux
+    /// Handles an idle time of `timeouts` retransmission time-outs. The window halves with each,
+    /// down to the first one, and the threshold keeps three quarters of it (RFC 2861, as Linux
     /// does).
     pub(super) fn rested(&mut self, now: Picos, timeouts: u64) {
         self.threshold = self.threshold.max(0.75 * self.window);

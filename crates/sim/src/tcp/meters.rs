@@ -1,24 +1,24 @@
-//! What a sender tells of itself: how busy it was, what held it back, how fast it delivered.
+//! Measurements of a sender: its busy time, its limits, its delivery rate.
 //!
-//! Owns clocks and counters that nothing else depends on, but one: whether the congestion window
-//! was used (RFC 7661). Never decides what is sent.
+//! Owns clocks and counters on which nothing else depends, with one exception: whether the
+//! congestion window was used (RFC 7661). Never decides what is sent.
 
 use measure::Picos;
 
-/// Why nothing may be sent now.
+/// Reason why nothing may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// Nothing is left to send.
+    /// No payload is left to send.
     Payload,
-    /// The congestion window is full.
+    /// Congestion window is full.
     Congestion,
-    /// The receiver's window is full.
+    /// Receiver's window is full.
     Receiver,
-    /// It isn't time yet.
+    /// Pacing: the next segment is not due yet.
     Pacer,
 }
 
-/// How long a sender was busy, and how much of it stalled by the receiver.
+/// Busy time of a sender, and the part of it stalled by the receiver.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Activity {
     busy: bool,
@@ -36,7 +36,7 @@ impl Activity {
         }
     }
 
-    /// Busy, and stalled, up to `now`.
+    /// Busy and stalled time up to `now`.
     pub(super) fn totals(&self, now: Picos) -> (Picos, Picos) {
         let span = now.saturating_sub(self.since);
         let of = |on: bool| if on { span } else { Picos::ZERO };
@@ -44,31 +44,31 @@ impl Activity {
     }
 }
 
-/// Whether the congestion window was used up during the last round trip (as Linux's
-/// `tcp_cwnd_validate` keeps it).
+/// Use of the congestion window during the last round trip (as Linux's `tcp_cwnd_validate` tracks
+/// it).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     limited: bool,
-    /// The most octets outstanding in that time.
+    /// Most octets outstanding in that time.
     most: u64,
     until: u64,
 }
 
 impl Usage {
-    /// Something was sent, or couldn't be because the window was full.
+    /// Records a sent segment, or one that the full window held back.
     pub(super) fn note(&mut self, limited: bool, una: u64, next: u64) {
         if limited || una >= self.until || (!self.limited && next - una > self.most) {
             *self = Self { limited, most: next - una, until: next };
         }
     }
 
-    /// Whether the window may grow.
+    /// True if the window may grow.
     pub(super) fn grows(&self, slow_start: bool, window: u64) -> bool {
         self.limited || (slow_start && window < 2 * self.most)
     }
 }
 
-/// Octets a second over the last round trip.
+/// Delivery rate over the last round trip, in octets per second.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DeliveryRate {
     octets: u64,
@@ -77,7 +77,7 @@ pub(super) struct DeliveryRate {
 }
 
 impl DeliveryRate {
-    /// Something is sent after a rest: the time before doesn't count.
+    /// Begins again after an idle time, which does not count.
     pub(super) fn begin(&mut self, now: Picos) {
         (self.octets, self.since) = (0, Some(now));
     }
@@ -101,17 +101,17 @@ impl DeliveryRate {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pacer {
     next: Picos,
-    /// The sender waits for it.
+    /// True if the sender waits for the pacer.
     pub(super) waits: bool,
 }
 
 impl Pacer {
-    /// When the next segment may leave.
+    /// Time at which the next segment may leave.
     pub(super) fn next(&self) -> Picos {
         self.next
     }
 
-    /// A segment left. The rate is `percent` of `window` a round trip.
+    /// Records a sent segment. The rate is `percent` of `window` per round trip.
     pub(super) fn sent(
         &mut self,
         now: Picos,

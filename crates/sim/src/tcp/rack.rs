@@ -1,4 +1,4 @@
-//! RACK: a segment is lost when one sent sufficiently later has come (RFC 8985 §6).
+//! RACK: a segment is lost if one sent sufficiently later has arrived (RFC 8985 §6).
 //!
 //! Owns the newest delivery and the reordering window. Never keeps segments: the scoreboard does.
 
@@ -6,25 +6,26 @@ use measure::Picos;
 
 use super::scoreboard::Sent;
 
-/// RFC 8985 §6.2: reports of that many segments stand for a loss while no reordering was ever seen.
+/// Number of reported segments that indicate a loss while no reordering was ever seen (RFC 8985
+/// §6.2).
 const DUPLICATES: u64 = 3;
-/// A window that was widened is kept for so many recoveries.
+/// Number of recoveries for which a widened window is kept.
 const PERSIST: u8 = 16;
 
-/// The newest delivery, and what is known of reordering.
+/// Newest delivery, and the known reordering.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
-    /// Of the segment sent last among those that came: its serial, when it was sent, how long it
-    /// took.
+    /// Serial of the segment sent last among those that arrived; then its send time and its round
+    /// trip.
     pub(super) serial: u64,
     at: Picos,
     took: Picos,
-    /// The highest octet that came.
+    /// Highest octet that arrived.
     highest: u64,
     reordered: bool,
     quarters: u64,
     persist: u8,
-    /// What was sent after that octet's report may widen the window again.
+    /// Next octet at the last widening: only segments sent later may widen the window again.
     widened_upto: u64,
 }
 
@@ -42,8 +43,8 @@ impl Rack {
         }
     }
 
-    /// A segment came (RFC 8985 §6.2, steps 2 and 3). `echo` is the stamp given back when it was
-    /// acknowledged in order. Returns the round-trip time where it is unambiguous.
+    /// Handles a delivered segment (RFC 8985 §6.2, steps 2 and 3). `echo` is the echoed stamp if it
+    /// was acknowledged in order. Returns the round-trip time if it is unambiguous.
     pub(super) fn delivered(
         &mut self,
         now: Picos,
@@ -57,7 +58,7 @@ impl Rack {
             self.reordered = true;
         }
         let took = now.saturating_sub(sent.at);
-        // Its first copy may be the one that came.
+        // The first copy may be the one that arrived.
         let early =
             echo.is_some_and(|echo| echo < sent.at) || least.is_some_and(|least| took < least);
         if sent.again && early {
@@ -69,13 +70,13 @@ impl Rack {
         (!sent.again).then_some(took)
     }
 
-    /// A repair turned out to be for nothing: segments do overtake each other.
+    /// Handles an unnecessary repair: segments do overtake each other.
     pub(super) fn overtaken(&mut self) {
         self.reordered = true;
     }
 
-    /// A segment came twice (RFC 8985 §6.2, step 4): it was taken for lost too early, so wait
-    /// longer; once a round trip.
+    /// Handles a duplicate (RFC 8985 §6.2, step 4): the segment was declared lost too early. Widens
+    /// the window, once per round trip.
     pub(super) fn duplicated(&mut self, una: u64, next: u64) {
         if una >= self.widened_upto {
             self.widened_upto = next;
@@ -84,7 +85,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ended.
+    /// Handles the end of a recovery.
     pub(super) fn recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -92,7 +93,7 @@ impl Rack {
         }
     }
 
-    /// How much later a segment may come than one sent after it.
+    /// Maximum time by which a segment may arrive after one sent later.
     fn window(&self, recovering: bool, reported: u64, least: Picos, smoothed: Picos) -> Picos {
         if !self.reordered && (recovering || reported >= DUPLICATES) {
             return Picos::ZERO;
@@ -100,8 +101,8 @@ impl Rack {
         smoothed.min(Picos(self.quarters * least.0 / 4))
     }
 
-    /// What was sent at this time or before, and before the newest delivery, is lost (step 5); none
-    /// where that is before the beginning. With it, when the newest of what may be lost will be.
+    /// Send time up to which segments before the newest delivery are lost (step 5); `None` if it is
+    /// before the beginning. Also returns the time at which the newest possible loss becomes one.
     pub(super) fn verdict(
         &self,
         now: Picos,

@@ -1,7 +1,7 @@
-//! Ranges of octets that have come, kept apart and in order.
+//! Ranges of octets that have arrived, disjoint and in order.
 //!
-//! Owns nothing but the set. Both ends keep one: the receiver of what came out of order, the sender
-//! of what was reported so. Never looks at a segment.
+//! Owns only the set. Both ends keep one: the receiver for octets out of order, the sender for
+//! those reported so. Never reads a segment.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds `from..to`, and tells `fresh` each piece of it that was not held before.
-    /// Takes the logarithm of the number of ranges, and their number where some grow together.
+    /// Adds `from..to`, and calls `fresh` with each piece that was not held before. Takes
+    /// logarithmic time in the number of ranges, and linear time in those that merge.
     pub(super) fn insert(&mut self, from: u64, to: u64, mut fresh: impl FnMut(u64, u64)) {
         if from >= to {
             return;
@@ -45,7 +45,7 @@ impl Ranges {
         self.ends.insert(start, cursor.max(to));
     }
 
-    /// Forgets all octets below `upto`.
+    /// Removes all octets below `upto`.
     pub(super) fn remove_below(&mut self, upto: u64) {
         while let Some(first) = self.ends.first_entry() {
             if *first.key() >= upto {
@@ -59,13 +59,13 @@ impl Ranges {
         }
     }
 
-    /// The range that holds `octet`.
+    /// Range that holds `octet`.
     pub(super) fn around(&self, octet: u64) -> Option<(u64, u64)> {
         let (&from, &to) = self.ends.range(..=octet).next_back()?;
         (octet < to).then_some((from, to))
     }
 
-    /// Whether there is none.
+    /// True if the set is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

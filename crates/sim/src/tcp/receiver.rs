@@ -1,39 +1,39 @@
-//! The receiving end: what came in order, and when to say so.
+//! Receiving end: the octets in order, and the times of acknowledgements.
 //!
-//! Owns the ranges that came out of order, the delayed acknowledgement and its timer. The
-//! application reads whatever is in order at once, so the window never closes. Never turns a
-//! segment away.
+//! Owns the ranges that arrived out of order, the delayed acknowledgement and its timer. The
+//! application reads whatever is in order at once, so the window never closes. Never refuses a
+//! segment.
 
 use measure::Picos;
 
 use super::ranges::Ranges;
 use super::{Ack, Segment};
 
-/// How long an acknowledgement may wait for a second segment: Linux's shortest.
+/// Longest delay of an acknowledgement that waits for a second segment: Linux's minimum.
 const DELAY: Picos = Picos(40_000_000_000);
 
-/// So many are answered one by one at the start and after a rest, as Linux does, so that the
-/// sender's slow start isn't held up.
+/// Number of quick acknowledgements at the start and after an idle time, as in Linux, so that the
+/// sender's slow start is not delayed.
 const QUICK: u8 = 16;
 
-/// A rest longer than this begins again with quick acknowledgements: Linux's smallest RTO.
+/// Idle time after which quick acknowledgements begin again: Linux's minimum RTO.
 const REST: Picos = Picos(200_000_000_000);
 
-/// What Linux takes for a full segment before it has seen one.
+/// Octets that Linux takes for a full segment before it has seen one.
 const SMALLEST_FULL: u32 = 536;
 
-/// The receiving end of one connection. Payload that is in order is read at once.
+/// Receiving end of one connection. Payload that is in order is read at once.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     window: u64,
     upto: u64,
     apart: Ranges,
-    /// Octets of those ranges that grew last, newest first.
+    /// Octets of the ranges that grew last, newest first.
     recent: [Option<u64>; 4],
-    /// In order, but not acknowledged yet.
+    /// Octets in order, but not acknowledged yet.
     pending: u64,
     due: Option<Picos>,
-    /// RFC 7323 §4.3: TS.Recent, the stamp to give back.
+    /// RFC 7323 §4.3: TS.Recent, the stamp to echo.
     stamp: Picos,
     full: u32,
     quick: u8,
@@ -41,7 +41,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// With that much room.
+    /// Creates a receiver with the given window.
     pub fn new(window: u64) -> Self {
         Self {
             window,
@@ -57,9 +57,9 @@ impl Receiver {
         }
     }
 
-    /// A segment came: what to answer at once, if anything (RFC 5681 §4.2: every second full
-    /// segment, and whenever order is broken or repaired; as Linux does, also after a segment that
-    /// isn't full, because the application has then read all there is).
+    /// Receives a segment; returns the acknowledgement to send at once, if any. RFC 5681 §4.2: for
+    /// every second full segment, and whenever order is broken or repaired. As in Linux, also after
+    /// a segment that is not full, because the application has then read all data.
     pub fn receive(&mut self, now: Picos, segment: &Segment) -> Option<Ack> {
         if self.last.is_some_and(|last| now.saturating_sub(last) > REST) {
             self.quick = QUICK;
@@ -70,10 +70,10 @@ impl Receiver {
             return Some(self.out_of_order(from, to));
         }
         if to <= self.upto {
-            // RFC 2883: the first block names what came twice.
+            // RFC 2883: the first block names the duplicate.
             return Some(self.answer(Some((from, to))));
         }
-        // RFC 7323 §4.3 rule (2): of the segments that one acknowledgement answers, the first
+        // RFC 7323 §4.3 rule (2): the first of the segments that one acknowledgement answers
         // counts.
         if self.pending == 0 {
             self.stamp = segment.stamp;
@@ -110,7 +110,7 @@ impl Receiver {
         self.answer(None)
     }
 
-    /// The range that touches what is in order now becomes part of it.
+    /// Merges the range that touches the octets in order.
     fn close_gap(&mut self) {
         if let Some((_, end)) = self.apart.around(self.upto) {
             self.pending += end - self.upto;
@@ -119,17 +119,17 @@ impl Receiver {
         self.apart.remove_below(self.upto);
     }
 
-    /// When a delayed acknowledgement is due.
+    /// Due time of a delayed acknowledgement.
     pub fn deadline(&self) -> Option<Picos> {
         self.due
     }
 
-    /// It is due.
+    /// Returns the delayed acknowledgement if it is due.
     pub fn expire(&mut self, now: Picos) -> Option<Ack> {
         self.due.is_some_and(|due| due <= now).then(|| self.answer(None))
     }
 
-    /// Payload that came in order so far.
+    /// Payload received in order so far, in octets.
     pub fn in_order(&self) -> u64 {
         self.upto
     }

@@ -1,25 +1,25 @@
-//! How much may be sent while losses are repaired: Proportional Rate Reduction (RFC 9937).
+//! Amount that may be sent while losses are repaired: Proportional Rate Reduction (RFC 9937).
 //!
-//! Owns the counts of one recovery. Never picks what is sent.
+//! Owns the counts of one recovery. Never selects what is sent.
 
 use measure::Picos;
 
 use super::control::Control;
 
-/// From the first loss until all that was outstanding then has come.
+/// Recovery from the first loss until all data outstanding then has arrived.
 #[derive(Debug, Clone)]
 pub(super) struct Recovery {
-    /// RFC 6675's RecoveryPoint: what had been sent when it began.
+    /// RFC 6675's RecoveryPoint: end of the data sent before it began.
     pub(super) until: u64,
-    /// What was outstanding when it began, less what was reported before.
+    /// Octets outstanding when it began, without those reported before.
     flight: u64,
     delivered: u64,
-    /// Sent since, anew or again.
+    /// Octets sent since, new or retransmitted.
     out: u64,
-    /// When the first repair was sent: an acknowledgement that echoes an older stamp shows that
-    /// nothing was lost (RFC 3522).
+    /// Time of the first repair: an acknowledgement that echoes an older stamp shows that nothing
+    /// was lost (RFC 3522).
     pub(super) first_repair: Option<Picos>,
-    /// The congestion control as it was, should that be so.
+    /// Congestion control before the recovery, to restore in that case.
     pub(super) before: Control,
 }
 
@@ -29,8 +29,9 @@ impl Recovery {
         Self { until, flight: flight.max(1), delivered: 0, out: 0, first_repair: None, before }
     }
 
-    /// `delivered` octets came, `pipe` are on their way: the window until the next acknowledgement
-    /// (RFC 9937 §6.2). `safe`: octets in order came and no further loss was found.
+    /// Returns the window until the next acknowledgement (RFC 9937 §6.2). `delivered` octets
+    /// arrived and `pipe` are in flight. `safe`: octets in order arrived and no further loss was
+    /// found.
     pub(super) fn allowed(
         &mut self,
         delivered: u64,
@@ -50,13 +51,13 @@ impl Recovery {
             (bound + if safe { mss } else { 0 }).min(threshold - pipe)
         };
         if self.out == 0 {
-            // The first repair is sent at once.
+            // Lets the first repair leave at once.
             count = count.max(mss);
         }
         pipe + count
     }
 
-    /// Something was sent.
+    /// Records sent octets.
     pub(super) fn sent(&mut self, now: Picos, octets: u32, again: bool) {
         self.out += u64::from(octets);
         if again {

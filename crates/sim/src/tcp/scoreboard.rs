@@ -1,8 +1,8 @@
-//! What is outstanding: every segment sent and not yet acknowledged (RFC 6675's scoreboard).
+//! Outstanding data: every segment sent and not yet acknowledged (RFC 6675's scoreboard).
 //!
-//! Owns the segments' states, their sums, and the order in which they were sent. Every deed takes
-//! constant or logarithmic time, however many segments are in flight. Never decides that one is
-//! lost.
+//! Owns the segments' states, their sums, and the order in which they were sent. Every operation
+//! takes constant or logarithmic time, however many segments are in flight. Never decides that one
+//! is lost.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -12,21 +12,22 @@ use measure::Picos;
 use super::Segment;
 use super::ranges::Ranges;
 
-/// One segment that was sent.
+/// Sent segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
     pub(super) from: u64,
     pub(super) octets: u32,
     sacked: bool,
-    /// Its first copy, or all copies before the one on its way, are taken for lost.
+    /// True if its first copy, or all copies before the one in flight, count as lost.
     lost: bool,
-    /// A further copy is on its way.
+    /// True if a further copy is in flight.
     copied: bool,
-    /// It was sent more than once.
+    /// True if it was sent more than once.
     pub(super) again: bool,
-    /// When its last copy was sent.
+    /// Time at which its last copy was sent.
     pub(super) at: Picos,
-    /// Counts everything that was sent, copies too: of equal times, the larger is later.
+    /// Serial of its last copy: counts all sends, copies included; of equal times, the larger is
+    /// later.
     pub(super) serial: u64,
 }
 
@@ -35,7 +36,7 @@ impl Sent {
         self.from + u64::from(self.octets)
     }
 
-    /// What it adds to the pipe (RFC 6675 §4, `SetPipe`).
+    /// Octets that it adds to the pipe (RFC 6675 §4, `SetPipe`).
     fn in_pipe(&self) -> u64 {
         if self.sacked {
             return 0;
@@ -44,27 +45,27 @@ impl Sent {
     }
 }
 
-/// All that is outstanding, in the order of its octets. Segments are never cut.
+/// All outstanding segments, in the order of their octets. Segments are never cut.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
     segments: VecDeque<Sent>,
-    /// How many left at the front: segment `i` of `segments` has the number `gone + i`.
+    /// Number of segments removed from the front: segment `i` of `segments` has the number `gone +
+    /// i`.
     gone: u64,
-    /// Number and serial of what was sent, oldest first; stale where the serial isn't the
-    /// segment's.
+    /// Number and serial of sent segments, oldest first; stale if the serial is not the segment's.
     order: VecDeque<(u64, u64)>,
-    /// Numbers of segments that are lost and not yet sent again, or were so a while ago.
+    /// Numbers of segments that are, or were, lost and not yet sent again.
     missing: BinaryHeap<Reverse<u64>>,
     sacked: Ranges,
-    /// Octets below are acknowledged; at and above `next` nothing was sent.
+    /// Lowest unacknowledged octet; at and above `next` nothing was sent.
     pub(super) una: u64,
     pub(super) next: u64,
     serial: u64,
-    /// Octets thought to be on their way.
+    /// Octets estimated to be in flight.
     pub(super) pipe: u64,
     pub(super) sacked_octets: u64,
     pub(super) sacked_segments: u64,
-    /// Segments taken for lost and neither sent again nor reported since.
+    /// Segments declared lost and neither sent again nor reported since.
     pub(super) lost_segments: u64,
 }
 
@@ -74,7 +75,7 @@ impl Scoreboard {
         self.next - self.una
     }
 
-    /// How many segments that is.
+    /// Number of outstanding segments.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
     }
@@ -99,7 +100,7 @@ impl Scoreboard {
         Segment { from: sent.from, octets, stamp: now, again: false }
     }
 
-    /// Sends segment `number`, which is outstanding, once more.
+    /// Retransmits the outstanding segment `number`.
     pub(super) fn resend(&mut self, now: Picos, number: u64) -> Segment {
         self.serial += 1;
         self.order.push_back((number, self.serial));
@@ -113,7 +114,7 @@ impl Scoreboard {
         Segment { from: sent.from, octets: sent.octets, stamp: now, again: true }
     }
 
-    /// The lowest segment that is lost and not yet sent again (RFC 6675 §4, `NextSeg` rule 1): its
+    /// Lowest segment that is lost and not yet sent again (RFC 6675 §4, `NextSeg` rule 1): its
     /// number and octets.
     pub(super) fn missing(&mut self) -> Option<(u64, u32)> {
         while let Some(&Reverse(number)) = self.missing.peek() {
@@ -129,13 +130,13 @@ impl Scoreboard {
         None
     }
 
-    /// The number of the last segment.
+    /// Number of the last segment.
     pub(super) fn last(&self) -> Option<u64> {
         (self.gone + self.segments.len() as u64).checked_sub(1).filter(|&last| last >= self.gone)
     }
 
-    /// All octets below `upto` have come; `delivered` is told each segment that wasn't reported
-    /// before.
+    /// Acknowledges all octets below `upto`; calls `delivered` with each segment that was not
+    /// reported before.
     pub(super) fn acknowledge(&mut self, upto: u64, mut delivered: impl FnMut(&Sent)) {
         while let Some(first) = self.segments.front().copied() {
             if first.end() > upto {
@@ -157,7 +158,8 @@ impl Scoreboard {
         }
     }
 
-    /// `from..to` came out of order; `delivered` is told each segment of it that is news.
+    /// Records that `from..to` arrived out of order; calls `delivered` with each segment of it that
+    /// is new.
     pub(super) fn report(&mut self, from: u64, to: u64, mut delivered: impl FnMut(&Sent)) {
         let mut sacked = std::mem::take(&mut self.sacked);
         sacked.insert(from.max(self.una), to, |from, to| {
@@ -175,8 +177,8 @@ impl Scoreboard {
         self.sacked = sacked;
     }
 
-    /// Takes for lost what was sent at or before `latest`, unless it was sent after the copy that
-    /// `serial` counts; oldest first. Tells whether something older than `serial` is left.
+    /// Declares segments lost that were sent at or before `latest`, oldest first, except those sent
+    /// after the copy with `serial`. True if something older than `serial` is left.
     pub(super) fn lose_older(&mut self, serial: u64, latest: Option<Picos>) -> bool {
         while let Some(&(number, counted)) = self.order.front() {
             let live = self
@@ -197,14 +199,14 @@ impl Scoreboard {
         false
     }
 
-    /// Takes the first segment for lost, whenever it was sent.
+    /// Declares the first segment lost, whenever it was sent.
     pub(super) fn lose_first(&mut self) {
         if !self.segments.is_empty() {
             self.lose(self.gone);
         }
     }
 
-    /// Nothing was lost after all: what waits to be sent again is on its way as before.
+    /// Reverts all losses: segments waiting for retransmission count as in flight again.
     pub(super) fn forgive(&mut self) {
         let mut found: Vec<(u64, u64)> = Vec::new();
         for Reverse(number) in std::mem::take(&mut self.missing) {
@@ -213,7 +215,7 @@ impl Scoreboard {
                 found.push((sent.serial, number));
             }
         }
-        // They left the front of the order, so they are older than all that is in it.
+        // They left the front of the order, so they are older than all entries in it.
         found.sort_unstable();
         for (serial, number) in found.into_iter().rev() {
             self.order.push_front((number, serial));
@@ -232,7 +234,7 @@ impl Scoreboard {
         self.segments.get(usize::try_from(number.checked_sub(self.gone)?).ok()?)
     }
 
-    /// Changes one segment and keeps the sums right.
+    /// Changes one segment and updates the sums.
     fn change(&mut self, number: u64, how: impl FnOnce(&mut Sent)) -> Sent {
         let index = (number - self.gone) as usize;
         let before = self.segments[index];

@@ -1,7 +1,7 @@
-//! The sending end: what leaves next, and what an acknowledgement or a timer means for it.
+//! Sending end: the next segment, and the handling of acknowledgements and timers.
 //!
-//! Owns the order of the rules: news into the scoreboard, losses out of it, then the window, then
-//! the timers. Each rule itself has a file of its own. Never computes a window.
+//! Owns the order of the rules: reports into the scoreboard, losses out of it, then the window,
+//! then the timers. Each rule has its own file. Never computes a window.
 
 mod news;
 mod probe;
@@ -18,19 +18,20 @@ use super::timeout::RoundTrip;
 use super::{Reading, Segment};
 use probe::Probe;
 
-/// What is going on.
+/// State of loss recovery.
 #[derive(Debug, Clone)]
 enum Mode {
-    /// Nothing is known to be lost.
+    /// No loss is known.
     Open,
-    /// Losses are repaired as acknowledgements come in (RFC 6675).
+    /// Losses are repaired as acknowledgements arrive (RFC 6675).
     Recovery(Box<Recovery>),
-    /// The retransmission timer ran out; so it stays until all that was sent before has come.
+    /// The retransmission timer expired; ends once all data sent before has arrived.
     Loss { until: u64 },
 }
 
-/// The sending end of one connection. After each call of [`Self::offer`], [`Self::acknowledge`] and
-/// [`Self::expire`], call [`Self::poll`] until it has nothing, as long as there is room to send.
+/// Sending end of one connection. After each call of [`Self::offer`], [`Self::acknowledge`] and
+/// [`Self::expire`], call [`Self::poll`] until it returns nothing, as long as there is room to
+/// send.
 #[derive(Debug, Clone)]
 pub struct Sender {
     config: Config,
@@ -44,16 +45,16 @@ pub struct Sender {
     activity: Activity,
     rate: DeliveryRate,
     pacer: Pacer,
-    /// Where the payload to be sent ends.
+    /// End of the payload to be sent.
     offered: u64,
-    /// Where the receiver's room ends.
+    /// End of the receiver's window.
     room: u64,
-    /// When the retransmission timer runs out.
+    /// Expiry of the retransmission timer.
     timeout_at: Option<Picos>,
-    /// When more may be taken for lost.
+    /// Time at which more segments may be declared lost.
     reorder_at: Option<Picos>,
     last_sent: Picos,
-    /// The timer ran out and no octet was acknowledged since.
+    /// True if the timer expired and no octet was acknowledged since.
     silent: bool,
     retransmits: u64,
     timeouts: u64,
@@ -61,7 +62,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// With nothing to send.
+    /// Creates a sender with nothing to send.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -87,19 +88,19 @@ impl Sender {
         }
     }
 
-    /// Adds payload to be sent; `u64::MAX / 2` is more than anyone sends. A last segment that isn't
-    /// full is sent at once.
+    /// Adds payload to be sent; `u64::MAX / 2` is more than any sender sends. A last segment that
+    /// is not full is sent at once.
     pub fn offer(&mut self, octets: u64) {
         self.offered = self.offered.saturating_add(octets);
     }
 
-    /// Whether there is payload to send or to send again, be the window open or not.
+    /// True if there is payload to send or to retransmit, regardless of the window.
     pub fn has_more(&self) -> bool {
         self.offered > self.board.next || self.board.lost_segments > 0
     }
 
-    /// The next segment that may leave at `now`; none until an acknowledgement, [`Self::deadline`]
-    /// or more payload.
+    /// Returns the next segment that may leave at `now`; `None` until an acknowledgement,
+    /// [`Self::deadline`] or more payload.
     pub fn poll(&mut self, now: Picos) -> Option<Segment> {
         self.pacer.waits = false;
         match self.choose(now) {
@@ -135,7 +136,7 @@ impl Sender {
         Ok(self.board.send(now, octets))
     }
 
-    /// How much payload the next new segment would take, for the receiver's part.
+    /// Payload of the next new segment, in octets, as limited by the receiver.
     fn fresh(&self) -> Result<u32, Hold> {
         let left = self.offered - self.board.next;
         if left == 0 {
@@ -157,7 +158,7 @@ impl Sender {
         if fits { Ok(()) } else { Err(Hold::Congestion) }
     }
 
-    /// The first segment after a rest: a large window would be a burst that nobody asked for.
+    /// Restarts after an idle time: a large window would cause an unwanted burst.
     fn wake(&mut self, now: Picos) {
         if self.board.flight() > 0 {
             return;
@@ -206,10 +207,9 @@ impl Sender {
         self.activity.change(now, !idle, hold == Hold::Receiver);
     }
 
-    /// When [`Self::expire`] is to be called, whatever comes before: a timer, or the pacer's next
-    /// turn.
+    /// Time of the next call of [`Self::expire`]: a timer, or the pacer's next turn.
     pub fn deadline(&self) -> Option<Picos> {
-        // Asked after every event, so without branches: none is later than anything.
+        // Called after every event, so without branches: `None` counts as later than anything.
         let or_never = |at: Option<Picos>| at.unwrap_or(Picos::MAX);
         let pacer = if self.pacer.waits { self.pacer.next() } else { Picos::MAX };
         let recovery = or_never(self.probe.at).min(or_never(self.reorder_at));
@@ -217,7 +217,7 @@ impl Sender {
         (first < Picos::MAX).then_some(first)
     }
 
-    /// The deadline is reached.
+    /// Handles a reached deadline.
     pub fn expire(&mut self, now: Picos) {
         let due = |at: Option<Picos>| at.is_some_and(|at| at <= now);
         if self.pacer.next() <= now {
@@ -229,14 +229,14 @@ impl Sender {
         if due(self.probe.at) {
             self.probe.at = None;
             self.probe.due = true;
-            // The probe takes the timer's turn (RFC 8985 §7.3).
+            // The probe replaces the timer (RFC 8985 §7.3).
             self.timeout_at = Some(now + self.trip.timeout());
         } else if due(self.timeout_at) {
             self.time_out(now);
         }
     }
 
-    /// What tcp_info would tell.
+    /// Reading of the sender, as tcp_info would report it.
     pub fn reading(&self, now: Picos) -> Reading {
         let (busy, rwnd_limited) = self.activity.totals(now);
         let threshold = self.control.threshold();

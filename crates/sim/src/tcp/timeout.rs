@@ -1,4 +1,4 @@
-//! Round-trip time and retransmission timeout (RFC 6298), with Linux's bounds.
+//! Round-trip time and retransmission time-out (RFC 6298), with Linux's bounds.
 //!
 //! Owns the estimate and the backoff, not the timer. Never sees an ambiguous sample (Karn): its
 //! caller takes them from time stamps.
@@ -6,14 +6,14 @@
 use measure::Picos;
 
 const MILLISECOND: u64 = 1_000_000_000;
-/// Before the first sample (RFC 6298 §2.1).
+/// Time-out before the first sample (RFC 6298 §2.1).
 const INITIAL: Picos = Picos(1000 * MILLISECOND);
-/// Linux's TCP_RTO_MIN: the least that the variation may add to the smoothed round trip.
+/// Linux's TCP_RTO_MIN: the minimum that the variation adds to the smoothed round trip.
 const LEAST_MARGIN: u64 = 200 * MILLISECOND;
 /// Linux's TCP_RTO_MAX.
 const MOST: Picos = Picos(120_000 * MILLISECOND);
 
-/// The estimator.
+/// Estimator of the time-out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoundTrip {
     smoothed: Option<Picos>,
@@ -23,7 +23,7 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// RFC 6298 §2.2 and §2.3; a sample also ends the backoff.
+    /// Adds a sample (RFC 6298 §2.2 and §2.3), which also ends the backoff.
     pub(super) fn sample(&mut self, rtt: Picos) {
         self.backoff = 0;
         let Some(Picos(smoothed)) = self.smoothed else {
@@ -35,7 +35,7 @@ impl RoundTrip {
         self.smoothed = Some(Picos((7 * smoothed + rtt.0) / 8));
     }
 
-    /// The time that one segment, sent once, took to be reported.
+    /// Updates the minimum round trip with that of a segment sent only once.
     pub(super) fn least_is(&mut self, rtt: Picos) {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
     }
@@ -48,7 +48,7 @@ impl RoundTrip {
         self.least
     }
 
-    /// The timeout, backed off.
+    /// Time-out, backed off.
     pub(super) fn timeout(&self) -> Picos {
         let base = self
             .smoothed
@@ -56,7 +56,7 @@ impl RoundTrip {
         MOST.min(Picos(base.0.saturating_mul(1 << self.backoff.min(16))))
     }
 
-    /// RFC 6298 §5.5: twice as long the next time.
+    /// Doubles the next time-out (RFC 6298 §5.5).
     pub(super) fn back_off(&mut self) {
         self.backoff += 1;
     }

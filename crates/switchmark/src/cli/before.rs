@@ -17,19 +17,28 @@ use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::terminal::screen::wrapped;
 
-/// Describes each study: its trials and time, the manual steps, and the changes to hosts while it
-/// runs.
+/// Trials and time of all studies in one line, steps by hand, and what is changed on the hosts while
+/// it runs.
 pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
+    let all: Estimate = studies.iter().map(|study| study.estimate(topology)).sum();
+    let mut names: Vec<&str> = studies.iter().map(StudySpec::name).collect();
+    names.dedup();
+    let lead = format!("{}: ", names.join(", "));
+    let mut out = match studies {
+        _ if all == Estimate::NONE => String::new(),
+        [study] => wrapped(&lead, &(cells(study) + &work(all, topology))),
+        _ => wrapped(&lead, &work(all, topology)),
+    };
+    out += &conditions(place, studies, topology);
+    out
+}
+
+/// Steps by hand, memory, and what is changed on the hosts.
+fn conditions(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
     let mut out = String::new();
     let mut line = |lead: &str, text: &str| out += &wrapped(lead, text);
-    for study in studies {
-        let estimate = study.estimate(topology);
-        if estimate != Estimate::NONE {
-            line(&format!("{}: ", study.name()), &work(study, estimate, topology));
-        }
-        if let Some(hands) = hands(study) {
-            line("by hand: ", &hands);
-        }
+    for hands in studies.iter().filter_map(hands) {
+        line("by hand: ", &hands);
     }
     if let Some(need) = Need::of(studies, topology).in_words() {
         line("memory: ", &need);
@@ -91,26 +100,30 @@ fn few_processors(studies: &[StudySpec], here: Processors) -> Vec<String> {
 }
 
 /// `about 240 trials, about 4 min 10 s`
-fn work(study: &StudySpec, estimate: Estimate, topology: &Topology) -> String {
+fn work(estimate: Estimate, topology: &Topology) -> String {
     let Estimate { trials, time, searching, .. } = estimate;
     let trials = match trials {
         1 => "1 trial".to_owned(),
-        _ if searching => format!("about {trials} trials, as many as results ask for"),
-        _ => format!("{trials} trials, and repeats of those that are not valid"),
+        _ if searching => format!("about {trials} trials"),
+        _ => format!("{trials} trials"),
     };
-    let cells = study.campaign().map_or_else(String::new, |campaign| {
-        let (cells, blocks) = (campaign.cells.len(), campaign.blocks);
-        format!("{cells} cells and an A/A control in {blocks} blocks at most: ")
-    });
     let time = numbers::span(time);
     if topology.is_simulated() {
-        format!("{cells}{trials}; {time} of virtual time")
+        format!("{trials}; {time} of virtual time")
     } else {
-        format!("{cells}{trials}; about {time}")
+        format!("{trials}; about {time}")
     }
 }
 
-/// Describes the manual steps between trials; `None` without any.
+/// Cells and blocks of a campaign; empty for any other study.
+fn cells(study: &StudySpec) -> String {
+    study.campaign().map_or_else(String::new, |campaign| {
+        let (cells, blocks) = (campaign.cells.len(), campaign.blocks);
+        format!("{cells} cells and an A/A control in {blocks} blocks at most: ")
+    })
+}
+
+/// What somebody has to do between trials.
 fn hands(study: &StudySpec) -> Option<String> {
     match study.campaign()?.changes_by_hand() {
         0 => None,
@@ -168,7 +181,14 @@ pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
             host.ports.iter().map(|port| format!("{} to {}", port.name, port.cable)).collect();
         out += &wrapped(&format!("  {:<8} ", host.name), &ports.join(", "));
     }
-    out.push_str(&told(&request.testbed, &request.studies, topology));
+    for study in &request.studies {
+        let estimate = study.estimate(topology);
+        if estimate != Estimate::NONE {
+            let text = cells(study) + &work(estimate, topology);
+            out += &wrapped(&format!("{}: ", study.name()), &text);
+        }
+    }
+    out += &conditions(&request.testbed, &request.studies, topology);
     out.push_str("nothing was done\n");
     out
 }

@@ -111,12 +111,14 @@ pub fn page(
 /// A baseline is kept, broken, or neither is shown.
 fn outcome(compared: &Compared, is_baseline: bool) -> Outcome {
     if !is_baseline {
-        return if compared.rows.is_empty() { Outcome::SomeInvalid } else { Outcome::Done };
+        let line = "Open: the two sides have no figure in common: run the same study on both.";
+        let is_open = compared.rows.is_empty();
+        return if is_open { Outcome::Open(line.to_owned()) } else { Outcome::Done };
     }
     match compared.against_baseline() {
         Baseline::Kept => Outcome::Done,
-        Baseline::Worse => Outcome::Worse,
-        Baseline::Inconclusive => Outcome::SomeInvalid,
+        Baseline::Worse => Outcome::Worse(compared.baseline_counts()),
+        Baseline::Inconclusive => Outcome::Open(compared.baseline_counts()),
     }
 }
 

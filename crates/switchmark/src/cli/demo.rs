@@ -1,17 +1,21 @@
-//! `switchmark demo`: two runs in labs, two modelled buffers and a modelled switch that blocks, one
-//! report, and the claims about devices with known properties; in under two minutes.
+//! `switchmark demo`: the five questions that people come with, each asked of a device with known
+//! properties: two labs, simulated buffers, a blocking switch, storage behind a switch; one report
+//! and a self-test, in under two minutes.
 //!
 //! Owns what is shown and how long each part lasts. The kernel limits the second lab's ports to a
-//! known rate, and profiles define the simulated devices, so that results can be compared with
-//! known values.
+//! known rate, and the simulated devices' profiles state their properties, so that each measured
+//! value stands beside the known one.
 
 mod buffers;
 mod groups;
+mod storage;
 mod truths;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use device::Profile;
 use journal::Store;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::run::Accounting;
@@ -19,16 +23,18 @@ use method::study::{Blocks, Precision, Streams, Tries};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
 use page::{Block, Document, Figure};
 use render::figures_json;
+use sim::{Cabling, HostModel};
 use trial::{Protocol, Schedule};
 
 use super::options::Data;
 use super::output::{self, Finished};
 use super::session::{self, NewRun, Start};
 use super::{Failure, Outcome, lone, privilege, prove};
+use crate::config::resolved::{Source, Testbed, VirtualConfig};
 use crate::config::testbed;
 use crate::speak;
-use crate::terminal::screen::{screen, wrapped};
-use truths::{OFF_PERCENT, truths};
+use crate::terminal::screen::{is_full, screen, wrapped};
+use truths::{OFF_PERCENT, Truths, truths};
 
 /// `demo`
 #[derive(Debug, clap::Args)]
@@ -63,8 +69,9 @@ const SELF_TEST: Nanos = Nanos::from_secs(30);
 /// three tries left a gap in its loss curve.
 const TRIES: Tries = Tries::known(8);
 
-/// Runs the demo.
+/// Measures everything, writes the report and prints known values beside the measured ones.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    let begun = Instant::now();
     let directory = args.out.clone().unwrap_or_default();
     if !directory.as_os_str().is_empty() {
         std::fs::create_dir_all(&directory).map_err(Failure::unusable)?;
@@ -78,11 +85,13 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut parts = vec![(free, free_studies()), (limited, limited_studies())];
     parts.extend(buffers::runs());
     parts.push(groups::run()?);
+    parts.push(storage::run());
     for (place, studies) in parts {
         let start = Start::New(NewRun::new("demo", studies, seed));
         let finished = session::carry_out(&store, &place, start, &stop, &args.data, &|_| ())?;
-        output::say(&args.data, &output::text(&finished))?;
-        output::say(&args.data, "\n")?;
+        if is_full() {
+            output::say(&args.data, &(output::text(&finished) + "\n"))?;
+        }
         runs.push(finished);
     }
     let all: Vec<Figure> = runs.iter().flat_map(|r| r.figures.iter().cloned()).collect();
@@ -92,19 +101,16 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = directory.join(REPORT);
     let known = truths(&runs);
     let tested = prove::self_test(seed, SELF_TEST, &stop, args.data.quiet);
-    let beside = render::text::table(&known.table, screen());
-    output::say(&args.data, &format!("{beside}{}\n", tested.sentence))?;
+    output::say(&args.data, &summary(&runs, &known, &tested.text, begun))?;
     output::write_page(&args.data, Some(&absolute(&path)), || Document {
         title: format!(
-            "switchmark demo: {} runs, and devices of which the truth is known",
+            "switchmark demo: {} runs and a self-test against known devices",
             runs.len()
         ),
-        preface: vec![Block::Table(known.table), Block::Paragraph(tested.sentence.clone())],
+        preface: vec![Block::Table(known.table), Block::Paragraph(tested.text)],
         ..output::document(&runs)
     })?;
-    if let Some(open) = output::open_in_words(&all) {
-        output::say(&args.data, &wrapped("", &open))?;
-    }
+    output::say(&args.data, NEXT)?;
     if known.off > 0 {
         return Err(OwnFiguresOff { off: known.off }.into());
     }
@@ -114,10 +120,45 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(output::outcome(&all))
 }
 
-/// The instrument contradicts a known value that it can check here.
+/// The command that measures the user's own device.
+const NEXT: &str = "\nNext, with two hosts and the device between them:\n  \
+                    switchmark testbed new root@a root@b > rack.toml\n";
+
+/// What was run, each known value beside the measured one, trials that were left out, and the
+/// self-test.
+fn summary(runs: &[Finished], known: &Truths, tested: &str, begun: Instant) -> String {
+    let count = runs.len();
+    let took = begun.elapsed().as_secs();
+    let head =
+        format!("switchmark demo · this machine · {count} runs and a self-test, {took} s\n\n");
+    let left_out = together(runs).account().in_words().map(|said| said + "\n\n");
+    head + &render::text::table(&known.table, screen())
+        + &left_out.unwrap_or_default()
+        + &wrapped("", tested)
+}
+
+/// All trials of all runs.
+fn together(runs: &[Finished]) -> Accounting {
+    let mut all = Accounting::default();
+    for run in runs {
+        all.merge(run.trials.accounting());
+    }
+    all
+}
+
+/// A simulated testbed of a device that is described here.
+fn simulated(name: &str, profile: &str, hosts: HostModel) -> Testbed {
+    let nothing = |name: &str| Err(format!("there is no `{name}` here"));
+    let profile = Profile::parse(profile, &nothing).expect("a profile as the tests read it");
+    let source =
+        Source::Virtual(Box::new(VirtualConfig { profile, hosts, cabling: Cabling::Both }));
+    Testbed::new(format!("sim:demo-{name}"), source)
+}
+
+/// A measured value contradicts a value that is known here.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{off} of the demo's own throughputs are over {OFF_PERCENT} % off what the kernel was told"
+    "{off} of the demo's own values are over {OFF_PERCENT} % off the known ones, as listed above"
 )]
 struct OwnFiguresOff {
     off: usize,
@@ -130,11 +171,8 @@ struct OwnClaimsWrong;
 
 fn print_json(runs: &[Finished], all: &[Figure]) -> io::Result<()> {
     if let Some(first) = runs.first() {
-        let mut together = Accounting::default();
-        for run in runs {
-            together.merge(run.trials.accounting());
-        }
-        let mut object = figures_json(output::labels(&first.meta), all, &together.account());
+        let account = together(runs).account();
+        let mut object = figures_json(output::labels(&first.meta), all, &account);
         let ids: Vec<&str> = runs.iter().map(|r| r.meta.id.as_str()).collect();
         object["runs"] = ids.into();
         speak::print_json(&object)?;

@@ -144,7 +144,12 @@ fn restored(
     }
     let answers = lines.into_iter().map(Answer::new).collect();
     show(args, &Page { answers, ..Page::default() }, &object)?;
-    Ok(if all.is_empty() { Outcome::Done } else { Outcome::SomeInvalid })
+    Ok(match all.len() {
+        0 => Outcome::Done,
+        count => {
+            Outcome::Open(format!("Open: {count} settings were not put back, as listed above."))
+        }
+    })
 }
 
 /// Checks the hosts of a testbed; where asked, fixes what it can, and checks again.
@@ -170,8 +175,14 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
             std::thread::park_timeout(KEEPING);
         }
     }
-    let bad = findings.iter().any(|finding| finding.state == State::Bad);
-    Ok(if bad { Outcome::SomeInvalid } else { Outcome::Done })
+    let bad = findings.iter().filter(|finding| finding.state == State::Bad);
+    let bad: Vec<String> =
+        bad.map(|finding| format!("{}: {}", finding.place, finding.found)).collect();
+    Ok(if bad.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Open(format!("Not ready: {}. The table above has the remedies.", bad.join("; ")))
+    })
 }
 
 /// Returns the findings of a check of this machine as JSON.

@@ -14,10 +14,25 @@ use super::exit::{self, Status};
 /// of every verb, files.
 const WORDS: &str = include_str!("examples.txt");
 const FIRST: usize = 0;
+/// Examples in a verb's short help.
+const SHORT: usize = 2;
 const OF_VERBS: usize = 1;
 const FILES: usize = 2;
 
-/// A term, such as a command, and its description.
+/// Printed where nobody names a verb.
+pub const ORIENTATION: &str = "\
+switchmark measures switches, routers, NICs and cables from the Linux hosts attached to them.
+
+Try first, on this machine alone:
+  switchmark demo                                       two minutes, no device needed
+Then with two hosts and the device between them (root by ssh):
+  switchmark latency --hosts root@a:eth1,root@b:eth1    how much latency does it add?
+  switchmark tcp --hosts root@a:eth1,root@b:eth1        is it at full speed, each way?
+
+All verbs: switchmark --help     One verb: switchmark latency -h
+";
+
+/// A term, such as a command, and what is said of it.
 type Described = (&'static str, &'static str);
 
 fn paragraph(number: usize) -> Vec<Described> {
@@ -43,15 +58,20 @@ pub fn below(mut root: Command) -> Command {
     for (verb, examples) in of_verbs() {
         root = root.mut_subcommand(verb, |command| {
             let mut text = "Examples:\n".to_owned();
-            for (example, what) in examples {
+            for (example, what) in &examples {
                 let _ = writeln!(text, "  {example}\n      {what}");
             }
+            let mut short = "Examples:\n".to_owned();
+            for (example, _) in examples.iter().take(SHORT) {
+                let _ = writeln!(short, "  {example}");
+            }
+            let _ = write!(short, "All options: switchmark {verb} --help");
             text += "\nExit status:\n";
             for (status, what) in exit::of(verb) {
                 let _ = writeln!(text, "  {}  {}", status.code(), unmarked(what));
             }
             text.extend(exit::note(verb).map(unmarked));
-            command.after_help("See '--help' for more, and for examples.").after_long_help(text)
+            command.after_help(short).after_long_help(text)
         });
     }
     root

@@ -2,7 +2,7 @@
 //!
 //! Owns which stream gets what. Never computes a figure.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -101,12 +101,15 @@ pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
     })
 }
 
-/// Worse if a claim is broken; some invalid if one is open and none is broken.
+/// Worse where a claim is broken; open where one is undecided and none is broken.
 pub fn accepted(acceptance: &Acceptance) -> Outcome {
+    let counts = acceptance.counts_in_words();
     match acceptance.overall() {
         Decision::Pass => Outcome::Done,
-        Decision::Fail => Outcome::Worse,
-        Decision::Inconclusive => Outcome::SomeInvalid,
+        Decision::Fail => Outcome::Worse(counts),
+        Decision::Inconclusive => {
+            Outcome::Open(format!("{counts} More or longer repetitions may decide."))
+        }
     }
 }
 
@@ -137,11 +140,46 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Returns some invalid if trials failed for good, or the run has no value at all. A figure without
-/// a value for another reason, such as a device that cannot be reset, is an answer.
+/// Open if a figure has no value because no trial of it was valid, or if no figure has one. A figure
+/// among others may be without a value for other reasons, such as a device that cannot be reset:
+/// those are answers.
 pub fn outcome(figures: &[Figure]) -> Outcome {
-    let open = tells_nothing(figures) || figures.iter().any(is_open);
-    if open { Outcome::SomeInvalid } else { Outcome::Done }
+    if tells_nothing(figures) {
+        let line = "Open: no figure has a value. `switchmark doctor` looks for the cause.";
+        return Outcome::Open(line.to_owned());
+    }
+    let open: Vec<&Figure> = figures.iter().filter(|figure| is_open(figure)).collect();
+    if open.is_empty() {
+        return Outcome::Done;
+    }
+    let named: BTreeSet<String> = open.iter().map(|figure| name_and_size(figure)).collect();
+    Outcome::Open(format!(
+        "Open: {} of {} figures have no value, because none of their trials was valid: {}. Longer \
+         trials (-t), or a machine with less other work, may give one.",
+        open.len(),
+        figures.len(),
+        join_first(named, MOST_NAMED)
+    ))
+}
+
+/// So many figures are named in a line.
+const MOST_NAMED: usize = 4;
+
+/// The first names, and how many more there are.
+fn join_first(names: BTreeSet<String>, most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let mut shown: Vec<String> = names.into_iter().take(most).collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
+}
+
+/// `loss ratio at 256 octets`
+fn name_and_size(figure: &Figure) -> String {
+    let size = figure.frame_size();
+    let size = size.map_or_else(String::new, |size| format!(" at {size} octets"));
+    format!("{}{size}", figure.metric.as_str().replace('_', " "))
 }
 
 fn tells_nothing(figures: &[Figure]) -> bool {
@@ -153,30 +191,7 @@ fn is_open(figure: &Figure) -> bool {
     figure.value.is_none() && figure.caveats.contains(&Caveat::NoValidTrial)
 }
 
-/// Counts the figures without any valid trial, in one line; `None` if there are none.
-pub fn open_in_words(figures: &[Figure]) -> Option<String> {
-    if tells_nothing(figures) {
-        return Some("Open: no figure has a value.".to_owned());
-    }
-    let mut open: BTreeMap<String, u32> = BTreeMap::new();
-    for figure in figures.iter().filter(|figure| is_open(figure)) {
-        let size = figure.frame_size();
-        let size = size.map_or_else(String::new, |size| format!(" at {size} octets"));
-        *open.entry(format!("{}{size}", figure.metric.as_str())).or_default() += 1;
-    }
-    let count: u32 = open.values().sum();
-    let which: Vec<String> = open.iter().map(|(what, count)| format!("{what} ({count})")).collect();
-    let (all, which) = (figures.len(), which.join(", "));
-    (count > 0).then(|| {
-        format!(
-            "Open: {count} of {all} figures have no value, because none of their trials was \
-             valid: {which}. They need a machine with less other work."
-        )
-    })
-}
-
-/// Formats the run as text: at a glance, or its description, the meaning of its sizes, and its
-/// tables.
+/// The run as text: at a glance, or what it was, what its sizes mean, its tables.
 pub fn text(run: &Finished) -> String {
     if is_full() { full_text(run) } else { glance(run) }
 }
@@ -302,14 +317,15 @@ mod tests {
         let unknown = || figure(None, Caveat::MediaRateUnknown);
         let told = || figure(Some(1.0), Caveat::QuickProfile);
         let bounded = || Figure { high: Some(1.0), ..figure(None, Caveat::Irregular) };
-        for (figures, ends) in [
-            (vec![], Outcome::SomeInvalid),
-            (vec![unknown()], Outcome::SomeInvalid),
-            (vec![unknown(), told()], Outcome::Done),
-            (vec![bounded()], Outcome::Done),
-            (vec![told(), figure(None, Caveat::NoValidTrial)], Outcome::SomeInvalid),
-        ] {
-            assert_eq!(outcome(&figures), ends, "{figures:?}");
-        }
+        let open = |figures: &[Figure]| match outcome(figures) {
+            Outcome::Open(line) => Some(line),
+            _ => None,
+        };
+        let lines = [vec![], vec![unknown()]].map(|figures| open(&figures).unwrap());
+        assert!(lines.iter().all(|line| line.contains("no figure has a value")), "{lines:?}");
+        assert_eq!(open(&[unknown(), told()]), None);
+        assert_eq!(open(&[bounded()]), None);
+        let line = open(&[told(), figure(None, Caveat::NoValidTrial)]).unwrap();
+        assert!(line.starts_with("Open: 1 of 2 figures have no value"), "{line}");
     }
 }

@@ -86,11 +86,13 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         junit::write(path, &test_cases(&found))?;
     }
     Ok(if found.is_worse() {
-        Outcome::Worse
+        Outcome::Worse("Worse: a figure moved for the worse, as said above.".to_owned())
     } else if found.is_kept() {
         Outcome::Done
     } else {
-        Outcome::SomeInvalid
+        let line = "Open: not every figure is known to be the same all along. More runs of the \
+                    same study may tell.";
+        Outcome::Open(line.to_owned())
     })
 }
 

@@ -269,7 +269,13 @@ pub fn tell(watched: &Watched, data: &Data, report: Option<&Path>) -> Result<Out
     let meta = &watched.meta;
     let head = format!("watch {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
     output::publish(data, || watched.json(), (head, watched.page()), report)?;
-    let is_worse = watched.incidents().iter().any(|incident| incident.is_worse() == Some(true));
-    let is_out = watched.news.iter().any(|news| matches!(news, News::Out(_)));
-    Ok(if is_worse || is_out { Outcome::Worse } else { Outcome::Done })
+    let incidents = watched.incidents();
+    let worse = incidents.iter().filter(|incident| incident.is_worse() == Some(true)).count();
+    let outages = watched.news.iter().filter(|news| matches!(news, News::Out(_))).count();
+    if worse + outages == 0 {
+        return Ok(Outcome::Done);
+    }
+    Ok(Outcome::Worse(format!(
+        "Worse: {worse} regressions and {outages} outages, as listed above."
+    )))
 }

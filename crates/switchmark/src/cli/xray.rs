@@ -74,7 +74,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         }
     }
     output::write_report(data, &runs, args.measuring.report.as_deref())?;
-    Ok(if near { outcome } else { Outcome::SomeInvalid })
+    if !near {
+        let line = "Open: the twin from the data sheet differs from the device, as listed above: \
+                    do not simulate the device with this file.";
+        return Ok(Outcome::Open(line.to_owned()));
+    }
+    Ok(outcome)
 }
 
 /// Formats the device's own facts, and whether all losses are accounted for, as the sheet's first

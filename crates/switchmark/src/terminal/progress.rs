@@ -1,9 +1,10 @@
 //! Progress on stderr: which trial runs, how many are done, how long it will take.
 //!
 //! A testbed around a testbed, so that studies know nothing of it. Silent for the first two
-//! seconds; a line every ten seconds where stderr is no terminal; nothing at all when quiet. The
-//! trials' phases give the share of the estimate that is done. The time for that is observed:
-//! repeated trials, or the real time of a second of virtual time.
+//! seconds; few lines, further and further apart, where stderr is no terminal; nothing at all when
+//! quiet. How much of the estimate is done follows from the trials' phases; how long that takes,
+//! with all the trials that are repeated, or how long a second of virtual time takes, is seen as it
+//! goes.
 
 use std::time::Duration;
 
@@ -17,7 +18,11 @@ use crate::speak::{clear, redraw, speak, tell};
 use page::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
-const LINE_EVERY: Duration = Duration::from_secs(10);
+/// A log takes few lines: each wait is three times the one before, up to ten minutes, so that
+/// nobody takes a long run for dead.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+const LINES_APART: u32 = 3;
+const MOST_SILENT: Duration = Duration::from_secs(600);
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
 /// Length of the bar, in characters.
 const BAR: usize = 10;
@@ -27,6 +32,7 @@ pub struct Wait {
     shown: Shown,
     began: Timestamp,
     last: Timestamp,
+    next_line: Duration,
 }
 
 enum Shown {
@@ -46,7 +52,7 @@ impl Wait {
             false => Shown::Lines,
         };
         let began = Timestamp::now();
-        Self { shown, began, last: began }
+        Self { shown, began, last: began, next_line: FIRST_LINE }
     }
 
     /// Shows the progress: a share, what is done and left, what is under way.
@@ -55,7 +61,7 @@ impl Wait {
         let every = match self.shown {
             Shown::Nothing => return,
             Shown::Bar => REDRAWN_EVERY,
-            Shown::Lines => LINE_EVERY,
+            Shown::Lines => self.next_line,
         };
         if since(now, self.began) < PATIENCE || since(now, self.last) < every {
             return;
@@ -63,7 +69,10 @@ impl Wait {
         self.last = now;
         match self.shown {
             Shown::Bar => redraw(&format!("{} {done}: {now_at}", bar(share)), screen::line()),
-            _ => speak(&format!("{done}: {now_at}")),
+            _ => {
+                self.next_line = (self.next_line * LINES_APART).min(MOST_SILENT);
+                speak(&format!("{done}: {now_at}"));
+            }
         }
     }
 

@@ -74,7 +74,7 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
         .collect();
     let unique: std::collections::BTreeSet<_> = labels.iter().collect();
     assert_eq!((labels.len(), unique.len()), (7, 7), "the summary: {labels:?}");
-    let needed = ["bypass", "limited by", "kernel", "seed", "Ground truth beside what was found"];
+    let needed = ["bypass", "limited by", "kernel", "seed", "Known value and measured value"];
     for needed in needed {
         assert!(document.contains(needed), "the report tells of {needed}");
     }

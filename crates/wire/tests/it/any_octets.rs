@@ -45,7 +45,7 @@ impl SplitMix {
     }
 }
 
-/// The header checksum put right, so that a mutation reaches what lies behind it.
+/// Corrects the header checksum, so that a mutation reaches the content after it.
 fn repair_ipv4(frame: &mut [u8]) {
     if frame.len() >= 34 && frame[12..14] == [8, 0] {
         frame[24..26].fill(0);
@@ -82,6 +82,6 @@ fn mutations_of_the_corpus_keep_the_promise() {
             .unwrap_or_else(|_| panic!("seed {SEED:#x}, mutation {number}: {kept:02x?}"));
         accepted += u32::from(wire::parse_udp_probe(&kept).is_ok());
     }
-    // Were nothing accepted, the mutations would have tested the refusals only.
+    // If nothing were accepted, the mutations would have tested the refusals only.
     assert!(accepted > MUTATIONS / 100, "{accepted} of {MUTATIONS} mutations still carry a probe");
 }

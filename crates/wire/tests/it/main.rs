@@ -1,5 +1,5 @@
-//! What `wire` does with octets, as its users call it. Every module is a table or a property;
-//! nothing here faces the kernel, so all run beside each other.
+//! Behaviour of `wire` on octets, through its public interface. Every module is a table or a
+//! property; none uses the kernel, so all run in parallel.
 
 mod any_octets;
 mod references;

@@ -198,7 +198,8 @@ proptest! {
         }
     }
 
-    /// What the quick look accepts, the whole parser reads the same way, or refuses for a checksum.
+    /// Frames that the quick check accepts are read the same way by the whole parser, or refused
+    /// for a checksum.
     #[test]
     fn a_glance_sees_what_the_parser_reads(
         ends in endpoints(), vlan in prop::option::of(0u16..4096), damage in any::<(u16, u8)>(),

@@ -1,7 +1,7 @@
-//! A client: one job of fio's, from a job that is data to a record that is data.
+//! The client side: runs one fio job, from structured parameters to a structured record.
 //!
-//! Owns the job's text, which goes to fio over its stdin. Never starts fio at a storage that was
-//! not looked at first.
+//! Owns the job's text, which goes to fio over its stdin. Never starts fio without checking the
+//! storage first.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,17 +22,17 @@ use super::{
 };
 use crate::fio_options::{self, Admitted};
 
-/// fio says when it is over; where it does not for so long beyond its time, it hangs.
+/// Time that fio may take beyond the job's end; after it, fio has hung.
 const OVERTIME: Nanos = Nanos::from_secs(30);
-/// A file is laid out at this many octets a second at least.
+/// Minimum speed of laying out a file, in octets a second.
 const SLOWEST_LAYOUT: u64 = 1 << 20;
-/// A record has to fit a message: what fio printed is kept up to this.
+/// Maximum size of fio's output in a record, so that it fits a message.
 const MOST_KEPT: usize = 4 << 20;
 
-/// A job that can be run.
+/// A job that is ready to run.
 pub struct StorageClient {
     spec: End<Storage>,
-    /// The file that was laid out for it, in the place of its `filename`.
+    /// File laid out for the job, used in place of its `filename`; `None` if none was needed.
     file: Option<File>,
     location: StorageLocation,
 }
@@ -41,7 +41,7 @@ impl Side for StorageClient {
     type Flow = Job;
     type Report = StorageRecord;
 
-    /// Looks at the storage, and lays out a file where there is none.
+    /// Checks the storage, and lays out a file if there is none.
     fn open(end: &End<Job>, halt: &Halt) -> Result<Self, FlowError> {
         let Job { asked, files } = &end.flow;
         let spec = end.with(admitted(asked)?);
@@ -61,15 +61,15 @@ impl Side for StorageClient {
         let job = format!("{text}time_based=1\nruntime={}ms\n", load.0 / 1_000_000);
         let held: &[_] = if target::only_reads(&self.spec.flow) { &["--readonly"] } else { &[] };
         let mut replaced = vec![(export_name(self.spec.identity), EXPORT.to_owned())];
-        // Whoever reads the journal knows the file by the name that the job has for it.
+        // The journal has the file's name from the job.
         replaced.extend(named.map(|named| (named, self.spec.flow.filename.clone())));
         let printed = fio(&job, &replaced, held, window.stop + OVERTIME, halt)?;
         Ok(StorageRecord { location: Some(self.location), ..record(&self.spec.flow, printed)? })
     }
 }
 
-/// The file for a job whose path is free, so that no trial measures how it is laid out. It is as
-/// long as all that the job reads: what fio makes longer it makes anew.
+/// Lays out the file of a job whose path is free, so that no trial measures the layout. It is as
+/// long as everything that the job reads: fio would lay out a shorter one again.
 fn laid_out(job: &Storage, files: &Files, halt: &Halt) -> Result<Option<File>, FlowError> {
     let octets = target::octets(job);
     let copy = |file: &File| {
@@ -88,8 +88,8 @@ fn laid_out(job: &Storage, files: &Files, halt: &Halt) -> Result<Option<File>, F
     copy(files.lay_out(&job.filename, octets, (clock::monotonic() + patience, halt))?)
 }
 
-/// Runs fio with this job. What it printed is kept in journals: each of `replaced` stands there as
-/// the word beside it, as an export's name, which has the trial's token.
+/// Runs fio with this job and returns its output for journals. Each word of `replaced` is exchanged
+/// for its replacement, such as an export's name, which contains the trial's token.
 fn fio(
     job: &str,
     replaced: &[(String, String)],
@@ -146,7 +146,7 @@ fn watch(child: &mut Child, until: Nanos, halt: &Halt) -> Result<bool, FlowError
     ended
 }
 
-/// The job with the options that are known to do no harm, as a job file's are, whoever asks.
+/// Returns the job with only harmless options, checked as for a job file, whoever sends it.
 fn admitted(job: &Storage) -> Result<Storage, FlowError> {
     let mut options = BTreeMap::new();
     for (name, value) in &job.options {
@@ -160,7 +160,7 @@ fn admitted(job: &Storage) -> Result<Storage, FlowError> {
             }
         }
     }
-    // A line of its own for each: neither may end it, or begin a comment.
+    // Each is on a line of its own: neither may end it, or begin a comment.
     let place = job.filename.replace(':', "");
     let engine = job.ioengine.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !engine || !fio_options::is_plain_path(&place) {
@@ -172,8 +172,8 @@ fn admitted(job: &Storage) -> Result<Storage, FlowError> {
     Ok(Storage { options, ..job.clone() })
 }
 
-/// The job as fio reads it, of the file `named` where one was laid out; what is ours comes last and
-/// holds.
+/// Writes the job for fio, with the file `named` if one was laid out; our own options come last and
+/// take precedence.
 fn text(spec: &End<Storage>, named: Option<&str>) -> String {
     let job = &spec.flow;
     let mut out = "[switchmark]\n".to_owned();

@@ -1,7 +1,7 @@
-//! Where a job's storage is: behind the network, or attached to this host.
+//! Location of a job's storage: behind the network, or attached to this host.
 //!
-//! Owns what tells: the engine, the file system, and below it the block device as sysfs has it.
-//! What is known of neither kind is unknown. Never asks another host.
+//! Owns the criteria: the engine, the file system, and its block device as sysfs shows it. Anything
+//! that matches neither is unknown. Never asks another host.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd as _;
@@ -15,7 +15,7 @@ use trial::record::StorageLocation::{self, Local, Remote, Unknown};
 
 use super::target;
 
-/// File systems of which every file is on another host.
+/// File systems whose files are all on another host.
 const NETWORK_FILE_SYSTEMS: [&str; 19] = [
     "nfs",
     "nfs4",
@@ -37,17 +37,17 @@ const NETWORK_FILE_SYSTEMS: [&str; 19] = [
     "fuse.ceph",
     "fuse.s3fs",
 ];
-/// File systems of this host's memory.
+/// File systems in this host's memory.
 const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "hugetlbfs", "devtmpfs"];
-/// Block devices whose blocks are on another host, by how their names begin.
+/// Block devices whose blocks are on another host, by the start of their names.
 const NETWORK_DEVICES: [&str; 4] = ["nbd", "rbd", "drbd", "etherd"];
-/// Block devices of this host, which no bus tells of: memory, flash, and a hypervisor's disks,
-/// which reach its guest by no network port of the guest.
+/// Block devices of this host without an identifying bus: memory, flash, and a hypervisor's disks,
+/// which use no network port of the guest.
 const OWN_DEVICES: [&str; 7] = ["ram", "zram", "pmem", "mmcblk", "vd", "xvd", "fd"];
-/// Devices over devices that are followed down.
+/// Maximum depth of stacked devices to follow.
 const DEEPEST: u32 = 8;
 
-/// Where the storage of a job is; `file` is the one that was laid out for it.
+/// Determines the location of a job's storage; `file` is the one that was laid out for it.
 pub(super) fn locate(job: &Storage, file: Option<&File>) -> StorageLocation {
     if job.server.is_some() {
         return Remote;
@@ -60,7 +60,8 @@ pub(super) fn locate(job: &Storage, file: Option<&File>) -> StorageLocation {
     }
 }
 
-/// `nbd://host/export`. What answers at a socket or at this host itself may be anything.
+/// Determines the location from `nbd://host/export`. A server at a socket or on this host may use
+/// any storage.
 fn of_uri(uri: &str) -> StorageLocation {
     let Some((scheme, rest)) = uri.split_once("://") else { return Unknown };
     let host = rest.split('/').next().unwrap_or_default();
@@ -72,11 +73,11 @@ fn of_uri(uri: &str) -> StorageLocation {
     if scheme.contains("unix") || here { Unknown } else { Remote }
 }
 
-/// What the kernel tells of file systems and block devices.
+/// The kernel's information about file systems and block devices.
 struct System {
-    /// `/sys`
+    /// Root of sysfs, `/sys`.
     sys: PathBuf,
-    /// `/proc/self/mountinfo`
+    /// Content of `/proc/self/mountinfo`.
     mounts: String,
 }
 
@@ -87,7 +88,7 @@ impl System {
     }
 
     fn of_path(&self, path: &Path, file: Option<&File>, depth: u32) -> StorageLocation {
-        // Without opening it: a look at a device may have effects.
+        // Opened by path only: opening a device may have effects.
         let looked_at;
         let file = if let Some(file) = file {
             file
@@ -109,7 +110,8 @@ impl System {
         mount.map_or(Unknown, |mount| self.of_mount(mount.trim(), depth))
     }
 
-    /// proc_pid_mountinfo(5): `36 35 98:0 /root /mount options - type source options`.
+    /// Determines the location of a mount from its line (proc_pid_mountinfo(5)):
+    /// `36 35 98:0 /root /mount options - type source options`.
     fn of_mount(&self, id: &str, depth: u32) -> StorageLocation {
         let mut lines = self.mounts.lines();
         let Some(line) = lines.find(|line| line.split(' ').next() == Some(id)) else {
@@ -125,7 +127,7 @@ impl System {
             options.split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
         };
         if NETWORK_FILE_SYSTEMS.contains(&kind) {
-            // What this host serves to itself may lie anywhere.
+            // A share that this host serves to itself may be stored anywhere.
             let own = |address: &str| address.starts_with("127.") || address == "::1";
             return if option("addr").is_some_and(own) { Unknown } else { Remote };
         }
@@ -146,7 +148,7 @@ impl System {
         let number = |text: &str| text.parse::<u64>().ok();
         match device.split_once(':').and_then(|(a, b)| Some((number(a)?, number(b)?))) {
             Some((major, minor)) if major > 0 => self.of_device(major, minor, depth),
-            // btrfs has numbers of its own for its parts.
+            // btrfs has numbers of its own for its subvolumes.
             _ => match fs::metadata(source) {
                 Ok(of) => self.of_device(major(of.rdev()), minor(of.rdev()), depth),
                 Err(_) => Unknown,
@@ -163,7 +165,7 @@ impl System {
         self.of_disk(&device, depth)
     }
 
-    /// A whole disk, by its folder in sysfs.
+    /// Determines the location of a whole disk, by its folder in sysfs.
     fn of_disk(&self, device: &Path, depth: u32) -> StorageLocation {
         let name = device.file_name().unwrap_or_default().to_string_lossy();
         let begins = |with: &[&str]| with.iter().any(|with| name.starts_with(with));
@@ -202,7 +204,7 @@ fn children(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// A device over several: one behind the network is enough for operations to cross it.
+/// Combines the devices below a device: if one is behind the network, operations cross it.
 fn all_of(below: &[StorageLocation]) -> StorageLocation {
     match () {
         () if below.contains(&Remote) => Remote,
@@ -211,7 +213,8 @@ fn all_of(below: &[StorageLocation]) -> StorageLocation {
     }
 }
 
-/// A controller's transport; a namespace with several paths is below a subsystem of controllers.
+/// Determines the location from a controller's transport; a namespace with several paths is below a
+/// subsystem of controllers.
 fn of_nvme(device: &Path) -> StorageLocation {
     let transport = |folder: &Path| fs::read_to_string(folder.join("transport")).ok();
     let own = transport(device).into_iter();
@@ -227,8 +230,8 @@ fn of_nvme(device: &Path) -> StorageLocation {
     if all.is_empty() { Unknown } else { all_of(&all) }
 }
 
-/// By the buses that its path in sysfs names. Fibre Channel is a network, and none of this host's
-/// network ports: unknown.
+/// Determines the location from the buses in the sysfs path. Fibre Channel is a network, but uses
+/// none of this host's network ports: unknown.
 fn of_scsi(device: &Path) -> StorageLocation {
     let on = |bus: &str| {
         device.components().any(|part| part.as_os_str().to_string_lossy().starts_with(bus))

@@ -1,10 +1,9 @@
-//! Files that a job needs and nobody has: laid out without a name.
+//! Files that a job needs and that do not exist: laid out without a name.
 //!
-//! Such a file is in no folder, so that it stands in nobody's way, no other program's file is ever
-//! taken for it, and nothing has to be removed: the kernel frees it with the last process that has
-//! it open, however that ends. Owns how one is made and filled, and that only whole ones are kept.
-//! Never makes a file that has a name, but where a file system can do no better for the moment
-//! between two system calls.
+//! Such a file is in no folder. It gets in nobody's way, no other program's file is ever taken for
+//! it, and nothing has to be removed: the kernel frees it with the last process that has it open,
+//! however that ends. Owns the creation and filling, and keeps only complete files. Never makes a
+//! file with a name, except briefly, between two system calls, if the file system requires it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -24,31 +23,31 @@ use rand_pcg::Pcg64;
 
 use super::room::Room;
 
-/// A file is filled by so many octets at once.
+/// Octets written at once.
 const BLOCK: usize = 1 << 20;
-/// After so many of them it is asked again how much room there is: others write, too.
+/// Blocks between two checks of the free space, which other programs use too.
 const BLOCKS_A_LOOK: u64 = 64;
-/// What else can be done where no file can be laid out.
+/// Suggested fix if no file can be laid out.
 pub(super) const REMEDY: &str = "give a smaller `size`, or name a file on a larger file system";
 
-/// Files that were laid out whole, by the path that jobs have for them.
+/// Completely laid out files, by the path that jobs use.
 #[derive(Debug, Default)]
 pub struct NamelessFiles(BTreeMap<String, (u64, File)>);
 
 impl NamelessFiles {
-    /// The file for `path`, if it holds `octets` at least.
+    /// Returns the file for `path` if it holds at least `octets`.
     pub(super) fn get(&self, path: &str, octets: u64) -> Option<&File> {
         self.0.get(path).filter(|(laid_out, _)| *laid_out >= octets).map(|(_, file)| file)
     }
 
-    /// Lays out a file of `octets` for `path`. One that could not be filled is gone at once.
+    /// Lays out a file of `octets` for `path`. A file that could not be filled is freed at once.
     pub(super) fn lay_out(
         &mut self,
         path: &str,
         octets: u64,
         (until, halt): (Nanos, &Halt),
     ) -> Result<&File, FlowError> {
-        // A smaller one of before would only take room.
+        // An earlier, smaller file would only waste space.
         self.0.remove(path);
         let failed = |e: io::Error| FlowError::kernel("lay out", path, e);
         let folder = Path::new(path).parent().unwrap_or(Path::new("/"));
@@ -62,14 +61,14 @@ impl NamelessFiles {
             let asked = (&*format!("`{path}`"), "this host's memory", REMEDY);
             Room::of_memory().map_err(failed)?.admit(octets, asked)?;
         }
-        // What fio is to open is opened here first: not every network file system can.
+        // Opened here first to test: not every network file system allows what fio is to do.
         File::open(name_for_children(&file)).map_err(|_| FlowError::Unavailable {
             asked: format!("a file for `{path}`"),
             why: "its file system keeps no file that has no name: make that file yourself, as large as \
                   `size`, and allow the job to write it by --allow-destroy"
                 .into(),
         })?;
-        // No two blocks are alike: a storage may keep like ones once.
+        // All blocks differ: a storage may keep identical ones once.
         let mut rng = Pcg64::seed_from_u64(u64::from(std::process::id()));
         let mut block = vec![0_u8; BLOCK];
         let (mut left, mut blocks) = (octets, 0);
@@ -95,11 +94,11 @@ impl NamelessFiles {
     }
 }
 
-/// A file without a name on the file system of `folder`.
+/// Creates a file without a name on the file system of `folder`.
 fn make(folder: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
-    // O_EXCL: it can be given no name later (open(2)).
+    // O_EXCL: it cannot be given a name later (open(2)).
     let flags = (OFlag::O_TMPFILE | OFlag::O_EXCL).bits();
     match options.clone().custom_flags(flags).open(folder) {
         Err(e) if has_no_nameless(&e) => {}
@@ -108,7 +107,7 @@ fn make(folder: &Path) -> io::Result<File> {
     make_and_unname(folder, &mut options)
 }
 
-/// On NFS and others: a file that is removed while it is open lives on without its name.
+/// Creates a file and removes it while it is open, for NFS and others: it remains without its name.
 fn make_and_unname(folder: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let name = SysRng.try_next_u64().map_err(io::Error::other)?;
     let path = folder.join(format!(".switchmark-{name:016x}"));
@@ -117,18 +116,18 @@ fn make_and_unname(folder: &Path, options: &mut OpenOptions) -> io::Result<File>
     Ok(file)
 }
 
-/// open(2), O_TMPFILE: what a file system or a kernel without it answers.
+/// True if the error means that O_TMPFILE is not supported (open(2)).
 fn has_no_nameless(error: &io::Error) -> bool {
     let answers = [Errno::EOPNOTSUPP, Errno::EISDIR, Errno::ENOENT, Errno::EINVAL];
     error.raw_os_error().is_some_and(|code| answers.contains(&Errno::from_raw(code)))
 }
 
-/// A path by which a process that has the same descriptor opens the file anew.
+/// Returns a path by which a process with the same descriptor can open the file again.
 pub(super) fn name_for_children(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Another descriptor of the file, which programs inherit that are started while it lives.
+/// Duplicates the descriptor so that programs started while it lives inherit it.
 pub(super) fn inheritable(file: &File) -> Result<File, FlowError> {
     let failed = |e: io::Error| FlowError::kernel("hand on", "a file", e);
     let inherited = file.try_clone().map_err(failed)?;
@@ -164,7 +163,7 @@ mod tests {
         let inherited = inheritable(laid_out).unwrap();
         let anew = fs::read(name_for_children(&inherited)).unwrap();
         assert_eq!(anew.len(), 68 << 10);
-        // Whatever the user does under that name meanwhile is the user's.
+        // A file that the user makes under that name meanwhile is the user's.
         fs::write(&path, b"precious").unwrap();
         assert!(files.get(&named, 68 << 10).is_some(), "and ours stays ours");
         assert!(files.get(&named, 69 << 10).is_none(), "it is too short for that");

@@ -1,4 +1,4 @@
-//! Room for what is about to be written: asked for first, and a reserve stays free.
+//! Free space for planned writes: checked first, and a reserve stays free.
 //!
 //! Owns the size of the reserve. Never writes.
 
@@ -9,13 +9,13 @@ use std::os::fd::AsFd;
 use dataplane::FlowError;
 use nix::sys::statvfs::fstatvfs;
 
-/// This share of a whole stays free: as much as ext4 keeps for root.
+/// Divisor for the share that stays free: as much as ext4 keeps for root.
 const RESERVED_SHARE: u64 = 20;
-/// No less of it, and no more: 16 GiB are enough for other programs of a large file system.
+/// Bounds of the reserve: 16 GiB are enough for other programs on a large file system.
 const LEAST_RESERVE: u64 = 64 << 20;
 const MOST_RESERVE: u64 = 16 << 30;
 
-/// Free octets of a whole, as one look at it told.
+/// Free and total octets at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) free: u64,
@@ -23,20 +23,20 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Room on the file system of this file or folder, for users without privileges.
+    /// Reads the space on the file system of this file or folder, for users without privileges.
     pub(super) fn on_file_system(of: impl AsFd) -> io::Result<Self> {
         let told = fstatvfs(of)?;
         let octets = |blocks: u64| blocks.saturating_mul(told.fragment_size());
         Ok(Self { free: octets(told.blocks_available()), whole: octets(told.blocks()) })
     }
 
-    /// Memory that programs can have without any other being swapped out.
+    /// Reads the memory that programs can use without swapping.
     pub(super) fn of_memory() -> io::Result<Self> {
         let text = fs::read_to_string("/proc/meminfo")?;
         Self::from_meminfo(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Documentation/filesystems/proc.rst: `MemAvailable:  123 kB`.
+    /// Parses /proc/meminfo (Documentation/filesystems/proc.rst): `MemAvailable:  123 kB`.
     fn from_meminfo(text: &str) -> Option<Self> {
         let octets = |name: &str| {
             let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -50,8 +50,8 @@ impl Room {
         (self.whole / RESERVED_SHARE).clamp(LEAST_RESERVE, MOST_RESERVE)
     }
 
-    /// Refuses what does not fit beside the reserve. `asked` is the thing, `place` where it goes
-    /// and `remedy` what else could be done.
+    /// Refuses a write that does not fit next to the reserve. `asked` is the purpose, `place` the
+    /// location and `remedy` the suggested fix.
     pub(super) fn admit(
         self,
         octets: u64,
@@ -75,7 +75,7 @@ impl Room {
     }
 }
 
-/// `1.5 GiB`; below 1 KiB in octets.
+/// Formats octets as `1.5 GiB`; below 1 KiB in octets.
 fn in_words(octets: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, step)| octets >= 1 << step) {

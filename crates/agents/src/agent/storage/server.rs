@@ -1,8 +1,8 @@
-//! The storage host's side of a flow: a server made for the trial where one is asked for, and the
-//! times of its disk.
+//! The storage host's side of a flow: a server for the trial if one is requested, and the times of
+//! its disk.
 //!
 //! Owns nbdkit's life: it listens on the flow's address only while the trial is prepared and runs,
-//! and serves only whoever asks by the trial's token. Never serves anything but memory.
+//! and serves only clients with the trial's token. Serves only memory.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,18 +17,18 @@ use trial::{ServedMemory, Storage};
 use super::room::Room;
 use super::{GLANCE, contents, end, find, last_words, leashed, scratch};
 
-/// nbdkit listens within this.
+/// Time-out until nbdkit listens.
 const PATIENCE: Nanos = Nanos::from_secs(5);
-/// Operations that it works on at once, for each connection.
+/// Number of concurrent operations per connection.
 const THREADS: &str = "256";
 
-/// What stands at the storage's end.
+/// Storage side of a flow.
 pub struct StorageServer {
     server: Option<Serving>,
     disk: Option<String>,
 }
 
-/// nbdkit as it runs.
+/// A running nbdkit.
 struct Serving {
     child: Child,
     port: u16,
@@ -39,7 +39,7 @@ impl Side for StorageServer {
     type Flow = Storage;
     type Report = StorageRecord;
 
-    /// Starts the server, and looks whether the disk is there.
+    /// Starts the server, and checks that the disk exists.
     fn open(spec: &End<Storage>, _halt: &Halt) -> Result<Self, FlowError> {
         if let Some(disk) = &spec.flow.disk {
             diskstats(disk)?;
@@ -116,29 +116,29 @@ impl Serving {
         }
     }
 
-    /// What it spent on operations; none where it had none.
+    /// Ends the server. Returns the time that it spent on operations; `None` if there were none.
     fn finish(mut self) -> Result<Option<ServiceTimes>, FlowError> {
         end(&mut self.child);
         Ok(served(&contents(&self.stats)?))
     }
 }
 
-/// A server whose trial never ran goes with it.
+/// Ends the server even if its trial never ran.
 impl Drop for Serving {
     fn drop(&mut self) {
         end(&mut self.child);
     }
 }
 
-/// Stands for an export's name wherever somebody may read it later.
+/// Placeholder for an export's name in anything that is kept.
 pub(super) const EXPORT: &str = "trial";
 
-/// What a client has to ask for: nobody else knows the trial's token.
+/// Export name that a client must request; it contains the trial's token, which is secret.
 pub(super) fn export_name(identity: Identity) -> String {
     format!("trial-{:08x}-{}", identity.token, identity.flow)
 }
 
-/// nbdkit's delay filter knows no shorter unit.
+/// Converts a delay to milliseconds, the smallest unit of nbdkit's delay filter.
 fn milliseconds(delay: Nanos) -> Result<u64, FlowError> {
     if delay.0.is_multiple_of(1_000_000) {
         return Ok(delay.0 / 1_000_000);
@@ -150,14 +150,14 @@ fn milliseconds(delay: Nanos) -> Result<u64, FlowError> {
     })
 }
 
-/// A port that is free now; nbdkit takes no socket that is open already, other than systemd's.
+/// Finds a free port; nbdkit accepts no open socket except from systemd.
 fn free_port(spec: &End<Storage>) -> Result<u16, FlowError> {
     let failed = |e| FlowError::kernel("bind tcp socket to", spec.local, e);
     let listener = TcpListener::bind(SocketAddr::new(spec.local, 0)).map_err(failed)?;
     Ok(listener.local_addr().map_err(failed)?.port())
 }
 
-/// nbdkit's statistics: `read: 217 ops, 0.274211 s, 868.00 KiB, …`.
+/// Parses nbdkit's statistics: `read: 217 ops, 0.274211 s, 868.00 KiB, …`.
 fn served(text: &str) -> Option<ServiceTimes> {
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -175,7 +175,7 @@ fn served(text: &str) -> Option<ServiceTimes> {
     Some(ServiceTimes { reads, reading, writes, writing })
 }
 
-/// The kernel's counts of a disk since it was there.
+/// Reads the kernel's counts for a disk.
 fn diskstats(disk: &str) -> Result<ServiceTimes, FlowError> {
     let path = "/proc/diskstats";
     let text = std::fs::read_to_string(path).map_err(|e| FlowError::kernel("read", path, e))?;
@@ -185,8 +185,8 @@ fn diskstats(disk: &str) -> Result<ServiceTimes, FlowError> {
     })
 }
 
-/// Documentation/admin-guide/iostats.rst: reads completed, merged, sectors, ms; then writes alike.
-/// Flushes have fields of their own.
+/// Parses a disk's line (Documentation/admin-guide/iostats.rst): reads completed, merged, sectors,
+/// ms; then the same for writes. Flushes have fields of their own.
 fn of_disk(text: &str, disk: &str) -> Option<ServiceTimes> {
     let line = text.lines().find(|line| line.split_whitespace().nth(2) == Some(disk))?;
     let field = |at: usize| line.split_whitespace().nth(at)?.parse::<u64>().ok();

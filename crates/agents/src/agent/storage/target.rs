@@ -1,9 +1,9 @@
-//! What a job would write over, told before fio is started.
+//! Protection of existing data, checked before fio is started.
 //!
-//! Owns the rule: what is there is never written over, made longer or removed unless that was
-//! allowed, what can't be looked into counts as being there, a path whose folder does not exist is
-//! refused, and so is what would leave a file system without its reserve. Never makes, changes or
-//! removes anything.
+//! Owns the rules. Existing data is never overwritten, extended or removed unless that was allowed.
+//! Anything that cannot be inspected counts as existing. A path whose folder does not exist is
+//! refused, and so is a job that would leave a file system without its reserve. Never makes,
+//! changes or removes anything.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,21 +18,20 @@ use super::nameless::REMEDY;
 use super::room::Room;
 use crate::fio_options;
 
-/// Engines whose `filename` is a path of this host's.
+/// Engines whose `filename` is a path on this host.
 const OF_PATHS: [&str; 10] = [
     "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "posixaio", "io_uring", "mmap",
     "splice",
 ];
-/// Engines that reach a storage over the network by themselves.
+/// Engines that access storage over the network by themselves.
 const OF_NETWORKS: [&str; 8] =
     ["nbd", "rbd", "rados", "http", "nfs", "gfapi", "gfapi_async", "libiscsi"];
 
-/// Engines that write while they open what they are to read: they touch an object, which makes one
-/// that is not there, and make one longer that is shorter than the job (engines/rados.c,
-/// glusterfs.c).
+/// Engines that write even to open for reading: they touch an object, which creates a missing one,
+/// and extend one that is shorter than the job (engines/rados.c, glusterfs.c).
 const TOUCHING: [&str; 3] = ["rados", "gfapi", "gfapi_async"];
 
-/// How long the job's file must be for fio to leave it as it is.
+/// Minimum length of the job's file for fio to leave it unchanged.
 pub(super) fn octets(job: &Storage) -> u64 {
     let [size, offset, apart] =
         ["size", "offset", "offset_increment"].map(|name| option(job, name).unwrap_or(0));
@@ -40,24 +39,24 @@ pub(super) fn octets(job: &Storage) -> u64 {
     size.saturating_add(offset).saturating_add(apart)
 }
 
-/// Whether the job's `filename` is a path of this host's.
+/// True if the job's `filename` is a path on this host.
 pub(super) fn is_path(job: &Storage) -> bool {
     job.server.is_none() && OF_PATHS.contains(&job.ioengine.as_str())
 }
 
-/// Whether fio is to be held to reading: whatever the job's options come to, it opens nothing for
-/// writing and makes nothing longer.
+/// True if fio must be restricted to reading: whatever the job's options, it then opens nothing for
+/// writing and extends nothing.
 pub(super) const fn only_reads(job: &Storage) -> bool {
     job.rwmixread.get() == 100 && !job.allow_destroy
 }
 
-/// One of the job's options that is a number of octets.
+/// Reads one of the job's options that is a number of octets.
 fn option(job: &Storage, name: &str) -> Option<u64> {
     Some(fio_octets(job.options.get(name)?)?.0)
 }
 
-/// Whether a file is to be laid out for the job, whose path is free; refuses what must not be
-/// touched, and what has no room.
+/// True if a file must be laid out for the job, because its path is free. Refuses a job that would
+/// touch protected data or has no space.
 pub(super) fn must_be_laid_out(job: &Storage) -> Result<bool, FlowError> {
     let refuse = |why: String| {
         let asked = format!("storage `{}` by fio's engine `{}`", job.filename, job.ioengine);
@@ -112,12 +111,12 @@ pub(super) fn must_be_laid_out(job: &Storage) -> Result<bool, FlowError> {
     }
 }
 
-/// Whether nothing has this name, not even a link that leads nowhere.
+/// True if nothing has this name, not even a dangling link.
 fn is_free(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|e| matches!(e.raw_os_error(), Some(ENOENT | ENOTDIR)))
 }
 
-/// Refuses a file or device that the job must not be run at.
+/// Refuses an existing file or device that the job must not use.
 fn check_found(job: &Storage, found: &fs::Metadata) -> Result<(), FlowError> {
     let refuse = |why: String| {
         let asked = format!("storage `{}` by fio's engine `{}`", job.filename, job.ioengine);
@@ -153,10 +152,10 @@ fn check_found(job: &Storage, found: &fs::Metadata) -> Result<(), FlowError> {
     Ok(())
 }
 
-/// Refuses a job that would make this file larger than its file system has room for: fio makes
-/// longer what is too short, and what is written fills holes.
+/// Refuses a job that would make this file larger than its file system has space for: fio extends
+/// files that are too short, and writes fill holes.
 fn check_room(job: &Storage, found: &fs::Metadata) -> Result<(), FlowError> {
-    /// Octets of one of stat(2)'s blocks.
+    /// Octets per block of stat(2).
     const BLOCK: u64 = 512;
     let whole = if job.rwmixread < 100 { octets(job).max(found.len()) } else { octets(job) };
     if job.rwmixread == 100 && whole <= found.len() {
@@ -254,7 +253,7 @@ mod tests {
             job.options.insert("size".into(), size.into());
             assert_eq!(must_be_laid_out(&job).is_ok(), fits, "{mix} {size}");
         }
-        // What is written fills holes.
+        // Writes fill holes.
         File::options().write(true).open(&path).unwrap().set_len(1 << 43).unwrap();
         let told = must_be_laid_out(&job("psync", &path, 50, true)).unwrap_err();
         assert!(told.to_string().contains("stay free"), "{told}");

@@ -1,7 +1,7 @@
-//! What leaves a device's ports while no load runs: others' frames, which its counters add to the
-//! load's.
+//! Frames that leave a device's ports while no load runs: other traffic, which its counters add to
+//! the load.
 //!
-//! Pure. Owns how many of them a trial may have seen. Never reads a counter.
+//! Pure. Owns the number of such frames that a trial may have included. Never reads a counter.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,25 @@ use management::Changes;
 use measure::Nanos;
 use trial::counters::TX_PACKETS;
 
-/// So many standard deviations above the mean of frames that come by chance (a Poisson process).
+/// Standard deviations above the mean for the upper bound of random arrivals (a Poisson process).
 const DEVIATIONS: f64 = 3.0;
 
-/// What was seen at rest so far.
+/// Traffic observed at rest so far.
 #[derive(Debug, Default)]
 pub(super) struct Rest {
-    /// By the device's own name of the port.
+    /// Transmitted frames by the device's own name of the port.
     frames: BTreeMap<String, u64>,
     time: Nanos,
 }
 
 impl Rest {
-    /// Whether nobody has looked yet.
+    /// True if nothing was observed yet.
     pub(super) const fn is_unknown(&self) -> bool {
         matches!(self.time, Nanos::ZERO)
     }
 
-    /// What moved within a time. Of a device that can't be told to have counted on, nothing.
+    /// Adds the changes within a time. Ignores a reading with doubts, because the device may not
+    /// have counted throughout.
     pub(super) fn add(&mut self, changes: &Changes, time: Nanos) {
         if !changes.doubts.is_empty() {
             return;
@@ -38,8 +39,8 @@ impl Rest {
         }
     }
 
-    /// So many at most leave a port within a time; none of one that was silent. What comes more
-    /// seldom than was watched for is not seen.
+    /// Upper bound of the frames that leave a port within a time; zero for a port that was silent.
+    /// Traffic that is rarer than the observation time is missed.
     pub(super) fn most(&self, port: &str, within: Nanos) -> u64 {
         let seen = self.frames.get(port).copied().unwrap_or(0) as f64;
         let mean = seen * within.as_secs_f64() / self.time.as_secs_f64().max(f64::MIN_POSITIVE);

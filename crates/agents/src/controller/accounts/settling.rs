@@ -1,7 +1,7 @@
-//! A device read after a load, until its counters have caught up with the hosts'.
+//! Reading a device after a load, until its counters have reached the hosts' counts.
 //!
-//! Owns when there is nothing more to wait for: every port has counted what its host did, and what
-//! no host counts has stood still. Never reads while a load runs.
+//! Owns the end of the wait: every port has counted its host's frames, and counters without a
+//! host's count have stopped. Never reads while a load runs.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ use crate::controller::trial_error::TrialError;
 use crate::protocol::in_words;
 
 impl Asked {
-    /// Reads until the counters have caught up, or as long as there is patience and they move.
+    /// Reads until the counters have reached the hosts' counts. Gives up after the maximum waiting
+    /// time if the counters stand still, or after twice that time if they still move.
     pub(super) fn settled(
         &mut self,
         (since, before): (Nanos, &Account),
@@ -73,8 +74,8 @@ impl Asked {
         Ok((changes, ReadingRecord { device: self.name.clone(), waited, doubts, others }))
     }
 
-    /// Ports that stand for a trial's receivers, by the device's own names, and what was sent
-    /// there.
+    /// Ports that replace a trial's receivers, each with the device's own name and the number of
+    /// frames sent there.
     fn receiving<'a>(
         &'a self,
         counted: Counted<'a>,
@@ -86,7 +87,7 @@ impl Asked {
         self.cables.iter().filter_map(of)
     }
 
-    /// How many of the frames that left each of them may be others'.
+    /// Upper bound of other traffic among the frames that left each of these ports.
     fn others(&self, counted: Counted<'_>, within: Nanos) -> BTreeMap<String, u64> {
         let receiving = self.receiving(counted);
         let of = |(cable, own, _): (&Cable, &str, u64)| {
@@ -95,13 +96,13 @@ impl Asked {
         receiving.map(of).collect()
     }
 
-    /// Whether as much left each of them as was sent there: nothing more can come.
+    /// True if as many frames left each of these ports as were sent there: no more can come.
     fn all_came(&self, changes: &Changes, counted: Counted<'_>) -> bool {
         self.receiving(counted).all(|(_, own, sent)| left(changes, own) >= sent)
     }
 
-    /// Whether nothing has moved since the reading before; where ports stand for receivers, whether
-    /// no more left these than at rest.
+    /// True if nothing has changed since the previous reading. For ports that replace receivers:
+    /// true if no more frames left them than at rest.
     fn stands_still(
         &self,
         watch: &mut Watch,
@@ -125,7 +126,7 @@ impl Asked {
         still
     }
 
-    /// Whether every port has counted what its host did.
+    /// True if every port has counted as many frames as its host.
     fn caught_up(&self, changes: &Changes, hosts: &[PortCounters]) -> bool {
         let mut crossed = self.cables.iter().filter_map(|cable| {
             let place = cable.host.to_string();

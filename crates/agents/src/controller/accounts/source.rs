@@ -1,7 +1,6 @@
-//! One way of asking a device, ready to be used.
+//! One source of a device's counters, ready for use.
 //!
-//! Owns what is kept between two readings. Never reads an answer itself: the room `management`
-//! does.
+//! Owns the state between two readings. Never parses an answer itself: the crate `management` does.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,12 +15,12 @@ use crate::failed::Failed;
 use crate::hosts::accounts::{AccountSource, Credentials, SnmpAccess, SnmpSource};
 use crate::unfinished::{self, Kind, UnderWay};
 
-/// A request is sent again so often.
+/// Number of retries of a request.
 const RETRIES: u32 = 2;
 
 pub(super) type Cause = Box<dyn Error + Send + Sync>;
 
-/// It.
+/// A source of counters.
 #[derive(Debug)]
 pub(super) enum Source {
     Command { words: Vec<String>, map: Map, timeout: Nanos },
@@ -41,7 +40,8 @@ impl Source {
         }
     }
 
-    /// The counters of these ports, by the device's names, and of `all` others where asked.
+    /// Reads the counters of these ports, by the device's names, and those of all others if `all`
+    /// is true.
     pub(super) fn read(
         &mut self,
         ports: &[String],
@@ -63,7 +63,7 @@ impl Source {
         }
     }
 
-    /// What the device says of itself; nothing where it can't.
+    /// Reads facts about the device; empty if the source has none.
     pub(super) fn facts(&mut self) -> BTreeMap<String, String> {
         match self {
             Self::Command { .. } => BTreeMap::new(),
@@ -74,7 +74,7 @@ impl Source {
         }
     }
 
-    /// Who is at the other end of its cables; nobody where it does not say.
+    /// Reads the neighbours at the device's ports; empty if it reports none.
     pub(super) fn neighbours(&mut self) -> Vec<Neighbour> {
         match self {
             Self::Command { .. } => Vec::new(),
@@ -85,7 +85,7 @@ impl Source {
         }
     }
 
-    /// What to do where that fails.
+    /// Suggested fix if reading fails.
     pub(super) fn hint(&self) -> String {
         match self {
             Self::Command { words, .. } => {
@@ -120,7 +120,7 @@ fn reader(asked: &SnmpSource) -> Result<Reader, Failed> {
     Ok(Reader::new(target, asked.oids.iter().map(extra).collect()))
 }
 
-/// Read from where it is, and told to nobody but the device.
+/// Reads a secret from its location; it is passed to the device only.
 fn secret(at: &Credentials) -> Result<Secret, Failed> {
     let text = match at {
         Credentials::Env(name) => std::env::var(name).map_err(|cause| {

@@ -1,31 +1,31 @@
-//! How far readings after a load have come.
+//! Progress of the readings after a load.
 //!
-//! Pure. Owns since when the device's counters have caught up with the hosts', and since when those
-//! that no host counts have stood still. Never reads one.
+//! Pure. Owns the time since which the device's counters have reached the hosts' counts, and the
+//! time since which those without a host's count have stopped. Never reads one.
 
 use management::Changes;
 use measure::Nanos;
 
-/// Readings in a row are so far apart at least.
+/// Minimum interval between two readings.
 pub(super) const AGAIN: Nanos = Nanos::from_millis(100);
 
-/// Readings after one load.
+/// Progress of the readings after one load.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// So far counters may be behind.
+    /// Maximum lag of the counters.
     behind: Nanos,
     caught_up: Option<Nanos>,
-    /// Since when nothing moved beyond what moves at rest, and how far all had moved then.
+    /// Time since which nothing moved beyond the traffic at rest, and the counts at that time.
     pub(super) still: Option<(Nanos, Changes)>,
 }
 
 impl Watch {
-    /// Of counters that may be so far behind.
+    /// Creates the progress for counters with this maximum lag.
     pub(super) const fn new(behind: Nanos) -> Self {
         Self { behind, caught_up: None, still: None }
     }
 
-    /// They have caught up with the hosts' own counts: whether for the first time.
+    /// Notes that the counters have reached the hosts' counts; returns true the first time.
     pub(super) const fn caught_up(&mut self, now: Nanos) -> bool {
         let first = self.caught_up.is_none();
         if first {
@@ -34,12 +34,12 @@ impl Watch {
         first
     }
 
-    /// Whether they had at some reading.
+    /// True if they had reached them at some reading.
     pub(super) const fn has_caught_up(&self) -> bool {
         self.caught_up.is_some()
     }
 
-    /// Whether what no host counts has stood still for as long as counters may be behind.
+    /// True if counters without a host's count have stopped for as long as the maximum lag.
     pub(super) fn is_over(&self, now: Nanos) -> bool {
         let (Some(caught_up), Some((still, _))) = (self.caught_up, &self.still) else {
             return false;

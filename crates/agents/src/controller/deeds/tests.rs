@@ -1,4 +1,4 @@
-//! Whatever ends a trial, what was begun is undone: held by commands that write down what they did.
+//! Disturbances are undone, whatever ends a trial: shown by commands that log their actions.
 //!
 //! Every command is a line for `sh` that appends to a file of the test's own.
 
@@ -17,7 +17,7 @@ use crate::hosts::hooks::{DeviceHooks, Hooks};
 
 const NEVER: Nanos = Nanos::from_secs(3600);
 
-/// A device's commands, and the file in which they write.
+/// A device's commands, and the file that they write to.
 struct Bench {
     file: PathBuf,
     hooks: BTreeMap<String, DeedHook>,
@@ -31,7 +31,7 @@ impl Bench {
         Self { file: std::env::temp_dir().join(name), hooks: BTreeMap::new() }
     }
 
-    /// A deed whose lines write its name, then go on with what is given.
+    /// A disturbance whose commands log its name and then continue with the given text.
     fn deed(mut self, name: &str, run: &str, undo: Option<&str>) -> Self {
         let file = self.file.display();
         let line = |what: &str, then: &str| {
@@ -51,7 +51,7 @@ impl Bench {
         Subjects::new(Hooks::from([("sw1".to_owned(), hooks)]))
     }
 
-    /// Carries events out; `meanwhile` is given what stops the run, and what says that it is over.
+    /// Carries events out; `meanwhile` gets the request to stop and the end of the trial.
     fn carry_out(
         &self,
         events: Vec<Event>,
@@ -71,13 +71,13 @@ impl Bench {
         })
     }
 
-    /// What was done so far, in order.
+    /// Actions so far, in order.
     fn done(&self) -> Vec<String> {
         let text = std::fs::read_to_string(&self.file).unwrap_or_default();
         text.lines().map(|line| line.replace(" of sw1", "")).collect()
     }
 
-    /// Waits until so much was done.
+    /// Waits until this many actions are done.
     #[expect(clippy::disallowed_methods, reason = "a command of the test's own is waited for")]
     fn wait_for(&self, lines: usize) {
         while self.done().len() < lines {
@@ -173,7 +173,7 @@ fn a_device_that_stays_changed_ends_the_run() {
     assert_eq!(bench.done(), ["do pull", "undo pull", "undo pull"], "it is tried twice");
 }
 
-/// The outage was longer than was asked for, so the trial is none; the device is as it was.
+/// A late undo makes the outage longer than requested, so the trial fails; the device is restored.
 #[test]
 fn a_way_back_that_works_at_the_second_try_fails_its_trial_alone() {
     let bench = Bench::new();

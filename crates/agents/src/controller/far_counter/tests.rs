@@ -1,4 +1,4 @@
-//! What a device's counter stands for, and when it stands for nothing.
+//! Flows that a device's counter can count, and flows that it cannot.
 
 use measure::{FrameRate, FrameSize, Nanos};
 use scripted::one_way;
@@ -88,7 +88,7 @@ fn nothing_is_known_but_how_many_left() {
     assert_eq!((report.receiving, report.arrivals.count()), (Nanos::ZERO, 0));
     let mut records = vec![FlowRecord::Datagrams(one_way(Nanos::from_secs(1), 1_000, 0))];
     assert_eq!(sent(&flows, &records, &topology), [("far/eth1".parse().unwrap(), 1_000)].into());
-    // Three frames of others.
+    // Three frames of other traffic.
     fill_in(&flows, &mut records, &topology, (&[port(1_003)], &[reading(Vec::new())]));
     let FlowRecord::Datagrams(seen) = &records[0] else { panic!("datagrams") };
     assert_eq!((seen.received.unique, seen.received.lost(1_000), seen.open()), (1_000, 0, 4));

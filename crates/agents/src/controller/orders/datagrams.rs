@@ -1,7 +1,7 @@
-//! A datagram flow as its two ends are told of it.
+//! A datagram flow in the orders for its two ends.
 //!
-//! Owns how many sequence numbers a flow may use, and which addresses a flow that varies them goes
-//! round. Never names an address that the testbed does not.
+//! Owns the number of sequence numbers of a flow, and the addresses that a flow with varying
+//! addresses cycles through. Never uses an address outside the testbed.
 
 use dataplane::datagram::Traffic;
 use measure::Nanos;
@@ -13,13 +13,13 @@ use super::super::numbers::MARGIN;
 use super::{Scene, check_schedule, refused};
 use crate::failed::Failed;
 
-/// From here on a receiver's processor is kept awake by the load itself.
+/// Rate from which the load itself keeps a receiver's processor awake.
 const HEAVY_FPS: f64 = 200_000.0;
-/// 2^33 sequence numbers take 1 GiB at the receiver.
+/// Maximum number of frames: 2^33 sequence numbers take 1 GiB at the receiver.
 const LARGEST_LIMIT: f64 = 8_589_934_592.0;
 
 impl Scene<'_> {
-    /// As the end at the port `own` is told of them.
+    /// Builds the flow's parameters for the end at the port `own`.
     pub(super) fn traffic(
         &self,
         flow: &Flow,
@@ -42,7 +42,7 @@ impl Scene<'_> {
             destinations: range(&flow.to)?,
             mac: self.mac(flow, datagrams.destination),
             cpu: cpu(&own.host),
-            // On the sender's own processor it would only stand in its way.
+            // On the sender's own processor it would only disturb the sender.
             relieves_sender: is_heavy(datagrams)
                 && self.lanes.lane(flow.id).of == 1
                 && cpu(&flow.to.host) != cpu(&flow.from.host),
@@ -52,7 +52,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Threads that share a paced load take turns.
+    /// Offset of a sender's schedule: threads that divide a paced load take turns.
     fn phase(&self, flow: &Flow, schedule: Schedule) -> Nanos {
         match schedule {
             Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => {
@@ -62,8 +62,9 @@ impl Scene<'_> {
         }
     }
 
-    /// The receiver's stated address, or the first station's. Stations' addresses are locally
-    /// administered, and each receiving host's are its own. Those that never speak are others.
+    /// Destination MAC address: the receiver's stated one, or the first station's. Stations'
+    /// addresses are locally administered, and each receiving host has its own. Stations that never
+    /// send have others.
     fn mac(&self, flow: &Flow, destination: Destination) -> Option<u64> {
         const BASE: u64 = 0x0257_0000_0000;
         const SILENT: u64 = 0x0257_8000_0000;
@@ -118,9 +119,9 @@ impl Scene<'_> {
     }
 }
 
-/// Whether the receiver's processor should take in what a virtual cable brings. XDP's live frames
-/// come in bundles and gain nothing by it; they are what `auto` picks where a receiver can do this
-/// at all.
+/// True if the receiver's processor should process the frames that arrive over a virtual cable.
+/// XDP's live frames come in batches and gain nothing by it; `auto` picks them if a receiver
+/// supports this at all.
 fn is_heavy(datagrams: &Datagrams) -> bool {
     let fps = match datagrams.schedule {
         Schedule::Greedy | Schedule::Burst(_) => f64::INFINITY,
@@ -130,7 +131,7 @@ fn is_heavy(datagrams: &Datagrams) -> bool {
     fps >= HEAVY_FPS && !matches!(datagrams.backend, Backend::Auto | Backend::XdpLive)
 }
 
-/// Sequence numbers that a flow of so many frames can use; none where it is too large or no number.
+/// Sequence numbers for this many frames; `None` if too large or not a number.
 fn frame_limit(frames: f64) -> Option<u64> {
     let frames = frames.ceil();
     (0.0..=LARGEST_LIMIT).contains(&frames).then_some(frames as u64 + MARGIN)

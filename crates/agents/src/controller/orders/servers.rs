@@ -1,7 +1,7 @@
-//! Flows whose other end is an iperf3 server, as orders for the agent at the near end alone.
+//! Flows with an iperf3 server at one end, as orders for the agent at the near end alone.
 //!
-//! Pure. Owns what such a host can be asked for, and that one test has a flow each way at most.
-//! Never knows iperf3's protocol.
+//! Pure. Owns the features of such a server, and the rule that one test has at most one flow in
+//! each direction. Never knows iperf3's protocol.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,20 +14,20 @@ use super::{ByHost, Scene, answered_by_kernel, check_schedule, refused};
 use crate::failed::Failed;
 use crate::protocol::{Order, Work};
 
-/// Who is at the far end, as seen from the near one.
+/// An iperf3 server at the far end of a flow.
 pub(super) struct FarServer<'a> {
-    /// The agent's port.
+    /// Port of the agent.
     near: &'a PortRef,
-    /// The server's own.
+    /// Port of the server's host.
     far: &'a PortRef,
-    /// Where it listens.
+    /// TCP port on which the server listens.
     port: u16,
-    /// Whether it sends.
+    /// True if the server sends.
     reverse: bool,
 }
 
 impl Scene<'_> {
-    /// The flow's iperf3 server; none where agents are at both ends, or a kernel answers.
+    /// Finds the flow's iperf3 server; `None` if agents are at both ends, or a kernel answers.
     pub(super) fn server_of<'f>(&self, flow: &'f Flow) -> Result<Option<FarServer<'f>>, Failed> {
         let port = |end: &PortRef| self.topology.runs_at(end).iperf3_port();
         let (near, far, port, reverse) = match (port(&flow.from), port(&flow.to)) {
@@ -48,7 +48,7 @@ impl Scene<'_> {
         Err(refused(flow, why).unavailable())
     }
 
-    /// One order for each test, to the agents at the near ends.
+    /// Builds one order for each test, for the agents at the near ends.
     pub(super) fn tests(&self) -> Result<ByHost<Order>, Failed> {
         let mut orders: ByHost<Order> = ByHost::new();
         for flow in &self.lanes.trial().flows {
@@ -68,7 +68,7 @@ impl Scene<'_> {
             let remote = SocketAddr::new(self.address(flow, server.far)?, server.port);
             let (reverse, kind) = (server.reverse, flow.kind.clone());
             let way = Way { flow: flow.id, reverse, kind, limit };
-            // A server runs one test at a time, whoever asks.
+            // A server runs one test at a time, for any client.
             let busy = orders.values_mut().flatten().find(|order| order.remote == remote);
             match busy {
                 None => {
@@ -87,7 +87,7 @@ impl Scene<'_> {
     }
 }
 
-/// Adds the other way to a test.
+/// Adds the other direction to a test.
 fn join(order: &mut Order, way: Way, local: IpAddr) -> Result<(), &'static str> {
     const ONE: &str = "runs one test at a time, of one flow each way at most";
     let (true, Work::Iperf3(test)) = (order.local == local, &mut order.flow) else {

@@ -35,6 +35,35 @@ impl Compared {
     }
 }
 
+impl Compared {
+    /// How many figures are worse than the baseline's, or are not shown to be no worse, and what
+    /// would tell.
+    pub fn baseline_counts(&self) -> String {
+        let count = |answer| {
+            self.rows.iter().filter(|row| row.against_baseline(self.margin) == answer).count()
+        };
+        let all = self.rows.len();
+        match (self.against_baseline(), count(Baseline::Worse), count(Baseline::Inconclusive)) {
+            (Baseline::Kept, ..) => format!("PASS: none of {all} figures is worse."),
+            (Baseline::Worse, worse, _) => format!("FAIL: {worse} of {all} figures are worse."),
+            (Baseline::Inconclusive, ..) if self.rows.is_empty() => {
+                "INCONCLUSIVE: no figure is common to both: run the same study on both.".to_owned()
+            }
+            (Baseline::Inconclusive, ..) if !self.attribution.is_given() => {
+                format!("INCONCLUSIVE: {}", self.attribution.sentence())
+            }
+            (Baseline::Inconclusive, _, 0) => format!(
+                "INCONCLUSIVE: {} figures of the baseline were not measured again.",
+                self.lacking.len()
+            ),
+            (Baseline::Inconclusive, _, open) => format!(
+                "INCONCLUSIVE: {open} of {all} figures are not shown to be no worse. More \
+                 repetitions (--blocks) on both sides may decide."
+            ),
+        }
+    }
+}
+
 /// What is not shown, and why.
 fn open(compared: &Compared, that: &dyn Fn(Baseline) -> Vec<String>) -> String {
     let mut why = Vec::new();

@@ -8,30 +8,30 @@ use super::Progress;
 
 /// Segments per second cubed (RFC 9438 §5.1).
 const C: f64 = 0.4;
-/// What is left of the window after a loss (§4.6).
+/// Remaining part of the window after a loss (§4.6).
 const BETA: f64 = 0.7;
 /// 3 (1 - beta) / (1 + beta): Reno's growth with that factor (§4.3).
 const ALPHA: f64 = 9.0 / 17.0;
 
-/// The state between two losses.
+/// State between two losses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cubic {
-    /// The plateau; 0 before the first loss and after a timeout.
+    /// Plateau; 0 before the first loss and after a time-out.
     top: f64,
-    /// The window just before the last loss.
+    /// Window just before the last loss.
     prior: f64,
-    /// When the curve began; none until congestion avoidance grows.
+    /// Start of the curve; `None` until congestion avoidance grows.
     epoch: Option<Picos>,
     /// Seconds from the curve's beginning to its plateau.
     k: f64,
-    /// The window that Reno would have.
+    /// Window that Reno would have.
     estimate: f64,
-    /// The last acknowledgement seen.
+    /// Time of the last acknowledgement.
     last: Picos,
 }
 
 impl Cubic {
-    /// The window after `delivered` segments came.
+    /// Returns the window after `delivered` segments arrived.
     pub(super) fn grown(&mut self, progress: &Progress, window: f64, delivered: f64) -> f64 {
         self.last = progress.now;
         let epoch = match self.epoch {
@@ -68,7 +68,7 @@ impl Cubic {
         C * distance * distance * distance + self.top
     }
 
-    /// A loss at this window; what is left of it.
+    /// Handles a loss at this window; returns the remaining window.
     pub(super) fn lost(&mut self, window: f64) -> f64 {
         self.epoch = None;
         self.prior = window;
@@ -77,12 +77,12 @@ impl Cubic {
         BETA
     }
 
-    /// §4.8: the next curve begins at its plateau.
+    /// Handles a time-out. §4.8: the next curve begins at its plateau.
     pub(super) fn timed_out(&mut self) {
         self.top = 0.0;
     }
 
-    /// The window wasn't used, so the curve waits (§5.8).
+    /// Pauses the curve because the window was not used (§5.8).
     pub(super) fn pause(&mut self, now: Picos) {
         if let Some(epoch) = &mut self.epoch {
             *epoch += now.saturating_sub(self.last);
@@ -91,10 +91,10 @@ impl Cubic {
     }
 }
 
-/// By Newton's method, from above; the same on every machine.
+/// Computes a cube root by Newton's method, from above; the same on every machine.
 fn cube_root(of: f64) -> f64 {
     let mut root = of.max(1.0);
-    // Each step takes a third off or doubles the digits; a billionth of a segment is no matter.
+    // Each step removes a third or doubles the digits; a billionth of a segment is negligible.
     for _ in 0..100 {
         let next = (2.0 * root + of / (root * root)) / 3.0;
         if next >= root || next < 1e-9 {

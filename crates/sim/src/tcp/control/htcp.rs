@@ -7,28 +7,29 @@ use measure::Picos;
 
 use super::Progress;
 
-/// So long after a loss the growth is Reno's (draft §2: Delta_L).
+/// Seconds after a loss in which the growth is Reno's (draft §2: Delta_L).
 const LOW_SPEED: f64 = 1.0;
-/// Growth is stated for this round trip, in seconds (draft §5: RTT scaling).
+/// Round trip for which growth is defined, in seconds (draft §5: RTT scaling).
 const REFERENCE: f64 = 0.1;
-/// Adaptive backoff stays between these.
+/// Bounds of the adaptive backoff.
 const BETA: (f64, f64) = (0.5, 0.8);
-/// Below that least round trip Linux backs off by a half.
+/// Minimum round trip below which Linux backs off by a half, in seconds.
 const SHORT: f64 = 0.01;
-/// So much more than the longest so far counts as a round trip; more is thought to be a mistake.
+/// Largest accepted increase over the longest round trip so far, in seconds; more is treated as an
+/// error.
 const LONGER: f64 = 0.02;
 
-/// The state between two losses.
+/// State between two losses.
 #[derive(Debug, Clone)]
 pub(super) struct Htcp {
     last_loss: Option<Picos>,
     beta: f64,
     shortest: f64,
     longest: f64,
-    /// Adaptive backoff is in force: the throughput was steady over the last two losses.
+    /// True if adaptive backoff is in force: the throughput was steady over the last two losses.
     steady: bool,
     losses: u32,
-    /// Octets a second: smoothed, the most since the last loss, the most before it.
+    /// Octets per second: smoothed, maximum since the last loss, maximum before it.
     throughput: f64,
     most: f64,
     most_before: f64,
@@ -55,7 +56,7 @@ impl Default for Htcp {
 }
 
 impl Htcp {
-    /// Keeps the round trips' extremes and, once a window, the throughput.
+    /// Updates the round trips' extremes and, once per window, the throughput.
     pub(super) fn measure(&mut self, progress: &Progress, window: f64) {
         self.shortest = progress.least.as_secs_f64();
         let smoothed = progress.smoothed.as_secs_f64();
@@ -67,7 +68,7 @@ impl Htcp {
         let span = progress.now.saturating_sub(self.since).as_secs_f64();
         if self.counted as f64 >= window && span >= self.shortest && self.shortest > 0.0 {
             let throughput = self.counted as f64 / span;
-            // The first losses end slow start; what came before says nothing.
+            // The first losses end slow start; the throughput before them is not meaningful.
             self.throughput = if self.losses <= 3 {
                 self.most = throughput;
                 throughput
@@ -80,7 +81,7 @@ impl Htcp {
         }
     }
 
-    /// Segments that the window grows by in a round trip.
+    /// Segments by which the window grows per round trip.
     pub(super) fn increase(&mut self, progress: &Progress) -> f64 {
         let last_loss = *self.last_loss.get_or_insert(progress.now);
         let over = progress.now.saturating_sub(last_loss).as_secs_f64() - LOW_SPEED;
@@ -95,12 +96,12 @@ impl Htcp {
         (2.0 * (1.0 - self.beta) * alpha.max(1.0)).max(1.0)
     }
 
-    /// A loss now; what is left of the window.
+    /// Handles a loss now; returns the remaining part of the window.
     pub(super) fn lost(&mut self, now: Picos) -> f64 {
         self.last_loss = Some(now);
         self.losses += 1;
         self.adapt();
-        // The longest round trip is forgotten slowly: routes change.
+        // The longest round trip decays slowly, because routes change.
         if self.longest > self.shortest {
             self.longest = self.shortest + (self.longest - self.shortest) * 0.95;
         }
@@ -108,8 +109,8 @@ impl Htcp {
         self.beta
     }
 
-    /// Back off by what empties the queue, unless the throughput has changed by a fifth since the
-    /// last loss (draft §3).
+    /// Backs off by the amount that empties the queue, unless the throughput has changed by a fifth
+    /// since the last loss (draft §3).
     fn adapt(&mut self) {
         let (most, before) = (self.most, self.most_before);
         self.most_before = most;

@@ -15,18 +15,18 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u8 = 5;
 
-/// How fast the window may grow now; `limit` is in segments an acknowledgement.
+/// Allowed growth of the window now; `limit` is in segments per acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Pace {
-    /// By what was acknowledged.
+    /// Grows by the acknowledged octets.
     Double { limit: f64 },
-    /// By a part of it.
+    /// Grows by a part of the acknowledged octets.
     Conservative { limit: f64, divisor: f64 },
     /// Slow start is over.
     Done,
 }
 
-/// The state of the first slow start.
+/// State of the first slow start.
 #[derive(Debug, Clone)]
 pub(super) struct HyStart {
     limit: f64,
@@ -37,7 +37,7 @@ pub(super) struct HyStart {
     conservative: Option<Conservative>,
 }
 
-/// Conservative slow start: was the growth of the round trip real?
+/// Conservative slow start: checks whether the growth of the round trip persists.
 #[derive(Debug, Clone, Copy)]
 struct Conservative {
     baseline: Picos,
@@ -45,7 +45,7 @@ struct Conservative {
 }
 
 impl HyStart {
-    /// Bursts need a limit where no pacer spreads them.
+    /// Creates the state. Bursts need a limit if no pacer spreads them.
     pub(super) fn new(paced: bool) -> Self {
         Self {
             limit: if paced { f64::INFINITY } else { 8.0 },
@@ -57,7 +57,7 @@ impl HyStart {
         }
     }
 
-    /// What an acknowledgement tells of the round trip (§4.2).
+    /// Handles an acknowledgement's round trip (§4.2).
     pub(super) fn acknowledged(&mut self, progress: &Progress) -> Pace {
         if progress.una >= self.round_end && !self.begin_round(progress.next) {
             return Pace::Done;
@@ -76,7 +76,7 @@ impl HyStart {
         }
     }
 
-    /// Whether slow start goes on.
+    /// Begins the next round; true if slow start continues.
     fn begin_round(&mut self, next: u64) -> bool {
         self.round_end = next;
         self.last_least = self.least.take();

@@ -1,6 +1,6 @@
-//! What an acknowledgement tells, and what follows from it.
+//! Evaluation of an acknowledgement, and the sender's reaction.
 //!
-//! Owns the turns between sending, repairing and starting again. Never sends.
+//! Owns the transitions between sending, repairing and restarting. Never sends.
 
 use measure::Picos;
 
@@ -9,23 +9,23 @@ use crate::tcp::Ack;
 use crate::tcp::control::Progress;
 use crate::tcp::recovery::Recovery;
 
-/// One acknowledgement's news.
+/// Information from one acknowledgement.
 #[derive(Debug, Clone, Copy, Default)]
 struct News {
-    /// Octets that came in order, and of those not reported before.
+    /// Octets that arrived in order and were not reported before.
     advanced: u64,
     /// Octets not reported before, in order or not.
     delivered: u64,
-    /// The round-trip time of the last segment among them that was sent once.
+    /// Round-trip time of the last of these segments that was sent only once.
     rtt: Option<Picos>,
-    /// One of those in order had been sent again.
+    /// True if a segment in order had been retransmitted.
     repaired: bool,
-    /// Something came twice (RFC 2883).
+    /// True if a duplicate arrived (RFC 2883).
     twice: bool,
 }
 
 impl Sender {
-    /// An acknowledgement came.
+    /// Handles an acknowledgement.
     pub fn acknowledge(&mut self, now: Picos, ack: &Ack) {
         if ack.upto < self.board.una || ack.upto > self.board.next {
             return;
@@ -73,7 +73,7 @@ impl Sender {
         // RFC 2883 §4: the first block lies below what is acknowledged, or within the second.
         news.twice = blocks[0].1 <= ack.upto
             || (count > 1 && blocks[1].0 <= blocks[0].0 && blocks[0].1 <= blocks[1].1);
-        // In the octets' order, so that reports lost on the way don't look like reordering.
+        // In the octets' order, so that reports lost in flight do not look like reordering.
         blocks.sort_unstable();
         let sent_upto = self.board.next;
         for &(from, to) in blocks.iter().filter(|block| block.1 <= sent_upto) {
@@ -85,7 +85,7 @@ impl Sender {
         news
     }
 
-    /// Takes for lost what RACK says; tells whether something was.
+    /// Declares segments lost by RACK; true if there were any.
     fn find_losses(&mut self, now: Picos) -> bool {
         let times = self.trip.least().zip(self.trip.smoothed());
         let recovering = !matches!(self.mode, Mode::Open);
@@ -96,7 +96,7 @@ impl Sender {
         self.board.lost_segments > before
     }
 
-    /// RACK's reordering window ended without the segments it waited for.
+    /// Handles the end of RACK's reordering window without the expected segments.
     pub(super) fn patience_ends(&mut self, now: Picos) {
         self.reorder_at = None;
         if self.find_losses(now) {
@@ -135,14 +135,14 @@ impl Sender {
         }
     }
 
-    /// Repairs go on, or begin.
+    /// Continues or begins repairs.
     fn recover(&mut self, now: Picos, news: &News, lost: bool) {
         if matches!(self.mode, Mode::Open) {
             self.drop_probe();
             let before = self.control.clone();
             self.control.lost(now, self.board.flight() + news.advanced);
             self.recoveries += 1;
-            // RFC 9937 §6.1: what was reported before this acknowledgement isn't counted again.
+            // RFC 9937 §6.1: octets reported before this acknowledgement are not counted again.
             let unreported = self.board.flight() - self.board.sacked_octets;
             let flight = unreported + news.delivered;
             self.mode = Mode::Recovery(Box::new(Recovery::new(self.board.next, flight, before)));
@@ -156,7 +156,7 @@ impl Sender {
         }
     }
 
-    /// The recovery was for nothing: all is as before.
+    /// Reverts an unnecessary recovery.
     fn undo(&mut self) {
         if let Mode::Recovery(recovery) = std::mem::replace(&mut self.mode, Mode::Open) {
             self.control = recovery.before;
@@ -180,15 +180,15 @@ impl Sender {
         });
     }
 
-    /// RFC 6298 §5.4 to §5.6, and RFC 8985 §6.3 for what is then taken for lost.
+    /// Handles the expiry of the timer: RFC 6298 §5.4 to §5.6, and RFC 8985 §6.3 for the segments
+    /// then declared lost.
     pub(super) fn time_out(&mut self, now: Picos) {
         self.timeout_at = None;
         if self.board.len() == 0 {
             return;
         }
         self.timeouts += 1;
-        // A loss is answered once: by the recovery that goes on, or by the first of several
-        // timeouts.
+        // A loss is answered once: by the current recovery, or by the first of several time-outs.
         let first = match self.mode {
             Mode::Open => true,
             Mode::Recovery(_) => false,
@@ -200,7 +200,7 @@ impl Sender {
         let (latest, _) = self.rack.verdict(now, true, self.board.sacked_segments, times);
         self.board.lose_older(u64::MAX, latest);
         self.board.lose_first();
-        // One segment beyond what may still be on its way.
+        // One segment beyond those that may still be in flight.
         self.control.allow(self.board.pipe + u64::from(self.config.mss));
         self.mode = Mode::Loss { until: self.board.next };
         self.drop_probe();

@@ -10,10 +10,17 @@ use method::study::{Blocks, Streams};
 use method::{Background, StudySpec};
 use sim::HostModel;
 
+use super::simulated;
 use crate::config::request;
-use crate::config::resolved::{Source, Testbed, VirtualConfig};
+use crate::config::resolved::Testbed;
 
-/// Returns the buffer size of one of them; `None` for any other device.
+/// True if a buffer holds what a gigabit has under way in 50 ms: the classic rule, one
+/// bandwidth-delay product.
+pub fn is_enough(size: ByteCount) -> bool {
+    size.0 as f64 >= 1e9 / 8.0 * 0.05
+}
+
+/// Buffer of one of the devices.
 pub fn size(device: &str) -> Option<ByteCount> {
     DEVICES.iter().find(|(name, _)| *name == device).and_then(|(_, size)| size.parse().ok())
 }
@@ -54,17 +61,14 @@ fn place(name: &str, size: &str, delay: &str) -> Testbed {
          forwarding = {{ mode = \"store-and-forward\", latency = \"3us\" }}\n\
          buffer = {{ per_port = \"{size}\" }}\n"
     );
-    let nothing = |name: &str| Err(format!("there is no `{name}` here"));
-    let profile = device::Profile::parse(&text, &nothing).expect("a profile as the tests read it");
     let hosts = HostModel { mtu: 9000, receive_window: WINDOW, ..HostModel::ideal(4) };
-    let source =
-        Source::Virtual(Box::new(VirtualConfig { profile, hosts, cabling: sim::Cabling::Both }));
-    Testbed::new(format!("sim:demo-{name}"), source)
+    simulated(name, &text, hosts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::resolved::Source;
 
     #[test]
     fn both_devices_can_be_read() {

@@ -1,119 +1,188 @@
-//! Known values of the demo's devices and what was measured: a row a fact, the same in terminal and
-//! report.
+//! Known properties of the demo's devices beside the measured ones: a row each, the same in terminal
+//! and report.
 //!
-//! Owns how far a throughput may be off. Never measures, and never says what a device is: the
+//! Owns how far a measured value may be off. Never measures, and never defines a device: the
 //! kernel's limit and the profiles do.
 
 use measure::Rate;
 use page::numbers;
-use page::{Cell, Condition, Figure, Key, Metric, Style, Table, Unit, Verdict};
+use page::{Cell, Condition, Figure, Headline, Key, Metric, Reply, Style, Table, Unit, Verdict};
 
-use super::{LIMIT, buffers, groups};
+use super::{FREE, LIMIT, LIMITED, buffers, groups, storage};
 use crate::cli::output::Finished;
 
-/// Largest deviation of the demo's throughputs from the kernel's limit, in percent.
+/// How far a measured value may be off the known one.
 pub const OFF_PERCENT: f64 = 1.0;
 
-/// A row a known fact.
+/// Known beside measured values.
 #[derive(Debug)]
 pub struct Truths {
-    /// Known values and measured values.
+    /// A row each.
     pub table: Table,
-    /// Number of throughputs that are off by more than [`OFF_PERCENT`].
+    /// Number of values that are off by more than [`OFF_PERCENT`].
     pub off: usize,
 }
 
-/// One fact, in words.
+/// One property of a device.
 struct Fact {
     what: String,
-    truth: String,
-    found: String,
+    measured: String,
+    /// `–` where nothing is known but what is measured.
+    known: Option<String>,
+    /// Relative difference of a value that is no bound.
+    off: Option<f64>,
+    is_wrong: bool,
 }
 
-/// Collects the facts of all runs: the second lab's throughputs, buffer sizes, groups of ports.
+/// The bridge's figures, then what is known of each device.
 pub fn truths(runs: &[Finished]) -> Truths {
-    let mut off = 0;
     let mut facts = Vec::new();
     for run in runs {
-        if run.meta.topology.name == super::LIMITED {
-            facts.extend(throughputs(&run.figures, &mut off));
-        }
-        facts.extend(buffer(run));
-        if run.meta.topology.name == groups::BLOCKING {
-            facts.extend(uplinks(&run.figures));
+        let figures = &run.figures;
+        match run.meta.topology.name.as_str() {
+            FREE => facts.extend(bridge(figures)),
+            LIMITED => facts.extend(throughputs(figures)),
+            groups::BLOCKING => facts.extend(uplinks(figures)),
+            storage::TESTBED => facts.extend(io_latency(figures)),
+            _ => facts.extend(buffer(run)),
         }
     }
-    let row = |fact: Fact| {
-        vec![
-            Cell::text(fact.what).with_style(Style::Long),
-            Cell::number(fact.truth),
-            Cell::number(fact.found),
-        ]
-    };
-    let title = "Ground truth beside what was found";
+    let off = facts.iter().filter(|fact| fact.is_wrong).count();
     let note = format!(
-        "The kernel limits the second lab's ports to {LIMIT} and counts frames without FCS; what the \
-         simulated devices are stands in their profiles."
+        "The kernel limits the second lab's ports to {LIMIT} and counts frames without FCS; the \
+         profiles of the simulated devices state their properties."
     );
-    let table = Table::new(title, ["what", "ground truth", "found"])
+    let table = Table::new("Known value and measured value", ["", "measured", "known", "off"])
         .with_note(note)
-        .with_rows(facts.into_iter().map(row));
+        .with_rows(facts.into_iter().map(Fact::row));
     Truths { table, off }
 }
 
-/// The token bucket counts a frame without FCS, preamble and gap.
-fn throughputs(figures: &[Figure], off: &mut usize) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    for figure in figures {
-        let found = figure.metric == Metric::Throughput && figure.unit == Unit::FramesPerSecond;
-        let Some(size) = figure.integer(Key::FrameSize) else { continue };
-        if !found || figure.text(Key::Path) != Some("device") {
-            continue;
+impl Fact {
+    /// A property that nobody knows before it is measured.
+    fn unknown(what: impl Into<String>, figure: &Figure) -> Self {
+        let headline = Headline::of(figure).unwrap_or_default();
+        let measured = format!("{} {}", headline.value, headline.interval).trim_end().to_owned();
+        Self { what: what.into(), measured, known: None, off: None, is_wrong: false }
+    }
+
+    /// A known value beside the figure that should be near it.
+    fn number(what: String, unit: Unit, known: f64, figure: Option<&Figure>) -> Self {
+        let value = figure.and_then(|figure| figure.value);
+        let is_bound = figure.is_some_and(is_bound);
+        let sign = if is_bound { "≥ " } else { "" };
+        let measured = value.map(|value| format!("{sign}{}", written(unit, value)));
+        Self {
+            what,
+            measured: measured.unwrap_or_else(|| "no value".to_owned()),
+            known: Some(written(unit, known)),
+            off: value.filter(|_| !is_bound).map(|value| value / known - 1.0),
+            is_wrong: figure.is_some_and(|figure| is_off(figure, known)),
         }
-        let truth = LIMIT.bits_per_second() / (8.0 * (size as f64 - 4.0));
-        *off += usize::from(is_off(figure, truth));
-        let found = figure.value.map(|rate| {
-            let text = format!("{} frames/s", numbers::grouped(rate));
-            // The tester's own limit, on a machine with other work.
-            match figure.verdict {
-                Verdict::TesterLimited => format!("at least {text}"),
-                _ => format!("{text} ({:+.2} %)", (rate / truth - 1.0) * 100.0),
-            }
-        });
-        facts.push(Fact {
-            what: format!("throughput, frames of {size} octets"),
-            truth: format!("{} frames/s", numbers::grouped(truth)),
-            found: found.unwrap_or_else(|| "no value".to_owned()),
-        });
+    }
+
+    fn row(self) -> Vec<Cell> {
+        let off = self.off.map(|off| format!("{:+.2} %", off * 100.0).replace('-', "\u{2212}"));
+        vec![
+            Cell::text(self.what).with_style(Style::Long),
+            Cell::number(self.measured),
+            Cell::number_or_missing(self.known),
+            Cell::number_or_missing(off),
+        ]
+    }
+}
+
+/// Frames a second are counted, everything else is rounded.
+fn written(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::FramesPerSecond => format!("{} frames/s", numbers::grouped(value)),
+        _ => numbers::value(unit, value),
+    }
+}
+
+/// True if the tester or the study's reach bounds the value.
+fn is_bound(figure: &Figure) -> bool {
+    let by_tester = figure.metric == Metric::Throughput && figure.verdict == Verdict::TesterLimited;
+    by_tester || figure.conditions.contains_key(&Key::Bound)
+}
+
+/// True if a value, or a bound of it, contradicts the known value by more than [`OFF_PERCENT`].
+fn is_off(figure: &Figure, known: f64) -> bool {
+    let (low, high) = (figure.low.or(figure.value), figure.high.or(figure.value));
+    let more = low.is_some_and(|low| low > known * (1.0 + OFF_PERCENT / 100.0));
+    let less = high.is_some_and(|high| high < known * (1.0 - OFF_PERCENT / 100.0));
+    more || (less && !is_bound(figure))
+}
+
+/// Latency that the kernel's bridge adds, and its forwarding rate.
+fn bridge(figures: &[Figure]) -> Vec<Fact> {
+    let through = |figure: &&Figure| figure.text(Key::Path) != Some("bypass");
+    let added = figures.iter().filter(through).find(|figure| figure.metric == Metric::RttAdded);
+    let rate = figures
+        .iter()
+        .filter(through)
+        .find(|figure| figure.metric == Metric::Received && figure.unit == Unit::FramesPerSecond);
+    let octets = |figure: &Figure| {
+        figure.frame_size().map_or_else(String::new, |size| format!(", {size} octets"))
+    };
+    let mut facts = Vec::new();
+    if let Some(figure) = added {
+        let what = format!("added latency of this machine's bridge{}", octets(figure));
+        facts.push(Fact::unknown(what, figure));
+    }
+    if let Some(figure) = rate {
+        let what = format!("its forwarding rate under flood{}", octets(figure));
+        facts.push(Fact::unknown(what, figure));
     }
     facts
 }
 
-/// True if a figure contradicts a known rate: its value or bound is off by more than
-/// [`OFF_PERCENT`]. A missing value is not wrong.
-fn is_off(figure: &Figure, truth: f64) -> bool {
-    let more = figure.low.is_some_and(|low| low > truth * (1.0 + OFF_PERCENT / 100.0));
-    let less = figure.high.is_some_and(|high| high < truth * (1.0 - OFF_PERCENT / 100.0));
-    let bound = figure.verdict == Verdict::TesterLimited;
-    more || (less && !bound)
+/// The token bucket counts a frame without FCS, preamble and gap.
+fn throughputs(figures: &[Figure]) -> Vec<Fact> {
+    let through = figures.iter().filter(|figure| {
+        figure.metric == Metric::Throughput
+            && figure.unit == Unit::FramesPerSecond
+            && figure.text(Key::Path) == Some("device")
+    });
+    let fact = |figure: &Figure| {
+        let size = figure.integer(Key::FrameSize)?;
+        let known = LIMIT.bits_per_second() / (8.0 * (size as f64 - 4.0));
+        let what = format!("throughput, frames of {size} octets");
+        Some(Fact::number(what, Unit::FramesPerSecond, known, Some(figure)))
+    };
+    through.filter_map(fact).collect()
 }
 
-/// The size by the first estimator, of a run that asked for it.
+/// The buffer's size by the first estimator, or the answer for TCP, whichever the run asked for.
 fn buffer(run: &Finished) -> Option<Fact> {
     let device = run.meta.topology.name.strip_prefix("sim:demo-")?;
-    let truth = buffers::size(device)?;
-    let of = |f: &&Figure| {
-        f.metric == Metric::Buffer && f.is_of("depth") && f.text(Key::Estimator) == Some("one-shot")
-    };
-    let figure = run.figures.iter().find(of)?;
-    let bound = if figure.conditions.contains_key(&Key::Bound) { "at least " } else { "" };
-    let found =
-        figure.value.map(|octets| format!("{bound}{}", numbers::value(Unit::Bytes, octets)));
-    Some(Fact {
-        what: format!("buffer of {device}"),
-        truth: numbers::value(Unit::Bytes, truth.0 as f64),
-        found: found.unwrap_or_else(|| "no value".to_owned()),
-    })
+    let known = buffers::size(device)?;
+    let answers = run.input().page(1).answers;
+    if let Some(reply) = answers.iter().find_map(|answer| answer.reply) {
+        let known = Reply::from(Some(buffers::is_enough(known)));
+        return Some(Fact {
+            what: format!("is {device} enough for TCP, RTT 50 ms?"),
+            measured: reply.word().to_owned(),
+            known: Some(known.word().to_owned()),
+            off: None,
+            is_wrong: reply != known && reply != Reply::NotShown,
+        });
+    }
+    let figure = run.figures.iter().find(|figure| {
+        figure.metric == Metric::Buffer
+            && figure.is_of("depth")
+            && figure.text(Key::Estimator) == Some("one-shot")
+    });
+    Some(Fact::number(format!("buffer of {device}"), Unit::Bytes, known.0 as f64, figure))
+}
+
+/// Latency that the switch before the storage adds to each write.
+fn io_latency(figures: &[Figure]) -> Option<Fact> {
+    let figure = figures.iter().find(|figure| {
+        figure.metric == Metric::IoLatencyAdded && figure.text(Key::Estimate).is_none()
+    });
+    let what = "added to each storage write".to_owned();
+    Some(Fact::number(what, Unit::Nanoseconds, storage::added().0 as f64, figure))
 }
 
 /// Returns each group of the profile, with the uplink that was found for exactly these ports.
@@ -130,13 +199,10 @@ fn uplinks(figures: &[Figure]) -> Vec<Fact> {
             theirs.sort_unstable();
             theirs == ports
         };
-        let found = found.iter().position(is_it).map(|at| rate_in_words(rates.get(at).copied()));
-        let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
-        Fact {
-            what: format!("uplink of ports {}", ports.join(", ")),
-            truth: numbers::value(Unit::BitsPerSecond, uplink.bits_per_second()),
-            found: found.unwrap_or_else(|| "no such group".to_owned()),
-        }
+        let rate = found.iter().position(is_it).and_then(|at| rates.get(at).copied());
+        let names: Vec<String> = ports.iter().map(ToString::to_string).collect();
+        let what = format!("uplink of ports {}", names.join(", "));
+        Fact::number(what, Unit::BitsPerSecond, uplink.bits_per_second(), rate)
     };
     groups::known().into_iter().map(fact).collect()
 }
@@ -144,12 +210,4 @@ fn uplinks(figures: &[Figure]) -> Vec<Fact> {
 /// `h12/eth1` sits on the device's port 12.
 fn host_number(port: &str) -> Option<u16> {
     port.split('/').next()?.strip_prefix('h')?.parse().ok()
-}
-
-fn rate_in_words(figure: Option<&Figure>) -> String {
-    let Some((figure, rate)) = figure.and_then(|f| Some((f, f.value?))) else {
-        return "the group, and no rate".to_owned();
-    };
-    let bound = if figure.conditions.contains_key(&Key::Bound) { "at least " } else { "" };
-    format!("{bound}{}", numbers::value(Unit::BitsPerSecond, rate))
 }

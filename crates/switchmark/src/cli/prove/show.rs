@@ -26,19 +26,18 @@ pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Formats one sentence, and each claim that is wrong.
+/// Number of results and of wrong ones, and each wrong one.
 pub fn in_short(proof: &Proof) -> String {
     let total = proof.certificate.total();
     let sentence = format!(
-        "Of {} simulated devices of known truth, drawn with seed {}, {} claims were made: {} wrong, and {} \
-         figures left open. `switchmark prove` asks for more, in labs too.",
+        "Self-test: {} results on {} simulated devices (seed {}): {} wrong, {} undetermined.",
+        total.claims(),
         total.devices,
         proof.seed,
-        total.claims(),
         total.wrong,
         total.open
     );
-    wrapped("", &sentence) + &wrong(&proof.certificate)
+    sentence + &wrong(&proof.certificate)
 }
 
 fn in_json(proof: &Proof) -> serde_json::Value {
