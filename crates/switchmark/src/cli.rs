@@ -144,7 +144,7 @@ const fn version() -> &'static str {
     }
 }
 
-/// How a verb ended, where it did not fail.
+/// Outcome of a verb that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Done as requested.
@@ -158,7 +158,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The exit code, and the last line that explains it.
+    /// Returns the exit code, and prints the last line that explains it.
     fn end(self) -> ExitCode {
         let (status, line) = match self {
             Self::Done => (Status::Done, None),

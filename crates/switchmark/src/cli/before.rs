@@ -17,8 +17,8 @@ use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::terminal::screen::wrapped;
 
-/// Trials and time of all studies in one line, steps by hand, and what is changed on the hosts while
-/// it runs.
+/// Describes trials and time of all studies in one line, the manual steps, and the changes to hosts
+/// while it runs.
 pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
     let all: Estimate = studies.iter().map(|study| study.estimate(topology)).sum();
     let mut names: Vec<&str> = studies.iter().map(StudySpec::name).collect();
@@ -33,7 +33,7 @@ pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String
     out
 }
 
-/// Steps by hand, memory, and what is changed on the hosts.
+/// Describes the manual steps, memory, and the changes to hosts.
 fn conditions(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
     let mut out = String::new();
     let mut line = |lead: &str, text: &str| out += &wrapped(lead, text);
@@ -123,7 +123,7 @@ fn cells(study: &StudySpec) -> String {
     })
 }
 
-/// What somebody has to do between trials.
+/// Describes the manual steps between trials; `None` without any.
 fn hands(study: &StudySpec) -> Option<String> {
     match study.campaign()?.changes_by_hand() {
         0 => None,

@@ -124,7 +124,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 const NEXT: &str = "\nNext, with two hosts and the device between them:\n  \
                     switchmark testbed new root@a root@b > rack.toml\n";
 
-/// What was run, each known value beside the measured one, trials that were left out, and the
+/// Summarises the runs: each known value beside the measured one, excluded trials, and the
 /// self-test.
 fn summary(runs: &[Finished], known: &Truths, tested: &str, begun: Instant) -> String {
     let count = runs.len();

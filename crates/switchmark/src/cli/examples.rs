@@ -19,7 +19,7 @@ const SHORT: usize = 2;
 const OF_VERBS: usize = 1;
 const FILES: usize = 2;
 
-/// Printed where nobody names a verb.
+/// Text for a command line without a verb.
 pub const ORIENTATION: &str = "\
 switchmark measures switches, routers, NICs and cables from the Linux hosts attached to them.
 

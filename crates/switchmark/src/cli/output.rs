@@ -140,9 +140,9 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Open if a figure has no value because no trial of it was valid, or if no figure has one. A figure
-/// among others may be without a value for other reasons, such as a device that cannot be reset:
-/// those are answers.
+/// Returns open if a figure has no value because no trial of it was valid, or if no figure has one.
+/// A figure may lack a value for other reasons, such as a device that cannot be reset: those are
+/// answers.
 pub fn outcome(figures: &[Figure]) -> Outcome {
     if tells_nothing(figures) {
         let line = "Open: no figure has a value. `switchmark doctor` looks for the cause.";
@@ -162,10 +162,10 @@ pub fn outcome(figures: &[Figure]) -> Outcome {
     ))
 }
 
-/// So many figures are named in a line.
+/// Maximum figures named in a line.
 const MOST_NAMED: usize = 4;
 
-/// The first names, and how many more there are.
+/// Joins the first names, and states how many more there are.
 fn join_first(names: BTreeSet<String>, most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let mut shown: Vec<String> = names.into_iter().take(most).collect();

@@ -101,8 +101,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     })
 }
 
-/// Results of the demo's self-test in virtual time. `bad` is true if more results are wrong than the
-/// allowed share explains.
+/// Results of the demo's self-test in virtual time. `bad` is true if more results are wrong than
+/// the allowed share explains.
 pub(super) struct SelfTest {
     pub(super) text: String,
     pub(super) bad: bool,

@@ -2,9 +2,8 @@
 //!
 //! A testbed around a testbed, so that studies know nothing of it. Silent for the first two
 //! seconds; few lines, further and further apart, where stderr is no terminal; nothing at all when
-//! quiet. How much of the estimate is done follows from the trials' phases; how long that takes,
-//! with all the trials that are repeated, or how long a second of virtual time takes, is seen as it
-//! goes.
+//! quiet. The trials' phases give the share of the estimate that is done. The time for that is
+//! observed: repeated trials, or the real time of a second of virtual time.
 
 use std::time::Duration;
 
@@ -18,8 +17,8 @@ use crate::speak::{clear, redraw, speak, tell};
 use page::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A log takes few lines: each wait is three times the one before, up to ten minutes, so that
-/// nobody takes a long run for dead.
+/// First wait for a line in a log. Each wait is three times the one before, up to ten minutes, so
+/// that a long run does not look dead.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 const LINES_APART: u32 = 3;
 const MOST_SILENT: Duration = Duration::from_secs(600);

@@ -20,7 +20,7 @@ pub fn is_enough(size: ByteCount) -> bool {
     size.0 as f64 >= 1e9 / 8.0 * 0.05
 }
 
-/// Buffer of one of the devices.
+/// Returns the buffer size of one of the devices; `None` for any other.
 pub fn size(device: &str) -> Option<ByteCount> {
     DEVICES.iter().find(|(name, _)| *name == device).and_then(|(_, size)| size.parse().ok())
 }
