@@ -1,9 +1,9 @@
 //! Tests that build networks and wait: each in a process and in namespaces of its own, several at
 //! once.
 //!
-//! Owns what a test has of its own, and what needs the machine itself. One that fails beside
-//! others is tried again alone on the machine itself, and only that counts: what two tests do to
-//! each other is nobody's fault. Never runs where namespaces can't be had.
+//! Owns what a test has of its own, and what needs the machine itself. One that fails beside others
+//! is tried again alone on the machine itself, and only that counts: what two tests do to each
+//! other is nobody's fault. Never runs where namespaces cannot be had.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;

@@ -2,7 +2,7 @@
 //! and written anew.
 //!
 //! Owns which blocks those are and how much of an output is shown. A block below the line `<!-- by
-//! hand -->` is left alone: it needs what a page can't set up, or holds an excerpt that somebody
+//! hand -->` is left alone: it needs what a page cannot set up, or holds an excerpt that somebody
 //! chose. Never decides what a page says.
 
 use std::fs::{self, File};

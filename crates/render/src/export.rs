@@ -120,7 +120,7 @@ fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Line breaks can't be escaped in a tag.
+/// Line breaks cannot be escaped in a tag.
 fn tagged(text: &str) -> String {
     let flat = text.replace(['\n', '\r'], " ").replace('\\', "/");
     flat.replace(',', "\\,").replace('=', "\\=").replace(' ', "\\ ")

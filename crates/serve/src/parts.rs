@@ -15,7 +15,7 @@ const LONGEST_TEXT: usize = 4096;
 /// A name of a host is no longer than this (RFC 1035 §2.3.4).
 const LONGEST_NAME: usize = 253;
 
-/// A part that can't be read.
+/// A part that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the request's {0} can't be read")]
 pub struct Malformed(pub &'static str);

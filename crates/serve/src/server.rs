@@ -42,7 +42,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Reason for which there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address can't be had.
+    /// The address cannot be had.
     #[error("listen at {place}")]
     Listen {
         /// Place that was requested.
@@ -69,7 +69,7 @@ pub enum ServeError {
         /// Place that was requested.
         place: Place,
     },
-    /// The runtime can't be started.
+    /// The runtime cannot be started.
     #[error("start the server")]
     Runtime(#[source] io::Error),
 }

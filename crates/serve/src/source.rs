@@ -69,7 +69,7 @@ pub trait Watch {
     fn progress(&mut self, run: &str) -> Result<Progress, Unavailable>;
 }
 
-/// Something can't be shown.
+/// Something cannot be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Unavailable {
@@ -90,7 +90,7 @@ pub enum Kind {
     Question,
     /// The run's present state does not allow it.
     State,
-    /// The journal can't be read.
+    /// The journal cannot be read.
     Journal,
 }
 

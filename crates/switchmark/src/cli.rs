@@ -173,7 +173,7 @@ impl Outcome {
     }
 }
 
-/// Verbs whose studies can't take the direct cable of another run: each refuses `--bypass` in its
+/// Verbs whose studies cannot take the direct cable of another run: each refuses `--bypass` in its
 /// own words, and does not list it.
 const WITHOUT_BYPASS: [&str; 6] = ["tcp", "failover", "fabric", "switching", "buffer", "xray"];
 

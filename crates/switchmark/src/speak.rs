@@ -1,6 +1,6 @@
 //! Words for people and programs, on stdout and in colours.
 //!
-//! Keeps the promises of [`agents::speak`] here too: what comes from elsewhere can't command the
+//! Keeps the promises of [`agents::speak`] here too: what comes from elsewhere cannot command the
 //! terminal, and speaking never panics; a page is written though `| head` has seen enough of the
 //! text. The macros that print panic then; nothing of this crate uses them.
 

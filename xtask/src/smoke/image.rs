@@ -98,7 +98,7 @@ struct Podman {
 
 impl Podman {
     /// Starts podman as a user without rights, who has a folder. Its name is short: below a long
-    /// one, conmon can't make its sockets, and each container waits 20 s for it.
+    /// one, conmon cannot make its sockets, and each container waits 20 s for it.
     fn of_nobody(image: String, home: &Path) -> Result<Self> {
         let runtime = home.join("run");
         fs::create_dir_all(&runtime)?;

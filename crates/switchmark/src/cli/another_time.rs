@@ -1,7 +1,7 @@
 //! `--bypass RUN`: a direct cable that was measured at another time than the device.
 //!
 //! Owns what is refused: a run that was not made over a cable between the same ports, a study that
-//! can't take its bypass from elsewhere, a testbed that has a cable of its own.
+//! cannot take its bypass from elsewhere, a testbed that has a cable of its own.
 
 use std::path::Path;
 

@@ -74,7 +74,7 @@ pub fn one(
             let hint = format!("go on with `switchmark run --resume {}`", meta.id);
             return Err(ConfigError::bare(message, hint).into());
         }
-        // An earlier version may have begun what this one can't go on with.
+        // An earlier version may have begun what this one cannot go on with.
         meta.studies.iter().try_for_each(|study| study.check(&meta.topology))?;
         let named = meta.topology.name.clone();
         own::may_go_on(&store.summary(&meta.id)?, &path, &meta.folder)?;

@@ -14,7 +14,7 @@ use super::source::{ConfigError, Fault, SourceText, plain};
 use crate::files;
 
 /// Reads a profile that is named in another text, at `span`: a model of the program's own by its
-/// name, or a file by its path, which is relative to `base`. A file that can't be read is that
+/// name, or a file by its path, which is relative to `base`. A file that cannot be read is that
 /// text's fault, what is wrong inside it is shown there.
 pub fn named(path: &str, span: Range<usize>, base: &Path) -> Result<Profile, Fault> {
     const LIKE: &str = "name a profile, such as trident2 or a path to a file of your own: \

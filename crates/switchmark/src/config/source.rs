@@ -74,7 +74,7 @@ pub struct SourceText {
     pub is_file: bool,
 }
 
-/// A text can't be used. Shown with its place; the exit code is 2.
+/// A text cannot be used. Shown with its place; the exit code is 2.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConfigError {
@@ -116,7 +116,7 @@ impl SourceText {
         Self { name: name.into(), text: text.into(), is_file: false }
     }
 
-    /// Reads a file; a file that can't be read, or is no text, is bad input.
+    /// Reads a file; a file that cannot be read, or is no text, is bad input.
     pub fn read(path: &std::path::Path) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
         match files::text(path) {

@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let cause = Command::new(program).args(rest).exec();
     let plain = crate::config::source::plain(&cause);
     tell(&format!("error: run {program} in {}\n  {plain}\n", args.host));
-    // As a shell does: 127 for a program that is not there, 126 for one that can't be run.
+    // As a shell does: 127 for a program that is not there, 126 for one that cannot be run.
     let missing = cause.kind() == std::io::ErrorKind::NotFound;
     Ok(Outcome::Ended(if missing { 127 } else { 126 }))
 }

@@ -1,7 +1,7 @@
 //! A folder of journals as `serve` reads it: the runs of every `*.db` in it as one list.
 //!
 //! Owns which journal has a run. Looks into the folder at every request, so that new journals are
-//! there at once; one that can't be read is a warning, and hides no other.
+//! there at once; one that cannot be read is a warning, and hides no other.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,7 +131,7 @@ impl Source for Folder {
             let Ok(store) = journal.store() else { continue };
             let (own, others): (Vec<_>, Vec<_>) =
                 left.into_iter().partition(|run| store.status(&run.id).is_ok());
-            // One whose trials can't be counted hides no other.
+            // One whose trials cannot be counted hides no other.
             let _ = own.into_iter().try_for_each(|run| store.count(run));
             left = others;
         }

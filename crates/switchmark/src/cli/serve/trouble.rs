@@ -7,7 +7,7 @@ use serve::{Kind, Unavailable};
 
 use crate::cli::Failure;
 
-/// The journal can't be read.
+/// The journal cannot be read.
 pub fn broken(error: StoreError) -> Unavailable {
     unavailable(&Failure::from(error), Kind::Journal)
 }

@@ -1,7 +1,7 @@
 //! Alerts on changes, sent to commands and webhooks from a thread of their own.
 //!
 //! Owns how long one may take and how often it is tried. Never holds a trial up: an alert that
-//! can't be delivered is dropped and reported.
+//! cannot be delivered is dropped and reported.
 
 use std::io::{self, Write as _};
 use std::process::Command;

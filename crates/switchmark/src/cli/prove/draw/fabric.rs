@@ -1,4 +1,4 @@
-//! Switches whose ports share uplinks: short ones, unlike ones that the others can't fill, and
+//! Switches whose ports share uplinks: short ones, unlike ones that the others cannot fill, and
 //! none; of all of them some that have hosts pause where others drop.
 
 use std::fmt::Write as _;
