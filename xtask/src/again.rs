@@ -1,4 +1,4 @@
-//! `cargo xtask dist --again`: what `dist` made, made again elsewhere.
+//! `cargo xtask dist --again`: repeats `dist` elsewhere, and compares.
 //!
 //! Owns the second clone, whose path is another. Never changes what `dist` made.
 
@@ -11,7 +11,8 @@ use anyhow::{Context, Result, ensure};
 use crate::dist;
 use crate::steps::{self, run, step};
 
-/// The same commit in another folder gives the same octets: of all processors, or of those named.
+/// Checks that the same commit in another folder gives the same octets, for all processors or for
+/// those named.
 pub fn again(processors: &[&str]) -> Result<()> {
     let scratch = std::env::temp_dir().join(format!("switchmark-again-{}", std::process::id()));
     let ended = step("again", || compare(&scratch, processors));

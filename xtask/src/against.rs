@@ -1,8 +1,8 @@
 //! This tree against an earlier one: is a release slower than the last?
 //!
 //! Owns the contests and what their ratios mean. Both are built here and run in turn, round by
-//! round, for the machine is noisy and a time by itself means nothing. Never ends in failure
-//! because one is slower: it says so.
+//! round, because the machine is noisy and a time by itself means nothing. A slower one is
+//! reported; it is no failure.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,11 +16,11 @@ use crate::steps::{self, root};
 /// 98.4 % (order statistics: 1 - 2 / 2^7).
 const ROUNDS: usize = 7;
 
-/// One thing that both do.
+/// A task that both carry out.
 struct Contest {
     what: &'static str,
     args: &'static [&'static str],
-    /// What is read from the rows; without, the time that it takes.
+    /// Figure to read from the rows; `None` for the time taken.
     read: Option<Read>,
 }
 
@@ -117,7 +117,7 @@ fn build(reference: &str) -> Result<PathBuf> {
     steps::program_in(&made, "release")
 }
 
-/// How much better this is than the other, whichever begins.
+/// Returns how much better this is than the other; they take turns to begin.
 fn ratio(contest: &Contest, before: &Path, now: &Path, round: usize) -> Result<f64> {
     let (other, own) = if round.is_multiple_of(2) {
         let other = once(contest, before)?;

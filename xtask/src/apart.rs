@@ -1,9 +1,9 @@
 //! Tests that build networks and wait: each in a process and in namespaces of its own, several at
 //! once.
 //!
-//! Owns what a test has of its own, and what needs the machine itself. One that fails beside
-//! others is tried again alone on the machine itself, and only that counts: what two tests do to
-//! each other is nobody's fault. Never runs where namespaces can't be had.
+//! Owns what a test has of its own, and what needs the machine itself. One that fails beside others
+//! is tried again alone on the machine itself, and only that counts: what two tests do to each
+//! other is nobody's fault. Never runs where namespaces cannot be had.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -42,7 +42,7 @@ const INSIDE: &str = "mount -t tmpfs tmpfs /run/netns && mount -t tmpfs tmpfs /r
                       && mount -t sysfs sysfs /sys && ip link set lo up || exit 125; \
                       mount -t cgroup2 cgroup2 /sys/fs/cgroup; \"$0\" \"$@\"; exit $?";
 
-/// Tells the test that whatever is left in these namespaces is its doing.
+/// Tells the test that everything left in these namespaces is its own.
 const APART: (&str, &str) = ("SWITCHMARK_TEST_APART", "1");
 
 /// A test's end.
@@ -56,7 +56,7 @@ fn needs_machine(name: &str) -> bool {
     ON_THE_MACHINE.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether tests can be had apart on this machine.
+/// True if tests can run apart on this machine.
 pub fn possible() -> bool {
     let prepared = ["/run/netns", "/run/switchmark"].map(fs::create_dir_all);
     let mut command = inside("true", &[]);
@@ -132,8 +132,8 @@ fn disturbed<'a>(program: &str, tests: &[&'a String]) -> Result<Vec<&'a String>>
     Ok(failed)
 }
 
-/// A folder for what tests of one worker write, gone with it: process numbers, which tests put into
-/// their names, are the same in each namespace.
+/// A folder for the files of one worker's tests, removed with it. Process numbers, which tests put
+/// into their names, are the same in each namespace.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,10 +1,9 @@
-//! `cargo xtask attack`: the program under inputs, signals, closed pipes and hosts that nobody
-//! meant.
+//! `cargo xtask attack`: the program under unintended inputs, signals, closed pipes and hosts.
 //!
-//! Owns which doors there are, how often each is taken, and the count of what came of it. A finding
-//! is a panic, an end by a signal, three seconds more than it was asked to take, more memory than
-//! its door allows, a promise broken, or anything on this machine that is not as before. Never
-//! gives the program a command to run: corpora have no hooks, and those that do must not be run.
+//! Owns which doors there are, how often each is taken, and the count of results. A finding is a
+//! panic, an end by a signal, three seconds more than it was asked to take, more memory than its
+//! door allows, a broken promise, or anything on this machine that is not as before. Never gives
+//! the program a command to run: corpora have no hooks, and those that do must not be run.
 
 mod bytes;
 mod child;
@@ -28,7 +27,7 @@ use child::End;
 use ground::Ground;
 use mutate::Dice;
 
-/// One way in.
+/// A kind of attack.
 struct Door {
     name: &'static str,
     /// Taken in every n-th round: what builds networks takes a hundred times as long as a file.
@@ -38,13 +37,13 @@ struct Door {
     throw: fn(&Ground, &mut Dice) -> Result<Outcome>,
 }
 
-/// What one input came to.
+/// Outcome of one input.
 struct Outcome {
     /// The end of the process that was given it, the worst of them where there were several.
     end: End,
     /// Promises that were not kept, in words.
     broken: Vec<String>,
-    /// What repeats it.
+    /// Input that repeats it.
     input: Vec<u8>,
 }
 
@@ -77,18 +76,18 @@ const DOORS: &[Door] = &[
     Door { name: "changed host", every: 20, memory: SMALL, throw: host_files::change },
 ];
 
-/// What came of one door's inputs.
+/// Counts of one door's inputs.
 #[derive(Debug, Default)]
 struct Count {
     inputs: u64,
     refused: u64,
     panics: u64,
     hangs: u64,
-    /// In kB, of the largest process.
+    /// Memory of the largest process, in kB.
     memory: u64,
 }
 
-/// Throws for so many seconds; an error where anything was found.
+/// Throws for so many seconds; an error if anything was found.
 pub fn attack(args: &[&str]) -> Result<()> {
     let number = |flag: &str, absent: u64| -> Result<u64> {
         let said = word_after(args, flag);
@@ -166,7 +165,7 @@ fn throw(ground: &Ground, doors: &[&Door], seed: u64, budget: Duration) -> Resul
     Ok(thrown)
 }
 
-/// What came of it.
+/// Counts and findings of all doors.
 #[derive(Debug, Default)]
 struct Thrown {
     counts: BTreeMap<&'static str, Count>,
@@ -210,7 +209,7 @@ impl Thrown {
         self.findings.extend(other.findings);
     }
 
-    /// An error where anything was found.
+    /// Prints the counts; an error if anything was found.
     fn print(&self, doors: &[&Door]) -> Result<()> {
         println!(
             "{:<22} {:>8} {:>9} {:>7} {:>6} {:>10}",

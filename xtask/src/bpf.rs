@@ -45,7 +45,7 @@ pub fn build(root: &Path) -> Result<()> {
     fs::write(folder.join(HASHES), list(&folder)?).context("write the hashes of the objects")
 }
 
-/// Fails where a source or an object is not what was built last.
+/// Fails if a source or an object is not what was built last.
 pub fn check(root: &Path) -> Result<()> {
     let folder = root.join(FOLDER);
     let recorded = fs::read_to_string(folder.join(HASHES)).context("read the objects' hashes")?;
@@ -55,7 +55,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Each program's name with the hashes of its source (the header included) and of its object.
+/// Lists each program's name with the hashes of its source (the header included) and of its object.
 fn list(folder: &Path) -> Result<String> {
     let header = read(&folder.join(HEADER))?;
     let mut list =

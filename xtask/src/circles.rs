@@ -50,7 +50,7 @@ fn gather(folder: &Path, at: &mut Module, files: &mut BTreeMap<Module, String>) 
     Ok(())
 }
 
-/// Which module names which other; the root, where names are only passed on, counts as none.
+/// Finds which module names which other; the root, where names are only passed on, counts as none.
 fn edges(files: &BTreeMap<Module, String>) -> Result<Edges> {
     let mut edges = Edges::new();
     for (module, text) in files {
@@ -85,7 +85,7 @@ fn resolve(from: &Module, path: &[String], files: &BTreeMap<Module, String>) -> 
     (!at.is_empty()).then_some(at)
 }
 
-/// Every path of a file, outside its tests.
+/// Paths in a file, outside its tests.
 #[derive(Default)]
 struct Paths(Vec<Vec<String>>);
 
@@ -119,14 +119,14 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// Whether what follows is compiled for tests only.
+/// True if what follows is compiled for tests only.
 pub fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && attribute.parse_args::<syn::Path>().is_ok_and(|cfg| cfg.is_ident("test"))
 }
 
-/// Groups in which every module leads to every other: those that reach themselves, by what they
-/// reach.
+/// Returns groups in which every module leads to every other: those that reach themselves, by what
+/// they reach.
 fn circles(edges: &Edges) -> BTreeSet<BTreeSet<Module>> {
     let reached: Edges = edges.keys().map(|from| (from.clone(), reach(edges, from))).collect();
     let leads = |a: &Module, b: &Module| reached.get(a).is_some_and(|all| all.contains(b));

@@ -1,7 +1,7 @@
 //! Licences and sources of everything that is linked in.
 //!
 //! Reads the allowed licences from `deny.toml`, so that `cargo deny` (not needed here: it takes
-//! minutes to build) and this check can't disagree. Advisories need the network and stay with
+//! minutes to build) and this check cannot disagree. Advisories need the network and stay with
 //! `cargo deny check advisories`.
 
 use std::collections::BTreeSet;

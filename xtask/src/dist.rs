@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: what is given to people: one static program for each processor, archives and
-//! packages of it, an image, a bill of materials.
+//! `cargo xtask dist`: a release: one static program for each processor, archives and packages of
+//! it, an image, a bill of materials.
 //!
 //! Owns which there are. The same commit gives the same octets: no path and no time of the building
 //! machine gets in. Never uploads anything.
@@ -25,29 +25,29 @@ use sha2::{Digest as _, Sha256};
 use crate::steps::{self, step, told};
 use files::{Files, read, write};
 
-/// In a line, and what there is to say beside it.
+/// Description of the program, in a line and in full.
 const TITLE: &str = "measures switches, routers, NICs and cables";
 const ABOUT: &str = "It measures them from the Linux hosts attached to them and says whose limit\n\
                      each figure shows. One static program: controller, agent, lab, simulator, report.";
-/// Where the program lies.
+/// Path of the program.
 const PROGRAM: &str = "usr/bin/switchmark";
 
 /// A processor that programs are built for.
 #[derive(Debug, Clone, Copy)]
 pub struct Processor {
-    /// As the compiler, the kernel and RPM name it.
+    /// Name that the compiler, the kernel and RPM use.
     pub name: &'static str,
-    /// As Debian and the OCI do.
+    /// Name that Debian and the OCI use.
     pub short: &'static str,
 }
 
-/// All of them.
+/// All processors.
 pub const PROCESSORS: [Processor; 2] =
     [Processor { name: "x86_64", short: "amd64" }, Processor { name: "aarch64", short: "arm64" }];
 
 pub use program::cargo_for;
 
-/// This machine's.
+/// Returns this machine's processor.
 pub fn own() -> Result<Processor> {
     processor(std::env::consts::ARCH)
 }
@@ -84,7 +84,7 @@ pub fn dist(names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Where it all goes. Cargo keeps what it builds with in `target/dist`.
+/// Folder for all of it. Cargo keeps what it builds with in `target/dist`.
 pub fn folder() -> PathBuf {
     steps::root().join("target/packages")
 }
@@ -93,14 +93,14 @@ pub fn folder() -> PathBuf {
 struct Shipped {
     folder: PathBuf,
     program: Vec<u8>,
-    /// As they will lie on a host.
+    /// Files at their paths on a host.
     files: Files,
     processor: Processor,
     commit: Commit,
 }
 
 impl Shipped {
-    /// What its files' names begin with.
+    /// Returns the prefix of its files' names.
     fn name(&self) -> String {
         named(&self.commit.version, self.processor)
     }
@@ -116,7 +116,7 @@ impl Shipped {
         bill::write_bill(self)
     }
 
-    /// For tests: a program of that content.
+    /// Creates a release for tests, with a program of that content.
     #[cfg(test)]
     fn pretended(program: &str) -> Self {
         let program = program.as_bytes().to_vec();
@@ -138,17 +138,17 @@ pub fn named(version: &str, processor: Processor) -> String {
     format!("switchmark-{version}-{}-linux", processor.name)
 }
 
-/// What is built, as git tells it.
+/// Commit that is built, as git reports it.
 #[derive(Clone)]
 struct Commit {
-    /// Of the workspace.
+    /// Version of the workspace.
     version: String,
     /// `0.1.0 (0123456789ab)`, with `, modified` where files differ from the commit.
     told: String,
     hash: String,
-    /// When it was made, in Unix seconds: the time of every file shipped.
+    /// Time of the commit in Unix seconds: the time of every file shipped.
     epoch: u64,
-    /// The same by RFC 3339.
+    /// Time of the commit by RFC 3339.
     created: String,
 }
 
@@ -169,7 +169,7 @@ impl Commit {
     }
 }
 
-/// As `sha256sum --check` reads them.
+/// Formats checksums as `sha256sum --check` reads them.
 fn sums(folder: &Path) -> Result<String> {
     let mut sums = String::new();
     let mut names: Vec<_> =

@@ -1,9 +1,9 @@
-//! What the pages of docs/ print is what the program prints: each fenced block that begins with
-//! `$ switchmark …` is run again and written anew.
+//! Outputs in the pages of docs/: each fenced block that begins with `$ switchmark …` is run again
+//! and written anew.
 //!
-//! Owns which blocks those are and how much of an output is shown. A block below the line
-//! `<!-- by hand -->` is left alone: it needs what a page can't set up, or holds an excerpt that
-//! somebody chose. Never decides what a page says.
+//! Owns which blocks those are and how much of an output is shown. A block below the line `<!-- by
+//! hand -->` is left alone: it needs what a page cannot set up, or holds an excerpt that somebody
+//! chose. Never decides what a page says.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::pages;
 use crate::steps::{self, root};
 
-/// No block is longer: the rest is cut, and that is said.
+/// Maximum lines of a block: the rest is cut, and a line says so.
 const MOST: usize = 40;
 const BY_HAND: &str = "<!-- by hand -->";
 const PROMPT: &str = "$ switchmark ";
@@ -80,7 +80,7 @@ fn rewritten(text: &str, mut run: impl FnMut(&str) -> Result<String>) -> Result<
     Ok(out)
 }
 
-/// At most [`MOST`] lines.
+/// Cuts an output to [`MOST`] lines.
 fn cut(said: &str) -> String {
     let lines: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
     let mut shown = lines.iter().take(MOST).copied().collect::<Vec<_>>();
@@ -91,7 +91,7 @@ fn cut(said: &str) -> String {
     shown.join("\n") + "\n"
 }
 
-/// Both streams as they came, without the lines that tell how far it is.
+/// Returns both streams as they came, without the lines of progress.
 fn output(command: &str, place: &Path) -> Result<String> {
     let words = command.trim_start_matches("$ switchmark").replace("\\\n", " ");
     let said = place.join("said");

@@ -88,7 +88,7 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// The resolved workspace, as cargo tells it, of all targets or as `args` narrow it.
+/// Returns the resolved workspace from cargo, for all targets or as `args` narrow it.
 pub fn metadata(args: &[&str]) -> Result<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -100,14 +100,14 @@ fn specs(table: &str) -> Result<Vec<String>> {
     Ok(words.filter(|word| word.ends_with("Spec")).map(str::to_owned).collect())
 }
 
-/// What a room may not do.
+/// Rules of a room.
 #[derive(Clone, Copy)]
 struct Rules {
-    /// Take words apart, or compare them.
+    /// True if it may not take words apart, or compare them.
     reads_no_words: bool,
-    /// Name a condition.
+    /// True if it may not name a condition.
     names_no_condition: bool,
-    /// Name a study.
+    /// True if it may not name a study.
     names_no_study: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::tidy;
 
 const LIMITS: [&str; 3] = ["DeviceLimited", "LinkLimited", "TesterLimited"];
 
-/// Fails with every place that makes what it may not.
+/// Fails with every place that makes something it may not.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     tidy::visit(&root.join("crates"), &mut |path| {

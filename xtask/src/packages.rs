@@ -1,4 +1,4 @@
-//! What the tests need beyond cargo, and the installing of it.
+//! Packages that the tests need beyond cargo, and the installing of them.
 //!
 //! Installs only as root and only what is missing, and says so first. Without root a missing
 //! program is named and its tests say that they are skipped.
@@ -61,7 +61,7 @@ pub fn ensure() -> Result<()> {
     install(&missing)
 }
 
-/// The same for what the benchmark beside ns-3 needs.
+/// Makes available what the benchmark beside ns-3 needs, or says what is missing.
 pub fn ensure_ns3() -> Result<()> {
     let missing = FOR_NS3.iter().filter(|(file, _)| !Path::new(file).exists());
     install(&missing.map(|(_, package)| *package).collect::<Vec<_>>())
@@ -87,8 +87,9 @@ fn install(missing: &[&str]) -> Result<()> {
     apt(&install)
 }
 
-/// Debian's own way to say that a package's services are not to be started: asked by its scripts
-/// while it is installed, and removed with this. Where a machine has its own, that one decides.
+/// Keeps a package's services from starting, by Debian's own means: its scripts ask for this while
+/// it is installed, and this removes it afterwards. If a machine has its own policy, that one
+/// decides.
 struct NoServices(bool);
 
 const POLICY: &str = "/usr/sbin/policy-rc.d";

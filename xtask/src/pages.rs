@@ -1,5 +1,5 @@
-//! The pages of the documentation: which there are, what stands on each, and whether each link of
-//! theirs leads somewhere.
+//! Pages of the documentation: which there are, their headings, and whether each of their links
+//! leads somewhere.
 //!
 //! Owns what a heading's anchor is called, and that docs/SUMMARY.md names every page. Never looks
 //! at another site: nothing is fetched.
@@ -18,7 +18,7 @@ const BESIDE: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "C
 /// One page.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// The text, without what stands between fences.
+    /// Text outside fences.
     prose: String,
     /// The names of its headings, as a link has them behind `#`.
     anchors: BTreeSet<String>,
@@ -28,14 +28,14 @@ pub struct Page {
 /// A link of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// As it is written.
+    /// Link as it is written.
     pub written: String,
     /// The file below the root.
     pub file: PathBuf,
     anchor: Option<String>,
 }
 
-/// All pages, by their paths below the root; the summary is none.
+/// Returns all pages, by their paths below the root; the summary is none.
 pub fn all(root: &Path) -> Result<BTreeMap<PathBuf, Page>> {
     let mut paths: Vec<PathBuf> = BESIDE.iter().map(PathBuf::from).collect();
     for folder in ["docs", "examples"] {
@@ -124,7 +124,7 @@ impl Page {
 }
 
 impl Link {
-    /// None where it leads to another site.
+    /// Parses a link; `None` if it leads to another site.
     fn to(written: &str, page: &Path, folder: &Path) -> Option<Self> {
         if written.contains("://") || written.starts_with("mailto:") {
             return None;
@@ -135,7 +135,7 @@ impl Link {
     }
 }
 
-/// Without `..` in it.
+/// Returns the path without `..` in it.
 pub fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -148,7 +148,7 @@ pub fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// What stands between no fences.
+/// Returns the text outside fences and indented blocks.
 fn prose(text: &str) -> String {
     let mut fenced = false;
     let kept = text.lines().filter(|line| {
@@ -164,7 +164,7 @@ fn destinations(prose: &str) -> impl Iterator<Item = &str> {
     prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(to, _)| to)
 }
 
-/// As the site and GitHub make it of a heading.
+/// Returns a heading's anchor, as the site and GitHub make it.
 fn anchor(heading: &str) -> String {
     let mut shown = String::new();
     let mut rest = heading;

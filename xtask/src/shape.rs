@@ -38,7 +38,7 @@ pub fn print(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Up to the tests, which stand last.
+/// Counts the lines of code before the tests, which come last.
 fn code(text: &str) -> usize {
     let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");

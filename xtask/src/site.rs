@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::pages::{self, SUMMARY};
 use crate::steps::{root, run, step};
 
-/// Another one may order what a search finds in another way.
+/// Version of mdBook; another one may sort search results differently.
 const VERSION: &str = "0.5.4";
 
 /// Builds it into `target/site/html`.
@@ -51,8 +51,8 @@ fn mdbook() -> Result<PathBuf> {
     Ok(own.join("bin/mdbook"))
 }
 
-/// Every page, and what they lead to, where it lies in the tree; and the contents of the book,
-/// which mdBook looks for beside them.
+/// Copies every page, and what they lead to, to where it lies in the tree; and the contents of the
+/// book, which mdBook looks for beside them.
 fn copy_pages(root: &Path, to: &Path) -> Result<()> {
     for (path, page) in pages::all(root)? {
         copy(&root.join(&path), &to.join(&path))?;
@@ -76,7 +76,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Each link and each anchor of each page is there.
+/// Checks that each link and each anchor of each page is there.
 fn check(site: &Path) -> Result<()> {
     let mut texts = BTreeMap::new();
     read_pages(site, &mut texts)?;
@@ -129,7 +129,7 @@ fn read_pages(folder: &Path, texts: &mut BTreeMap<PathBuf, String>) -> Result<()
     Ok(())
 }
 
-/// What stands in quotes behind an attribute's name.
+/// Returns the quoted values of an attribute.
 fn values<'a>(html: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
     let named = format!(" {attribute}=\"");
     let parts: Vec<&str> = html.split(&named).skip(1).collect();

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use crate::dist::{self, Processor};
 use crate::steps::{run, step, told};
 
-/// From the package to the first figure.
+/// Longest time from the package to the first figure.
 const LONGEST: Duration = Duration::from_secs(30);
 /// A root of Debian: its release, and the variant that holds what no Debian is without.
 const DEBIAN: [&str; 2] = ["--variant=minbase", "bookworm"];
@@ -29,7 +29,7 @@ const COMPILERS: [&str; 4] = ["cc", "gcc", "clang", "rustc"];
 /// Crates whose tests ask nothing of a kernel.
 const PURE: [&str; 5] = ["wire", "measure", "device", "trial", "sim"];
 
-/// All of it; with `full`, unit tests on another processor too.
+/// Checks all of it; with `full`, runs unit tests on another processor too.
 pub fn check(full: bool) -> Result<()> {
     let made = Made::find()?;
     let scratch = std::env::temp_dir().join(format!("switchmark-check-{}", std::process::id()));
@@ -43,18 +43,17 @@ pub fn check(full: bool) -> Result<()> {
     ended
 }
 
-/// What `dist` left for this machine's processor.
+/// Files that `dist` made for this machine's processor.
 struct Made {
     folder: PathBuf,
     own: Processor,
     version: String,
 }
 
-/// Where only what is given to people is installed: how a program is started there, without its
-/// own words.
+/// Place where only a release is installed: how a program is started there, without its own words.
 struct Place {
     start: Vec<OsString>,
-    /// Its journal, where the usual place is not meant.
+    /// Journal; `None` for the usual place.
     journal: Option<PathBuf>,
 }
 
@@ -105,7 +104,7 @@ fn smoke(made: &Made, place: &Place, begun: Instant) -> Result<()> {
     Ok(())
 }
 
-/// The same with real frames, where namespaces can be made.
+/// Runs the studies with real frames, where namespaces can be made.
 fn smoke_of_labs(place: &Place) -> Result<()> {
     for testbed in ["lab:bridge", "lab:router"] {
         eprintln!("{testbed}: {} figures", place.figures(testbed)?);

@@ -35,8 +35,8 @@ pub fn check() -> Result<()> {
     })
 }
 
-/// Every test of the workspace, those that own a network lab in namespaces of their own. There is
-/// no code in comments to be tested, so rustdoc is not asked to look for it.
+/// Runs every test of the workspace; those that own a network lab run in namespaces of their own.
+/// Comments hold no code to be tested, so rustdoc is not run.
 pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
     let tests = ["test", "--workspace", "--tests"];
@@ -62,8 +62,8 @@ pub fn test(full: bool) -> Result<()> {
     step("attack", || attack::attack(&seconds))
 }
 
-/// Simulated devices of known truth: a hundred, or with `--full` two thousand. Whatever else is
-/// said goes to `switchmark prove` as it is.
+/// Measures simulated devices with known properties: a hundred, or two thousand with `--full`.
+/// Other arguments go to `switchmark prove` unchanged.
 pub fn prove(args: &[&str]) -> Result<()> {
     let (full, mut rest): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| **arg == "--full");
     if !rest.contains(&"--devices") {
@@ -98,7 +98,7 @@ pub fn bench(names: &[&str]) -> Result<()> {
     })
 }
 
-/// Does it, and says what is done and how long it took.
+/// Does a step, and reports what is done and how long it took.
 pub fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("== {name}");
     let begun = Instant::now();
@@ -149,7 +149,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What it prints, without the last line's end; an error where it did not succeed.
+/// Returns what it prints, without the last line's end; an error if it did not succeed.
 pub fn told(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("start {command:?}"))?;
     if !output.status.success() {

@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::apart;
 
-/// Programs whose tests run beside each other: a crate's `tests/it`, and what stands beside the
-/// code of crates that know no clock, no kernel and no process. All others, `tests/labs` above all,
-/// run apart; long statistics want a quiet machine and run one at a time.
+/// Programs whose tests run beside each other: a crate's `tests/it`, and the unit tests of crates
+/// that know no clock, no kernel and no process. All others, `tests/labs` above all, run apart;
+/// long statistics want a quiet machine and run one at a time.
 const BESIDE: [&str; 11] = [
     "it", "device", "import", "journal", "measure", "method", "page", "render", "sim", "trial",
     "wire",
@@ -23,7 +23,7 @@ const BESIDE: [&str; 11] = [
 /// The word that cargo puts before each test program, after this one.
 pub const STARTS: &str = "start-test";
 
-/// What tells cargo so.
+/// Returns cargo's setting that starts test programs through this program.
 pub fn runner() -> Result<String> {
     let this = std::env::current_exe().context("find this program")?;
     let this = this.to_str().context("a path in UTF-8")?;

@@ -1,5 +1,5 @@
-//! House rules that no lint knows: every file has a door sign, none grows into two rooms, no room
-//! is named after nothing.
+//! House rules that no lint knows: every file has a door sign, none grows too long, and none has a
+//! name without a meaning.
 //!
 //! Reads source as text; never changes it.
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 /// Lines before the tests begin. Past this a file is two rooms.
 const LONGEST_FILE: usize = 500;
-/// What rustfmt allows code, and does not look at in comments.
+/// Widest comment: rustfmt's limit for code, which it does not check in comments.
 const WIDEST_COMMENT: usize = 100;
 const NOT_A_NAME: &[&str] =
     &["core", "common", "utils", "helpers", "misc", "bench", "test", "port"];
@@ -30,13 +30,13 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file, by its path below the workspace, is the product's code and no test.
+/// True if a file, by its path below the workspace, is the product's code and no test.
 pub fn is_product(inside: &Path) -> bool {
     let under = |name: &str| inside.iter().any(|part| part == name);
     under("src") && !under("tests") && !under("tests.rs")
 }
 
-/// Every file of Rust below a folder, in order.
+/// Visits every file of Rust below a folder, in order.
 pub fn visit(folder: &Path, judge: &mut impl FnMut(&Path) -> Result<()>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;

@@ -75,7 +75,8 @@ pub fn prometheus(run: RunLabels<'_>, figures: &[Figure]) -> String {
     exposition::render(&families)
 }
 
-/// One line a figure, stamped with the run's beginning; tags sorted, as the protocol advises.
+/// Formats one line a figure, stamped with the run's beginning; tags sorted, as the protocol
+/// advises.
 pub fn influx(run: RunLabels<'_>, figures: &[Figure]) -> String {
     let mut out = String::new();
     for figure in figures {
@@ -114,12 +115,12 @@ pub fn influx(run: RunLabels<'_>, figures: &[Figure]) -> String {
     out
 }
 
-/// Within the quotation marks of a field.
+/// Escapes a text for the quotation marks of a field.
 fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Line breaks can't be escaped in a tag.
+/// Line breaks cannot be escaped in a tag.
 fn tagged(text: &str) -> String {
     let flat = text.replace(['\n', '\r'], " ").replace('\\', "/");
     flat.replace(',', "\\,").replace('=', "\\=").replace(' ', "\\ ")

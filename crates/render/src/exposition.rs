@@ -19,12 +19,12 @@ use crate::RunLabels;
 
 pub use watch::{WatchChange, WatchGap, WatchSeries, WatchTrials, path_label, watch};
 
-/// What Prometheus takes it for.
+/// Prometheus metric type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Only ever grows, from the start of a process.
+    /// Value that only grows, from the start of a process.
     Counter,
-    /// May do anything.
+    /// Value that may rise and fall.
     Gauge,
     /// Buckets with a count and a sum.
     Histogram,
@@ -46,7 +46,7 @@ pub struct Family {
     name: Cow<'static, str>,
     kind: Kind,
     help: Cow<'static, str>,
-    /// Those that every sample has.
+    /// Label names that every sample carries.
     labels: &'static [&'static str],
     lines: Vec<String>,
 }
@@ -57,7 +57,7 @@ type Labels = Vec<(String, String)>;
 const NS_PER_S: f64 = 1e9;
 
 impl Family {
-    /// Without samples yet; those of this program stand in [`names`].
+    /// Creates a family without samples; this program's own families are in [`names`].
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         kind: Kind,
@@ -75,21 +75,21 @@ impl Family {
         Self { name, kind, help, labels, lines: Vec::new() }
     }
 
-    /// With one sample, which has no labels.
+    /// Creates a family with one sample and no labels.
     pub fn one(name: &'static str, kind: Kind, help: &'static str, value: f64) -> Self {
         let mut family = Self::new(name, kind, help);
         family.sample(std::iter::empty::<(String, String)>(), value);
         family
     }
 
-    /// What there is of something, by its labels alone: `switchmark_build_info`.
+    /// Creates an info family: one sample of value 1 with labels alone, as `switchmark_build_info`.
     pub fn info(name: &'static str, help: &'static str, labels: &[(&str, &str)]) -> Self {
         let mut family = Self::new(name, Kind::Gauge, help);
         family.sample(labels.iter().map(|(name, value)| (*name, (*value).to_owned())), 1.0);
         family
     }
 
-    /// One more; of samples with the same labels and the same value one is kept.
+    /// Adds a sample; of samples with equal labels and value, one is kept.
     pub fn sample<N: Into<String>>(
         &mut self,
         labels: impl IntoIterator<Item = (N, String)>,
@@ -102,7 +102,7 @@ impl Family {
         }
     }
 
-    /// The same, by the values of the family's own labels.
+    /// Adds a sample by the values of the family's own labels.
     pub fn add(&mut self, values: &[&str], value: f64) {
         let labels = self.labelled(values);
         self.sample(labels, value);
@@ -148,7 +148,7 @@ impl Family {
     }
 }
 
-/// All families as one text, by name; those of one name are one.
+/// Formats all families as one text, by name; families of one name become one.
 pub fn render(families: &[Family]) -> String {
     let mut by_name: BTreeMap<&str, Vec<&Family>> = BTreeMap::new();
     for family in families.iter().filter(|family| !family.lines.is_empty()) {
@@ -165,8 +165,8 @@ pub fn render(families: &[Family]) -> String {
     out
 }
 
-/// Whether series are told apart by it: what only explains a value would make another series of
-/// each run.
+/// True if the key separates series. A key that only explains a value would start a new series per
+/// run.
 pub fn tells_apart(key: &Key) -> bool {
     key.role() != Role::Explains || *key == Key::Study
 }

@@ -27,10 +27,10 @@ pub struct RenderError(#[from] askama::Error);
 struct DocumentView {
     title: String,
     generated: String,
-    /// Empty of a single page.
+    /// Empty if there is only one page.
     summary: Vec<Summary>,
     preface: Vec<BlockView>,
-    /// What is shown before the summary: the page that the others are there for.
+    /// Page shown before the summary, to which the others belong; `None` without one.
     lead: Option<PageView>,
     pages: Vec<PageView>,
 }
@@ -40,11 +40,11 @@ struct Summary {
     id: String,
     heading: String,
     cards: Vec<CardView>,
-    /// How many more there are.
+    /// Number of further answers.
     more: usize,
 }
 
-/// So many answers of a page stand in the summary of several.
+/// Maximum answers per page in the summary of several pages.
 const MOST_SUMMED_UP: usize = 3;
 
 /// A page for the template.
@@ -55,14 +55,14 @@ struct PageView {
     notes: Vec<String>,
     cards: Vec<CardView>,
     gauges: Vec<Image>,
-    /// None where there is no testbed to be seen.
+    /// Picture of the testbed; `None` if there is none to show.
     picture: Option<Picture>,
-    /// What was found, then how: each behind its heading.
+    /// Sections, each with its heading: findings first, then the method.
     sections: Vec<SectionView>,
 }
 
-/// One self-contained HTML file: the page that leads, the summary of several and what stands below
-/// it, and the pages. `generated_unix_ns` is the caller's wall clock.
+/// Renders one self-contained HTML file: the page that leads, the summary of several with its
+/// preface, and the pages. `generated_unix_ns` is the caller's wall clock.
 pub fn html(document: Document, generated_unix_ns: u64) -> Result<String, RenderError> {
     let Document { title, preface, lead, pages } = document;
     let summary = if pages.len() > 1 { pages.iter().map(summed_up).collect() } else { Vec::new() };
@@ -77,7 +77,7 @@ pub fn html(document: Document, generated_unix_ns: u64) -> Result<String, Render
     Ok(view.render()?)
 }
 
-/// Those that are answered in a word come first.
+/// Summarises a page by its first answers; those with a reply come first.
 fn summed_up(page: &Page) -> Summary {
     let mut answers: Vec<&Answer> = page.answers.iter().collect();
     answers.sort_by_key(|answer| answer.reply.is_none());
@@ -134,7 +134,7 @@ enum BlockView {
 
 /// A table for the template.
 struct TableView {
-    /// What it shows, on the line that opens it.
+    /// Title, on the line that opens the table.
     title: String,
     /// `48 rows`
     size: String,
@@ -151,7 +151,7 @@ struct CellView {
     class: &'static str,
     /// The row whose value it shows, `1.3`.
     row: String,
-    /// The rows of which it tells the samples or the limit, `1.3 1.4`.
+    /// Rows whose samples or limit it states, `1.3 1.4`.
     of: String,
 }
 
@@ -213,8 +213,8 @@ const fn class(style: Style) -> &'static str {
     }
 }
 
-/// A column of limits takes two: the verdict and the caveats. What every row doubts stands once,
-/// below the title.
+/// Lays out a table. A column of limits takes two: the verdict and the caveats. Caveats of every
+/// row appear once, below the title.
 fn table(table: &Table) -> TableView {
     let shared = shared(table);
     let mut caption = sentence(&table.title);
@@ -291,13 +291,13 @@ fn head_of(column: &Column, table: &Table, at: usize, scale: Option<Scaled>) -> 
     CellView { text, class, ..CellView::default() }
 }
 
-/// A title that a sentence follows ends like one.
+/// Ends a title that a sentence follows with a full stop, unless it ends in punctuation.
 fn sentence(title: &str) -> String {
     let ended = title.ends_with(['.', ':', '?']);
     if ended { title.to_owned() } else { format!("{title}.") }
 }
 
-/// The caveats of every row that has a limit; none of a table of one row, where they are its own.
+/// Returns the caveats that all rows with a limit share; empty for a table of one row.
 fn shared(table: &Table) -> BTreeSet<Caveat> {
     let of_all = |limit: &Limit| {
         let said = limit.caveats.iter().filter(|(_, quantiles)| quantiles.is_empty());
@@ -407,7 +407,7 @@ fn value(quantity: &Quantity, stated: bool, confidence: Option<&str>) -> (String
     (text, interval)
 }
 
-/// How many blocks are behind a row, and how sure its intervals are.
+/// Formats the number of blocks behind a row and the confidence of its intervals.
 fn behind(samples: &Samples, confidence: Option<&str>) -> String {
     let blocks = match samples.blocks {
         1 => "1 block".to_owned(),
@@ -434,7 +434,7 @@ fn caveats(limit: &Limit, shared: &BTreeSet<Caveat>) -> CellView {
     CellView { text: names.join(", "), class: "small", ..CellView::default() }
 }
 
-/// `few-samples (p99.9, max)`, or the name alone where it is said of every figure.
+/// `few-samples (p99.9, max)`, or the name alone if it applies to every figure.
 fn said_of(name: &str, quantiles: &[f64]) -> String {
     if quantiles.is_empty() {
         return name.to_owned();

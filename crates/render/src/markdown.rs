@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use page::{Block, Cell, Page, Room, Style, Table, words};
 
-/// The answers, a paragraph each, and the tables of what was found.
+/// Formats the answers, a paragraph each, and the tables of findings.
 pub fn markdown(page: &Page) -> String {
     let answers: Vec<String> = page.answers.iter().map(|answer| plain(&answer.text)).collect();
     let mut out = format!("{}\n", answers.join("\n\n"));

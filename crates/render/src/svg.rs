@@ -15,7 +15,7 @@ mod testbed;
 
 use page::Image;
 
-/// As one `<svg>` element.
+/// Draws an image as one `<svg>` element.
 pub fn svg(image: &Image) -> String {
     match image {
         Image::Plot(plot) => plot::draw(plot),
@@ -29,8 +29,8 @@ pub fn svg(image: &Image) -> String {
     }
 }
 
-/// Text for an SVG, XML or HTML context, attributes included. Control characters, which XML
-/// forbids, go.
+/// Escapes a text for SVG, XML or HTML, attributes included. Drops control characters, which XML
+/// forbids.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -47,7 +47,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// At most `most` characters, the last an ellipsis where something was cut.
+/// Cuts a text to `most` characters, the last an ellipsis if something was cut.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -56,7 +56,7 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// Roughly how wide a text is at 12 px; there is no font to ask.
+/// Approximate width of a text at 12 px; no font is measured.
 fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }

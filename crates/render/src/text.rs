@@ -19,10 +19,10 @@ use grid::Grid;
 use notes::Footnotes;
 use paint::{painted, unpainted};
 
-/// What a text is for.
+/// Width, colours and detail of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
-    /// No line is wider.
+    /// Widest line, in characters.
     pub columns: usize,
     /// True if answers have colours.
     pub coloured: bool,
@@ -37,9 +37,9 @@ impl Screen {
     const PROSE: usize = 120;
 }
 
-/// A page at a glance, or in full: its answers, each behind its reply and its verdict; the open
-/// tables of what was found, each under its title; the caveats. A page whose answers are sentences
-/// alone has its tables to show.
+/// Formats a page at a glance, or in full: its answers, each behind its reply and its verdict; the
+/// open tables of findings, each under its title; the caveats. A page whose answers are sentences
+/// alone shows its tables.
 pub fn text(page: &Page, screen: Screen) -> String {
     let sums_up = |answer: &Answer| !answer.is_sentence() || answer.reply.is_some();
     if !screen.full && page.answers.iter().any(sums_up) {
@@ -64,7 +64,7 @@ pub fn text(page: &Page, screen: Screen) -> String {
     out
 }
 
-/// Without colours of its own, and with arrows that every terminal has.
+/// Removes colours, and replaces arrows that not every terminal has.
 fn arrows(text: &str) -> String {
     unpainted(text).replace('→', "->")
 }
@@ -80,7 +80,7 @@ fn in_full(answer: &Answer) -> String {
     parts.join(" ")
 }
 
-/// The columns before sentences, where any has something to say there.
+/// Columns before the sentences, for those replies and verdicts that the answers have.
 #[derive(Clone, Copy)]
 struct Leads {
     replies: bool,
@@ -147,7 +147,8 @@ pub fn put_wrapped(out: &mut String, screen: Screen, lead: &str, text: &str) {
     }
 }
 
-/// Words in lines of so many columns, none broken; at least one line, and one for each of `text`.
+/// Wraps words into lines of at most `columns` without breaking any; at least one line for each of
+/// `text`.
 fn wrap(text: &str, columns: usize) -> Vec<String> {
     text.split('\n').flat_map(|line| wrap_line(line, columns)).collect()
 }

@@ -11,9 +11,9 @@ use measure::{Histogram, Nanos};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
-/// What a scripted testbed answers.
+/// Script of a testbed's answers.
 pub trait Script {
-    /// The answer to `trial`, before which `number` others were asked for.
+    /// Answers `trial`, before which `number` others were requested.
     fn answer(&mut self, number: usize, trial: &Trial) -> Result<TrialRecord, TestbedError>;
 }
 
@@ -23,13 +23,13 @@ impl<F: FnMut(usize, &Trial) -> Result<TrialRecord, TestbedError>> Script for F 
     }
 }
 
-/// A testbed that measures nothing. It can be handled like its script: a test changes the script's
+/// Testbed that measures nothing. It derefs to its script, so that a test can change the script's
 /// fields from trial to trial.
 #[derive(Debug, Clone)]
 pub struct Scripted<S> {
-    /// Where it claims to be.
+    /// Topology that the testbed claims.
     pub topology: Topology,
-    /// Every trial it was asked for.
+    /// Every trial requested.
     pub asked: Vec<Trial>,
     script: S,
 }
@@ -66,14 +66,15 @@ impl<S> DerefMut for Scripted<S> {
     }
 }
 
-/// The record of a trial whose flows did this, judged as a real one's is. No port and no host of it
-/// counted anything.
+/// Returns the record of a trial with these flows, judged as a real one is. None of its ports and
+/// hosts counted anything.
 pub fn judged(trial: &Trial, flows: Vec<FlowRecord>) -> TrialRecord {
     let outcome = judge(trial, &flows, &[], &[]);
     TrialRecord { outcome, flows, ..TrialRecord::failed(0, String::new()) }
 }
 
-/// The record of a flow that sent so many frames through the whole load, and of which so many came.
+/// Returns the record of a flow that sent `sent` frames over the whole load, of which `came`
+/// arrived.
 pub fn one_way(load: Nanos, sent: u64, came: u64) -> DatagramsRecord {
     DatagramsRecord {
         backend: "scripted".to_owned(),

@@ -1,7 +1,7 @@
-//! What may be done to a run from its page: the seam to whoever can do it.
+//! Actions on a run from its page: the interface to the code that carries them out.
 //!
-//! Owns what is asked of it. There is none unless the server was started so, and then who asks has
-//! passed every check that a reader passes, and more. Never does anything itself.
+//! Owns the requests. There are none unless the server was started with them, and they pass every
+//! check that a reader passes, and more. Never acts itself.
 
 use std::fmt::Debug;
 
@@ -9,22 +9,22 @@ use journal::RunSummary;
 
 use crate::source::Unavailable;
 
-/// Something that a page may ask for.
+/// Action that a page may request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
     /// End the run after the trial under way, as Ctrl-C does.
     Stop,
-    /// Go on with a run that broke off.
+    /// Continue a run that was interrupted.
     Resume,
 }
 
 impl Deed {
-    /// The deed of an address' last part.
+    /// Parses the last part of an address.
     pub(crate) fn from_address(last: &str) -> Option<Self> {
         [Self::Stop, Self::Resume].into_iter().find(|deed| deed.as_str() == last)
     }
 
-    /// As in an address.
+    /// Name in an address.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -32,7 +32,7 @@ impl Deed {
         }
     }
 
-    /// As on a button.
+    /// Label on a button.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Stop => "Stop",
@@ -41,22 +41,22 @@ impl Deed {
     }
 }
 
-/// What can be done to a run now.
+/// Actions that are possible on a run now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Possible {
-    /// One thing at most.
+    /// Action that is offered, one at most.
     pub deed: Option<Deed>,
-    /// It was asked to go on, and is not under way yet.
+    /// True if the run was asked to continue and is not under way yet.
     pub is_starting: bool,
-    /// What came of the last deed, where that is worth a sentence.
+    /// Result of the last action; `None` if not worth a sentence.
     pub said: Option<String>,
 }
 
-/// Whoever does it.
+/// Carries out actions on runs.
 pub trait Deeds: Debug + Send + Sync + 'static {
-    /// What can be done to a run as it stands.
+    /// Returns what can be done to a run in its present state.
     fn possible(&self, run: &RunSummary) -> Possible;
 
-    /// Does it, or says why not. Returns before it is finished.
+    /// Starts the action, or says why not. Returns before it is finished.
     fn carry_out(&self, deed: Deed, run: &str) -> Result<(), Unavailable>;
 }

@@ -1,5 +1,5 @@
-//! What every request has to be before anything is looked up for it: of a known method, to this
-//! host, from no other site's page; and what every answer says to the browser.
+//! Checks of every request before any lookup: a known method, to this host, from no other site's
+//! page; and the security headers of every answer.
 //!
 //! Pure. Never reads a body and never answers.
 
@@ -12,29 +12,30 @@ use crate::deeds::Deed;
 use crate::parts::{Host, is_run};
 use crate::refusal::Refusal;
 
-/// Under which names these pages may be asked for, and for what.
+/// Names under which these pages may be requested, and the rules for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     names: Vec<String>,
-    /// Whether something may be done to runs.
+    /// True if actions on runs are allowed.
     with_deeds: bool,
-    /// Whether they are had by TLS; if not, a proxy may still have them so.
+    /// True if pages are served by TLS; if false, a proxy may still do so.
     is_secure: bool,
 }
 
 impl Guard {
-    /// `localhost`, any address, and these.
+    /// Accepts `localhost`, any address, and these names.
     pub(crate) fn new(own: &[String], with_deeds: bool, is_secure: bool) -> Self {
         let own = own.iter().map(|name| name.to_ascii_lowercase());
         Self { names: own.chain(["localhost".to_owned()]).collect(), with_deeds, is_secure }
     }
 
-    /// An address can't be turned elsewhere by a name server, as a name can (DNS rebinding).
+    /// True if the host is an address or one of the names. A name server can redirect a name (DNS
+    /// rebinding), but not an address.
     fn has(&self, host: &Host) -> bool {
         host.is_address() || self.names.contains(&host.name)
     }
 
-    /// Whether a request may be looked at.
+    /// Checks if a request may be processed.
     pub(crate) fn check(
         &self,
         method: &Method,
@@ -55,14 +56,14 @@ impl Guard {
         if !self.has(&host) {
             return Err(Refusal::Host);
         }
-        // Browsers say where a form came from; who does not say it is none, or an old one.
+        // Browsers state a form's origin; a client that does not is none, or an old one.
         if is_deed && !headers.contains_key(header::ORIGIN) {
             return Err(Refusal::Origin);
         }
         self.same_site(own, headers, method == Method::GET || method == Method::HEAD)
     }
 
-    /// A link that somebody follows may come from anywhere; nothing else may.
+    /// Refuses requests from other sites, except for a link that a reader follows.
     fn same_site(&self, own: &str, headers: &HeaderMap, reads: bool) -> Result<(), Refusal> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         if let Some(origin) = text("origin") {
@@ -89,15 +90,15 @@ fn is_deed(path: &str) -> bool {
     matches!(parts[..], ["", "runs", run, last] if is_run(run) && Deed::from_address(last).is_some())
 }
 
-/// What the browser is told of each answer.
+/// Headers for the browser's security, in every answer.
 #[derive(Debug, Clone)]
 pub(crate) struct SecurityHeaders(Vec<(&'static str, HeaderValue)>);
 
 impl SecurityHeaders {
-    /// Of pages whose only script and style in the text itself are `inline`.
+    /// Creates them for pages whose only inline script and style are `inline`.
     pub(crate) fn new(inline: &Inline) -> Self {
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-        // Colours and widths of a report's plots stand in attributes, which run nothing.
+        // Colours and widths of a report's plots are in attributes, which run nothing.
         let policy = format!(
             "default-src 'none'; script-src 'self' 'sha256-{}'; style-src-elem 'self' 'sha256-{}'; \
              style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
@@ -111,7 +112,7 @@ impl SecurityHeaders {
             ("content-security-policy", policy),
             ("x-content-type-options", fixed("nosniff")),
             ("x-frame-options", fixed("DENY")),
-            // `no-referrer` would hide from this server too where its own forms come from.
+            // `no-referrer` would hide the origin of this server's own forms too.
             ("referrer-policy", fixed("same-origin")),
             ("cross-origin-opener-policy", fixed("same-origin")),
             ("cross-origin-resource-policy", fixed("same-origin")),
@@ -126,7 +127,7 @@ impl SecurityHeaders {
     }
 }
 
-/// The script and the style that every report has in itself.
+/// Inline script and style of every report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inline {
     pub(crate) script: String,
@@ -134,7 +135,7 @@ pub(crate) struct Inline {
 }
 
 impl Inline {
-    /// Of a report, as a browser reads it.
+    /// Extracts them from a report, as a browser reads them.
     pub(crate) fn of(report: &str) -> Self {
         let between = |open: &str, close: &str| {
             let rest = report.split_once(open).map_or("", |(_, rest)| rest);

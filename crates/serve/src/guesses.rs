@@ -1,6 +1,6 @@
-//! How fast tokens may be guessed: so many at a time on one server, whatever way they come.
+//! Limit on guesses of the token: so many at a time on one server, from whatever source.
 //!
-//! Owns that bound. A wrong token keeps its place for a while, also where whoever sent it goes; a
+//! Owns that bound. A wrong token keeps its place for a while, even if its sender disconnects; a
 //! right one waits for a place and gives it back at once. Never keeps a token.
 
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use tokio::time::sleep;
 use crate::refusal::{Counts, Refusal};
 use crate::token::Token;
 
-/// So many guesses are looked at within [`WRONG`].
+/// Maximum guesses checked within [`WRONG`].
 const AT_ONCE: usize = 16;
-/// A wrong token costs so long.
+/// Time for which a wrong token occupies its place.
 const WRONG: Duration = Duration::from_millis(500);
 
 /// Places for guesses, given in the order in which they are asked for.
@@ -25,7 +25,7 @@ impl Guesses {
         Self(Arc::new(Semaphore::new(AT_ONCE)))
     }
 
-    /// True if a text is the token, told late where it is not.
+    /// True if a text is the token; a wrong one is answered late.
     pub(crate) async fn is_right(&self, token: &Token, said: &str, counts: &Counts) -> bool {
         let Ok(place) = Arc::clone(&self.0).acquire_owned().await else { return false };
         if token.is(said) {

@@ -1,7 +1,7 @@
-//! The way of a connection from its first octet to where HTTP begins: a TLS handshake, within its
-//! time, and so many at once.
+//! A connection from its first octet to where HTTP begins: a TLS handshake, within a time limit and
+//! a limit on how many run at once.
 //!
-//! Owns these limits, and the answer to whoever does not speak TLS. Never reads a request.
+//! Owns these limits, and the answer to clients that do not speak TLS. Never reads a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::identity::Identity;
 use crate::options::Limits;
 use crate::refusal::Refusal;
 
-/// What TLS begins with: a record of the handshake (RFC 8446 §5.1).
+/// First octet of TLS: a handshake record (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
-/// Of a request that is refused so much is read, so that its sender gets to read why.
+/// Maximum octets read of a refused request, so that its sender gets to read the answer.
 const LARGEST_REFUSED: u64 = 64 << 10;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 const NO_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 45\r\nconnection: close\r\n\r\nthis port speaks TLS: ask for it by https://\n";
@@ -40,7 +40,7 @@ impl Handshakes {
         }
     }
 
-    /// The connection, once both sides know their keys; none where it was closed before a word.
+    /// Returns the connection after its handshake; `None` if it was closed before its first octet.
     pub(crate) async fn shake(
         self: Arc<Self>,
         connection: TcpStream,
@@ -66,7 +66,8 @@ impl Handshakes {
     }
 }
 
-/// What was sent is read to its end: octets that nobody read would take the answer with them.
+/// Answers a client that does not speak TLS. Reads its request to the end: unread octets would
+/// discard the answer.
 async fn say_why(mut connection: TcpStream) -> std::io::Result<()> {
     connection.write_all(NO_TLS).await?;
     connection.shutdown().await?;

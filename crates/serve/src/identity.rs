@@ -1,5 +1,5 @@
-//! Who the server is to those who come by TLS: a certificate, the key that it belongs to, and the
-//! protocols that are spoken with them.
+//! Identity of the server in TLS: a certificate, its key, and the protocols that are spoken with
+//! them.
 //!
 //! Owns the reading of both as PEM. Never opens a file, never asks for a client's certificate, and
 //! never prints a key.
@@ -35,21 +35,21 @@ pub enum NoIdentity {
     /// A passphrase is needed.
     #[error("the private key in it is encrypted")]
     Encrypted,
-    /// It is of a kind that is not spoken, or too short.
+    /// The key is of an unsupported kind, or too short.
     #[error("the private key in it can't be used")]
     Key,
-    /// It is another one's.
+    /// The key belongs to another certificate.
     #[error("the private key in it does not belong to the certificate")]
     Mismatch,
 }
 
 impl NoIdentity {
-    /// Whether the second text is at fault, or the first.
+    /// True if the second text is at fault, false if the first is.
     pub const fn is_of_key(self) -> bool {
         !matches!(self, Self::NoCertificate | Self::Certificate)
     }
 
-    /// What to do about it.
+    /// Advice on how to fix it.
     pub const fn hint(self) -> &'static str {
         match self {
             Self::NoCertificate => {
@@ -83,7 +83,7 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Of a certificate, behind which its issuers' may stand, and of its key.
+    /// Reads a certificate, which its issuers' may follow, and its key.
     pub fn from_pem(certificates: &str, key: &str) -> Result<Self, NoIdentity> {
         let all: Result<Vec<_>, _> =
             CertificateDer::pem_slice_iter(certificates.as_bytes()).collect();
@@ -99,7 +99,7 @@ impl Identity {
         Ok(Self { config: Arc::new(config), validity })
     }
 
-    /// When browsers take it: the time in which all its certificates are valid.
+    /// Time in which all its certificates are valid.
     pub const fn validity(&self) -> Validity {
         self.validity
     }

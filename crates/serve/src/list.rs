@@ -9,14 +9,14 @@ use journal::{RunStatus, RunSummary};
 use crate::parts::{Fields, Malformed};
 use crate::source::Listing;
 
-/// So many runs stand on a page.
+/// Runs on a page.
 pub(crate) const ON_A_PAGE: usize = 50;
 
-/// How a run stands, as a list is narrowed by it.
+/// States of runs that a list can be filtered by.
 pub(crate) const STATES: [&str; 6] =
     ["running", "died", "done", "no-figures", "interrupted", "failed"];
 
-/// As a list is narrowed by it.
+/// Name of a run's state in the filter.
 pub(crate) const fn state(status: &RunStatus) -> &'static str {
     match status {
         RunStatus::NoFigures => "no-figures",
@@ -24,7 +24,7 @@ pub(crate) const fn state(status: &RunStatus) -> &'static str {
     }
 }
 
-/// Which runs, by the fields of a query.
+/// Filter of runs, by the fields of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     pub(crate) verb: String,
@@ -35,7 +35,7 @@ pub(crate) struct Filter {
     /// Nanoseconds since 1970.
     from: Option<i128>,
     below: Option<i128>,
-    /// From 1.
+    /// Number of the page, from 1.
     pub(crate) page: usize,
 }
 
@@ -74,7 +74,7 @@ impl Filter {
             && self.below.is_none_or(|below| began < below)
     }
 
-    /// Whether it leaves all runs.
+    /// True if it keeps all runs.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self { page: self.page, ..Self::default() }
     }
@@ -84,20 +84,20 @@ impl Filter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) runs: Vec<RunSummary>,
-    /// How many fit, on all pages.
+    /// Number of runs that match, on all pages.
     pub(crate) fitting: usize,
-    /// How many there are.
+    /// Number of all runs.
     pub(crate) all: usize,
-    /// The first one's number among those that fit, from 1.
+    /// Number of the first run shown among those that match, from 1.
     pub(crate) first: usize,
-    /// Which page it is, and of how many.
+    /// Number of this page, from 1, and number of pages.
     pub(crate) page: usize,
     pub(crate) pages: usize,
     /// The studies of all runs, each once.
     pub(crate) verbs: Vec<String>,
     /// Their testbeds.
     pub(crate) testbeds: Vec<String>,
-    /// What could not be read.
+    /// Warnings about runs that could not be read.
     pub(crate) warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the pages are had: an address of this machine, or a socket in its file system.
+//! Place at which the pages are served: an address of this machine, or a socket in its file system.
 //!
 //! Owns who may reach it without a token: this machine alone. Never accepts a connection.
 
@@ -31,7 +31,7 @@ impl Default for Listen {
 }
 
 impl Listen {
-    /// Whether others than this machine can reach it.
+    /// True if other machines can reach it.
     pub fn is_open(&self) -> bool {
         match self {
             Self::Tcp(address) => !address.ip().to_canonical().is_loopback(),
@@ -40,12 +40,12 @@ impl Listen {
     }
 }
 
-/// Where pages are had, and by what.
+/// Place at which pages are served, by TLS or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Where it is listened.
+    /// Address or socket.
     pub listen: Listen,
-    /// Whether TLS is spoken there.
+    /// True if it speaks TLS.
     pub is_secure: bool,
 }
 
@@ -83,7 +83,7 @@ impl FromStr for Listen {
 #[derive(Debug)]
 pub(crate) enum Bound {
     Tcp(TcpListener),
-    /// The file goes before it.
+    /// Socket with its file, which is removed before the socket closes.
     Unix(Own, UnixListener),
 }
 
@@ -128,7 +128,7 @@ impl Bound {
         Ok(bound)
     }
 
-    /// Where it is, with the port that the kernel chose where none was asked for.
+    /// Returns the place, with the port that the kernel chose if none was requested.
     pub(crate) fn listens_at(&self) -> io::Result<Listen> {
         match self {
             Self::Tcp(listener) => listener.local_addr().map(Listen::Tcp),
@@ -137,7 +137,8 @@ impl Bound {
     }
 }
 
-/// A socket that nobody answers is what a killed server left; any other file is somebody's.
+/// Creates a socket file. Replaces a socket that nobody answers, left by a killed server, but no
+/// other file.
 fn in_the_file_system(path: &Path) -> io::Result<UnixListener> {
     if let Ok(found) = std::fs::symlink_metadata(path) {
         if !found.file_type().is_socket() {
@@ -150,7 +151,7 @@ fn in_the_file_system(path: &Path) -> io::Result<UnixListener> {
             _ => return Err(ErrorKind::AddrInUse.into()),
         }
     }
-    // For as long as the file is made: nobody else may open it, not even for a moment.
+    // While the file is created, nobody else may open it, not even for a moment.
     let before = umask(Mode::from_bits_truncate(0o177));
     let listener = UnixListener::bind(path);
     umask(before);

@@ -15,14 +15,14 @@ use tokio::sync::broadcast::{Receiver, Sender, channel};
 
 use crate::source::{Source, Unavailable, Watch};
 
-/// How often the journal is asked whether it changed.
+/// Interval at which the journal is checked for changes.
 const EVERY: Duration = Duration::from_millis(200);
-/// A run whose process died writes nothing: after so many times it is asked all the same.
+/// Intervals after which runs are read even without a change: a dead process writes nothing.
 const AT_LEAST_EVERY: u32 = 10;
-/// A page may be so many events behind.
+/// Events that a page may be behind.
 const BEHIND: usize = 32;
 
-/// Whoever follows runs for others.
+/// Follows runs for all pages.
 #[derive(Clone)]
 pub(crate) struct Hub {
     source: Arc<dyn Source>,
@@ -38,7 +38,7 @@ struct Shared {
 /// A run that somebody follows.
 struct Followed {
     events: Sender<Bytes>,
-    /// Somebody new has seen nothing yet.
+    /// True if somebody new has received nothing yet.
     is_fresh: bool,
 }
 
@@ -69,7 +69,7 @@ impl Hub {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until nobody follows any run.
+    /// Runs until nobody follows any run.
     fn watch(&self) {
         let mut watch = None;
         let mut seen: BTreeMap<String, Progress> = BTreeMap::new();
@@ -101,8 +101,8 @@ impl Hub {
         }
     }
 
-    /// After a while, or as soon as somebody new comes: which runs are followed, and which of them
-    /// by somebody new.
+    /// Waits a while, or until somebody new comes. Returns the followed runs and those that are
+    /// followed by somebody new; `None` if there are none.
     fn next(&self) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
         let is_waited_for =
             |shared: &mut Shared| !shared.runs.values().any(|followed| followed.is_fresh);
@@ -120,7 +120,7 @@ impl Hub {
         Some((runs, fresh))
     }
 
-    /// Those that may have changed, or that somebody new follows.
+    /// Reads the progress of runs that may have changed, or that somebody new follows.
     fn look(
         &self,
         watch: &mut Option<Box<dyn Watch>>,
@@ -144,7 +144,7 @@ impl Hub {
     }
 }
 
-/// What has changed since the last time, as a server-sent event; nothing where nothing has.
+/// Formats what has changed since the last time as a server-sent event; `None` without changes.
 fn event(now: &Progress, last: Option<&Progress>) -> Option<Bytes> {
     if last == Some(now) {
         return None;

@@ -1,4 +1,4 @@
-//! How a server is started: where it listens, who may read, what may be asked for, and its limits.
+//! Options of a server: where it listens, who may read, what may be requested, and its limits.
 //!
 //! Data alone.
 
@@ -10,33 +10,33 @@ use crate::identity::Identity;
 use crate::listen::Listen;
 use crate::token::Token;
 
-/// How a server is started.
+/// Options of a server.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Where.
+    /// Place to listen at.
     pub listen: Listen,
-    /// Who it is by TLS; without, it speaks plain HTTP.
+    /// Identity in TLS; `None` for plain HTTP.
     pub identity: Option<Identity>,
-    /// What whoever reads has to know; needed where others than this machine can.
+    /// Secret that readers must know; required if other machines can reach the server.
     pub token: Option<Token>,
     /// Names of this host, beside its addresses and `localhost`.
     pub names: Vec<String>,
-    /// Who does what pages ask for; without, they only read.
+    /// Handler of the actions that pages request; `None` if pages are read-only.
     pub deeds: Option<Arc<dyn Deeds>>,
-    /// What is taken from each connection, and how many there may be.
+    /// Limits on connections.
     pub limits: Limits,
 }
 
-/// What is taken from connections.
+/// Limits on connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many there may be at once.
+    /// Maximum connections at once.
     pub connections: usize,
-    /// How many of them may be in a TLS handshake: the others keep their places.
+    /// Maximum connections in a TLS handshake at once: the others keep their places.
     pub handshakes: usize,
-    /// Within this time a handshake has to be done, a request's head has to be there, and a form.
+    /// Time limit for a handshake, for a request's head, and for a form.
     pub request: Duration,
-    /// So long a reader may read nothing of what it is sent.
+    /// Longest time for which a reader may read nothing of its answer.
     pub stalled: Duration,
 }
 

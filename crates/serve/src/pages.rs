@@ -11,12 +11,12 @@ use crate::list::{Filter, Listed, STATES, state};
 use crate::parts::Fields;
 use crate::source::{Testbed, Unavailable};
 
-/// What every page has around it.
+/// Content that every page has around it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
     pub(crate) journal: String,
     pub(crate) with_token: bool,
-    /// Whether something may be done to runs.
+    /// True if actions on runs are allowed.
     pub(crate) with_deeds: bool,
 }
 
@@ -40,7 +40,7 @@ struct Row<'a> {
     verb: &'a str,
     testbed: &'a str,
     state: &'static str,
-    /// What its own page is for, where there is more than the report.
+    /// Purpose of its own page; `None` if there is only the report.
     page: Option<&'static str>,
     trials: u64,
     invalid: u64,
@@ -57,10 +57,10 @@ struct Live<'a> {
     heading: String,
     began: String,
     state: &'static str,
-    /// What can be done to it: as in an address, and as on a button.
+    /// Possible action: its name in an address, and its label on a button.
     deed: Option<(&'static str, &'static str)>,
     is_starting: bool,
-    /// At its end other things can be done.
+    /// True if the page reloads at the run's end, when other actions are possible.
     reloads: bool,
     said: &'a str,
     testbed: &'a Testbed,
@@ -189,7 +189,7 @@ fn began(unix_ns: u64) -> String {
         .map_or_else(|_| String::new(), |moment| moment.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-/// Into memory nothing fails.
+/// Renders a page; rendering into memory does not fail.
 fn drawn(page: &impl Template) -> String {
     page.render().unwrap_or_default()
 }

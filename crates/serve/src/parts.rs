@@ -8,14 +8,14 @@ use std::net::IpAddr;
 
 pub use journal::is_run_id as is_run;
 
-/// So many fields are read, and no more.
+/// Maximum fields read.
 const MOST_FIELDS: usize = 32;
 /// A query or a form is no longer than this.
 const LONGEST_TEXT: usize = 4096;
 /// A name of a host is no longer than this (RFC 1035 §2.3.4).
 const LONGEST_NAME: usize = 253;
 
-/// A part that can't be read.
+/// A part that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the request's {0} can't be read")]
 pub struct Malformed(pub &'static str);
@@ -42,7 +42,7 @@ impl Fields {
         Ok(Self(fields))
     }
 
-    /// The first value of that name; none where it is missing or empty.
+    /// Returns the first value of that name; `None` if it is missing or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let value = self.0.iter().find(|(own, value)| own == name && !value.is_empty());
         value.map(|(_, value)| value.as_str())
@@ -54,14 +54,14 @@ impl Fields {
         self.0.iter().filter(is_it).map(|(_, value)| value.as_str())
     }
 
-    /// As a query: what [`Self::parse`] reads again.
+    /// Encodes them as a query, which [`Self::parse`] reads again.
     pub fn encoded(&self) -> String {
         let pair =
             |(name, value): &(String, String)| format!("{}={}", escaped(name), escaped(value));
         self.0.iter().map(pair).collect::<Vec<_>>().join("&")
     }
 
-    /// The same with this value alone under the name; an empty one takes it away.
+    /// Returns the fields with this value alone under the name; an empty one removes it.
     #[must_use]
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut fields: Vec<_> = self.0.iter().filter(|(own, _)| own != name).cloned().collect();
@@ -117,9 +117,9 @@ pub fn cookie<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 /// A host as a request names it: `localhost:8377`, `[::1]`, `lab-3.example.org`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Without the port and a literal's brackets, in lower case.
+    /// Name without the port and a literal's brackets, in lower case.
     pub name: String,
-    /// Where one is named.
+    /// Port; `None` if none is named.
     pub port: Option<u16>,
 }
 
@@ -156,7 +156,7 @@ impl Host {
         Ok(Self { name: name.to_ascii_lowercase(), port })
     }
 
-    /// Whether it is an address, which no name server can turn elsewhere.
+    /// True if it is an address, which no name server can redirect.
     pub fn is_address(&self) -> bool {
         self.name.parse::<IpAddr>().is_ok()
     }

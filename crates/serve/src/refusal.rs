@@ -1,4 +1,4 @@
-//! What was refused, and how often; what was answered. Counts for `/metrics`, nothing else.
+//! Counts for `/metrics`: refusals by reason, requests and connections.
 //!
 //! Never decides what is refused.
 
@@ -9,17 +9,17 @@ use render::exposition::{Family, names};
 /// One row a reason: its name in `/metrics`, and what it is.
 macro_rules! refusals {
     ($($variant:ident $name:literal $meaning:literal;)+) => {
-        /// Why a request or a connection was refused.
+        /// Reason for which a request or a connection was refused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Refusal {
             $(#[doc = $meaning] $variant,)+
         }
 
         impl Refusal {
-            /// All there are.
+            /// All reasons.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// As in `/metrics`.
+            /// Name in `/metrics`.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
@@ -63,43 +63,43 @@ impl Drop for Held<'_> {
 }
 
 impl Counts {
-    /// One more request.
+    /// Counts one more request.
     pub fn request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One more that was refused.
+    /// Counts one more refusal.
     pub fn refuse(&self, why: Refusal) {
         self.refused[why as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many were refused so.
+    /// Returns the number of refusals for this reason.
     pub fn refused(&self, why: Refusal) -> u64 {
         self.refused[why as usize].load(Ordering::Relaxed)
     }
 
-    /// One more connection.
+    /// Counts one more connection, for as long as the result lives.
     pub fn connection(&self) -> Held<'_> {
         self.connections.fetch_add(1, Ordering::Relaxed);
         Held(&self.connections)
     }
 
-    /// One more page that follows a run.
+    /// Counts one more page that follows a run.
     pub fn stream(&self) {
         self.streams.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One less.
+    /// Counts one page less.
     pub fn stream_ended(&self) {
         self.streams.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether any page follows a run.
+    /// True if any page follows a run.
     pub fn has_streams(&self) -> bool {
         self.streams.load(Ordering::Relaxed) > 0
     }
 
-    /// As Prometheus reads them.
+    /// Returns the counts as families for Prometheus.
     pub fn families(&self) -> Vec<Family> {
         let read = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
         let mut refused = names::SERVE_REFUSED.family();

@@ -1,4 +1,4 @@
-//! Which address shows what, and what each answer is.
+//! Routes: the addresses, what each shows, and what each answer is.
 //!
 //! Owns the addresses. Reads nothing but the journal, through its [`Source`]; no path is ever one
 //! of the file system.
@@ -33,7 +33,7 @@ use crate::source::{Kind, Source, Unavailable};
 use crate::stream::Events;
 use crate::token::Token;
 
-/// What draws plots, as its makers ship it, with its licence beside it.
+/// Plot library as its makers ship it, with its licence.
 const UPLOT: &str = concat!(
     "/*\n",
     include_str!("../vendor/uplot/LICENSE"),
@@ -41,14 +41,14 @@ const UPLOT: &str = concat!(
     include_str!("../vendor/uplot/uPlot.iife.min.js")
 );
 const UPLOT_STYLE: &str = include_str!("../vendor/uplot/uPlot.min.css");
-/// So many pages are made at once: on a machine that measures, no more than one processor's worth.
+/// Maximum pages made at once: on a machine that measures, no more than one processor's worth.
 const AT_ONCE: usize = 2;
 /// A form is no larger than this, in octets.
 const LARGEST_FORM: usize = 4096;
-/// A page that is not made by then is given up, and its turn is another's.
+/// Time limit for a page; after it the page is given up and its turn is another's.
 const PAGE: Duration = Duration::from_secs(20);
 
-/// All that an answer is made from.
+/// State from which answers are made.
 pub(crate) struct App {
     source: Arc<dyn Source>,
     hub: Hub,
@@ -68,7 +68,7 @@ pub(crate) struct App {
 type Shared = State<Arc<App>>;
 type Answer = Result<Response, Problem>;
 
-/// Why there is no page.
+/// Reason for which there is no page.
 struct Problem(StatusCode, &'static str, Unavailable, Option<Refusal>);
 
 impl From<Unavailable> for Problem {
@@ -148,7 +148,7 @@ impl App {
     }
 }
 
-/// All addresses.
+/// Returns the routes of all addresses.
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/", get(list))
@@ -171,7 +171,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// What every request passes, and every answer.
+/// Checks every request, and adds the security headers to every answer.
 async fn gate(State(app): Shared, request: Request, next: Next) -> Response {
     app.counts.request();
     let path = request.uri().path();
@@ -217,7 +217,7 @@ fn refused(why: Refusal) -> Problem {
     Problem(status, "Refused", problem, Some(why))
 }
 
-/// A person is shown where to write it; a program is told how to send it.
+/// Shows a person the login page; tells a program how to send the token.
 fn ask_for_token(app: &App, headers: &HeaderMap) -> Response {
     app.counts.refuse(Refusal::Anonymous);
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
@@ -299,7 +299,7 @@ async fn live(State(app): Shared, Path(run): Path<String>) -> Response {
     made.unwrap_or_else(|problem| app.refuse(&problem))
 }
 
-/// To the newest run under way; without one, to the list.
+/// Redirects to the newest run under way; without one, to the list.
 async fn newest(State(app): Shared) -> Response {
     match app.ask(Source::runs).await {
         Ok(listing) => {
@@ -346,7 +346,7 @@ async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Response {
         let asked = fields(query.as_deref())?;
         let mut picked: Vec<&str> = asked.all("run").collect();
         if let [one, other] = picked[..] {
-            // Where one is missing, the comparison says so.
+            // If one is missing, the comparison says so.
             let runs = (known(&app, one).await, known(&app, other).await);
             if let (Ok(one), Ok(other)) = runs {
                 let age = |run: &RunSummary| (run.created_unix_ns, run.id.clone());

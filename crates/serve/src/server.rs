@@ -36,46 +36,46 @@ use crate::stall::StallDeadline;
 /// A head is no larger than this, in octets, and has no more fields.
 const LARGEST_HEAD: usize = 16 << 10;
 const MOST_FIELDS: usize = 64;
-/// At the end, answers that are under way have so long.
+/// Time for answers under way when the server ends.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// There is no server.
+/// Reason for which there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address can't be had.
+    /// The address cannot be had.
     #[error("listen at {place}")]
     Listen {
-        /// Where.
+        /// Place that was requested.
         place: Place,
         /// The kernel's answer.
         #[source]
         cause: io::Error,
     },
-    /// Others than this machine can reach it, and nothing keeps them out.
+    /// Other machines can reach it, and nothing keeps them out.
     #[error("listen at {place}: others than this machine can reach it, and there is no token")]
     NoToken {
-        /// Where.
+        /// Place that was requested.
         place: Place,
     },
-    /// Other users of this machine can reach it, and nothing keeps them from doing something.
+    /// Other users of this machine can reach it, and nothing keeps them from acting.
     #[error("listen at {place}: any user of this machine could stop runs, and there is no token")]
     AnyUser {
-        /// Where.
+        /// Place that was requested.
         place: Place,
     },
     /// A socket is this user's alone, and browsers come to it by something else.
     #[error("listen at {place}: there is no TLS at a socket")]
     SecureSocket {
-        /// Where.
+        /// Place that was requested.
         place: Place,
     },
-    /// The runtime can't be started.
+    /// The runtime cannot be started.
     #[error("start the server")]
     Runtime(#[source] io::Error),
 }
 
 impl ServeError {
-    /// What to do about it.
+    /// Returns advice on what to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Listen { cause, .. } => match cause.kind() {
@@ -102,7 +102,7 @@ impl ServeError {
     }
 }
 
-/// A server that listens, and answers nobody yet.
+/// Server that listens, and answers nobody yet.
 #[derive(Debug)]
 pub struct Server {
     bound: Bound,
@@ -120,12 +120,12 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Once is enough.
+    /// Ends the server; one call is enough.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// The same, but where pages follow runs they have so long to be told how these ended.
+    /// Stops the server. Pages that follow runs first get `patience` to learn how these ended.
     #[expect(clippy::disallowed_methods, reason = "a wait for readers, not a measurement")]
     pub fn stop_after(&self, patience: Duration) {
         if self.counts.has_streams() {
@@ -136,7 +136,7 @@ impl Stopper {
 }
 
 impl Server {
-    /// Listens, where that may be.
+    /// Listens, if that is allowed.
     pub fn bind(options: Options) -> Result<Self, ServeError> {
         let is_secure = options.identity.is_some();
         let place = Place { listen: options.listen.clone(), is_secure };
@@ -158,12 +158,12 @@ impl Server {
         Ok(Self { bound, place, options, stop, counts: Arc::default() })
     }
 
-    /// Where: with the port that the kernel chose where none was asked for.
+    /// Returns the place, with the port that the kernel chose if none was requested.
     pub const fn place(&self) -> &Place {
         &self.place
     }
 
-    /// What ends it.
+    /// Returns a handle that ends the server.
     pub fn stopper(&self) -> Stopper {
         Stopper { stop: self.stop.clone(), counts: Arc::clone(&self.counts) }
     }
@@ -198,26 +198,26 @@ impl Server {
 struct Acceptor {
     router: Router,
     free: Arc<Semaphore>,
-    /// Where TLS is spoken.
+    /// TLS handshakes; `None` for plain HTTP.
     handshakes: Option<Arc<Handshakes>>,
     limits: Limits,
     counts: Arc<Counts>,
     stop: watch::Receiver<bool>,
 }
 
-/// What connections come in by.
+/// Socket by which connections come in.
 enum Listener {
     Tcp(TcpListener),
     Unix(#[expect(dead_code, reason = "removes the file at its end")] Own, UnixListener),
 }
 
-/// One that came in.
+/// Connection that came in.
 enum Accepted {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-/// One by which HTTP is spoken.
+/// Connection that carries HTTP.
 trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
 
@@ -246,7 +246,7 @@ impl Acceptor {
             match either(ended, listener.next()).await {
                 Either::First(_) => break,
                 Either::Second(Ok(connection)) => self.take(connection),
-                // Out of descriptors, or gone before it was taken: others may come.
+                // Out of descriptors, or closed before it was taken: others may come.
                 Either::Second(Err(_)) => sleep(Duration::from_millis(50)).await,
             }
         }
@@ -260,7 +260,7 @@ impl Acceptor {
         let counts = Arc::clone(&self.counts);
         let Ok(place) = Arc::clone(&self.free).try_acquire_owned() else {
             counts.refuse(Refusal::Full);
-            // By TLS a word would take a handshake.
+            // With TLS, an answer would take a handshake.
             if self.handshakes.is_none() {
                 tokio::spawn(turn_away(accepted.plain()));
             }
@@ -288,8 +288,8 @@ impl Accepted {
         }
     }
 
-    /// As HTTP is spoken by it: once its handshake is done, where there is one. None where it came
-    /// to nothing, or the server ends.
+    /// Returns the connection ready for HTTP, after its TLS handshake if it has one; `None` if the
+    /// handshake failed or the server ends.
     async fn ready(
         self,
         handshakes: Option<Arc<Handshakes>>,
@@ -312,7 +312,7 @@ impl Accepted {
     }
 }
 
-/// In as few words as the socket takes at once.
+/// Turns a connection away in one write, as far as the socket takes it.
 async fn turn_away(mut connection: Box<dyn Connection>) {
     let words = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let written = poll_fn(|context| Pin::new(&mut connection).poll_write(context, words));
@@ -346,7 +346,7 @@ async fn answer(
     let _ = timeout(LAST_WORDS / 2, serving).await;
 }
 
-/// Why a connection was given up, where that was a refusal.
+/// Reason for which a connection was given up; `None` if that was no refusal.
 fn reason(error: &hyper::Error) -> Option<Refusal> {
     if error.is_parse_too_large() {
         Some(Refusal::Oversized)

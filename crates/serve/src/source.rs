@@ -1,4 +1,4 @@
-//! Where the pages come from: the seam to whoever has the journal.
+//! Source of the pages: the interface to the journal.
 //!
 //! Owns what is asked of it. Every question is asked on a thread that may wait, and none changes
 //! anything.
@@ -9,10 +9,10 @@ use render::exposition::Family;
 
 /// A journal, as it is looked at.
 pub trait Source: Send + Sync + 'static {
-    /// What it is called.
+    /// Returns the journal's name.
     fn name(&self) -> String;
 
-    /// All runs, newest first, their trials not counted.
+    /// Returns all runs, newest first, their trials not counted.
     fn runs(&self) -> Result<Listing, Unavailable>;
 
     /// Counts the trials of these.
@@ -28,19 +28,19 @@ pub trait Source: Send + Sync + 'static {
     /// `RUN/FACTOR=LEVEL`.
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable>;
 
-    /// What a monitoring system is told.
+    /// Returns the metrics for a monitoring system.
     fn metrics(&self) -> Result<Vec<Family>, Unavailable>;
 
-    /// Somebody who follows runs, on one thread.
+    /// Returns a watch that follows runs, on one thread.
     fn watch(&self) -> Result<Box<dyn Watch>, Unavailable>;
 }
 
-/// What there is.
+/// Runs of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// Newest first.
     pub runs: Vec<RunSummary>,
-    /// What could not be read, a sentence each.
+    /// Warnings about what could not be read, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -56,46 +56,46 @@ pub struct Testbed {
     /// One `<svg>` element, whose cables name their test ports in `data-ports`; empty where there
     /// is nothing to draw.
     pub svg: String,
-    /// What is seen of it.
+    /// Caption of the drawing.
     pub caption: String,
 }
 
 /// Follows runs under way.
 pub trait Watch {
-    /// Whether the journal has changed since it was last asked.
+    /// Checks if the journal has changed since the last call.
     fn changed(&mut self) -> Result<bool, Unavailable>;
 
-    /// How a run stands.
+    /// Returns the progress of a run.
     fn progress(&mut self, run: &str) -> Result<Progress, Unavailable>;
 }
 
-/// Something can't be shown.
+/// Something cannot be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Unavailable {
-    /// Whether it is the question's fault.
+    /// Kind of failure, and so whose fault it is.
     pub kind: Kind,
-    /// What, and why.
+    /// Message: what failed, and why.
     pub message: String,
-    /// What to do about it, where that is known.
+    /// Advice on what to do about it; `None` if unknown.
     pub hint: Option<String>,
 }
 
-/// Whose fault it is that something can't be shown.
+/// Kind of failure, by whose fault it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// There is no such thing.
     Missing,
     /// The question makes no sense of what there is.
     Question,
-    /// It can't be done to the run as it stands.
+    /// The run's present state does not allow it.
     State,
-    /// The journal can't be read.
+    /// The journal cannot be read.
     Journal,
 }
 
 impl Unavailable {
-    /// Without advice.
+    /// Creates it without advice.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None }
     }

@@ -30,7 +30,7 @@ impl<C> StallDeadline<C> {
         Self { inner, patience, deadline, is_waiting: false, counts }
     }
 
-    /// Passes an answer on; a wait for the reader begins, goes on or ends with it.
+    /// Passes an answer on; begins, continues or ends a wait for the reader.
     fn judged<T>(
         &mut self,
         answer: Poll<io::Result<T>>,

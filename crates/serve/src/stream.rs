@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::refusal::{Counts, Refusal};
 
-/// A page is told this often that the server is still there; one that is gone is found by it.
+/// Interval of signs of life to a page; they also reveal a page that has gone.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 type Next = Pin<Box<dyn Future<Output = (Option<Bytes>, Receiver<Bytes>)> + Send>>;
@@ -41,7 +41,7 @@ impl Drop for Events {
     }
 }
 
-/// One that fell behind asks anew, and is told all that is known then.
+/// Waits for the next event. A page that fell behind asks again, and then gets all that is known.
 fn next(mut events: Receiver<Bytes>, counts: Arc<Counts>) -> Next {
     Box::pin(async move {
         let event = match timeout(SIGN_OF_LIFE, events.recv()).await {

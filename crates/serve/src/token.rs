@@ -1,4 +1,4 @@
-//! Who may read: the token, and the session that a browser has instead of it.
+//! Access for readers: the token, and the session that a browser has instead of it.
 //!
 //! Owns their comparison, in constant time, and where they may stand: in a header, in a form's
 //! body, in a cookie; never in an address. Neither is ever printed.
@@ -12,14 +12,14 @@ use subtle::ConstantTimeEq as _;
 
 use crate::parts;
 
-/// Shorter ones can be guessed.
+/// Minimum length in characters; a shorter token can be guessed.
 const SHORTEST: usize = 16;
 /// The cookie's name.
 const COOKIE: &str = "switchmark";
-/// How long a browser keeps it, in seconds; a new start of the server ends it as well.
+/// Lifetime of the cookie, in seconds; a new start of the server ends it as well.
 const KEPT: u32 = 12 * 3600;
 
-/// What whoever reads has to know.
+/// Secret that readers must know.
 #[derive(Clone)]
 pub struct Token {
     digest: [u8; 32],
@@ -29,10 +29,10 @@ pub struct Token {
 /// A text is no token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoToken {
-    /// It can be guessed.
+    /// The token can be guessed.
     #[error("the token has fewer than {SHORTEST} characters")]
     Short,
-    /// It has spaces or signs that a header can't carry.
+    /// The token has spaces or signs that a header cannot carry.
     #[error("the token has characters other than letters, digits and signs of ASCII")]
     Unprintable,
     /// The kernel gives no random octets.
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Token {
 }
 
 impl Token {
-    /// As its owner wrote it.
+    /// Creates a token from its text.
     pub fn new(text: &str) -> Result<Self, NoToken> {
         if text.len() < SHORTEST {
             return Err(NoToken::Short);
@@ -60,7 +60,7 @@ impl Token {
         Ok(Self { digest: digest(text), session: URL_SAFE_NO_PAD.encode(octets) })
     }
 
-    /// Whether it is that text. Digests are compared, so that not even the length shows.
+    /// True if it is that text. Digests are compared, so that not even the length shows.
     pub fn is(&self, text: &str) -> bool {
         self.digest.ct_eq(&digest(text)).into()
     }
@@ -74,24 +74,25 @@ impl Token {
         cookie.is_some_and(|said| own.ct_eq(&digest(said)).into())
     }
 
-    /// What a request says that the token is, right or wrong.
+    /// Returns the token that a request states, right or wrong; `None` without one.
     pub fn said_in(headers: &HeaderMap) -> Option<&str> {
         let said = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         said.and_then(|said| said.strip_prefix("Bearer "))
     }
 
-    /// What a browser is given for the token: no script reads it, no other site sends it.
+    /// Returns the cookie that a browser gets for the token: no script reads it, no other site
+    /// sends it.
     pub fn cookie(&self, is_secure: bool) -> String {
         set(&self.session, KEPT, is_secure)
     }
 
-    /// What takes it away.
+    /// Returns the cookie that removes the session.
     pub fn no_cookie(is_secure: bool) -> String {
         set("", 0, is_secure)
     }
 }
 
-/// What came by TLS goes back by nothing else.
+/// Formats the cookie. One that was set by TLS goes back by TLS alone.
 fn set(value: &str, kept: u32, is_secure: bool) -> String {
     let secure = if is_secure { "; Secure" } else { "" };
     format!("{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={kept}{secure}")

@@ -96,24 +96,24 @@ enum Verb {
     Buffer(Box<buffer::Args>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
-    /// Does a device keep its data sheet? Claims, measured: pass, fail or inconclusive
+    /// Check a device against its data sheet: each claim passes, fails or is inconclusive
     Accept(Box<accept::Args>),
-    /// A testbed file made by looking: which ports hosts have, and where their cables lead
+    /// Discover hosts, ports and cables, and write a testbed file
     #[command(subcommand)]
     Testbed(testbed::Verb),
-    /// What this host can be trusted with: how fast and how evenly it sends
+    /// Check what this host can measure reliably: how fast and how evenly it sends
     Doctor(doctor::Args),
-    /// Is what this host claims so? Devices of known truth at random, and a certificate
+    /// Self-test: measure devices with known properties, and count wrong results
     Prove(Box<prove::Args>),
     /// Render a run's report again, from the journal alone
     Report(report::Args),
-    /// What if it were this device: a plan in virtual time, once or over a range of values
+    /// Run a plan on a simulated device, in virtual time, once or over a range of values
     Sim(sim::Args),
-    /// Short trials for ever over pairs and direct cables, and a word when something changed
+    /// Monitor paths continuously, and alert on changes
     Watch(Box<watch::Args>),
-    /// Which is better: two runs, or two devices of one run, figure by figure
+    /// Compare two runs, or two devices of one run, figure by figure
     Compare(compare::Args),
-    /// What moved over the runs of a journal, since which run, and by how much
+    /// Show what changed over the runs of a journal, since which run, and by how much
     Trend(trend::Args),
     /// Take in what other tools measured: iperf, fio, qperf, ping, sockperf, irtt, flent
     Import(import::Args),
@@ -139,7 +139,7 @@ enum Verb {
     Agent(agent::Args),
 }
 
-/// The version, and the commit where the build was told of one.
+/// The version, and the commit if the build was given one.
 const fn version() -> &'static str {
     match option_env!("SWITCHMARK_VERSION") {
         Some(version) => version,
@@ -147,10 +147,10 @@ const fn version() -> &'static str {
     }
 }
 
-/// How a verb ended, where it did not fail.
+/// Outcome of a verb that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// As asked.
+    /// Done as requested.
     Done,
     /// Something is left open; the line says what, why, and what to do about it.
     Open(String),
@@ -161,7 +161,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The exit code, and the last line that explains it.
+    /// Returns the exit code, and prints the last line that explains it.
     fn end(self) -> ExitCode {
         let (status, line) = match self {
             Self::Done => (Status::Done, None),
@@ -176,11 +176,11 @@ impl Outcome {
     }
 }
 
-/// Verbs whose studies can't take the direct cable of another run: each refuses `--bypass` in its
+/// Verbs whose studies cannot take the direct cable of another run: each refuses `--bypass` in its
 /// own words, and does not list it.
 const WITHOUT_BYPASS: [&str; 6] = ["tcp", "failover", "fabric", "switching", "buffer", "xray"];
 
-/// The arguments, with what stands below them in the help.
+/// Returns the arguments' parser, with the text below them in the help.
 pub fn command() -> clap::Command {
     let listed = WITHOUT_BYPASS.into_iter().fold(Cli::command(), |command, verb| {
         command.mut_subcommand(verb, |verb| verb.mut_arg("bypass", |arg| arg.hide(true)))
@@ -196,16 +196,16 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Why nothing came of the arguments.
+/// Refusal of the arguments.
 #[derive(Debug)]
 pub struct Refused {
-    /// As it is printed on stderr.
+    /// Text to print on stderr.
     pub text: String,
-    /// Never 0.
+    /// Exit code, never 0.
     pub code: u8,
 }
 
-/// What the arguments ask for; the first is the program's name.
+/// Carries out the arguments; the first is the program's name.
 pub fn carry_out<T>(arguments: impl IntoIterator<Item = T>) -> Result<ExitCode, Refused>
 where
     T: Into<OsString> + Clone,

@@ -30,5 +30,5 @@ pub use plan::Plan;
 pub use resolved::Testbed;
 pub use source::{ConfigError, Fault, SourceText};
 
-/// One controller keeps an agent on each.
+/// Maximum hosts: one controller keeps an agent on each.
 pub const MOST_HOSTS: usize = 4096;

@@ -26,10 +26,10 @@ pub use readiness::{Finding, Spoils, State, page as readiness_page};
 const NO_MAC: &str = "00:00:00:00:00:00";
 /// MTU of a port whose host does not report one.
 const ORDINARY_MTU: u32 = 1500;
-/// How long the doctor watches what else runs on the hosts.
+/// Time for which the doctor watches other programs on the hosts.
 const WATCHED: Nanos = Nanos::from_millis(800);
 
-/// Every check of the hosts, and what the ports carry where anything passes at all.
+/// Runs every check of the hosts, and measures what the ports carry if anything passes at all.
 pub fn look_hard(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
     let mut findings = look(live, WATCHED)?;
     let prevented = |finding: &Finding| matches!(finding.spoils, Spoils::Everything { .. });
@@ -40,13 +40,14 @@ pub fn look_hard(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
     Ok(findings)
 }
 
-/// The checks that need no cable.
+/// Runs the checks that need no cable.
 pub fn look_at_hosts(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
     let facts = live.examine(Nanos::ZERO).map_err(Failure::unusable)?;
     Ok(readiness::judge(live.topology(), &facts, &[], &[]))
 }
 
-/// Every check of hosts, cables and paths; other programs are watched for as long as `watched`.
+/// Runs every check of hosts, cables and paths; other programs are watched for as long as
+/// `watched`.
 pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
     let facts = live.examine(watched).map_err(Failure::unusable)?;
     let topology = live.topology().clone();

@@ -16,7 +16,7 @@ use crate::ownership;
 
 /// Plans, testbeds and profiles: the largest of ours has 40 kB.
 const MOST_TEXT: u64 = 16 << 20;
-/// A pipe that is silent for so long has nobody at its other end.
+/// Silence after which a pipe is taken to have nobody at its other end.
 const SILENCE_MS: u16 = 10_000;
 
 /// A file that people wrote.
@@ -31,7 +31,7 @@ pub fn output(path: &Path) -> io::Result<Waiting> {
     open(path).map(|file| Waiting { file, is_shared: false })
 }
 
-/// The same of what is piped into this process. It is the shell's too, and may not be told never to
+/// Reads what is piped into this process. The shell shares that pipe, so it may not be set to never
 /// block.
 pub fn standard_input() -> io::Result<Waiting> {
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -64,7 +64,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)
 }
 
-/// All of a file, a pipe or a device that ends, if that is at most so much.
+/// Reads all of a file, a pipe or a device that ends, if that is at most `most` octets.
 fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     ownership::check_open(path, &file)?;
@@ -88,7 +88,7 @@ fn wait(file: &File) -> io::Result<()> {
     }
 }
 
-/// Writes a file whole: a full disk leaves what was there as it was.
+/// Writes a file whole: a full disk leaves the old file as it was.
 pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     // Through links, so that they stay; a pipe or a device is no file that could be replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -96,7 +96,7 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
         return fs::write(&target, octets);
     }
     let beside = beside(&target);
-    // One that is there is somebody's.
+    // An existing file is somebody's.
     let mut file = File::create_new(&beside)?;
     let written = file
         .write_all(octets)

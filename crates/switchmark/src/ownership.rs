@@ -1,4 +1,4 @@
-//! Whose a file is: nobody but this user can have written it, or put another in its place.
+//! Ownership of files: nobody but this user can have written one, or put another in its place.
 //!
 //! Owns that question, for what is executed on the word of a journal. Files that somebody names on
 //! the command line are theirs to judge.
@@ -17,32 +17,32 @@ const STICKY: u32 = 0o1000;
 /// A path that somebody else could have written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotOwn {
-    /// It is another user's.
+    /// Another user owns it.
     #[error("{} belongs to user {uid}", path.display())]
     Owner {
-        /// Which file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// Whose.
+        /// Id of its owner.
         uid: u32,
     },
     /// Others may write to it.
     #[error("others than this user can write to {}", path.display())]
     Mode {
-        /// Which file or folder.
+        /// File or folder.
         path: PathBuf,
     },
-    /// It can't be told.
+    /// The owner cannot be read.
     #[error("look at {}: {why}", path.display())]
     Unknown {
-        /// Which file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// In the kernel's words.
+        /// Reason in the kernel's words.
         why: String,
     },
 }
 
 impl NotOwn {
-    /// What the user can do about it.
+    /// Advice on what the user can do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Owner { .. } => "have it in a folder of your own, as your own file".to_owned(),
@@ -56,7 +56,7 @@ thread_local! {
     static IS_ASKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Reads what a journal names: every file that is read meanwhile has to be this user's own.
+/// Reads what a journal names: every file read meanwhile has to be this user's own.
 pub fn own_files_only<T>(read: impl FnOnce() -> T) -> T {
     let before = IS_ASKED.replace(true);
     let done = read();
@@ -73,12 +73,11 @@ pub fn check_open(path: &Path, file: &File) -> io::Result<()> {
     check(path).and_then(|()| check_one(path, &file.metadata())).map_err(refused)
 }
 
-/// Refuses a file or a folder that others could have written, or that stands where others could
-/// have put it.
+/// Refuses a file or a folder that others could have written, or could have put in its place.
 pub fn check(path: &Path) -> Result<(), NotOwn> {
     let unknown = |why: io::Error| NotOwn::Unknown { path: path.to_owned(), why: why.to_string() };
     let named = std::path::absolute(path).map_err(unknown)?;
-    // The way by its name, links included, and where it leads.
+    // The path by its name, links included, and its target.
     for way in [path.canonicalize().map_err(unknown)?, named] {
         check_one(&way, &way.metadata())?;
         for folder in way.ancestors().skip(1) {
@@ -108,14 +107,14 @@ fn check_one(path: &Path, found: &io::Result<Metadata>) -> Result<(), NotOwn> {
     Ok(())
 }
 
-/// This user's, root's, or of who became root by sudo.
+/// True for this user, root, or the user who became root by sudo.
 fn is_ours(uid: u32) -> bool {
     let own = geteuid();
     let asked = || std::env::var("SUDO_UID").ok().and_then(|text| text.parse().ok());
     uid == 0 || uid == own.as_raw() || (own.is_root() && asked() == Some(uid))
 }
 
-/// A group of one user alone, as many systems give each.
+/// True for a group of one user alone, as many systems give each.
 fn is_private(gid: u32) -> bool {
     let Ok(Some(group)) = Group::from_gid(Gid::from_raw(gid)) else { return false };
     let Ok(Some(user)) = User::from_name(&group.name) else { return false };

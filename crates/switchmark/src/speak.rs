@@ -1,6 +1,6 @@
 //! Words for people and programs, on stdout and in colours.
 //!
-//! Keeps the promises of [`agents::speak`] here too: what comes from elsewhere can't command the
+//! Keeps the promises of [`agents::speak`] here too: what comes from elsewhere cannot command the
 //! terminal, and speaking never panics; a page is written though `| head` has seen enough of the
 //! text. The macros that print panic then; nothing of this crate uses them.
 
@@ -13,7 +13,7 @@ pub use agents::speak::{clear, plain, redraw, speak};
 use render::text::PAINTS;
 use serde::Serialize;
 
-/// Whether stdout was a pipe whose reader went away before all was said.
+/// True if stdout was a pipe whose reader closed it early.
 static UNREAD: AtomicBool = AtomicBool::new(false);
 
 /// Prints a text on stdout.
@@ -34,7 +34,7 @@ pub fn put(octets: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Whether any were dropped.
+/// True if any output was dropped.
 pub fn is_unread() -> bool {
     UNREAD.load(Ordering::Relaxed)
 }
@@ -57,7 +57,7 @@ pub fn tell(text: &str) {
     let _ = io::stderr().lock().write_all(painted(text).as_bytes());
 }
 
-/// The same, but for the few colours that a text of ours may have.
+/// Makes a text safe for a terminal, except for the few colours that a text of ours may have.
 fn painted(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     let next =

@@ -29,7 +29,7 @@ pub struct End {
     pub hung: bool,
     /// The most it held, in kB, but for its last millisecond.
     pub memory: u64,
-    /// All that it printed.
+    /// Text that it printed, on both streams.
     pub said: String,
 }
 
@@ -59,7 +59,7 @@ impl Watched {
         Ok(Self::over(command.spawn().context("start the program")?))
     }
 
-    /// One that runs; its pipes are read from here on.
+    /// Watches a process that runs; its pipes are read from here on.
     pub fn over(mut child: Child) -> Self {
         let stdout = child.stdout.take().map(read_all);
         let stderr = child.stderr.take().map(read_all);
@@ -75,7 +75,7 @@ impl Watched {
         self.end_watched(patience, || {})
     }
 
-    /// The same with a look at something else in every turn.
+    /// Waits for its end in the same way, and calls `glance` in every turn.
     pub fn end_watched(mut self, patience: Duration, mut glance: impl FnMut()) -> Result<End> {
         let pid = self.pid();
         let (began, mut asked) = (Instant::now(), None);

@@ -74,7 +74,8 @@ fn in_a_model(plan: &str) -> Vec<u8> {
     plan.lines().map(line).collect::<Vec<_>>().join("\n").into_bytes()
 }
 
-/// Commands of the user's and ways to other machines and processes are not what is tried.
+/// Removes the user's commands and the means to reach other machines and processes, which are not
+/// tested.
 fn without_hooks(text: &str) -> Vec<u8> {
     let hooks = ["apply", "reset", "probe", "ready"];
     let is_hook = |line: &&str| hooks.iter().any(|hook| line.trim_start().starts_with(hook));

@@ -16,10 +16,10 @@ use super::ground::{Ground, in_virtual_time};
 use super::mutate::Dice;
 
 const MIB: u64 = 1 << 20;
-/// A storage job over a lab's cable takes about so long.
+/// Approximate time of a storage job over a lab's cable.
 const A_JOB: Duration = Duration::from_secs(10);
 
-/// A file system of its own, gone when dropped.
+/// A file system of its own, removed when dropped.
 struct Disk(PathBuf);
 
 impl Disk {

@@ -123,8 +123,8 @@ impl Ground {
         }
     }
 
-    /// What must not change: files that are not the program's, its processes, what it noted, the
-    /// links here.
+    /// Returns the state that must not change: files that are not the program's, its processes, its
+    /// notes, the links here.
     pub fn state(&self) -> Result<Vec<String>> {
         let mut state = Vec::new();
         for file in files(&self.folder.join("theirs"))? {

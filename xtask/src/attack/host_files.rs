@@ -17,12 +17,12 @@ use super::ground::Ground;
 use super::mutate::Dice;
 
 const PRECIOUS: &[u8] = b"written by the user\n";
-/// Between the start of a run and its kill, at most.
+/// Longest time between the start of a run and its kill.
 const LATEST_KILL: usize = 2_500;
-/// A run over a lab's cable takes about so long.
+/// Approximate time of a run over a lab's cable.
 const A_RUN: Duration = Duration::from_secs(10);
 
-/// What a user does to the file that a killed run left.
+/// Change that a user makes to the file that a killed run left.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Nothing,
@@ -101,7 +101,7 @@ pub fn change(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     Ok(Outcome { end, broken, input: format!("{changed:?}\n{text}").into_bytes() })
 }
 
-/// Does it; what was done, as far as it could be.
+/// Makes the change; returns the change that was possible.
 fn apply(change: Change, file: &Path) -> Result<Change> {
     let before = fs::metadata(file)?;
     let open = || OpenOptions::new().write(true).open(file);
@@ -141,7 +141,7 @@ fn apply(change: Change, file: &Path) -> Result<Change> {
     Ok(change)
 }
 
-/// The user's files with their octets: all there is, but for a file that nobody changed.
+/// Returns the user's files with their octets: all files, except for one that nobody changed.
 fn users(place: &Path, change: Change) -> Result<Vec<(String, Vec<u8>)>> {
     if matches!(change, Change::Nothing) {
         return Ok(Vec::new());
@@ -154,7 +154,7 @@ fn users(place: &Path, change: Change) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(found)
 }
 
-/// The kernel takes a moment to end what was killed.
+/// Waits until the kernel has ended what was killed.
 fn wait_for_nobody(ground: &Ground) {
     let began = Instant::now();
     while !ground.processes().is_empty() && began.elapsed() < A_RUN {

@@ -29,7 +29,7 @@ const BATCH: usize = 24;
 pub struct Crafted(RefCell<Vec<PathBuf>>);
 
 impl Crafted {
-    /// One of them, as a file of this name.
+    /// Takes one of them, as a file of this name.
     pub fn take(&self, ground: &Ground, dice: &mut Dice, name: &str) -> Result<PathBuf> {
         if self.0.borrow().is_empty() {
             let made = ground.folder().join("crafted");
@@ -136,7 +136,7 @@ fn printed(command: Command) -> Result<String> {
     Ok(Watched::start(command)?.end_within(PATIENCE)?.said)
 }
 
-/// Its octets; of a folder or a device none.
+/// Returns its octets; none for a folder or a device.
 pub fn content(journal: &Path) -> Vec<u8> {
     let is_file = journal.symlink_metadata().is_ok_and(|of| of.is_file());
     if is_file { fs::read(journal).unwrap_or_default() } else { Vec::new() }
@@ -155,7 +155,7 @@ fn remove(journal: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is outside the journals that a command names.
+/// Files outside the journals that a command names.
 pub struct Outside(Vec<String>);
 
 impl Outside {
@@ -172,7 +172,7 @@ impl Outside {
         Ok(Self(found))
     }
 
-    /// What changed since, in words; a canary that is there was made by a command of the journal's.
+    /// Describes the changes since. A canary that exists was made by a command of the journal's.
     pub fn compare(&self, ground: &Ground) -> Result<Vec<String>> {
         let now = Self::look(ground)?;
         let mut broken: Vec<String> = now

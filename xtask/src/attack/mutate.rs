@@ -1,4 +1,4 @@
-//! Inputs that nobody meant: made from good ones by small changes.
+//! Unintended inputs, made from good ones by small changes.
 //!
 //! Owns the changes and their order, which follow from a seed. Never reads the clock.
 
@@ -7,12 +7,12 @@
 pub struct Dice(u64);
 
 impl Dice {
-    /// The same seed, the same throws.
+    /// Creates dice that throw the same for the same seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Below `sides`, which is not 0.
+    /// Throws a number below `sides`, which is not 0.
     pub fn below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -21,13 +21,13 @@ impl Dice {
         ((z ^ (z >> 31)) % sides.max(1) as u64) as usize
     }
 
-    /// One of them.
+    /// Draws one of them.
     pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
     }
 }
 
-/// What breaks readers.
+/// Words that break readers.
 const WORDS: [&[u8]; 24] = [
     b"18446744073709551615",
     b"18446744073709551616",

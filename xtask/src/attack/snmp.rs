@@ -26,7 +26,7 @@ const COLUMN: usize = 10;
 /// Before it is asked to end: a walk of a few rows is done by then.
 const PATIENCE: Duration = Duration::from_millis(2500);
 
-/// How the agent answers.
+/// Behaviour of the agent.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
     Slow,
@@ -74,7 +74,7 @@ pub fn ask(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     Ok(Outcome::of(end, format!("{manner:?}").into_bytes()))
 }
 
-/// Two hosts and a cable, said to be a switch that tells of itself by SNMP.
+/// Writes a testbed of two hosts and a cable, declared as a switch that answers SNMP.
 fn testbed(ground: &Ground) -> Result<String> {
     remove_hosts();
     let [first, second] = HOSTS;
@@ -165,12 +165,12 @@ fn octets_of_noise(dice: &mut Dice) -> Vec<u8> {
     (0..length).map(|_| dice.below(256) as u8).collect()
 }
 
-/// What was asked, of a message with a community (RFC 1157 §4, in BER).
+/// Request in a message with a community (RFC 1157 §4, in BER).
 struct Request<'a> {
     id: &'a [u8],
     /// The first object, as it was encoded.
     object: &'a [u8],
-    /// Whether the rows behind it are asked for, and not the object itself.
+    /// True if it asks for the rows behind the object, not for the object itself.
     is_walk: bool,
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::Shipped;
 use super::files::write;
 
-/// More is slower to pack and hardly smaller.
+/// Compression level; a higher one is slower and hardly smaller.
 const LEVEL: i32 = 19;
 
 /// Packs it.

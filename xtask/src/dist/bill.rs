@@ -1,7 +1,7 @@
-//! A bill of materials, SPDX 2.3: what is linked into the program, with licences.
+//! A bill of materials, SPDX 2.3: all that is linked into the program, with licences.
 //!
-//! Owns its form. What is linked in is what cargo says of the target; nothing is added by hand but
-//! what no crate's metadata tells: the libraries that come with a crate or with the compiler.
+//! Owns its form. Cargo's metadata of the target list what is linked in. Only libraries that come
+//! with a crate or with the compiler are added by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::files::write;
 use super::{Shipped, digest, program};
 use crate::edges;
 
-/// What no metadata tell: which crate's program holds it, what it is, and under which licence.
+/// Components that no metadata list: the crate whose program holds it, its name, and its licence.
 const HELD: [(&str, &str, &str); 4] = [
     ("serve", "uPlot", "MIT"),
     ("libsqlite3-sys", "SQLite", "blessing"),
@@ -77,8 +77,8 @@ fn bill(of: &Shipped, metadata: &Value) -> Result<Value> {
 
 type Linked<'a> = BTreeMap<&'a str, (&'a Value, Vec<&'a str>)>;
 
-/// By cargo's own id: what is in the program, and which of them each needs. What only builds it or
-/// writes a part of its source is not in it.
+/// Returns the packages in the program by cargo's own id, and which of them each needs. Packages
+/// that only build it or write a part of its source are not in it.
 fn linked(metadata: &Value) -> Result<Linked<'_>> {
     let all =
         |of: &'static str| metadata.pointer(of).and_then(Value::as_array).into_iter().flatten();

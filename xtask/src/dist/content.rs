@@ -20,7 +20,7 @@ const SHELLS: [(&str, &str); 3] = [
     ("fish", "usr/share/fish/vendor_completions.d/switchmark.fish"),
 ];
 
-/// All but the program, which runs here to write some of them.
+/// Returns all files but the program, which runs here to write some of them.
 pub(super) fn files(program: &Path) -> Result<Files> {
     let (root, mut files) = (steps::root(), Files::default());
     for (shell, path) in SHELLS {

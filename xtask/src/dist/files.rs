@@ -25,7 +25,7 @@ enum Entry {
     Link(String),
 }
 
-/// By path, without a `/` before it. A folder comes before what is in it.
+/// Entries by path, without a `/` before it. A folder comes before what is in it.
 #[derive(Clone, Default)]
 pub(super) struct Files(BTreeMap<String, (u32, Entry)>);
 
@@ -71,7 +71,7 @@ impl Files {
         Some(octets)
     }
 
-    /// Whether something is there, be it behind a link.
+    /// True if something is there, even behind a link.
     pub(super) fn has(&self, path: &str) -> bool {
         let behind = |(at, to): (&str, &str)| {
             let rest = path.strip_prefix(at)?;
@@ -90,7 +90,8 @@ impl Files {
         self.0.keys().map(String::as_str)
     }
 
-    /// The same with every path changed, or left out; with the folders of what is left.
+    /// Returns the files with every path changed, or left out, and with the folders of what is
+    /// left.
     pub(super) fn moved(&self, to: impl Fn(&str) -> Option<String>) -> Self {
         let mut moved = Self::default();
         for (path, (mode, entry)) in &self.0 {
@@ -110,7 +111,7 @@ impl Files {
         held.sum()
     }
 
-    /// As an archive, all of it root's and as old as the commit.
+    /// Packs them as an archive, all of it root's and as old as the commit.
     pub(super) fn tar(&self, epoch: u64) -> Result<Vec<u8>> {
         let mut archive = Builder::new(Vec::new());
         for (path, (mode, entry)) in &self.0 {
@@ -138,7 +139,7 @@ impl Files {
         archive.into_inner().context("finish an archive")
     }
 
-    /// Onto this machine's disk.
+    /// Writes them onto this machine's disk.
     pub(super) fn write_below(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder)?;
         for (path, (mode, entry)) in &self.0 {
@@ -166,12 +167,12 @@ impl Files {
     }
 }
 
-/// The folder of a path; nothing where there is none.
+/// Returns the folder of a path; empty if there is none.
 pub(super) fn above(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Where a link in that folder leads.
+/// Returns the target of a link in that folder.
 pub(super) fn joined(folder: &str, to: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in to.split('/') {

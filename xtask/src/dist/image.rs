@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::files::{Files, gzip, write};
 use super::{PROGRAM, Shipped, TITLE, digest};
 
-/// Where what it writes goes: the journal and reports.
+/// Folder for what the program writes: the journal and reports.
 const DATA: &str = "data";
-/// What a program expects to find, and who may write there.
+/// Folders that a program expects to find, and their modes.
 const FOLDERS: [(&str, u32); 6] = [
     (DATA, 0o1777),
     ("tmp", 0o1777),
@@ -22,7 +22,7 @@ const FOLDERS: [(&str, u32); 6] = [
     ("sys", 0o755),
     ("dev", 0o755),
 ];
-/// It is pulled to every host.
+/// Largest size in octets: it is pulled to every host.
 const LARGEST: usize = 25_000_000;
 
 /// Packs it.
@@ -88,7 +88,7 @@ fn layer(of: &Shipped) -> Files {
     root
 }
 
-/// Puts it where its digest says, and tells what others name it by.
+/// Stores it at the path of its digest, and returns the descriptor by which others name it.
 fn blob(layout: &mut Files, kind: &str, octets: &[u8]) -> Value {
     let digest = digest(octets);
     layout.file(&format!("blobs/sha256/{digest}"), octets);

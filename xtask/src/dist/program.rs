@@ -11,15 +11,15 @@ use super::files::read;
 use super::{Commit, Processor, own};
 use crate::steps::{self, cargo, run};
 
-/// It is copied to every host before a run.
+/// Largest size in octets: it is copied to every host before a run.
 const LARGEST: usize = 20_000_000;
 
-/// As the compiler names it: a C library that is made to be linked into one static file.
+/// Returns the compiler's name of the target, whose C library can be linked into one static file.
 pub(super) fn target(processor: Processor) -> String {
     format!("{}-unknown-linux-musl", processor.name)
 }
 
-/// Cargo, set to build for that processor with what is common to all programs shipped.
+/// Returns cargo, set to build for that processor with the flags of all programs shipped.
 pub fn cargo_for(processor: Processor, args: &[&str]) -> Result<Command> {
     let (root, target) = (steps::root(), target(processor));
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -53,7 +53,7 @@ pub fn cargo_for(processor: Processor, args: &[&str]) -> Result<Command> {
     Ok(build)
 }
 
-/// Where the program lies, once it is built.
+/// Builds the program, and returns its path.
 pub(super) fn build(processor: Processor, commit: &Commit) -> Result<PathBuf> {
     let target = target(processor);
     let args = ["rustc", "--package", "switchmark", "--bin", "switchmark", "--profile", "dist"];
@@ -77,7 +77,7 @@ pub(super) fn build(processor: Processor, commit: &Commit) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Whether no program header asks for an interpreter (ELF-64: e_phoff, e_phentsize, e_phnum;
+/// True if no program header asks for an interpreter (ELF-64: e_phoff, e_phentsize, e_phnum;
 /// PT_INTERP).
 fn is_static(elf: &[u8]) -> bool {
     const PT_INTERP: u32 = 3;

@@ -11,7 +11,8 @@ use anyhow::{Context, Result, ensure};
 use super::{ABOUT, Shipped, TITLE};
 use crate::steps::{run, told};
 
-/// What rpmbuild would do to files, or tell of the machine it runs on, and shall not.
+/// Settings of rpmbuild, so that it leaves files unchanged and does not name the machine it runs
+/// on.
 const SETTINGS: [&str; 8] = [
     "__os_install_post %{nil}",
     "debug_package %{nil}",
@@ -22,10 +23,10 @@ const SETTINGS: [&str; 8] = [
     "_binary_payload w19.zstdio",
     "_binary_filedigest_algorithm 8",
 ];
-/// Where Fedora's zsh looks, and Debian's.
+/// Folders in which Fedora's zsh looks, and Debian's.
 const COMPLETIONS: [&str; 2] = ["usr/share/zsh/site-functions", "usr/share/zsh/vendor-completions"];
 
-/// Packs it, where rpmbuild is there to; else says what is missing.
+/// Packs it if rpmbuild is there; else reports what is missing.
 pub(super) fn pack(of: &Shipped) -> Result<()> {
     if Command::new("rpmbuild").arg("--version").output().is_err() {
         eprintln!("left out: `rpmbuild` is missing (hint: install the package rpm)");
@@ -58,7 +59,7 @@ pub(super) fn pack(of: &Shipped) -> Result<()> {
     Ok(())
 }
 
-/// Whether a path is the package's own, and none that every system has.
+/// True if a path is the package's own, and not one that every system has.
 fn is_own(path: &str) -> bool {
     path.contains("switchmark")
 }

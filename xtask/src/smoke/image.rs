@@ -17,8 +17,8 @@ use super::{Made, Place, smoke, smoke_of_labs};
 use crate::dist;
 use crate::steps::{run, told};
 
-/// Where a kernel has both generations of control groups, crun refuses to start; and a process may
-/// not raise its limits everywhere.
+/// Words that run a container. crun refuses to start where a kernel has both generations of control
+/// groups, and a process may not raise its limits everywhere.
 const RUN: [&str; 6] = [
     "run",
     "--rm",
@@ -27,14 +27,14 @@ const RUN: [&str; 6] = [
     "--ulimit=nofile=1024:1024",
     "--ulimit=nproc=1024:1024",
 ];
-/// Nothing is granted, and nothing may be written but where the image has its data.
+/// Least rights: nothing is granted, and nothing may be written except in the image's data folder.
 const LEAST: [&str; 2] = ["--cap-drop=all", "--read-only"];
-/// What a lab takes: to set up its own namespaces' networks.
+/// Grant for a lab, which sets up its own namespaces' networks.
 const UNMASKED: &str = "--security-opt=unmask=/proc/sys";
-/// It forbids what a user namespace is made by, as Docker's own profile does.
+/// Profile that forbids the call that makes a user namespace, as Docker's own does.
 const SECCOMP: &str = r#"{"defaultAction": "SCMP_ACT_ALLOW",
     "syscalls": [{"names": ["unshare"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]}"#;
-/// An old kernel's: what it has not is no system call of its.
+/// Profile of an old kernel, which lacks newer system calls.
 const OLD: &str = r#"{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"action": "SCMP_ACT_ERRNO", "errnoRet": 38,
     "names": ["bpf", "clone3", "close_range", "openat2", "pidfd_open", "statx", "faccessat2"]}]}"#;
 /// Two ports that every container has.
@@ -48,10 +48,10 @@ name = "h2"
 reach = "local"
 port = [{ name = "lo", address = "127.0.0.2/8", cable = "h1/lo" }]
 "#;
-/// Whom no file belongs to.
+/// User to whom no file belongs.
 const NOBODY: u32 = 65534;
 
-/// All of it.
+/// Checks all of it.
 pub(super) fn check(made: &Made, scratch: &Path) -> Result<()> {
     let archive = made.file(&format!("{}.oci.tar", dist::named(&made.version, made.own)));
     read(made, &archive, scratch)?;
@@ -72,7 +72,7 @@ pub(super) fn check(made: &Made, scratch: &Path) -> Result<()> {
     })
 }
 
-/// By those that do not run it.
+/// Reads the image with programs that do not run it.
 fn read(made: &Made, archive: &Path, scratch: &Path) -> Result<()> {
     let source = format!("oci-archive:{}", archive.display());
     let asked = "{{.Digest}} {{.Os}} {{.Architecture}}";
@@ -89,7 +89,7 @@ fn read(made: &Made, archive: &Path, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// podman as somebody, with the image.
+/// Command that starts podman as some user, with the image.
 struct Podman {
     start: Vec<OsString>,
     image: String,
@@ -97,8 +97,8 @@ struct Podman {
 }
 
 impl Podman {
-    /// As a user who may nothing, and who has a folder. Its name is short: below a long one, conmon
-    /// can't make its sockets, and each container waits 20 s for it.
+    /// Starts podman as a user without rights, who has a folder. Its name is short: below a long
+    /// one, conmon cannot make its sockets, and each container waits 20 s for it.
     fn of_nobody(image: String, home: &Path) -> Result<Self> {
         let runtime = home.join("run");
         fs::create_dir_all(&runtime)?;
@@ -117,11 +117,11 @@ impl Podman {
         Ok(Self { start, image, is_nobody: true })
     }
 
-    /// Does it while the image is there; nothing is left behind.
+    /// Does the work while the image is loaded; nothing is left behind.
     fn with(&self, archive: &Path, work: impl FnOnce(Instant) -> Result<()>) -> Result<()> {
         let podman = Place { start: self.start.clone(), journal: None };
         let begun = Instant::now();
-        // Whoever may read nothing else gets it through a pipe.
+        // A user without rights reads it through a pipe.
         let archive = fs::File::open(archive)?;
         run(podman.start(&["load", "--quiet"]).stdin(archive))?;
         let ended = work(begun);
@@ -169,7 +169,7 @@ fn refusals(podman: &Podman, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Without bpf(2) a flood is sent another way, and only the way by name is refused.
+/// Checks that without bpf(2) a flood uses another backend, and that xdp-live by name is refused.
 fn old_kernel(podman: &Podman, scratch: &Path) -> Result<()> {
     let filter = scratch.join("old.json");
     fs::write(&filter, OLD)?;

@@ -11,10 +11,10 @@ use page::{Caveat, Figure, Key, phrase};
 use crate::RunLabels;
 use page::words;
 
-/// Conditions that stand in the heading or say nothing to a reader.
+/// Conditions that are in the heading, or that mean nothing to a reader.
 const LEFT_OUT: [Key; 5] = [Key::Study, Key::Device, Key::File, Key::Variant, Key::RateConvention];
 
-/// One table a device, and what its caveats say.
+/// Formats one table a device, and the meaning of its caveats.
 pub fn markdown(run: RunLabels<'_>, figures: &[Figure]) -> String {
     let mut out = format!("### switchmark {} `{}`\n", cell(run.verb), cell(run.id));
     let of = |figure: &Figure| -> String {
@@ -76,7 +76,7 @@ fn row(figure: &Figure) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// Without what would end a cell or a line, or begin markup of a stranger's.
+/// Escapes characters that would end a cell or a line, or begin markup of somebody else's.
 fn cell(text: &str) -> String {
     text.chars().fold(String::new(), |mut out, c| {
         match c {

@@ -8,8 +8,8 @@
 
 use std::sync::LazyLock;
 
-/// Native histograms of this schema have 2^2 buckets for each doubling: a bucket is at most 18.9 %
-/// wide, and a quantile within it at most so far off.
+/// Native histograms of this schema have 2^2 buckets for each doubling. A bucket is at most 18.9 %
+/// wide, and so is the error of a quantile within it.
 #[cfg(test)]
 const SCHEMA: u32 = 2;
 
@@ -18,14 +18,14 @@ const SCHEMA: u32 = 2;
 pub struct Bound {
     /// In seconds.
     pub seconds: f64,
-    /// As the label `le` has it: the shortest decimal that is this very number.
+    /// Value of the label `le`: the shortest decimal that parses to this very number.
     pub le: String,
 }
 
 const LOWEST_S: f64 = 1e-6;
 const HIGHEST_S: f64 = 10.0;
-/// Of a doubling, as Prometheus has them: 2^(i/4 - 1) (`nativeHistogramBounds` of client_golang);
-/// the third is one unit in the last place below the nearest number.
+/// Bounds within a doubling, as in Prometheus: 2^(i/4 - 1) (`nativeHistogramBounds` of
+/// client_golang). The third is one unit in the last place below the nearest number.
 const OF_A_DOUBLING: [f64; 4] =
     [0.5, 0.594_603_557_501_360_5, 0.707_106_781_186_547_5, 0.840_896_415_253_714_4];
 const OF_A_DECADE: [f64; 3] = [1.0, 2.0, 5.0];
@@ -44,7 +44,7 @@ pub static BOUNDS: LazyLock<Vec<Bound>> = LazyLock::new(|| {
     all.into_iter().map(|seconds| Bound { seconds, le: seconds.to_string() }).collect()
 });
 
-/// Those of the schema alone.
+/// Returns the bounds of the native schema alone.
 fn native() -> Vec<f64> {
     let doubling = |power: i32| OF_A_DOUBLING.map(move |of| of * 2_f64.powi(power));
     let all = (-19..=4).flat_map(doubling);

@@ -13,13 +13,13 @@ use super::{Family, Kind};
 /// A family without its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// With the base unit, and `_total` where it is a counter.
+    /// Name with the base unit, and with `_total` if it is a counter.
     pub name: Cow<'static, str>,
-    /// What Prometheus takes it for.
+    /// Prometheus metric type.
     pub kind: Kind,
     /// The labels that every sample has; a histogram's buckets have `le` too.
     pub labels: &'static [&'static str],
-    /// What it is, in a few words.
+    /// Help text of a few words.
     pub help: Cow<'static, str>,
 }
 
@@ -36,7 +36,7 @@ macro_rules! families {
             };
         )+
 
-        /// All but the figures'.
+        /// Families other than those of figures.
         pub const FIXED: &[Named] = &[$($id,)+];
     };
 }
@@ -67,19 +67,19 @@ families! {
 const NS_PER_S: f64 = 1e9;
 
 impl Named {
-    /// Without samples yet.
+    /// Creates the family without samples.
     pub fn family(&self) -> Family {
         Family::with_labels(self.name.clone(), self.kind, self.help.clone(), self.labels)
     }
 
-    /// With one sample, which has no labels.
+    /// Creates the family with one sample and no labels.
     pub fn one(&self, value: f64) -> Family {
         let mut family = self.family();
         family.add(&[], value);
         family
     }
 
-    /// What there is of something, by its labels alone.
+    /// Creates the info family: one sample of value 1 with labels alone.
     pub fn info(&self, values: &[&str]) -> Family {
         let mut family = self.family();
         family.add(values, 1.0);
@@ -87,8 +87,8 @@ impl Named {
     }
 }
 
-/// The family of a metric's figures, and by what a value in the unit is divided: a decimal stays
-/// one so.
+/// Returns the family of a metric's figures and the divisor of values in this unit. Division keeps
+/// short decimals short.
 pub fn figure(metric: Metric, unit: Unit) -> (Named, f64) {
     let (suffix, divisor) = match unit {
         Unit::Nanoseconds => ("seconds", NS_PER_S),
@@ -127,7 +127,7 @@ pub fn figures() -> Vec<Named> {
     all
 }
 
-/// Whether a series is of one of these families.
+/// True if a series belongs to one of these families.
 pub fn is_known(series: &str) -> bool {
     let is_of = |named: &Named| match series.strip_prefix(named.name.as_ref()) {
         Some("") => named.kind != Kind::Histogram,

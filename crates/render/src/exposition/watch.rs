@@ -1,4 +1,4 @@
-//! What a watch has measured, as families: one series a pair of ports and way between them.
+//! Families of a watch's measurements: one series per pair of ports and path.
 //!
 //! Owns what is written of a series, zeros included, so that a counter is there before it first
 //! counts. Never decides what a change or an outage is: every word is given.
@@ -9,7 +9,7 @@ use trial::Path;
 
 use super::{Family, names};
 
-/// Two ports of a testbed and a way between them, since the watch began.
+/// Measurements of one path between two ports, since the watch began.
 #[derive(Debug, Clone)]
 pub struct WatchSeries {
     /// The testbed's name.
@@ -22,60 +22,60 @@ pub struct WatchSeries {
     pub from: String,
     /// The other one.
     pub to: String,
-    /// Through the device, or over the direct cable.
+    /// Path: through the device, or over the direct cable.
     pub path: Path,
     /// All round trips.
     pub rtt: Histogram,
     /// Frames sent.
     pub sent: u64,
-    /// Those that never arrived.
+    /// Frames that never arrived.
     pub lost: u64,
-    /// Those that arrived behind a later one.
+    /// Frames that arrived behind a later one.
     pub reordered: u64,
     /// TCP payload in bytes a second, mean of the latest hour that had any.
     pub goodput: Option<f64>,
     /// Trials by outcome.
     pub trials: WatchTrials,
-    /// What changed, each kind of change once.
+    /// Changes found, one entry per kind.
     pub changes: Vec<WatchChange>,
-    /// Whether nothing gets through now.
+    /// True if nothing gets through now.
     pub outage: bool,
-    /// Times in which nothing was watched, those of one cause together; every cause is there.
+    /// Unwatched time, one entry per cause; every cause is listed.
     pub gaps: Vec<WatchGap>,
-    /// When the latest trial ended, in nanoseconds since 1970.
+    /// End of the latest trial, in nanoseconds since 1970; `None` before the first.
     pub last_trial_unix_ns: Option<u64>,
 }
 
-/// How many trials ended how.
+/// Number of trials per outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchTrials {
-    /// That count.
+    /// Trials that count.
     pub valid: u64,
-    /// That a gate left out.
+    /// Trials that a gate excluded.
     pub invalid: u64,
-    /// That were not carried out to the end.
+    /// Trials that did not run to the end.
     pub failed: u64,
 }
 
 /// Changes of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchChange {
-    /// What changed: `rtt-p99`.
+    /// Quantity that changed: `rtt-p99`.
     pub quantity: &'static str,
-    /// Which way.
+    /// Direction of the change.
     pub direction: Direction,
-    /// Whose doing it is, the kind alone, for a label has few values: `device`, `hosts`.
+    /// Side that caused it, without the name, to keep label values few: `device`, `hosts`.
     pub whose: &'static str,
-    /// How many there were.
+    /// Number of such changes.
     pub count: u64,
 }
 
-/// Times of one cause in which nothing was watched.
+/// Unwatched time of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchGap {
     /// `suspended`, `stopped`.
     pub cause: &'static str,
-    /// All of them together.
+    /// Total duration.
     pub lasted: Nanos,
 }
 
@@ -95,7 +95,7 @@ pub const fn path_label(path: Path) -> &'static str {
     }
 }
 
-/// As Prometheus reads them.
+/// Returns the families of these series for Prometheus.
 pub fn watch(all: &[WatchSeries]) -> Vec<Family> {
     let mut families = Filled::default();
     for one in all {

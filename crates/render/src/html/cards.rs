@@ -14,11 +14,11 @@ pub(super) struct CardView {
     pub(super) rest: Vec<AnswerView>,
 }
 
-/// So many answers are seen at once of a question that shares the page with others.
+/// Maximum answers shown at once for a question that shares the page with others.
 const MOST_SEEN: usize = 4;
-/// And of one that does not.
+/// Maximum cards shown at once for a question whose answers each have one.
 const MOST_CARDS: usize = 6;
-/// With fewer questions each answer has a card.
+/// With fewer questions than this, each answer has a card.
 const FEW_QUESTIONS: usize = 3;
 
 /// One answer of a card.
@@ -33,7 +33,7 @@ pub(super) struct AnswerView {
     pub(super) text: String,
     /// The answer in a word, and the class of its tone.
     pub(super) reply: Option<Chip>,
-    /// Who limits the figure, which is neither good nor bad.
+    /// Verdict on what limits the figure, neither good nor bad.
     pub(super) verdict: Option<Chip>,
     /// The rows whose values it states.
     pub(super) rows: String,
@@ -80,7 +80,7 @@ fn answer(answer: &Answer) -> AnswerView {
         reply: answer.reply.map(reply),
         verdict: answer.verdict.map(verdict),
         rows: listed(&answer.rows),
-        // A sign on a line of its own says nothing.
+        // Keeps the percent sign on its number's line.
         text: answer.text.replace(" %", "\u{a0}%"),
     }
 }

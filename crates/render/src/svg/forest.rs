@@ -10,13 +10,13 @@ use page::{Axis, Forest, ForestLine};
 use super::{escape, shorten};
 
 const WIDTH: f64 = 640.0;
-/// Where names end and the plot begins.
+/// Position where names end and the plot begins.
 const LEFT: f64 = 250.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
 const ROW: f64 = 22.0;
 const BELOW: f64 = 66.0;
-/// What fits before the plot at 12 px.
+/// Maximum characters of a name before the plot, at 12 px.
 const MOST_CHARS: usize = 36;
 
 pub(super) fn draw(forest: &Forest) -> String {

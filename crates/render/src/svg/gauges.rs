@@ -10,14 +10,14 @@ use page::{GaugeLine, Gauges, MarkKind};
 use super::{escape, shorten, text_width};
 
 const WIDTH: f64 = 760.0;
-/// Where labels end and the axis begins.
+/// Position where labels end and the axis begins.
 const LEFT: f64 = 220.0;
 /// Room for the value and who limits it.
 const RIGHT: f64 = 190.0;
 const TOP: f64 = 24.0;
 const ROW: f64 = 28.0;
 const BELOW: f64 = 44.0;
-/// What fits before the axis at 12 px.
+/// Maximum characters of a label before the axis, at 12 px.
 const MOST_CHARS: usize = 32;
 
 pub(super) fn draw(gauges: &Gauges) -> String {

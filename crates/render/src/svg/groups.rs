@@ -13,7 +13,7 @@ const SIDE: f64 = 30.0;
 const STEP: f64 = 34.0;
 const MARGIN: f64 = 10.0;
 const LINE: f64 = 24.0;
-/// No narrower than a group's line.
+/// Least width: a group's line has to fit.
 const LEAST_WIDTH: f64 = 560.0;
 /// A picture is never drawn smaller than this: beyond that it is scrolled.
 const LEAST: f64 = 0.88;

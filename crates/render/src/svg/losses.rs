@@ -1,5 +1,5 @@
-//! The frames' way as a picture: hosts that send, the device with its ports, hosts that receive,
-//! and how many frames died at each place.
+//! Picture of the frames' path: sending hosts, the device with its ports, receiving hosts, and how
+//! many frames were lost at each place.
 //!
 //! Draws the places in their order, ports of one kind together; the table beside it tells them
 //! apart.
@@ -10,7 +10,7 @@ use page::{LossPlaces, words};
 
 use super::{escape, shorten};
 
-/// What stands at each place: its middle, the label's and the count's baseline, and its name.
+/// Places of loss: middle, baselines of label and count, and name.
 const PLACES: [(f64, f64, f64, &str); 7] = [
     (76.0, 44.0, 62.0, "lost in them"),
     (193.0, 40.0, 78.0, "cable"),

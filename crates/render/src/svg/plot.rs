@@ -17,13 +17,13 @@ const LEGEND_ROW: f64 = 20.0;
 const LEGEND_SAMPLE: f64 = 34.0;
 const LEGEND_GAP: f64 = 16.0;
 
-/// More points than these are a line: marks would merge into a band, and each costs as much as ten
-/// of its points.
+/// Maximum points drawn with marks. More marks would merge into a band, and each costs as much as
+/// ten points of a line.
 const MOST_MARKS: usize = 60;
-/// So many columns of a line are told apart; of each its least and its largest value.
+/// Columns of a thinned line; each keeps its least and its largest value.
 const COLUMNS: usize = 240;
 
-/// As one `<svg>` element with a `viewBox`, without a fixed size.
+/// Draws a plot as one `<svg>` element with a `viewBox`, without a fixed size.
 pub(super) fn draw(plot: &Plot) -> String {
     let rows = legend_rows(plot);
     let height = TOP + PLOT_HEIGHT + BELOW + rows.len() as f64 * LEGEND_ROW;
@@ -159,7 +159,7 @@ fn thinned(plot: &Plot, line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     kept
 }
 
-/// Which series stand in which row of the legend, each with its x.
+/// Assigns the series to rows of the legend, each with its x.
 fn legend_rows(plot: &Plot) -> Vec<Vec<(f64, &Series)>> {
     let mut rows: Vec<Vec<(f64, &Series)>> = Vec::new();
     let mut x = f64::INFINITY;

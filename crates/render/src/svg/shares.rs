@@ -11,11 +11,11 @@ use super::escape;
 
 const SIDE: f64 = 14.0;
 const MARGIN: f64 = 84.0;
-/// Below the fields: what their shades mean.
+/// Height of the scale below the fields, which explains their shades.
 const SCALE: f64 = 52.0;
 /// A picture is never drawn smaller than this: beyond that it is scrolled.
 const LEAST: f64 = 0.88;
-/// No narrower than the scale.
+/// Least width: the scale has to fit.
 const LEAST_SIDE: f64 = 330.0;
 
 pub(super) fn draw(picture: &Shares) -> String {

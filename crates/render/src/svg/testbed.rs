@@ -13,12 +13,12 @@ const MARGIN: f64 = 16.0;
 const ARC: f64 = 46.0;
 const DROP: f64 = 62.0;
 const DEVICE_HEIGHT: f64 = 50.0;
-/// With more ports than these each has room for its name alone, so that all are legible at once.
+/// With more ports than this, each has room for its name alone, so that all are legible at once.
 const MOST_ROOMY: usize = 6;
 /// A picture is never drawn smaller than this: beyond that it is scrolled.
 const LEAST: f64 = 0.88;
 
-/// How wide ports are, how far hosts are apart, and what fits into a port's width.
+/// Width of ports, distance between hosts, and characters that fit into a port.
 #[derive(Clone, Copy)]
 struct Room {
     port: f64,
@@ -120,7 +120,7 @@ fn draw_port(out: &mut String, port: &PicturedPort, (left, top): (f64, f64), roo
     );
 }
 
-/// Each device under the middle of the ports that lead to it, pushed apart where they would meet.
+/// Draws devices, each under the middle of its ports, pushed apart where they would overlap.
 fn draw_devices(
     out: &mut String,
     testbed: &TestbedPicture,
@@ -172,7 +172,7 @@ fn draw_devices(
     }
 }
 
-/// Each direct cable once, from the port that comes first.
+/// Draws each direct cable once, from the port that comes first.
 fn draw_arcs(out: &mut String, placed: &[Placed<'_>], top: f64) {
     for (i, end) in placed.iter().enumerate() {
         let PicturedCable::Host { name, port } = &end.port.cable else { continue };

@@ -13,11 +13,11 @@ use crate::svg::shorten;
 
 /// Lines of a page by default, with the head before it and the report's line behind it.
 const LINES: usize = 22;
-/// So many answers have room in them; each beyond takes a line more.
+/// Answers that fit into [`LINES`]; each further one adds a line.
 const ANSWERS: usize = 10;
-/// No more answers than this are listed.
+/// Maximum answers listed.
 const MOST_ANSWERS: usize = 24;
-/// A label is not wider.
+/// Widest label.
 const LABEL: usize = 30;
 /// Columns of a bar.
 const BAR: usize = 26;
@@ -25,11 +25,11 @@ const BAR: usize = 26;
 /// The answers, their numbers, bars where there is room, and the caveats of all figures.
 pub fn glance(page: &Page, screen: Screen) -> String {
     let shown = &page.answers[..page.answers.len().min(MOST_ANSWERS)];
-    // Whoever prints it has put the notes before it.
+    // The caller has printed the notes before it.
     let budget = (LINES + shown.len().saturating_sub(ANSWERS)).saturating_sub(page.notes.len());
     let footer = footer(page, screen);
     let rows = Rows::new(shown, screen);
-    // With all there is; without sentences; without bars; as it has room.
+    // With bars, and with sentences: from the fullest form to the shortest.
     let forms = [(true, true), (true, false), (false, true), (false, false)];
     let fits = |text: &&String| lines(text) + lines(&footer) <= budget;
     let texts = forms.map(|(bars, sentences)| rows.text(shown, bars, sentences));
@@ -45,7 +45,7 @@ fn lines(text: &str) -> usize {
     text.lines().count()
 }
 
-/// One line on what is doubted of every figure.
+/// Lists the caveats of every figure in one line.
 fn footer(page: &Page, screen: Screen) -> String {
     let named = page.shared.caveats.iter().map(|caveat| caveat.as_str().replace('-', " "));
     let named: Vec<String> = named.collect();
@@ -118,8 +118,9 @@ impl Rows {
         out
     }
 
-    /// One answer: its word, its label, its number with the interval, who limits it; below it what
-    /// has no room beside it, then its case and its sentence, where these are not empty.
+    /// Formats one answer: its word, its label, its number with the interval, who limits it. Below
+    /// that comes what has no room beside it, then its case and its sentence, unless these are
+    /// empty.
     fn put(&self, out: &mut String, label: &str, answer: &Answer, [case, said]: [&str; 2]) {
         let mut line = String::new();
         if self.replies > 0 {
@@ -160,7 +161,7 @@ impl Rows {
         }
     }
 
-    /// A bar for each line, the axis' ends and what the marks are.
+    /// Formats a bar for each line, the axis' ends and the marks' meanings.
     fn put_gauges(&self, out: &mut String, gauges: &Gauges) {
         let signs = gauges.legend.iter().map(|(kind, name)| format!("{} {name}", sign(*kind)));
         let head = format!("{}:  {}", gauges.axis.label, signs.collect::<Vec<_>>().join("   "));
@@ -193,7 +194,7 @@ impl Rows {
     }
 }
 
-/// Cases stand below their question by so much.
+/// Indent of cases below their question.
 const INDENT: usize = 2;
 
 /// A terminal's columns of a text; every character of ours takes one.

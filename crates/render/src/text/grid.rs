@@ -13,7 +13,7 @@ use super::wrap;
 /// column to drop.
 const WORDS: usize = 14;
 const SENTENCE: usize = 24;
-/// And not wider than this without need.
+/// Longest line for a column of sentences, if there is no need for more.
 const WIDE: usize = 60;
 /// A longer word is cut, but in a sentence, which may hold a command: only names that users chose
 /// can be.
@@ -24,7 +24,7 @@ const LONGEST_WORD: usize = 22;
 pub struct Grid {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
-    /// How many columns from the left tell rows apart.
+    /// Number of columns from the left that tell rows apart.
     lead: usize,
 }
 
@@ -32,15 +32,14 @@ pub struct Grid {
 #[derive(Debug, Clone)]
 struct Column {
     name: String,
-    /// Words, which may be wrapped, down to so many characters while there is a choice; else a
-    /// number.
+    /// Least width to which words wrap while there is a choice; `None` for a number.
     words: Option<usize>,
-    /// The higher, the sooner it goes where there is no room; 0 never goes.
+    /// Order in which columns are dropped for lack of room, highest first; 0 is never dropped.
     spare: u8,
 }
 
 impl Grid {
-    /// Without columns yet.
+    /// Creates a grid without columns.
     pub const fn new() -> Self {
         Self { columns: Vec::new(), rows: Vec::new(), lead: 0 }
     }
@@ -63,14 +62,14 @@ impl Grid {
         self.column(name, None, 0)
     }
 
-    /// A column of numbers that goes where there is no room; the highest `spare` first.
+    /// Adds a column of numbers that is dropped for lack of room; the highest `spare` first.
     #[must_use]
     pub fn spare(self, name: &str, spare: u8) -> Self {
         self.column(name, None, spare)
     }
 
-    /// So many columns from the left tell rows apart: what repeats the row above is left out of
-    /// them.
+    /// Sets how many columns from the left tell rows apart; cells there that repeat the row above
+    /// stay empty.
     #[must_use]
     pub const fn lead(mut self, columns: usize) -> Self {
         self.lead = columns;
@@ -82,19 +81,19 @@ impl Grid {
         self
     }
 
-    /// One more row.
+    /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
     }
 
-    /// The table as text of at most so many columns; `None` without rows.
+    /// Formats the table as text of at most so many columns; `None` without rows.
     pub fn render(mut self, columns: usize) -> Option<String> {
         if self.rows.is_empty() {
             return None;
         }
         self.cut_words(LONGEST_WORD.max(columns / 3));
-        // A column that says nothing takes no room.
+        // An empty column takes no room.
         for at in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row[at].is_empty()) {
                 self.drop(at);
@@ -138,7 +137,7 @@ impl Grid {
         }
     }
 
-    /// Each column's width, its gap to the next included; none where there is no such.
+    /// Returns each column's width, its gap to the next included; `None` if they do not fit.
     fn fit(&self, room: usize, comfortable: bool) -> Option<Vec<usize>> {
         let full: Vec<usize> = (0..self.columns.len()).map(|at| self.full(at)).collect();
         if full.iter().map(|width| width + 2).sum::<usize>() <= room {
@@ -164,7 +163,7 @@ impl Grid {
         (over(&widths) == 0).then(|| widths.iter().map(|width| width + 1).collect())
     }
 
-    /// With everything on one line, but for long sentences.
+    /// Returns the width with everything on one line, except for long sentences.
     fn full(&self, at: usize) -> usize {
         let widest = self.cells(at, text_width).max(text_width(&self.columns[at].name));
         let longest = || WIDE.max(self.cells(at, longest_word));
@@ -221,13 +220,14 @@ impl Grid {
         table.trim_fmt()
     }
 
-    /// How many of the leading cells say what those above them say.
+    /// Counts the leading cells that repeat those above them.
     fn repeated(&self, row: &[String], before: Option<&Vec<String>>) -> usize {
         let Some(before) = before else { return 0 };
         row.iter().zip(before).take(self.lead).take_while(|(own, above)| own == above).count()
     }
 
-    /// Every row by itself: what it is of, and beneath it a line for each of its values.
+    /// Formats every row by itself: its leading cells, and beneath them a line for each of its
+    /// values.
     fn stacked(&self, columns: usize) -> String {
         let lead = self.lead.max(1);
         let values = &self.columns[lead.min(self.columns.len())..];

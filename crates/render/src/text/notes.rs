@@ -6,7 +6,7 @@ use page::{Caveat, Limit, Shared};
 
 use super::{Screen, put_wrapped};
 
-/// What an interval spans.
+/// Sources of variation that an interval covers.
 const INTERVALS: &str = "of the repetitions of this run; another run may differ by more";
 
 /// Letters given so far, in order of appearance.
@@ -17,12 +17,12 @@ pub(super) struct Footnotes<'a> {
 }
 
 impl<'a> Footnotes<'a> {
-    /// For tables of figures that share this.
+    /// Creates the footnotes of tables whose figures share this.
     pub(super) const fn new(shared: &'a Shared) -> Self {
         Self { shared, lettered: Vec::new() }
     }
 
-    /// Whose limit a row shows, and the letters of its caveats.
+    /// Returns a row's verdict on its limit, with the letters of its caveats.
     pub(super) fn limit(&mut self, limit: &Limit) -> String {
         let own = limit.caveats.iter().map(|(caveat, _)| *caveat);
         let own: Vec<Caveat> = own.filter(|caveat| !self.shared.caveats.contains(caveat)).collect();
@@ -46,7 +46,7 @@ impl<'a> Footnotes<'a> {
         if imported { caveat.text_of_import() } else { caveat.text() }
     }
 
-    /// What the letters mean, and what holds for all figures.
+    /// Explains the letters, and lists the notes that hold for all figures.
     pub(super) fn render(&self, screen: Screen) -> String {
         let mut out = String::new();
         for (at, caveat) in self.lettered.iter().enumerate() {

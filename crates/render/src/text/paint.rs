@@ -1,19 +1,19 @@
-//! The few colours of a text: what a terminal is told before and after painted words.
+//! The few colours of a text: the codes before and after painted words.
 //!
 //! Owns those codes. Never decides what deserves a colour, nor whether there is a terminal.
 
-/// Every code that a text may hold; whoever prints lets these pass and nothing else.
+/// Every code that a text may hold; printers let these pass and nothing else.
 pub const PAINTS: [&str; 5] = [PLAIN, BOLD, DIM, RED, GREEN];
 
 /// Ends what any of the others began.
 const PLAIN: &str = "\u{1b}[0m";
-/// What matters, without saying that it is good or bad.
+/// Emphasis, neither good nor bad.
 pub(super) const BOLD: &str = "\u{1b}[1m";
-/// What matters less.
+/// Less important text.
 pub(super) const DIM: &str = "\u{1b}[2m";
-/// No.
+/// Colour of a no.
 pub(super) const RED: &str = "\u{1b}[31m";
-/// Yes.
+/// Colour of a yes.
 pub(super) const GREEN: &str = "\u{1b}[32m";
 
 /// The text in that colour.

@@ -9,36 +9,37 @@ use measure::quantile::upper_median;
 use page::numbers::{self, TimeUnit};
 use page::words::{BIT_RATES, BYTES, Scaled};
 
-/// What stands where something is not known.
+/// Sign for an unknown value.
 const MISSING: &str = "–";
-/// The first of the columns of intervals goes late, the others soon.
+/// Columns of intervals are dropped early, but the first of them late.
 const FIRST_INTERVAL: u8 = 1;
 const INTERVAL: u8 = 40;
 
-/// How a column's cells are written.
+/// Form in which a column's cells are written.
 enum Form {
     Words,
     Sentences,
     Numbers,
-    /// All in one unit, which the column's name says unless it is said elsewhere.
+    /// Values in one unit, stated by the column's name unless it is stated elsewhere.
     Scaled(Scale),
-    /// Each in a unit of its own.
+    /// Values each in their own unit.
     Mixed,
     Samples,
     Limit,
 }
 
-/// What one column's values have in common.
+/// Unit and magnitude that one column's values share.
 #[derive(Clone, Copy)]
 struct Scale {
     unit: Unit,
     time: TimeUnit,
-    /// Of bits and octets: divide by, and what that is called.
+    /// Divisor for bits and octets, and the name of the unit that it gives.
     divisor: f64,
     name: &'static str,
 }
 
-/// Its title and the table, at most so wide; `None` without rows.
+/// Returns the title and the table, at most `width` columns wide; `None` if there is nothing to
+/// show.
 pub(super) fn draw(
     table: &Table,
     notes: &mut Footnotes<'_>,
@@ -96,7 +97,7 @@ pub(super) fn draw(
     Some((title, grid.render(width)?))
 }
 
-/// How many columns from the left tell rows apart: those before the first value.
+/// Counts the columns from the left that tell rows apart: those before the first value.
 fn lead(table: &Table, shown: &[usize]) -> usize {
     let is_text = |at: &usize| {
         let is_text = |cell: &Cell| matches!(cell, Cell::Text { .. } | Cell::Blank | Cell::Missing);
@@ -201,7 +202,7 @@ fn add_column(
     }
 }
 
-/// Whether rows with one text differ in what stands beneath it.
+/// True if rows with equal text differ in their notes.
 fn needs_notes(table: &Table, at: usize) -> bool {
     let said = |row: &Vec<Cell>| match &row[at] {
         Cell::Text { text, note, style: Style::Plain | Style::Path } => {

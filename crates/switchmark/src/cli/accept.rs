@@ -1,7 +1,7 @@
 //! `switchmark accept --testbed T --claims C`: does a device keep its data sheet?
 //!
 //! Owns its flags and the two rounds: all claims, then, in what is left of the budget, those that
-//! measuring longer would tell. What is planned and decided is `method::acceptance`'s.
+//! longer measuring would decide. What is planned and decided is `method::acceptance`'s.
 
 mod show;
 
@@ -42,8 +42,8 @@ pub struct Args {
     /// A claims file, or the name of one that is part of the program: trident2
     #[arg(long, value_name = "C", required_unless_present = "resume", conflicts_with = "resume")]
     claims: Option<String>,
-    /// How long all trials may take, both rounds together; claims that don't fit stay open
-    /// [default: all claims once, and the open ones again for as long at most]
+    /// Time limit for all trials of both rounds; claims that do not fit stay open [default: all
+    /// claims once, then the open ones for at most as long again]
     #[arg(long, value_name = "TIME", value_parser = options::duration)]
     budget: Option<Nanos>,
     /// Write the claims as test cases, in the JUnit format
@@ -67,8 +67,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(output::accepted(&all.acceptance))
 }
 
-/// Which claims the first round would measure, and by what. A lab is not built for it: how long its
-/// trials take, and so what a budget leaves out, is not known.
+/// Prints the claims that the first round would measure, and their studies. No lab is built for it,
+/// so the time of its trials, and what a budget leaves out, is unknown.
 fn rehearse(args: &Args) -> Result<Outcome, Failure> {
     let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
     let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
@@ -90,7 +90,7 @@ fn rehearse(args: &Args) -> Result<Outcome, Failure> {
     })
 }
 
-/// What was decided, and the runs that it was decided by.
+/// Decisions, and the runs that they are based on.
 struct Accepted {
     acceptance: Acceptance,
     runs: Vec<Finished>,
@@ -118,14 +118,14 @@ fn anew(args: &Args) -> Result<(Accepted, String), Failure> {
     Ok((accepted, sheet.device))
 }
 
-/// Where claims are measured.
+/// Testbed on which claims are measured.
 struct Ground {
     place: Testbed,
     bed: Bed,
     topology: Topology,
 }
 
-/// What is between which ports, before any trial. A lab's is known once it was built.
+/// Returns the topology, before any trial. A lab has to be built for it.
 fn topology(place: &Testbed, stop: &Stop, seed: u64) -> Result<Topology, Failure> {
     if let Some(topology) = place.topology() {
         return Ok(topology);
@@ -159,7 +159,7 @@ fn rounds(
         for (_, study) in &open {
             acceptance::add(&mut studies, study.clone());
         }
-        // Other trials than the first round's: its chance is its own.
+        // The second round's random choices are its own.
         let seed = seed.wrapping_add(1);
         let more = round(args, ground, (studies, &claims), (seed, stop))?;
         for (at, _) in &open {
@@ -176,7 +176,7 @@ fn one(claim: &SheetClaim, planned: &Planned, figures: &[page::Figure]) -> Decid
     out.cloned().unwrap_or_else(|| acceptance::decide(claim, figures))
 }
 
-/// How much longer each open claim would need.
+/// Sets how much longer each open claim would need.
 fn say_what_would_tell(decided: &mut [Decided], ground: &Ground) {
     for one in decided {
         if let Some(study) = acceptance::again(one, ground.bed) {
@@ -193,7 +193,7 @@ fn second(
     planned: &Planned,
 ) -> Vec<(usize, StudySpec)> {
     say_what_would_tell(decided, ground);
-    // Where nothing is said, as long again as the first round.
+    // Without a budget, as long again as the first round.
     let first = session::estimate(&planned.studies, &ground.topology).time;
     let mut left = args.budget.map_or(first, |budget| budget.saturating_sub(first));
     let mut open = Vec::new();
@@ -224,7 +224,7 @@ fn round(
     session::carry_out(&store, &place, start, stop, &measuring.data, &|_| ())
 }
 
-/// Which claims will be measured and by what, before they are.
+/// Prints which claims will be measured, and by which studies.
 fn foretell(args: &Args, planned: &Planned, topology: &Topology) {
     if args.measuring.data.quiet {
         return;

@@ -21,7 +21,7 @@ pub struct Args {
     /// The lab's name
     #[arg(long, value_name = "ID", requires = "lab_host")]
     lab: Option<String>,
-    /// How ssh reached this host, as it says itself in SSH_CONNECTION
+    /// Addresses and ports by which ssh reached this host, as in SSH_CONNECTION
     #[arg(long, hide = true, value_name = "ENDS")]
     connection: Option<String>,
     /// Become this program, and die with whoever started it
@@ -29,10 +29,10 @@ pub struct Args {
     lead: Vec<String>,
 }
 
-/// What a process says once it stands in its host.
+/// Line that a process prints once it is in its lab's host.
 pub const STANDS: &str = "stands";
 
-/// Serves, or stands.
+/// Serves a controller, marks a lab's host, or becomes another program.
 pub fn run(args: &Args) -> ExitCode {
     if let Some((program, rest)) = args.lead.split_first() {
         return lead(program, rest);
@@ -59,8 +59,9 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The tie holds across exec; only what the program forks is free of it. So does a mask of signals:
-/// the agent waits for those that end it, and what it starts has to hear them.
+/// Becomes another program. The tie to the parent holds across exec; only what the program forks is
+/// free of it. So does a mask of signals: the agent waits for those that end it, and the program
+/// has to receive them.
 fn lead(program: &str, rest: &[String]) -> ExitCode {
     if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || SigSet::all().thread_unblock().is_err() {
         return ExitCode::FAILURE;

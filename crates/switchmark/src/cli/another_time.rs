@@ -1,7 +1,7 @@
-//! `--bypass RUN`: a direct cable that is there at another time than the device.
+//! `--bypass RUN`: a direct cable that was measured at another time than the device.
 //!
 //! Owns what is refused: a run that was not made over a cable between the same ports, a study that
-//! can't take its bypass from elsewhere, a testbed that has a cable of its own.
+//! cannot take its bypass from elsewhere, a testbed that has a cable of its own.
 
 use std::path::Path;
 
@@ -17,7 +17,8 @@ use super::options::Measuring;
 use crate::config::ConfigError;
 use crate::controller::CableRun;
 
-/// As the flags ask for it, the runs' ids in full.
+/// Returns the runs over the direct cable that the flags name, by their full ids; `None` without
+/// any.
 pub fn asked(measuring: &Measuring, store: &Path) -> Result<Option<AnotherTime>, Failure> {
     if measuring.bypass.is_empty() {
         return Ok(None);
@@ -28,7 +29,7 @@ pub fn asked(measuring: &Measuring, store: &Path) -> Result<Option<AnotherTime>,
     Ok(Some(AnotherTime { runs: ids }))
 }
 
-/// A sweep's points are testbeds of their own.
+/// Refuses `--bypass` for a sweep, whose points are testbeds of their own.
 pub fn refuse(measuring: &Measuring) -> Result<(), ConfigError> {
     if measuring.bypass.is_empty() {
         return Ok(());
@@ -37,7 +38,7 @@ pub fn refuse(measuring: &Measuring) -> Result<(), ConfigError> {
     Err(ConfigError::bare("a sweep takes no direct cable of another time", hint))
 }
 
-/// The runs that stand for the cable, each of which has to fit.
+/// Returns the runs over the cable, each of which has to fit.
 pub fn runs(
     store: &Store,
     times: &AnotherTime,
@@ -74,8 +75,7 @@ fn allowed(topology: &Topology, studies: &[StudySpec]) -> Result<(), ConfigError
     }
 }
 
-/// Whether a run was made over a direct cable between the ports that are measured, and asked for
-/// the same.
+/// Checks that a run was made over a direct cable between the measured ports, by the same studies.
 fn fits(
     meta: &RunMeta,
     times: &AnotherTime,
@@ -121,7 +121,7 @@ fn fits(
     Ok(())
 }
 
-/// How often a run over a cable repeats what is asked here; none where it asks for another thing.
+/// Returns how often a run over a cable repeats this study; `None` if it is another one.
 fn alike(study: &StudySpec, other: &StudySpec) -> Option<u32> {
     let once = Blocks::known(1);
     let (mut own, mut other) = (study.clone(), other.clone());

@@ -1,4 +1,4 @@
-//! What a run will take and what it changes, in words, before anything happens.
+//! What a run will take and change, in words, before anything happens.
 //!
 //! Owns those words. Never decides whether a run may begin, and touches no host.
 
@@ -17,8 +17,8 @@ use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::terminal::screen::wrapped;
 
-/// Trials and time of all studies in one line, steps by hand, and what is changed on the hosts while
-/// it runs.
+/// Describes trials and time of all studies in one line, the manual steps, and the changes to hosts
+/// while it runs.
 pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
     let all: Estimate = studies.iter().map(|study| study.estimate(topology)).sum();
     let mut names: Vec<&str> = studies.iter().map(StudySpec::name).collect();
@@ -33,7 +33,7 @@ pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String
     out
 }
 
-/// Steps by hand, memory, and what is changed on the hosts.
+/// Describes the manual steps, memory, and the changes to hosts.
 fn conditions(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
     let mut out = String::new();
     let mut line = |lead: &str, text: &str| out += &wrapped(lead, text);
@@ -58,12 +58,12 @@ fn conditions(place: &Place, studies: &[StudySpec], topology: &Topology) -> Stri
     out
 }
 
-/// What this program may use of the machine's processors.
+/// Processors that this program may use.
 #[derive(Debug, Clone, Copy)]
 struct Processors {
-    /// Those that it may run on.
+    /// Number of processors that it may run on.
     count: usize,
-    /// So many processors' time, where that is limited.
+    /// Limit in processors' time; `None` if unlimited.
     quota: Option<f64>,
 }
 
@@ -78,7 +78,7 @@ impl Processors {
     }
 }
 
-/// What a lab's hosts and devices can't do on so few of them.
+/// Lists what a lab's hosts and devices cannot do on these processors.
 fn few_processors(studies: &[StudySpec], here: Processors) -> Vec<String> {
     let mut all = Vec::new();
     if here.time() <= 1.0 {
@@ -123,7 +123,7 @@ fn cells(study: &StudySpec) -> String {
     })
 }
 
-/// What somebody has to do between trials.
+/// Describes the manual steps between trials; `None` without any.
 fn hands(study: &StudySpec) -> Option<String> {
     match study.campaign()?.changes_by_hand() {
         0 => None,
@@ -132,7 +132,7 @@ fn hands(study: &StudySpec) -> Option<String> {
     }
 }
 
-/// What agents change, as they do it: docs/threat-model.md.
+/// Describes what agents change on hosts: docs/threat-model.md.
 fn changes(hosts: &HostsConfig, studies: &[StudySpec]) -> String {
     let mut all = Vec::new();
     let mut parts = studies.iter().flat_map(StudySpec::parts);
@@ -164,7 +164,7 @@ fn changes(hosts: &HostsConfig, studies: &[StudySpec]) -> String {
     )
 }
 
-/// The same with the testbed, for a run that is not begun.
+/// Describes a run that is not begun, with its testbed.
 pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
     let mut out = format!("testbed {}\n", request.testbed.name);
     let Some(topology) = topology else {

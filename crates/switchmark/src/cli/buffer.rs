@@ -27,7 +27,7 @@ pub struct Args {
     /// default)
     #[arg(long)]
     esnet: bool,
-    /// How many bytes wait before an output: bursts that overfill it, by three estimators
+    /// Estimate how many bytes wait before an output: bursts that overfill it, by three estimators
     #[arg(long)]
     estimate: bool,
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub struct Args {
     measuring: Measuring,
 }
 
-/// With its unit: a bare number could be milliseconds as well as seconds.
+/// Parses a round trip with its unit: a bare number could be milliseconds as well as seconds.
 fn rtt(text: &str) -> Result<Nanos, String> {
     let rtt: Nanos = text.parse().map_err(|e: measure::UnitError| e.to_string())?;
     if (Nanos(4)..=Nanos::from_secs(10)).contains(&rtt) {
@@ -63,7 +63,7 @@ impl Args {
         all.into_iter().filter(|values: &Vec<SweptValue>| !values.is_empty()).collect()
     }
 
-    /// On the testbed with its ports at such a rate and the path so long.
+    /// Returns the request for the testbed with these port rates and this round trip.
     fn request(&self, values: &[SweptValue]) -> Result<Request, ConfigError> {
         let mut name = self.testbed.clone().unwrap_or_default();
         for value in values.iter().rev() {
@@ -91,7 +91,7 @@ impl Args {
         studies.into_iter().collect()
     }
 
-    /// With what the verb's two studies have in common.
+    /// Adds the options that the verb's two studies share.
     fn depth(&self) -> Depth {
         let mut depth = self.depth.clone();
         let Buffer { profile, devices, variants, blocks, to, .. } = self.buffer.clone();
@@ -102,7 +102,7 @@ impl Args {
     }
 }
 
-/// As the journal names it.
+/// Name in the journal.
 const VERB: &str = "buffer";
 
 fn value(parameter: &str, condition: &str, text: String, number: u64) -> SweptValue {

@@ -29,8 +29,8 @@ pub struct Args {
     /// its first factor's two levels
     #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
     runs: Vec<String>,
-    /// What the run is compared with; ends with exit code 4 where a figure is worse, with 3 where
-    /// one is not shown to be no worse
+    /// Baseline that the run is compared with; ends with exit code 4 where a figure is worse, with
+    /// 3 where one is not shown to be no worse
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
     /// The journal that the baseline is in [default: the run's own]
@@ -42,11 +42,10 @@ pub struct Args {
     /// The difference that does not matter: 1%, 0.01
     #[arg(long, value_name = "SHARE", value_parser = share)]
     margin: Option<f64>,
-    /// How long an operation of the storage behind takes: what the round trips' difference is worth
-    /// of it
+    /// Duration of a storage operation, of which the difference in round trips is shown as a share
     #[arg(long, value_name = "TIME", value_parser = operation)]
     operation: Option<Nanos>,
-    /// How many times an operation crosses what is compared, one after the other
+    /// Number of times an operation crosses what is compared, one after the other
     #[arg(long, value_name = "N", default_value_t = 1, requires = "operation")]
     hops: u32,
     /// Print a Markdown table, and nothing else

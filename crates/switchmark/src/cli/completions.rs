@@ -10,7 +10,7 @@ use crate::speak;
 /// `completions`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whose
+    /// Shell whose completions are printed
     shell: Shell,
 }
 

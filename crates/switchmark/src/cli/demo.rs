@@ -39,7 +39,7 @@ use truths::{OFF_PERCENT, Truths, truths};
 /// `demo`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where the report goes [default: the working directory]
+    /// Folder for the report [default: the working directory]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seed of every random choice [default: drawn, and recorded]
@@ -65,8 +65,8 @@ const SEARCH_TRIAL: Nanos = Nanos::from_millis(200);
 const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
 const SEARCH_PRECISION: Precision = Precision::known(0.005);
 const SELF_TEST: Nanos = Nanos::from_secs(30);
-/// Whoever else is on a newcomer's machine disturbs short trials (9 of 46 in one demo): three tries
-/// left a gap in its loss curve.
+/// Tries per trial. Other load on a newcomer's machine disturbs short trials (9 of 46 in one demo):
+/// three tries left a gap in its loss curve.
 const TRIES: Tries = Tries::known(8);
 
 /// Measures everything, writes the report and prints known values beside the measured ones.
@@ -124,7 +124,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 const NEXT: &str = "\nNext, with two hosts and the device between them:\n  \
                     switchmark testbed new root@a root@b > rack.toml\n";
 
-/// What was run, each known value beside the measured one, trials that were left out, and the
+/// Summarises the runs: each known value beside the measured one, excluded trials, and the
 /// self-test.
 fn summary(runs: &[Finished], known: &Truths, tested: &str, begun: Instant) -> String {
     let count = runs.len();
@@ -164,7 +164,7 @@ struct OwnFiguresOff {
     off: usize,
 }
 
-/// The instrument says of devices whose truth it knows what is not so.
+/// The instrument makes wrong claims about devices with known properties.
 #[derive(Debug, thiserror::Error)]
 #[error("over 1 % of this program's claims about simulated devices are wrong, as listed above")]
 struct OwnClaimsWrong;
@@ -213,8 +213,8 @@ fn free_studies() -> Vec<StudySpec> {
     vec![StudySpec::Latency(idle), StudySpec::Latency(loaded), StudySpec::Forwarding(flood)]
 }
 
-/// Not 64 octets here: at this rate the kernel would arm the limit's timer every 25 µs, which costs
-/// a virtual machine more than sending does, and the tester shares the processor.
+/// Omits 64 octets: at this rate the kernel would arm the limit's timer every 25 µs. That costs a
+/// virtual machine more than sending does, and the tester shares the processor.
 fn limited_studies() -> Vec<StudySpec> {
     let tests = vec![ForwardingTest::Throughput, ForwardingTest::LossCurve];
     let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a legal size"));
@@ -231,7 +231,7 @@ fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
         final_duration: SEARCH_FINAL,
         blocks: FLOOD_BLOCKS,
         precision: SEARCH_PRECISION,
-        // Virtual cables have no speed; the limit is what shall be found.
+        // Virtual cables have no speed; the limit is what is to be found.
         link_rate: None,
         tries: TRIES,
         ..ForwardingSpec::quick()

@@ -23,20 +23,21 @@ use crate::doctor::{self, Calibration, Effort, Limits, LineRates, Place, State};
 use crate::speak;
 use crate::terminal::screen::screen;
 
-/// How often it is checked whether the user wants an end.
+/// Interval at which a user's interrupt is checked.
 const KEEPING: Duration = Duration::from_millis(100);
 
 /// `doctor`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How fast each backend sends here and how evenly, and at which link speeds that is line rate
+    /// Measure how fast and how evenly each backend sends here, and at which link speeds that is
+    /// line rate
     #[arg(long)]
     generator: bool,
     /// With --generator: print one row of a Markdown table of machines, and nothing else
     #[arg(long, requires = "generator", conflicts_with = "json")]
     markdown: bool,
-    /// How many frames an emulated device carries here, what it adds to a round trip, how late it
-    /// is
+    /// Measure how many frames an emulated device carries here, what it adds to a round trip, and
+    /// how late it is
     #[arg(long, conflicts_with_all = ["generator", "testbed"])]
     emulator: bool,
     /// Change what is doubtful or bad and can be put back, and keep it so until Ctrl-C
@@ -46,8 +47,8 @@ pub struct Args {
     /// killed run did to devices, and check nothing
     #[arg(long, conflicts_with_all = ["generator", "emulator", "fix"])]
     restore: bool,
-    /// Whose hosts are checked: a lab's name or a testbed file; for the generator, its direct cable
-    /// [default: lab:cable; for --restore, this host]
+    /// Testbed whose hosts are checked: a lab's name or a testbed file; for the generator, its
+    /// direct cable [default: lab:cable; for --restore, this host]
     #[arg(long, value_name = "T")]
     testbed: Option<String>,
     /// Length of each trial, in seconds or with a unit
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let place = testbed::from_argument("--testbed", named)?;
     let stop = privilege::prepare(&[&place])?;
     if args.restore {
-        // Before anything is looked at: a host may be reached over the link that is down.
+        // Done before any check: a host may be reached over the link that is down.
         let devices = left_deeds::restore(Some(&place));
         let live = LiveTestbed::open(&place, stop).map_err(Failure::unusable)?;
         return restored(args, live.mended().clone(), &[], devices);
@@ -95,7 +96,7 @@ fn generator(args: &Args, mut live: LiveTestbed) -> Result<Outcome, Failure> {
     let calibration = Calibration::measure(&mut live, args.time, args.quiet)?;
     let sender = live.facts().hosts.get(&calibration.from.host);
     let line_rates = LineRates::of(&calibration, Place::of(live.topology(), sender));
-    // The lab goes before anything else can fail.
+    // The lab is removed before anything else can fail.
     drop(live);
     if args.markdown {
         speak::print(&render::markdown_row(&line_rates.machine_row()))?;
@@ -184,7 +185,7 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
     })
 }
 
-/// What a check of this machine found, as data.
+/// Returns the findings of a check of this machine as JSON.
 fn in_json(check: &str, found: &impl Serialize) -> serde_json::Result<Value> {
     let mut object = serde_json::to_value(found)?;
     object["check"] = check.into();

@@ -19,7 +19,7 @@ const SHORT: usize = 2;
 const OF_VERBS: usize = 1;
 const FILES: usize = 2;
 
-/// Printed where nobody names a verb.
+/// Text for a command line without a verb.
 pub const ORIENTATION: &str = "\
 switchmark measures switches, routers, NICs and cables from the Linux hosts attached to them.
 
@@ -77,7 +77,7 @@ pub fn below(mut root: Command) -> Command {
     root
 }
 
-/// Without the marks of the documentation.
+/// Removes the marks of the documentation.
 fn unmarked(text: &str) -> String {
     text.replace(['`', '*'], "")
 }
@@ -111,7 +111,7 @@ pub fn sections(verb: &str) -> Roff {
     page
 }
 
-/// Adds a term with what is said of it.
+/// Adds a term with its description.
 fn describe(page: &mut Roff, term: Inline, what: &str) {
     page.control("TP", []).text([term]).text([roman(what)]);
 }

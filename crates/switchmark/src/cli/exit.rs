@@ -4,25 +4,25 @@
 //! Owns these words: help, manual pages and docs/reference/exit-codes.md have them from here. Never
 //! decides which it is: a verb does.
 
-/// One row a code: what is said by it, of whichever verb.
+/// One row a code, with its meaning for any verb.
 macro_rules! statuses {
     ($($variant:ident $code:literal $meaning:literal;)+) => {
-        /// How the program ends.
+        /// Exit status of the program.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Status {
             $(#[doc = $meaning] $variant,)+
         }
 
         impl Status {
-            /// All there are.
+            /// All statuses.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// As a shell has it in `$?`.
+            /// Exit code, as a shell has it in `$?`.
             pub const fn code(self) -> u8 {
                 match self { $(Self::$variant => $code,)+ }
             }
 
-            /// What it says, of whichever verb.
+            /// Meaning of the code, for any verb.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)+ }
             }
@@ -71,7 +71,7 @@ const PLAIN: &[&str] = &[
     "watch",
 ];
 
-/// The codes of a verb, each with what it says.
+/// Returns the codes of a verb, each with its meaning.
 pub fn of(verb: &str) -> Vec<(Status, &'static str)> {
     let of_verb = |status: Status| {
         let mut rows = own().filter(|(of, code, _)| (*of, *code) == (verb, status));
@@ -88,7 +88,7 @@ pub fn of(verb: &str) -> Vec<(Status, &'static str)> {
     every.collect()
 }
 
-/// What else is to be said of a verb's codes.
+/// Returns a note on a verb's exit codes; `None` without one.
 pub fn note(verb: &str) -> Option<&'static str> {
     (verb == "lab").then_some(PASSED_ON)
 }

@@ -22,7 +22,7 @@ pub struct Args {
     /// The run: its id, the start of it, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// As what
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
     /// Write to this file, which must not exist, instead of stdout
@@ -104,7 +104,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// A file that is there is somebody's.
+/// Writes a new file; never overwrites one.
 fn write(path: &Path, octets: &[u8]) -> Result<(), ConfigError> {
     let written = File::create_new(path).and_then(|mut file| file.write_all(octets));
     written.map_err(|cause| {

@@ -1,7 +1,6 @@
-//! Why a verb failed, how it is told, and which exit code that is.
+//! A verb's failure: its causes, its text, and its exit code.
 //!
-//! Owns the shape `error: …`, causes indented below, then `hint: …`. Never prints: the one who
-//! asked does.
+//! Owns the shape `error: …`, causes indented below, then `hint: …`. Never prints: the caller does.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -34,30 +33,30 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
 }
 
 impl Failure {
-    /// Something about the surroundings that the user must put right first.
+    /// Marks something in the surroundings that the user must fix first.
     pub fn unusable(error: impl Error + Send + Sync + 'static) -> Self {
         Self { status: Status::BadInput, ..Self::from(error) }
     }
 
-    /// With advice that the error itself does not know.
+    /// Adds advice that the error itself does not know.
     #[must_use]
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The user wanted an end: whatever failed, failed of that.
+    /// Marks it as the result of the user's interrupt.
     #[must_use]
     pub fn interrupted(self) -> Self {
         Self { status: Status::Failed, ..self }
     }
 
-    /// What is printed, and the exit code.
+    /// Returns the text to print and the exit code.
     pub fn refused(&self) -> Refused {
         Refused { text: self.render(), code: self.status.code() }
     }
 
-    /// In one line, with its causes, and the advice beside it.
+    /// Returns it in one line with its causes, and the advice.
     pub fn in_words(&self) -> (String, Option<String>) {
         let mut said: Vec<String> = Vec::new();
         for cause in self.error.chain().map(ToString::to_string) {
@@ -68,13 +67,13 @@ impl Failure {
         (said.join(": "), self.advice())
     }
 
-    /// Whether there is no such thing as was asked for.
+    /// True if the requested run does not exist.
     pub fn is_missing(&self) -> bool {
         let store = self.error.downcast_ref::<StoreError>();
         matches!(store, Some(StoreError::NoRun { .. }))
     }
 
-    /// Whether it was asked for in vain.
+    /// True if it ends with the exit code for bad input.
     pub fn is_bad_input(&self) -> bool {
         matches!(self.status, Status::BadInput)
     }
@@ -83,7 +82,7 @@ impl Failure {
         self.hint.clone().or_else(|| self.error.chain().find_map(hint_of))
     }
 
-    /// As it is printed.
+    /// Formats it as it is printed.
     pub fn render(&self) -> String {
         let mut out = String::new();
         let mut told = self.error.to_string();

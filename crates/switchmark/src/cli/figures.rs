@@ -31,16 +31,16 @@ pub struct RunFigures {
 pub struct Computed {
     pub meta: RunMeta,
     pub figures: Vec<Figure>,
-    /// What its studies show of it, by their numbers.
+    /// Parts of the page, one per study, by the study's number.
     pub pages: StudyPages,
-    /// Whether every trial that the studies ask for was recorded.
+    /// True if every trial that the studies ask for was recorded.
     pub is_whole: bool,
 }
 
-/// All figures of a run.
+/// Returns all figures of a run.
 pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     let meta = store.load(asked)?;
-    // What can't be read of them is computed again.
+    // Unreadable figures are computed again.
     if let Ok(Some(kept)) = store.kept_figures(&meta.id) {
         let KeptFigures { figures, comparable, round_trips } = kept;
         return Ok(RunFigures { meta, figures, comparable, round_trips });
@@ -53,7 +53,7 @@ pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     Ok(if is_whole { kept(store, found) } else { found })
 }
 
-/// Those of a run (full id) that comparisons are about.
+/// Returns the figures of a run (full id) that comparisons use.
 pub fn comparable(store: &Store, run: &str) -> Result<Comparable, Failure> {
     match store.kept_comparable(run) {
         Ok(Some(comparable)) => Ok(comparable),
@@ -61,23 +61,23 @@ pub fn comparable(store: &Store, run: &str) -> Result<Comparable, Failure> {
     }
 }
 
-/// Keeps the figures of a run that is done beside it.
+/// Stores the figures of a finished run beside it.
 pub fn kept(store: &Store, found: RunFigures) -> RunFigures {
     let RunFigures { meta, figures, comparable, round_trips } = found;
     let kept = KeptFigures { figures, comparable, round_trips };
-    // They are a copy: the run is none the worse without it.
+    // They are a copy: the run loses nothing without it.
     let _ = store.keep_figures(&meta.id, &kept);
     let KeptFigures { figures, comparable, round_trips } = kept;
     RunFigures { meta, figures, comparable, round_trips }
 }
 
-/// A run's figures with those of each block.
+/// Returns a run's figures with those of each block.
 pub fn in_blocks(store: &Store, meta: &RunMeta, figures: &[Figure]) -> Result<Comparable, Failure> {
     let records = store.stored_records(&meta.id)?;
     Ok(per_block(&meta.studies, &meta.topology, &records, (figures, meta.seed))?)
 }
 
-/// The same of a campaign, whose page shows them; none of other runs, or where they can't be told.
+/// Returns a campaign's figures per block for its page; `None` for other runs, or if that fails.
 pub fn of_campaign(store: &Store, meta: &RunMeta, figures: &[Figure]) -> Option<Comparable> {
     let is_campaign = meta.studies.iter().any(|study| study.campaign().is_some());
     is_campaign.then(|| in_blocks(store, meta, figures).ok()).flatten()
@@ -130,7 +130,7 @@ fn unfinished(run: &str, label: &str, trials: usize) -> String {
     )
 }
 
-/// Each study's part of a page, by the study's number.
+/// Parts of a page, one per study, by the study's number.
 pub type StudyPages = Vec<(NonZeroU16, StudyPage)>;
 
 /// A study's rows, and its part of a page.

@@ -23,7 +23,7 @@ use crate::config::source::plain;
 use crate::terminal::screen::wrapped;
 use crate::{files, speak};
 
-/// So many lines that were not understood are quoted; all are counted.
+/// Maximum lines quoted that were not understood; all are counted.
 const MOST_QUOTED: usize = 3;
 
 /// Standard input in the place of a file.
@@ -39,7 +39,7 @@ pub struct Args {
     /// List the tools, versions and modes whose outputs are read
     #[arg(long, exclusive = true)]
     formats: bool,
-    /// What they were measured through [default: the first file's name]
+    /// Device that they were measured through [default: the first file's name]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// Outputs of the same over a direct cable
@@ -52,7 +52,7 @@ pub struct Args {
     data: Data,
 }
 
-/// Takes in, or tells what could be.
+/// Imports the files, or lists the formats.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.formats {
         speak::print(&formats())?;
@@ -110,7 +110,7 @@ fn formats() -> String {
     out + &wrapped("", &last)
 }
 
-/// What was read so far.
+/// Results read so far.
 #[derive(Debug, Default)]
 struct Taken {
     files: Vec<String>,

@@ -1,6 +1,6 @@
-//! Which journal a verb reads: the user's own, a file, or a copy of one on another machine.
+//! The journal that a verb reads: the user's own, a file, or a copy of one on another machine.
 //!
-//! Owns the copy, which is gone from the file system before anything is read from it, and with a
+//! Owns the copy, which is removed from the file system before anything is read from it, and on a
 //! signal. Never writes to a journal.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -19,22 +19,22 @@ use super::{Failure, output, signals};
 use crate::config::ConfigError;
 use crate::controller::far_journal::{self, FarJournal};
 
-/// Of a path (`PATH_MAX`).
+/// Longest path (`PATH_MAX`).
 const LONGEST_NAME: u64 = 4096;
 /// A copy's name in its place.
 const COPY: &str = "journal.db";
 /// Names of a place that are tried.
 const MOST_TRIED: u32 = 100;
 
-/// A journal that is only read, and what it is called.
+/// A journal that is only read, and its name.
 pub struct Read {
     /// The journal.
     pub store: Store,
-    /// As it was named.
+    /// Name as given.
     pub name: String,
 }
 
-/// The one that was asked for.
+/// Opens the requested journal.
 pub fn read(data: &Data) -> Result<Read, Failure> {
     if let Some(named) = &data.store {
         return read_named(named);
@@ -42,7 +42,7 @@ pub fn read(data: &Data) -> Result<Read, Failure> {
     read_named(&output::store_path(data)?)
 }
 
-/// A file's name, or `ssh://…`.
+/// Opens a journal by its file's name, or by `ssh://…`.
 pub fn read_named(named: &Path) -> Result<Read, Failure> {
     match named.to_str().and_then(FarJournal::parse) {
         None => Ok(Read { store: Store::read(named)?, name: named.display().to_string() }),
@@ -63,12 +63,12 @@ fn fetched(far: &FarJournal) -> Result<Store, Failure> {
     drop(copy);
     let opened = Store::untouched(&path);
     let named = |cause| Failed::because(format!("read a copy of {far}"), cause);
-    // With the place goes its name; the journal is open, and nobody else needs it.
+    // The journal is open: its name in the file system is no longer needed.
     Ok(opened.map_err(|cause| Failure::unusable(named(cause)))?.called(far.to_string()))
 }
 
-/// Writes a copy of the journal on stdout, as [`FarJournal`] takes it. Which, is said on stdin:
-/// nothing is this user's own.
+/// Writes a copy of the journal on stdout, as [`FarJournal`] reads it. Its name comes on stdin; an
+/// empty one means this user's own.
 pub fn send(data: &Data) -> Result<(), Failure> {
     let mut name = String::new();
     let stdin = io::stdin().lock().take(LONGEST_NAME).read_to_string(&mut name);
@@ -89,10 +89,10 @@ pub fn send(data: &Data) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A folder of this process alone, gone when it is dropped or a signal ends the process.
+/// A folder of this process alone, removed when it is dropped or a signal ends the process.
 struct Place(PathBuf);
 
-/// The one that there is now.
+/// The folder that exists now.
 static PLACE: Mutex<Option<PathBuf>> = Mutex::new(None);
 static LISTENING: Once = Once::new();
 
@@ -100,7 +100,7 @@ fn kept() -> MutexGuard<'static, Option<PathBuf>> {
     PLACE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is kept goes, and the process with it.
+/// Removes the folder, and ends the process.
 fn end() {
     if let Some(folder) = kept().take() {
         clear(&folder);
@@ -109,8 +109,7 @@ fn end() {
     std::process::exit(1);
 }
 
-/// Removes the folder with the copy and what SQLite lays beside one. Anything else in it is
-/// somebody's, and keeps the folder.
+/// Removes the folder with the copy and SQLite's files beside it. Any other file keeps the folder.
 fn clear(folder: &Path) {
     for beside in ["", "-journal", "-wal", "-shm"] {
         let _ = fs::remove_file(folder.join(format!("{COPY}{beside}")));
@@ -132,7 +131,7 @@ impl Place {
             if made.is_ok() {
                 *kept = Some(folder);
             }
-            // One that is there is another's, or was left by a process that was killed.
+            // An existing folder is another process's, or was left by one that was killed.
             if !made.as_ref().is_err_and(|why| why.kind() == io::ErrorKind::AlreadyExists) {
                 break;
             }

@@ -15,22 +15,22 @@ use crate::files;
 /// One test case.
 #[derive(Debug)]
 pub struct Case {
-    /// What was tested.
+    /// Name of the test.
     pub name: String,
-    /// What was found, in a line.
+    /// Result in a line.
     pub said: String,
-    /// How it ended.
+    /// Outcome of the test.
     pub ended: Ended,
 }
 
-/// How a test case ended.
+/// Outcome of a test case.
 #[derive(Debug)]
 pub enum Ended {
-    /// Well.
+    /// The test passed.
     Passed,
-    /// Badly, and why.
+    /// The test failed, with the reason.
     Failed(String),
-    /// Neither can be told, and why.
+    /// The test is undecided, with the reason.
     Skipped(String),
 }
 

@@ -29,7 +29,7 @@ use crate::doctor::{Effort, Limits};
 use crate::speak::{print, tell};
 use crate::terminal::screen::screen;
 
-/// How often a lab that is held is looked at.
+/// Interval at which a held lab is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// `lab`
@@ -50,7 +50,7 @@ pub struct UpArgs {
     testbed: String,
 }
 
-/// Either.
+/// Runs either verb.
 pub fn run(verb: Verb) -> Result<Outcome, Failure> {
     match verb {
         Verb::Up(args) => up(&args),
@@ -79,7 +79,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     for host in &lab.plan().hosts {
         hosts.push((host.name.clone(), stand(&lab, &host.name, &id)?));
     }
-    // In a virtual machine no process of ours can stand.
+    // No process of ours can stand in a virtual machine.
     for device in lab.plan().devices.iter().filter(|d| lab.machine(&d.name).is_none()) {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
@@ -92,8 +92,8 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// What emulated devices can do here, measured now; nothing where the lab has none. That it can't
-/// be measured is told and no reason not to have the lab.
+/// Measures what emulated devices can do here; empty if the lab has none. A failed measurement is
+/// only reported: the lab is there all the same.
 fn limits_of_models(config: &LabSpec, stop: &Stop) -> String {
     let is_model = |device: &LabDevice| matches!(device, LabDevice::Emulated(_));
     if !config.devices.iter().any(is_model) {
@@ -109,8 +109,8 @@ fn limits_of_models(config: &LabSpec, stop: &Stop) -> String {
     }
 }
 
-/// Until a signal ends it. A host whose process died is told of and the rest goes on: its ports
-/// still work, it only can't be entered any more.
+/// Holds the lab until a signal. A host whose process died is reported and the rest goes on: its
+/// ports still work, but it cannot be entered any more.
 fn hold(stop: &Stop, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
     while !stop.asked() {
         thread::park_timeout(LOOK);
@@ -130,7 +130,7 @@ fn hold(stop: &Stop, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A process that stands in the node and ends with us, however we end.
+/// Starts a process that stands in the node and ends with this one, however it ends.
 fn stand(lab: &Lab, node: &str, id: &str) -> Result<Child, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["agent", "--lab-host", node, "--lab", id]);

@@ -1,9 +1,9 @@
-//! Deeds at devices that a run began and, killed, never undid: told before anything is measured,
-//! and undone by `doctor --restore`.
+//! Changes at devices that a killed run never undid: reported before anything is measured, and
+//! undone by `doctor --restore`.
 //!
-//! Owns what is said of them, and what has to hold before a command of a testbed file is run for a
-//! run that is gone: the file is this user's and nobody else can write to it. Never undoes what a
-//! living run began, nor anything twice.
+//! Owns these words, and what has to hold before a command of a testbed file is run for a run that
+//! is gone: the file is this user's and nobody else can write to it. Never undoes what a living run
+//! began, nor anything twice.
 
 use std::path::Path;
 
@@ -20,11 +20,11 @@ use crate::config::{ConfigError, testbed};
 use crate::ownership::{self, own_files_only};
 use crate::speak::tell;
 
-/// What undoes them.
+/// Command that undoes them.
 pub const REMEDY: &str = "switchmark doctor --restore";
 
-/// Refuses a testbed, named in this folder, whose devices are left changed by another run than this
-/// one; of other testbeds it is only said.
+/// Refuses a testbed, named in this folder, whose devices another run left changed; warns of other
+/// testbeds.
 pub fn check(
     (place, folder): (&Place, &Path),
     run: Option<&str>,
@@ -48,7 +48,7 @@ pub fn check(
     Ok(())
 }
 
-/// Says which there are, of whichever testbed.
+/// Warns of all of them, on any testbed.
 pub fn warn_of_all() {
     warn(&deed_notes::left());
 }
@@ -72,7 +72,7 @@ fn in_a_line(left: &BegunDeed) -> String {
     )
 }
 
-/// What a list of runs says of a deed that one of them never undid.
+/// Describes a change that a listed run never undid.
 pub fn listed(run: &str, noted: &Noted) -> String {
     let Noted { device, deed } = noted;
     let is_it =
@@ -85,7 +85,7 @@ pub fn listed(run: &str, noted: &Noted) -> String {
     format!("run {run} left device `{device}` with `{deed}` done to it: `{remedy}` undoes it\n")
 }
 
-/// What came of undoing them, a line each.
+/// Results of undoing them, a line each.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// Undone.
@@ -111,7 +111,7 @@ pub fn restore(of: Option<&Place>) -> Restored {
                     deed.device, deed.deed, deed.origin.run
                 ));
             }
-            // Another process is at it.
+            // Another process undoes it now.
             Ok(false) => {}
             Err(why) => restored.left.push(by_hand(&deed, &words, &in_words(&why))),
         }
@@ -128,7 +128,7 @@ fn by_hand(left: &BegunDeed, words: &str, why: &str) -> String {
     )
 }
 
-/// False where its run lives or another process undoes it.
+/// Undoes one; false if its run lives or another process undoes it.
 fn undo(left: &BegunDeed) -> Result<bool, Failed> {
     let origin = &left.origin;
     if let Some(machine) = lone::elsewhere(&origin.process) {
@@ -148,7 +148,7 @@ fn undo(left: &BegunDeed) -> Result<bool, Failed> {
     Ok(true)
 }
 
-/// Noted there once too often, it is only undone once more.
+/// Removes it from the journal; an entry that stays is only undone once more.
 fn strike_from_journal(journal: &Path, left: &BegunDeed) {
     let noted = Noted { device: left.device.clone(), deed: left.deed.clone() };
     if journal.is_file()

@@ -12,20 +12,21 @@ pub fn seed() -> u64 {
     u64::from(u32::from_le_bytes(random()))
 }
 
-/// `20261121-140312-3f9a`: sortable, and told apart by chance within a second.
+/// `20261121-140312-3f9a`: sortable, and unique within a second by chance.
 pub fn run_id(now: Timestamp) -> String {
     let [first, second, ..] = random();
     format!("{}-{first:02x}{second:02x}", now.strftime("%Y%m%d-%H%M%S"))
 }
 
-/// `run 20261121-140312-3f9a (process 4711 on lab-3)`: who holds a port, as another run is told.
+/// `run 20261121-140312-3f9a (process 4711 on lab-3)`: the holder of a port, as shown to another
+/// run.
 pub fn holder(run: &str) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("run {run} (process {} on {})", std::process::id(), host.trim())
 }
 
-/// This process, told from every other: its machine and start of that, its room among processes,
-/// its number and when it began, and its machine whatever that is called.
+/// Names this process apart from every other: host, start of its kernel, PID namespace, process id,
+/// start of the process, and machine.
 pub fn process() -> String {
     let own = std::process::id();
     let began = began(own).unwrap_or_default();
@@ -37,8 +38,8 @@ pub fn was_here(process: &str) -> bool {
     process.split(' ').nth(5).is_some_and(|word| word == machine())
 }
 
-/// This machine, told from every other across its starts: a digest, since its own number is not for
-/// everybody to read. Its name where it has no number.
+/// Identity of this machine across its starts: a digest, since its own number is not for everybody
+/// to read. Its name if it has no number.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let number = read("/etc/machine-id");
@@ -47,8 +48,8 @@ fn machine() -> String {
     digest.iter().take(8).fold(String::new(), |text, octet| format!("{text}{octet:02x}"))
 }
 
-/// Whether the process of that name can't be there any more. Never said of one on another machine,
-/// or whose number means another process here.
+/// True if the process of that name cannot exist any more. Never true of one on another machine, or
+/// in another PID namespace.
 pub fn is_gone(process: &str) -> bool {
     let here = surroundings();
     let words: Vec<&str> = process.split(' ').collect();
@@ -64,15 +65,15 @@ pub fn is_gone(process: &str) -> bool {
     ours[2] == room && began(number).as_deref() != Some(began_then)
 }
 
-/// The machine of the process of that name, where that is another one.
+/// Returns the machine of the process of that name, if it is another one.
 pub fn elsewhere(process: &str) -> Option<&str> {
     let here = surroundings();
     let machine = process.split(' ').next()?;
     (here.split(' ').next() != Some(machine)).then_some(machine)
 }
 
-/// The number of the process of that name where it is one that lives here; never that of another
-/// one that has its number now.
+/// Returns the id of the process of that name if it lives here; never that of a newer process with
+/// the same id.
 pub fn number_here(process: &str) -> Option<u32> {
     let here = surroundings();
     let words: Vec<&str> = process.split(' ').collect();
@@ -84,7 +85,7 @@ pub fn number_here(process: &str) -> Option<u32> {
     (began(number).as_deref() == Some(began_then)).then_some(number)
 }
 
-/// Host, start of its kernel, and the namespace that processes' numbers are of.
+/// Host, start of its kernel, and PID namespace.
 fn surroundings() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let room = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -92,7 +93,7 @@ fn surroundings() -> String {
     format!("{} {boot} {}", read("/proc/sys/kernel/hostname").replace(' ', "-"), room.display())
 }
 
-/// When a process began, in the kernel's ticks; none where there is none.
+/// Returns the start of a process, in the kernel's ticks; `None` if there is no such process.
 fn began(process: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The program's name stands in brackets and may hold anything.
@@ -120,7 +121,7 @@ pub fn command_line() -> String {
     std::iter::once("switchmark".to_owned()).chain(rest).collect::<Vec<_>>().join(" ")
 }
 
-/// The kernel gives every process's hash maps keys by chance, also where there is no `/dev`.
+/// Returns random octets from the keys of hash maps, which the kernel supplies even without `/dev`.
 fn random() -> [u8; 4] {
     (RandomState::new().hash_one(()) as u32).to_le_bytes()
 }

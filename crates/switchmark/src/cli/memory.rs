@@ -1,5 +1,4 @@
-//! How much memory a run takes here, before it begins: refused where it would be more than half of
-//! what there is.
+//! Memory that a run takes here, checked before it begins: refused above half of what there is.
 //!
 //! Owns what a flow takes, measured, and what this process may have. Never knows why a trial has so
 //! many flows.
@@ -16,17 +15,17 @@ use crate::config::ConfigError;
 /// The program with its journal.
 const BASE: u64 = 32_000_000;
 
-/// A datagram flow with what is kept of it while its trial lasts, in a model and in a record:
+/// Octets of a datagram flow and its records during its trial, in a model and in a record:
 /// docs/benchmarks.md, "Simulated ports", with room for the records of further trials.
 const DATAGRAM_FLOW: u64 = 8_000;
 
-/// One of connections, both ends.
+/// A flow of connections, both ends.
 const CONNECTION_FLOW: u64 = 20_000;
 
-/// What is worth a word.
+/// Least memory that is worth a note, in octets.
 const NOTABLE: u64 = 100_000_000;
 
-/// What a run takes.
+/// Memory that a run takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
     flows: u64,
@@ -34,7 +33,7 @@ pub struct Need {
 }
 
 impl Need {
-    /// Of the largest trial of these studies.
+    /// Returns the need of the largest trial of these studies.
     pub fn of(studies: &[StudySpec], topology: &Topology) -> Self {
         let each = |study: &StudySpec| {
             let flows = study.estimate(topology).flows;
@@ -44,7 +43,7 @@ impl Need {
         studies.iter().map(each).max_by_key(|need| need.memory).unwrap_or(none)
     }
 
-    /// Of so many runs side by side, the largest of these.
+    /// Returns the need of `runs` of these side by side, the largest ones.
     pub fn side_by_side(mut needs: Vec<Self>, runs: usize) -> Self {
         needs.sort_by_key(|need| std::cmp::Reverse(need.memory));
         let all = || needs.iter().take(runs);
@@ -52,7 +51,7 @@ impl Need {
         Self { flows, memory: ByteCount(all().map(|need| need.memory.0).sum()) }
     }
 
-    /// `about 550 MB of memory for 64,770 flows at once`, where it is worth a word.
+    /// `about 550 MB of memory for 64,770 flows at once`; `None` if not worth a note.
     pub fn in_words(&self) -> Option<String> {
         (self.memory.0 >= NOTABLE).then(|| {
             let (memory, flows) = (words(self.memory), numbers::grouped(self.flows as f64));
@@ -60,7 +59,7 @@ impl Need {
         })
     }
 
-    /// Refuses what takes more than half of what this process may have.
+    /// Refuses a run that takes more than half of what this process may have.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.fits(most())
     }

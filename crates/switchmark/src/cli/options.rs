@@ -14,7 +14,7 @@ use serve::Listen;
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, hosts_name, testbed};
 
-/// Of every verb that yields data.
+/// Options of every verb that yields data.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output and journal")]
 pub struct Data {
@@ -29,7 +29,7 @@ pub struct Data {
     pub quiet: bool,
 }
 
-/// Of every verb that measures.
+/// Options of every verb that measures.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The run")]
 pub struct Measuring {
@@ -41,7 +41,7 @@ pub struct Measuring {
     /// Go on with an interrupted run; its own plan, testbed and seed are used
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
-    /// What the run is called in the journal's list
+    /// Name of the run in the journal's list
     #[arg(long, value_name = "TEXT", conflicts_with = "resume")]
     pub label: Option<String>,
     /// Take the direct cable's figures from this run, made over a cable between the same two ports;
@@ -81,7 +81,7 @@ impl Value for Sittings {
 }
 
 impl Measuring {
-    /// Whether its page is shown while it lasts, and whether that is said.
+    /// Returns the options that show the run's page while it lasts, and those of the output.
     pub const fn shown(&self) -> (&Beside, &Data) {
         (&self.beside, &self.data)
     }
@@ -108,7 +108,7 @@ pub struct Beside {
     pub tls: Tls,
 }
 
-/// Who the server is, where it speaks TLS.
+/// Certificate and key of a server that speaks TLS.
 #[derive(Debug, Clone, Args)]
 pub struct Tls {
     /// Serve by TLS (https://) with this certificate: a PEM file, with its issuers' behind it
@@ -128,12 +128,12 @@ pub fn place(hosts: Option<&str>, testbed: Option<&str>) -> Result<Testbed, Conf
     }
 }
 
-/// How long something may go on that has no end of its own; seconds where no unit is given.
+/// Parses the length of something that has no end of its own; seconds if no unit is given.
 pub fn length(text: &str) -> Result<Nanos, String> {
     HowLong::typed(text).map_err(|refused| refused.message)
 }
 
-/// Seconds where no unit is given, as iperf3 and ping take them.
+/// Parses a duration; seconds if no unit is given, as in iperf3 and ping.
 pub fn duration(text: &str) -> Result<Nanos, String> {
     Duration::typed(text).map_err(|refused| refused.message)
 }

@@ -1,4 +1,4 @@
-//! What a finished run leaves: JSON on stdout, or tables, and a report file.
+//! Output of a finished run: JSON on stdout, or tables, and a report file.
 //!
 //! Owns which stream gets what. Never computes a figure.
 
@@ -28,27 +28,27 @@ use crate::terminal::screen::{is_full, screen, wrapped};
 /// A run that has ended, with everything it showed.
 #[derive(Debug)]
 pub struct Finished {
-    /// What it was.
+    /// Description of the run.
     pub meta: RunMeta,
-    /// What it found.
+    /// Figures of the run.
     pub figures: Vec<Figure>,
-    /// What its studies show of it, by their numbers.
+    /// Parts of the page, one per study, by the study's number.
     pub pages: StudyPages,
-    /// What the trials come to from which it is found.
+    /// Totals of the trials behind the figures.
     pub trials: TrialTotals,
-    /// Of a campaign: its figures block by block.
+    /// Figures per block of a campaign; `None` for other runs.
     pub comparable: Option<Comparable>,
 }
 
 impl Finished {
-    /// As pages and texts are made from it.
+    /// Returns the input for pages and texts.
     pub fn input(&self) -> ReportInput<'_> {
         let Self { meta, figures, pages, trials, comparable } = self;
         let (claims, comparable) = (&meta.claims, comparable.as_ref());
         ReportInput { meta, figures, claims, pages, trials, comparable }
     }
 
-    /// As scripts read it.
+    /// Returns the run as JSON for scripts.
     pub fn json(&self) -> serde_json::Value {
         let account = self.trials.account();
         let mut object = figures_json(labels(&self.meta), &self.figures, &account);
@@ -113,8 +113,8 @@ pub fn accepted(acceptance: &Acceptance) -> Outcome {
     }
 }
 
-/// Prints what was found, as an object where JSON is asked for, and as a text behind a head; writes
-/// its page where a file is named.
+/// Prints a result: as an object if JSON is requested, and as a text behind a head. Writes its page
+/// if a file is named.
 pub fn publish(
     data: &Data,
     object: impl FnOnce() -> serde_json::Value,
@@ -128,7 +128,7 @@ pub fn publish(
     write_page(data, report, || page.into())
 }
 
-/// For people: stdout, unless that is taken by the data; then stderr, unless it shall be quiet.
+/// Prints for people: on stdout, or on stderr if stdout has the data; nothing if quiet as well.
 pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     if data.json && data.quiet {
         Ok(())
@@ -140,9 +140,9 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Open if a figure has no value because no trial of it was valid, or if no figure has one. A figure
-/// among others may be without a value for other reasons, such as a device that cannot be reset:
-/// those are answers.
+/// Returns open if a figure has no value because no trial of it was valid, or if no figure has one.
+/// A figure may lack a value for other reasons, such as a device that cannot be reset: those are
+/// answers.
 pub fn outcome(figures: &[Figure]) -> Outcome {
     if tells_nothing(figures) {
         let line = "Open: no figure has a value. `switchmark doctor` looks for the cause.";
@@ -162,10 +162,10 @@ pub fn outcome(figures: &[Figure]) -> Outcome {
     ))
 }
 
-/// So many figures are named in a line.
+/// Maximum figures named in a line.
 const MOST_NAMED: usize = 4;
 
-/// The first names, and how many more there are.
+/// Joins the first names, and states how many more there are.
 fn join_first(names: BTreeSet<String>, most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let mut shown: Vec<String> = names.into_iter().take(most).collect();
@@ -196,17 +196,18 @@ pub fn text(run: &Finished) -> String {
     if is_full() { full_text(run) } else { glance(run) }
 }
 
-/// What was measured and where in a line, and the answers.
+/// Formats the run's heading and number of trials in a line, and the answers.
 fn glance(run: &Finished) -> String {
     let account = run.trials.account();
     let trials = account.valid + account.invalid + account.failed;
     let head = format!("{} · {trials} trials", run::heading(&run.meta));
-    // Trials that were left out are told behind the answers.
+    // Excluded trials are listed after the answers.
     let page = Page { notes: run.meta.notes.clone(), ..run.input().page(1) };
     page_text(wrapped("", &head), &page) + &left_out(run)
 }
 
-/// Trials that were left out and why; where none was valid, who looks for the cause.
+/// Describes excluded trials and why; if none was valid, names the command that looks for the
+/// cause.
 fn left_out(run: &Finished) -> String {
     let (account, topology) = (run.trials.account(), &run.meta.topology);
     let mut out = account.in_words().map(|said| said + "\n").unwrap_or_default();
@@ -239,7 +240,7 @@ fn full_text(run: &Finished) -> String {
     out + &left_out(run)
 }
 
-/// Where the whole of an RFC was asked for: what was not done as it asks.
+/// Lists the clauses of an RFC that were not kept; empty unless the whole of it was requested.
 fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> String {
     let Some(found) = Conformance::from_study(study, topology, figures).filter(|c| c.is_whole)
     else {
@@ -255,13 +256,13 @@ fn deviations(study: &StudySpec, topology: &Topology, figures: &[Figure]) -> Str
     out
 }
 
-/// A page as text, behind a head and what is to be known of all that follows.
+/// Formats a page as text, behind a head and notes on all that follows.
 pub fn page_text(head: String, page: &Page) -> String {
     let notes: String = page.notes.iter().map(|note| wrapped("", note)).collect();
     head + &notes + "\n" + &render::text(page, screen())
 }
 
-/// All `runs` as pages.
+/// Returns all `runs` as pages.
 pub fn document(runs: &[Finished]) -> Document {
     run::document(&runs.iter().map(Finished::input).collect::<Vec<_>>())
 }
@@ -286,7 +287,7 @@ pub fn write_page(
     Ok(say(data, &format!("report: {}\n", path.display()))?)
 }
 
-/// Whether a report could be written there, asked before anything is measured.
+/// Checks that a report can be written there, before anything is measured.
 pub fn check_report(path: &Path) -> Result<(), ConfigError> {
     let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if directory.is_dir() && !path.is_dir() {

@@ -1,5 +1,5 @@
-//! Which runs may be gone on with: those that this user began on this machine, from files that
-//! nobody else can have written.
+//! Runs that may be continued: those that this user began on this machine, from files that nobody
+//! else can have written.
 //!
 //! Owns that answer, for whoever would execute something on a journal's word: `--resume`, `serve`
 //! with `--allow-run`, whoever undoes what a run did. Never looks at what a run measured.
@@ -28,7 +28,7 @@ pub fn may_go_on(run: &RunSummary, journal: &Path, folder: &Path) -> Result<(), 
     if folder == Path::new("") { Ok(()) } else { ownership::check(folder).map_err(not_own) }
 }
 
-/// Why a run is none of this machine's, where it is not.
+/// Reason why a run is not this machine's; `None` if it is.
 pub fn foreign(run: &RunSummary) -> Option<&'static str> {
     match run.holder.as_deref() {
         Some(MERGED) => Some("it was merged from another journal"),
@@ -38,7 +38,7 @@ pub fn foreign(run: &RunSummary) -> Option<&'static str> {
     }
 }
 
-/// Tells a run whose process is gone from those under way.
+/// Marks a run as dead if it is under way and its process is gone.
 pub fn tell_dead(run: &mut RunSummary) {
     if run.status == RunStatus::Running && run.holder.as_deref().is_some_and(lone::is_gone) {
         run.status = RunStatus::Died;

@@ -1,7 +1,7 @@
-//! Whether a testbed can work at all, asked before its first trial.
+//! Check before the first trial that a testbed can work at all.
 //!
-//! Owns which of the doctor's findings refuse a run, and how they are told: each at its place in
-//! the testbed's file. Never looks at a lab, which this program built, nor at a model.
+//! Owns which of the doctor's findings refuse a run, and how they are reported: each at its place
+//! in the testbed's file. Never looks at a lab, which this program built, nor at a model.
 
 use std::fmt::Write as _;
 
@@ -15,8 +15,8 @@ use crate::config::written::{Part, Written};
 use crate::controller::Opened;
 use crate::doctor::{self, Finding, Spoils, State};
 
-/// Refuses hosts, ports and cables with which no trial can be valid. What may only spoil figures
-/// comes back in words.
+/// Refuses hosts, ports and cables with which no trial can be valid. Returns warnings of what may
+/// only spoil figures.
 pub fn check(
     opened: &mut Opened,
     place: &Place,
@@ -25,7 +25,7 @@ pub fn check(
     let Source::Hosts(_) = &place.source else { return Ok(Vec::new()) };
     let changing = studies.iter().any(is_changing);
     let Some(live) = opened.live() else { return Ok(Vec::new()) };
-    // Devices that are yet to be set up lead nowhere, nor do cables yet to be plugged.
+    // Devices that are yet to be set up lead nowhere, nor do cables that are yet to be plugged.
     let findings =
         if changing { doctor::look_at_hosts(live)? } else { doctor::look(live, Nanos::ZERO)? };
     let bad = || findings.iter().filter(|finding| finding.state == State::Bad);
@@ -37,7 +37,7 @@ pub fn check(
     Err(first.into())
 }
 
-/// Whether somebody plugs cables or a command changes the device before a trial can work.
+/// True if cables are plugged or a command changes the device before a trial can work.
 fn is_changing(study: &StudySpec) -> bool {
     let varied = study.subjects().iter().any(|subject| subject.variant.is_some());
     varied || study.campaign().is_some()
@@ -53,7 +53,7 @@ fn refusal(finding: &Finding, written: &Written, changing: bool) -> Option<Confi
     Some(written.error(of, *part, &message, hint))
 }
 
-/// All of them, the first as the error.
+/// Joins all of them, the first as the error.
 fn one_error(refused: &[ConfigError], testbed: &str) -> Option<ConfigError> {
     let (first, more) = refused.split_first()?;
     let mut excerpt = first.excerpt.clone();

@@ -1,7 +1,7 @@
-//! What a verb needs before it can measure: the right to build labs, signals that are heard, and
-//! its page where that was asked for.
+//! Requirements of a verb before it can measure: the right to build labs, caught signals, and its
+//! page if requested.
 //!
-//! Owns the one moment at which these are asked for. Never starts a thread but the signals' and the
+//! Owns the one moment at which these are obtained. Never starts a thread but the signals' and the
 //! page's.
 
 use std::path::Path;
@@ -24,22 +24,22 @@ pub fn prepare(testbeds: &[&Place]) -> Result<Stop, Failure> {
     Ok(stop)
 }
 
-/// What a verb has that may measure.
+/// Resources of a verb that measures.
 pub struct Prepared {
-    /// What ends it.
+    /// Stop signal.
     pub stop: Stop,
     /// The run's page, which lives as long as this.
     _shown: Option<serve::Guard>,
 }
 
-/// The same for a verb whose runs may be shown in a browser while they last.
+/// Prepares a verb whose runs may be shown in a browser while they last.
 pub fn prepare_shown(
     testbeds: &[&Place],
     (beside, data): (&Beside, &Data),
     journal: &Path,
 ) -> Result<Prepared, Failure> {
-    // Listened at before a namespace is entered, whose loopback is another one; answered from
-    // behind that, since it takes a thread.
+    // Bound before a namespace is entered, whose loopback is another one; served after that, since
+    // it takes a thread.
     let bound = serve::Bound::asked(beside)?;
     let stop = prepare(testbeds)?;
     let shown = bound.map(|bound| bound.begin(journal)).transpose()?;
@@ -49,7 +49,7 @@ pub fn prepare_shown(
     Ok(Prepared { stop, _shown: shown })
 }
 
-/// Who is not root makes labs in a user namespace of their own.
+/// Enters a user namespace if this user has no right to build labs.
 pub fn become_able() -> Result<(), Failure> {
     if lab::privilege() == Privilege::None {
         lab::enter_user_namespace().map_err(Failure::unusable)?;

@@ -1,5 +1,4 @@
-//! `switchmark prove`: devices of known truth at random, asked about, and what was claimed held
-//! against it.
+//! `switchmark prove`: measures random devices with known properties, and checks what was claimed.
 //!
 //! Owns its flags, the order of the worlds and what becomes of a wrong claim. What is claimed and
 //! when it is wrong is `method::prove`'s.
@@ -35,22 +34,22 @@ use page::numbers;
 /// `prove`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How long devices are drawn and asked about, all worlds together
+    /// Time limit for drawing and measuring devices, all worlds together
     #[arg(long, value_name = "TIME", value_parser = options::duration, default_value = "10m")]
     budget: Nanos,
     /// A minute
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
-    /// So many devices in each world, however long that takes
+    /// Number of devices in each world, however long that takes
     #[arg(long, value_name = "N", conflicts_with_all = ["budget", "quick"])]
     devices: Option<u64>,
     /// Only the device of this number, counted from 0
     #[arg(long, value_name = "N", conflicts_with_all = ["budget", "quick", "devices"])]
     device: Option<u64>,
-    /// What stands for the devices [default: all that this host can do]
+    /// Worlds that the devices are made in [default: all that this host can do]
     #[arg(long, value_name = "WORLDS", value_delimiter = ',')]
     only: Vec<World>,
-    /// Who is asked [default: every study]
+    /// Studies that measure them [default: every study]
     #[arg(long, value_name = "STUDIES", value_delimiter = ',')]
     study: Vec<Study>,
     /// Length of the studies' trials [default: both in turn where time is virtual, else quick]
@@ -73,10 +72,10 @@ pub struct Args {
     data: options::Data,
 }
 
-/// A minute.
+/// Budget of `--quick`.
 const QUICK: Nanos = Nanos::from_secs(60);
 
-/// Proves.
+/// Runs the self-test.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(path) = &args.report {
         output::check_report(path)?;
@@ -102,14 +101,14 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     })
 }
 
-/// Results of the demo's self-test in virtual time. `bad` is true if more results are wrong than the
-/// allowed share explains.
+/// Results of the demo's self-test in virtual time. `bad` is true if more results are wrong than
+/// the allowed share explains.
 pub(super) struct SelfTest {
     pub(super) text: String,
     pub(super) bad: bool,
 }
 
-/// Holds what the studies claim of simulated devices against the truth.
+/// Checks the studies' claims about simulated devices against their known values.
 pub(super) fn self_test(seed: u64, time: Nanos, stop: &Stop, quiet: bool) -> SelfTest {
     let narrowed = " --rigor quick".to_owned();
     let mut proof = Proof { narrowed, ..Proof::bare(seed, quiet) };
@@ -123,7 +122,7 @@ pub(super) fn self_test(seed: u64, time: Nanos, stop: &Stop, quiet: bool) -> Sel
 /// The share of claims that may be wrong.
 const WRONG_ALLOWED: f64 = 0.01;
 
-/// The certificate as it grows, and what goes with it.
+/// The certificate as it grows, and its context.
 pub struct Proof {
     pub(self) certificate: Certificate,
     pub(self) seed: u64,
@@ -132,7 +131,7 @@ pub struct Proof {
     scenario: Option<PathBuf>,
     wait: Wait,
     done: u64,
-    /// Whether no frames can be dropped by nft here.
+    /// True if nft cannot drop frames here.
     without_nft: bool,
 }
 
@@ -158,7 +157,7 @@ impl Proof {
         }
     }
 
-    /// A device's figures are there; `run` is where they are recorded, or nothing.
+    /// Takes in a device's figures; `run` is where they are recorded, or empty.
     pub fn take(&mut self, number: u64, case: &Case, figures: &[Figure], run: &str) {
         let place = Place {
             world: case.world.as_str(),
@@ -177,7 +176,7 @@ impl Proof {
         }
     }
 
-    /// What makes the same device again, and asks the same.
+    /// Returns the command that makes the same device again and measures it.
     fn again(&self, number: u64, case: &Case, run: &str) -> String {
         let world = case.world.as_str();
         let run = if run.is_empty() { String::new() } else { format!("  # run {run}") };
@@ -190,28 +189,28 @@ impl Proof {
         }
     }
 
-    /// A device that can't be asked about proves nothing, and does not keep the others from it.
+    /// Skips a device that cannot be measured, and goes on with the others.
     fn could_not(&mut self, world: World, number: u64, error: &Failure) {
         let reason = error.render().lines().next().unwrap_or_default().to_owned();
         self.skip(&format!("{} device {number}", world.as_str()), &reason);
     }
 
-    /// Something can't be told here.
+    /// Records that something cannot be determined here.
     pub fn skip(&mut self, what: &str, why: &str) {
         self.certificate.skip(what, why);
     }
 
-    /// Whether this host can't be such a device; which kinds these are has been said.
+    /// True if this host cannot be such a device; these kinds have been reported.
     pub fn lacks(&self, case: &Case) -> bool {
         self.without_nft && case.world == World::Kernel && draw::BY_NFT.contains(&case.kind)
     }
 
-    /// The next world's devices are counted from nothing.
+    /// Restarts the count of devices for the next world.
     const fn begin(&mut self) {
         self.done = 0;
     }
 
-    /// How far it is.
+    /// Shows the progress.
     pub fn progress(&mut self, world: World, budget: &Budget) {
         let total = self.certificate.total();
         let left = numbers::span(budget.left(self.done));
@@ -221,7 +220,7 @@ impl Proof {
     }
 }
 
-/// What of the flags decides which device a number is.
+/// Lists the flags that decide which device a number is.
 fn narrowed(args: &Args) -> String {
     let studies: Vec<&str> = args.study.iter().map(|study| study.as_str()).collect();
     let studies = match studies.as_slice() {
@@ -236,10 +235,9 @@ fn narrowed(args: &Args) -> String {
     studies + rigor
 }
 
-/// What each world's share of the budget is, where all are asked; those that cost least to leave
-/// out last.
+/// Shares of the budget, if all worlds are used; the last is left out first.
 const SHARES: [(World, f64); 3] = [(World::Sim, 0.3), (World::Kernel, 0.4), (World::Emulated, 0.3)];
-/// A device in a lab takes so long, and more on a busy machine.
+/// Least time for a device in a lab; a busy machine takes longer.
 const A_DEVICE: Nanos = Nanos::from_secs(30);
 
 fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
@@ -269,7 +267,7 @@ fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Each world's time; a lab's that would see no device come to its end is left out.
+/// Divides the time among the worlds; leaves out a lab's if no device would finish.
 fn shared_out(
     proof: &mut Proof,
     mut worlds: Vec<World>,
@@ -290,7 +288,7 @@ fn shared_out(
     }
 }
 
-/// The worlds that this host can have, and what stops them. Comes before any thread.
+/// Returns the worlds that this host can have, and their stop signal. Comes before any thread.
 fn worlds(proof: &mut Proof, asked: impl Fn(World) -> bool) -> Result<(Vec<World>, Stop), Failure> {
     let mut worlds: Vec<World> =
         SHARES.into_iter().map(|(world, _)| world).filter(|world| asked(*world)).collect();
@@ -318,7 +316,7 @@ fn worlds(proof: &mut Proof, asked: impl Fn(World) -> bool) -> Result<(Vec<World
     Ok((worlds, privilege::prepare(&[])?))
 }
 
-/// What went wrong, why, and what to do about it, in a line.
+/// Formats an error in a line, with its cause and hint.
 fn reason(error: &lab::LabError) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     let hint = error.hint().map(|hint| format!(" ({hint})"));
@@ -334,7 +332,7 @@ fn draws(seed: u64, world: World, args: &Args) -> Draws {
     Draws { seed, studies: studies(world, args), rigors }
 }
 
-/// Where time is real, what takes minutes a device is left out.
+/// Returns the studies of a world. In real time, those that take minutes a device are left out.
 fn studies(world: World, args: &Args) -> Vec<Study> {
     let mut studies = if args.study.is_empty() { Study::ALL.to_vec() } else { args.study.clone() };
     studies.retain(|study| world == World::Sim || *study == Study::Forwarding);
@@ -352,7 +350,7 @@ fn replay(proof: &mut Proof, path: &Path, args: &Args) -> Result<(), Failure> {
     ask(proof, 0, &case, &stop, args)
 }
 
-/// One device alone.
+/// Measures one device.
 fn ask(
     proof: &mut Proof,
     number: u64,

@@ -26,7 +26,7 @@ pub struct Args {
     data: Data,
 }
 
-/// Renders.
+/// Renders the report.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(path) = &args.out {
         output::check_report(path)?;
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(outcome)
 }
 
-/// What people call a run, and what they wrote about it.
+/// Returns a run's label and note, a line each.
 pub fn said_of(store: &Store, run: &str) -> Result<Vec<String>, Failure> {
     let summary = store.summary(run)?;
     let label = summary.label.map(|label| format!("Label: {label}"));
@@ -69,7 +69,7 @@ pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Fai
     output::publish(data, || swept.json(), (head, swept.page()), report)
 }
 
-/// The sweep of that name, computed again from its points' runs; none where it is no sweep's.
+/// Computes the sweep of that name again from its points' runs; `None` if there is none.
 pub fn sweep(store: &Store, asked: &str) -> Result<Option<Sweep>, Failure> {
     let mut runs = Vec::new();
     let mut of = 0;

@@ -16,8 +16,7 @@ pub struct Args {
     /// The plan file
     #[arg(value_name = "PLAN", required_unless_present = "resume", conflicts_with = "resume")]
     plan: Option<PathBuf>,
-    /// Where it is carried out, in the place of the plan's own testbed: a lab's name, sim:PROFILE
-    /// or a testbed file
+    /// Testbed instead of the plan's own: a lab's name, sim:PROFILE or a testbed file
     #[arg(long, value_name = "T", conflicts_with = "resume")]
     testbed: Option<String>,
     #[command(flatten)]

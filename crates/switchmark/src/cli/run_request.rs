@@ -1,4 +1,4 @@
-//! What a run shall do, complete.
+//! Complete request for a run.
 //!
 //! Data alone: how it came about is the verbs' matter, how it is carried out the session's.
 
@@ -7,19 +7,19 @@ use method::acceptance::SheetClaim;
 
 use crate::config::resolved::Testbed as Place;
 
-/// As the journal names the runs of a data sheet, which go on by their own verb.
+/// Name in the journal for the runs of a data sheet, which are resumed by their own verb.
 pub const DATA_SHEET: &str = "xray";
 
-/// What shall be done.
+/// Request for a run.
 pub struct Request {
-    /// As the journal names it.
+    /// Name of the verb in the journal.
     pub verb: &'static str,
-    /// Where.
+    /// Testbed to measure on.
     pub testbed: Place,
-    /// What.
+    /// Studies to run.
     pub studies: Vec<StudySpec>,
-    /// The plan's own seed; a flag goes before it.
+    /// Seed from the plan; a flag takes precedence.
     pub seed: Option<u64>,
-    /// What the figures are held against, where anything is claimed.
+    /// Claims that the figures are checked against; empty without any.
     pub claims: Vec<SheetClaim>,
 }

@@ -1,5 +1,5 @@
-//! `switchmark runs`: what the journal holds, newest first; labels, notes, removal, and the runs of
-//! other journals taken in.
+//! `switchmark runs`: the runs of the journal, newest first; labels, notes, removal, and the
+//! merging of other journals.
 //!
 //! Never removes a run that may be under way.
 
@@ -20,7 +20,7 @@ use crate::config::ConfigError;
 use crate::speak;
 use crate::terminal::screen::screen;
 
-/// A table for people has no more rows: each takes kilobytes while it is laid out.
+/// Maximum rows of a table for people: each takes kilobytes while it is laid out.
 const MOST_SHOWN: usize = 10_000;
 
 /// `runs`
@@ -45,7 +45,7 @@ pub struct Args {
     data: Data,
 }
 
-/// What is done with runs, where they are not only listed.
+/// Action on runs, other than listing them.
 #[derive(Debug, clap::Subcommand)]
 enum Deed {
     /// Give a run a label, or take it away
@@ -70,7 +70,7 @@ enum Deed {
     },
     /// Remove all runs of a kind
     Prune {
-        /// Those that began more than so many days ago
+        /// Runs that began more than so many days ago
         #[arg(long, value_name = "DAYS", required_unless_present_any = ["keep", "status", "verb", "testbed", "label"])]
         older_than: Option<u32>,
         /// All but the newest so many
@@ -92,14 +92,14 @@ struct Said {
     /// The run: its id, the start of it, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// What is said; nothing takes it away
+    /// Text of the label or note; leave it out to take that away
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     #[command(flatten)]
     data: Data,
 }
 
-/// Which runs.
+/// Filter of runs.
 #[derive(Debug, clap::Args)]
 struct Which {
     /// Only of this verb
@@ -108,7 +108,7 @@ struct Which {
     /// Only on testbeds whose name has this in it
     #[arg(long, value_name = "TEXT")]
     testbed: Option<String>,
-    /// Only those that stand so: running, died, done, no-figures, interrupted, failed
+    /// Only those with this status: running, died, done, no-figures, interrupted, failed
     #[arg(long, value_name = "STATUS",
         value_parser = ["running", "died", "done", "no-figures", "interrupted", "failed"])]
     status: Option<String>,
@@ -120,7 +120,7 @@ struct Which {
     last: Option<usize>,
 }
 
-/// As a list is narrowed by it.
+/// Returns the name of a status in the filter.
 const fn status_word(status: &RunStatus) -> &'static str {
     match status {
         RunStatus::NoFigures => "no-figures",
@@ -129,7 +129,7 @@ const fn status_word(status: &RunStatus) -> &'static str {
 }
 
 impl Which {
-    /// Of these, newest first.
+    /// Keeps the runs that match; they come newest first.
     fn of(&self, runs: Vec<RunSummary>) -> Vec<RunSummary> {
         let has = |asked: &Option<String>, own: &str| {
             asked.as_ref().is_none_or(|asked| own.contains(asked.as_str()))
@@ -147,7 +147,7 @@ impl Which {
     }
 }
 
-/// Lists, or does what is asked.
+/// Lists the runs, or carries out the action.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     match &args.deed {
         None if args.send => journals::send(&args.data)?,
@@ -233,8 +233,8 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every run, with those that died told from those that are under way, and those without a valid
-/// trial from those that measured something.
+/// Lists every run. Tells those that died from those under way, and those without a valid trial
+/// from those that measured something.
 fn all(store: &Store) -> Result<Vec<RunSummary>, Failure> {
     let mut runs = store.runs()?;
     for run in &mut runs {
@@ -266,7 +266,7 @@ fn named(store: &Store, known: &[RunSummary], asked: &str) -> Result<Vec<RunSumm
     } else {
         points
     };
-    // Nobody noted who carries out a run of an older version.
+    // An older version did not note who carries out a run.
     let is_going = |run: &&RunSummary| run.status == RunStatus::Running && run.holder.is_some();
     match found.iter().find(is_going) {
         None => Ok(found),
@@ -280,7 +280,7 @@ fn named(store: &Store, known: &[RunSummary], asked: &str) -> Result<Vec<RunSumm
 }
 
 fn merge(journals: &[PathBuf], data: &Data) -> Result<(), Failure> {
-    // A name mistyped is told before anything is taken, and no file is made of it.
+    // A mistyped name is reported before anything is taken, and no file is made of it.
     if let Some(missing) = journals.iter().find(|path| !path.is_file()) {
         let message = format!("there is no journal {}", missing.display());
         return Err(ConfigError::bare(message, "name the files of other journals").into());
@@ -343,7 +343,7 @@ fn show(runs: &[RunSummary], data: &Data, deed: &str) -> Result<(), Failure> {
     Ok(speak::print(&format!("{table}{count} {deed}\n"))?)
 }
 
-/// The moment so many days ago, in nanoseconds since 1970.
+/// Returns the moment so many days ago, in nanoseconds since 1970.
 fn days_ago(days: u32) -> Result<u64, ConfigError> {
     let hours = i64::from(days) * 24;
     let then = Span::new().try_hours(hours).and_then(|span| Timestamp::now().checked_sub(span));

@@ -36,8 +36,8 @@ use journal::Journal;
 /// `serve`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where: an address and a port, a port of this machine, or a socket as unix:PATH [default:
-    /// 127.0.0.1:8377]
+    /// Place to listen at: an address and a port, a port of this machine, or a socket as unix:PATH
+    /// [default: 127.0.0.1:8377]
     #[arg(long, value_name = "PLACE")]
     listen: Option<Listen>,
     /// A file with the token that readers have to know, on one line; needed where others than this
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         return monitoring::print(what);
     }
     let path = output::store_path(&args.data)?;
-    // One clear word now, where it can't be used at all.
+    // Fails here with a clear message if the journal cannot be used at all.
     let journals = journals(&path, args.data.store.is_none())?;
     let mut deeds: Option<Arc<dyn Deeds>> = None;
     if args.allow_run {
@@ -125,7 +125,8 @@ fn say(args: &Args, bound: &Server, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Nobody else may read it: a token on the command line would be in every list of processes.
+/// Reads the token's file, which nobody else may read. A token on the command line would be in
+/// every list of processes.
 fn token(path: &Path) -> Result<Token, ConfigError> {
     let failed = |why: String, hint: &str| {
         ConfigError::bare(format!("read the token in {}: {why}", path.display()), hint)

@@ -35,7 +35,7 @@ use crate::speak::{self, tell};
 use crate::terminal::progress::Watched;
 use page::numbers;
 
-/// What takes longer is only begun when that is said.
+/// Longest run that is begun without the user's consent.
 const LONGEST: Nanos = Nanos::from_secs(3 * 24 * 3600);
 
 /// A verb that makes one run, and no more.
@@ -74,7 +74,7 @@ pub fn one(
             let hint = format!("go on with `switchmark run --resume {}`", meta.id);
             return Err(ConfigError::bare(message, hint).into());
         }
-        // An earlier version may have begun what this one can't go on with.
+        // An earlier version may have begun what this one cannot go on with.
         meta.studies.iter().try_for_each(|study| study.check(&meta.topology))?;
         let named = meta.topology.name.clone();
         own::may_go_on(&store.summary(&meta.id)?, &path, &meta.folder)?;
@@ -95,7 +95,7 @@ pub fn one(
     Ok((finished, prepared))
 }
 
-/// Verbs that make several runs, each after the results of those before, can't tell beforehand.
+/// Refuses to rehearse verbs that make several runs, each after the results of those before.
 pub fn not_rehearsed(measuring: &Measuring) -> Result<(), ConfigError> {
     if !measuring.dry_run {
         return Ok(());
@@ -104,7 +104,7 @@ pub fn not_rehearsed(measuring: &Measuring) -> Result<(), ConfigError> {
     Err(ConfigError::bare(message, "ask it of one of them: `latency`, `forwarding`, `run PLAN`…"))
 }
 
-/// What a run would be, told of the request alone.
+/// Describes what a run would do, from the request alone.
 pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
     check(request)?;
     let topology = request.testbed.topology();
@@ -112,7 +112,7 @@ pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// What can be told from the request alone.
+/// Checks what the request alone determines.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
     let (outline, topology) = (outline::of(&request.testbed), request.testbed.topology());
     let known = Known { outline: Some(&outline), topology: topology.as_ref() };
@@ -127,32 +127,32 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
 pub enum Start {
     /// Nothing is recorded yet.
     New(NewRun),
-    /// As it was asked for then.
+    /// Interrupted run, as it was requested then.
     Again(Box<RunMeta>),
 }
 
-/// A run that shall be made.
+/// New run to be made.
 pub struct NewRun {
-    /// As the journal names it.
+    /// Name of the verb in the journal.
     pub verb: &'static str,
-    /// What.
+    /// Studies to run.
     pub studies: Vec<StudySpec>,
-    /// Of every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// However long it takes, and however much memory.
+    /// True if it may take any time, and any memory.
     pub long: bool,
-    /// Which point of a sweep it is, where it is one.
+    /// Point of a sweep; `None` if it belongs to none.
     pub sweep: Option<SweepPoint>,
-    /// What it shall be called in the journal.
+    /// Label in the journal; `None` without one.
     pub label: Option<String>,
-    /// Runs that measured the direct cable, where it can't stand beside the device.
+    /// Runs that measured the direct cable at another time than the device.
     pub another_time: Option<AnotherTime>,
-    /// What the figures are held against.
+    /// Claims that the figures are checked against.
     pub claims: Vec<SheetClaim>,
 }
 
 impl NewRun {
-    /// One that a verb makes by itself, of which no flag says more.
+    /// Creates a run that a verb makes by itself, without flags.
     pub const fn new(verb: &'static str, studies: Vec<StudySpec>, seed: u64) -> Self {
         Self {
             verb,
@@ -166,7 +166,7 @@ impl NewRun {
         }
     }
 
-    /// One that was asked for, with what the flags say of it beside.
+    /// Creates a requested run, with what the flags add.
     pub fn asked(
         measuring: &Measuring,
         request: Request,
@@ -180,8 +180,8 @@ impl NewRun {
     }
 }
 
-/// Brings the testbed up, runs or resumes, and takes the testbed down. `hear` is told how long each
-/// trial was.
+/// Brings the testbed up, runs or resumes, and takes the testbed down. `hear` gets the time of each
+/// trial.
 pub fn carry_out(
     store: &Store,
     place: &Place,
@@ -246,7 +246,7 @@ pub fn carry_out(
     ran.map_err(|error| broke_off(store, (&id, &verb), (error, place), data.store.as_deref()))
 }
 
-/// Ports and devices are this run's from now on.
+/// Reserves ports and devices for this run.
 fn hold(
     opened: &mut Opened,
     (store, meta, place): (&Store, &RunMeta, &Place),
@@ -262,8 +262,8 @@ fn hold(
     Ok(())
 }
 
-/// What an earlier process of the run did to devices and may not have undone is undone before
-/// anything is looked at: a link that is still down would be the user's fault.
+/// Undoes what an earlier process of the run may have left changed at devices, before any check: a
+/// link that is still down would look like the user's fault.
 fn undo_left(store: &Store, run: &str, opened: &Opened) -> Result<(), Failure> {
     for begun in store.begun_deeds(run)? {
         opened.undo_left(run, &begun.device, &begun.deed).map_err(Failure::unusable)?;
@@ -326,7 +326,7 @@ fn conduct(
         round_trips.take(trial, record);
     });
     let ended = studies(&meta, &mut heard, data);
-    // The lab goes before anything else can fail.
+    // The lab is removed before anything else can fail.
     drop(journal);
     let (figures, pages) = match ended {
         Ok(found) => found,
@@ -363,7 +363,8 @@ fn studies(
     Ok((rows, pages))
 }
 
-/// Refuses what would go on for days or fill the memory, which is a slip more often than a wish.
+/// Refuses a run that would go on for days or fill the memory: that is a slip more often than a
+/// wish.
 fn is_small_enough(studies: &[StudySpec], topology: &Topology) -> Result<(), ConfigError> {
     Need::of(studies, topology).check()?;
     let estimate = estimate(studies, topology).time;
@@ -376,12 +377,12 @@ fn is_small_enough(studies: &[StudySpec], topology: &Topology) -> Result<(), Con
     Err(ConfigError::bare(said, hint))
 }
 
-/// What all of it should take.
+/// Estimates all studies together.
 pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Estimate {
     studies.iter().map(|study| study.estimate(topology)).sum()
 }
 
-/// How a run ended that did not come to its end.
+/// Returns the status of a run that broke off.
 pub fn ending(error: &TestbedError) -> RunStatus {
     match error {
         TestbedError::Interrupted => RunStatus::Interrupted,
@@ -389,7 +390,7 @@ pub fn ending(error: &TestbedError) -> RunStatus {
     }
 }
 
-/// The journal says how it ended, and the user how to go on.
+/// Records how a run ended, and tells the user how to continue.
 fn broke_off(
     store: &Store,
     (run, verb): (&str, &str),
@@ -408,7 +409,7 @@ fn broke_off(
     Failure::from(error).hinted(hints.join("; "))
 }
 
-/// What puts back what a killed agent left changed on a host that stays.
+/// Names the command that puts back what a killed agent changed on a host that stays.
 fn left_on_host(error: &TestbedError, place: &Place) -> Option<String> {
     let host = killed_at(error)?;
     let is_real = matches!(place.source, Source::Hosts(_));

@@ -1,4 +1,4 @@
-//! Numbered pieces of work on several threads, and what they tell while they go on.
+//! Numbered pieces of work on several threads, and their messages while they go on.
 //!
 //! Owns the threads. What a piece is and when there is none left is the caller's to say.
 
@@ -8,16 +8,16 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Between two looks at the clock.
+/// Interval between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// As many as this machine has processors.
+/// Returns the number of this machine's processors.
 pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Does piece 0, 1, 2… on so many threads until `work` says that there is none left. `hear` gets
-/// what they tell, and nothing where they have told nothing for a while.
+/// Does pieces 0, 1, 2… on `workers` threads until `work` returns that there is none left. `hear`
+/// gets their messages, and nothing when there was none for a while.
 pub fn side_by_side<T: Send>(
     workers: usize,
     work: impl Fn(usize, &Sender<T>) -> bool + Sync,

@@ -20,7 +20,7 @@ use nix::sys::signal::{SigSet, Signal};
 use super::exit::Status;
 use crate::speak::speak;
 
-/// An end in order has this long; the rest of the three seconds is for the way out.
+/// Time for an end in order; the rest of the three seconds is for the forced end.
 const IN_ORDER: Duration = Duration::from_millis(2400);
 
 /// True once one of them came.
@@ -35,8 +35,7 @@ pub fn watch(stop: &Stop) -> std::io::Result<()> {
     })
 }
 
-/// Has `end` called by the first of them. A process that did not end in order ends as `cut_short`
-/// says.
+/// Calls `end` on the first signal. A process that does not end in order ends with `cut_short`.
 pub fn ending(cut_short: Status, end: impl Fn() + Send + 'static) -> std::io::Result<()> {
     on_signal(cut_short, move |_| end())
 }
@@ -82,7 +81,8 @@ fn rest(time: Duration) {
     thread::sleep(time);
 }
 
-/// Whatever is under way. The journal lost nothing, and the kernel removes a lab with this process.
+/// Ends the process at once. The journal loses nothing, and the kernel removes a lab with this
+/// process.
 fn end_now(status: Status) -> ! {
     for words in unfinished::cut_short() {
         speak(&words);

@@ -28,7 +28,7 @@ pub struct Args {
     /// twice for every pair of two parameters' values
     #[arg(long, value_name = "VALUES", conflicts_with = "resume")]
     sweep: Vec<String>,
-    /// So many points of a sweep at a time [default: one for each processor]
+    /// Number of a sweep's points at a time [default: one for each processor]
     #[arg(short = 'j', long, value_name = "N", requires = "sweep",
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -36,7 +36,7 @@ pub struct Args {
     measuring: Measuring,
 }
 
-/// Simulates.
+/// Runs the simulation.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let asked = || ConfigError::bare("no profile or no plan", "name both");
     let named = args.profile.as_deref().zip(args.plan.as_deref()).ok_or_else(asked);
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     sweep::run(&points, args.jobs, &args.measuring)
 }
 
-/// The plan on the simulated testbed of that name, where `sim:` need not be said.
+/// Returns the plan on the simulated testbed of that name, with or without `sim:`.
 fn request(profile: &str, values: &[SweptValue], plan: &Path) -> Result<Request, ConfigError> {
     let body = profile.strip_prefix(sim_name::PREFIX).unwrap_or(profile);
     let options = values.iter().map(|value| format!("{}={}", value.parameter, value.text));

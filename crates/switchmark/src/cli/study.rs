@@ -11,7 +11,7 @@ use super::session;
 use super::{Failure, Outcome};
 use crate::config::request;
 
-/// A testbed, and what is asked of the study.
+/// Testbed, and the request to the study.
 #[derive(Debug, clap::Args)]
 pub struct Args<R: clap::Args> {
     /// lab:bridge, lab:router… or sim:PROFILE.toml with options, or a testbed file

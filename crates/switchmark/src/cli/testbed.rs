@@ -1,4 +1,4 @@
-//! `switchmark testbed new`: a testbed file made by looking at the hosts and at where frames go.
+//! `switchmark testbed new`: a testbed file from a look at the hosts and at where frames go.
 //!
 //! Owns the file's form. Never sends anything out of a port that something else needs, and never
 //! guesses where a cable leads that no frame came through.
@@ -42,10 +42,10 @@ pub struct New {
     /// Hosts: root@a, or as a testbed file's `reach`; NAME=root@a gives it that name
     #[arg(value_name = "HOST", required = true, num_args = 2..)]
     hosts: Vec<String>,
-    /// What the device between them is called; more than one: with a number behind it
+    /// Name of the device between them; if there are several, a number is added
     #[arg(long, value_name = "NAME", default_value = "sw")]
     device: String,
-    /// What makes an agent root's where one logs in as somebody else: "sudo -n"
+    /// Command that makes an agent root's where one logs in as somebody else: "sudo -n"
     #[arg(long = "become", value_name = "WORDS")]
     becomes: Option<String>,
     /// Wait for switches that run a spanning tree, half a minute, where a port hears nobody
@@ -56,7 +56,7 @@ pub struct New {
     quiet: bool,
 }
 
-/// Looks, and prints.
+/// Inspects the hosts, and prints the file.
 pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
     let Verb::New(args) = verb;
     let hosts = known(args)?;
@@ -78,7 +78,7 @@ pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
         return Err(ConfigError::bare(why, hint).into());
     }
     let text = file(&hosts, &ports, args);
-    // What this program writes it can read.
+    // Checks that this program can read what it writes.
     testbed::from_source("the new testbed", &SourceText::file("the new testbed", text.as_str()))?;
     speak::print(&text)?;
     Ok(Outcome::Done)
@@ -108,11 +108,11 @@ fn known(args: &New) -> Result<Vec<Known>, ConfigError> {
     Ok(all)
 }
 
-/// A host's port, and what was found of it.
+/// A host's port, and the findings on it.
 struct Port<'a> {
     at: PortRef,
     nic: &'a NicFacts,
-    /// None of those that were left alone.
+    /// Far end of the cable; `None` if the port was left alone.
     leads: Option<Leads>,
 }
 

@@ -1,7 +1,8 @@
-//! `switchmark trend [RUN…]`: what moved over the runs of a journal, since which run, by how much.
+//! `switchmark trend [RUN…]`: what changed over the runs of a journal, since which run, by how
+//! much.
 //!
-//! Owns which runs are looked at, and what they are called. Never measures, and never decides: that
-//! is `method::comparison`'s.
+//! Owns which runs are compared, and their names. Never measures, and never decides: that is
+//! `method::comparison`'s.
 
 use std::path::PathBuf;
 
@@ -24,8 +25,8 @@ pub struct Args {
     /// The runs [default: all that are done on the testbed of the latest]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// What a run is called, and between which runs something can have moved: neighbours of one
-    /// release are one
+    /// Name of each run, and so the steps at which figures may change: neighbours of one release
+    /// count as one
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     by: By,
     /// All runs that are done on this testbed, instead of the latest run's
@@ -47,7 +48,7 @@ pub struct Args {
     data: Data,
 }
 
-/// What tells one run from the next.
+/// Fact that tells one run from the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum By {
     /// The run itself, which begins with its date
@@ -59,7 +60,7 @@ enum By {
     Firmware,
 }
 
-/// Looks.
+/// Shows the trend.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if let Some(path) = &args.junit {
         output::check_report(path)?;
@@ -122,7 +123,7 @@ fn chosen(store: &Store, args: &Args) -> Result<Vec<RunSummary>, Failure> {
     Ok(runs)
 }
 
-/// What a run is called.
+/// Returns the name of a run.
 fn name_of(store: &Store, run: &RunSummary, by: By) -> Result<String, Failure> {
     let name = match by {
         By::Date => Some(run.id.clone()),
@@ -144,7 +145,7 @@ fn name_of(store: &Store, run: &RunSummary, by: By) -> Result<String, Failure> {
     })
 }
 
-/// What is written about the devices, of those that have it.
+/// Returns a fact about the devices, from those that have it; `None` without any.
 fn fact(meta: &RunMeta, what: &str) -> Option<String> {
     let of = meta.topology.devices.iter().filter_map(|device| device.facts.get(what));
     let all: Vec<&str> = of.map(String::as_str).filter(|text| !text.is_empty()).collect();
@@ -171,8 +172,7 @@ fn found(store: &Store, runs: &[RunSummary], args: &Args) -> Result<Trend, Failu
         let called = place.name.clone();
         trends.begin(place);
         match &figures.subjects(&args.figure)[..] {
-            // A device alone is the same whatever its run calls it: each model has a name of its
-            // own.
+            // A device alone is the same whatever its run calls it: each model has its own name.
             [] | [_] => trends.take(&called, None, &figures),
             several => {
                 for one in several {
@@ -202,8 +202,8 @@ fn in_json(found: &Trend) -> serde_json::Value {
     })
 }
 
-/// A figure that moved for the worse fails; one of which nothing is shown, or that can't be put
-/// down to the device, is skipped and says why.
+/// Formats figures as test cases. One that changed for the worse fails. One without a result, or
+/// that is not shown to be the device's doing, is skipped with the reason.
 fn test_cases(found: &Trend) -> String {
     let ended = |one: &Series| match (one.is_better(), one.cable) {
         (Some(true), _) => Ended::Passed,

@@ -1,4 +1,4 @@
-//! `switchmark watch TESTBED`: short trials for ever, and a word when something changed.
+//! `switchmark watch TESTBED`: monitors paths by short trials, and alerts on changes.
 //!
 //! Owns the flags, and which watch of the journal goes on. Never decides what changed: that is
 //! `method::watch`'s.
@@ -41,7 +41,7 @@ pub struct Args {
     /// Hosts and their ports without any file, as of `latency`
     #[arg(long, value_name = "H")]
     hosts: Option<String>,
-    /// Of these devices alone [default: all]
+    /// Only these devices [default: all]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     devices: Vec<String>,
     /// Ports that share an uplink, group by group: h1/eth1,h2/eth1:h3/eth1,h4/eth1
@@ -219,7 +219,7 @@ fn groups(text: &str, topology: &Topology) -> Result<Vec<Vec<PortRef>>, ConfigEr
     text.split(':').map(|group| group.split(',').map(port).collect()).collect()
 }
 
-/// The newest watch of this testbed goes on, where it watches the same; else a new one begins.
+/// Continues the newest watch of this testbed if it watches the same; else begins a new one.
 fn begin(
     args: &Args,
     (store, opened): (&Store, &Opened),
@@ -228,7 +228,7 @@ fn begin(
     let name = &opened.topology().name;
     let known = if args.new { None } else { store.latest_watch(name)? };
     let known = known.map(|meta| Ok::<_, Failure>((store.summary(&meta.id)?, meta))).transpose()?;
-    // One of another journal or machine is no past of this one.
+    // A watch of another journal or machine is not continued.
     let foreign = known.as_ref().and_then(|(summary, _)| own::foreign(summary));
     let known = known.filter(|_| foreign.is_none());
     doubts.extend(foreign.map(|why| format!("The watch before it is not continued: {why}.")));
@@ -249,13 +249,13 @@ fn begin(
     Ok((meta, false))
 }
 
-/// What it came to: told, written, and the exit code.
+/// Prints the result, writes its page, and returns the exit code.
 fn show(store: &Store, meta: RunMeta, args: &Args) -> Result<Outcome, Failure> {
     let watched = read(store, meta)?;
     tell(&watched, &args.data, args.report.as_deref())
 }
 
-/// A watch as the journal has it.
+/// Reads a watch from the journal.
 pub fn read(store: &Store, meta: RunMeta) -> Result<Watched, Failure> {
     let (hours, news) = (store.hours(&meta.id)?, store.news(&meta.id, KEPT_NEWS)?);
     let id = meta.id.clone();

@@ -26,7 +26,7 @@ pub struct Args {
     /// sim:PROFILE.toml, lab:bridge,hosts=4 with options, or a testbed file
     #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
     testbed: Option<String>,
-    /// Where the profile file goes [default: to the terminal only]
+    /// File for the profile [default: to the terminal only]
     #[arg(long, value_name = "PROFILE.toml")]
     out: Option<PathBuf>,
     /// Run the same studies on the twin, in the simulator, and say how far it is off
@@ -82,11 +82,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What the device says of itself, and whether its books closed, as the sheet's first lines.
+/// Formats the device's own facts, and whether all losses are accounted for, as the sheet's first
+/// lines.
 fn said(run: &Finished, device: &str) -> String {
     let mut out = String::new();
     let own = run.meta.facts.get(device);
-    // A port's facts have its name before theirs, and only one of them is the device's own words.
+    // A port's facts begin with its name, and only one of them is the device's own words.
     let of_itself = |name: &str| !name.contains('.') || name.ends_with(".device_port");
     for (name, value) in own.into_iter().flatten().filter(|(name, _)| of_itself(name)) {
         let _ = writeln!(out, "# {name}: {}", value.replace(['\r', '\n'], " "));
@@ -102,7 +103,7 @@ fn request(testbed: Testbed) -> Request {
     Request { verb: DATA_SHEET, testbed, studies, seed: None, claims: Vec::new() }
 }
 
-/// The same studies in the simulator's testbed of the file just written, with as many hosts as were
+/// Runs the same studies in the simulator, on the file just written, with as many hosts as were
 /// measured.
 fn of_twin(
     sheet: &DataSheet,

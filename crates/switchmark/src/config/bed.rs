@@ -1,5 +1,5 @@
-//! What is known of a testbed before anything is built or sent: what a data sheet's studies, and
-//! those of claims, follow from.
+//! Knowledge of a testbed before anything is built or sent, on which a data sheet's studies, and
+//! those of claims, depend.
 //!
 //! Owns nothing else. Never opens a testbed.
 
@@ -11,7 +11,7 @@ use trial::topology::DeviceKind;
 use super::outline;
 use super::resolved::{Source, Testbed};
 
-/// What is known of the testbed before anything is built or sent.
+/// Returns what is known of the testbed before anything is built or sent.
 pub fn of(place: &Testbed) -> Bed {
     let attached = |topology: Topology| {
         let device = topology.devices.first();

@@ -1,4 +1,4 @@
-//! What a data sheet claims: `[[accept]]` in a claims file and in a plan, both read by this.
+//! Claims of a data sheet: `[[accept]]` in a claims file and in a plan, both read by this.
 //!
 //! Owns the keys and the two ways to state a claim. Whether one is kept is `method::acceptance`'s.
 
@@ -18,7 +18,7 @@ use super::models;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
 
-/// One `[[accept]]`: words, or a metric with what it has to keep.
+/// One `[[accept]]`: words, or a metric with its limits.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptTable {
@@ -42,12 +42,12 @@ struct ClaimsFile {
     accept: Vec<Spanned<AcceptTable>>,
 }
 
-/// What a claims file states.
+/// Contents of a claims file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sheet {
-    /// Of which device; the file's name where nothing is said.
+    /// Device; the file's name if none is stated.
     pub device: String,
-    /// In the file's order.
+    /// Claims, in the file's order.
     pub claims: Vec<SheetClaim>,
 }
 
@@ -80,7 +80,7 @@ pub fn resolve(source: &SourceText, name: &str) -> Result<Sheet, ConfigError> {
     Ok(Sheet { device: file.device.unwrap_or_else(|| name.to_owned()), claims })
 }
 
-/// Every claim of a file's or a plan's tables.
+/// Returns every claim of a file's or a plan's tables.
 pub fn all(tables: &[Spanned<AcceptTable>]) -> Result<Vec<SheetClaim>, Fault> {
     tables.iter().map(one).collect()
 }
@@ -109,7 +109,7 @@ fn one(table: &Spanned<AcceptTable>) -> Result<SheetClaim, Fault> {
 }
 
 impl AcceptTable {
-    /// A claim in words has all of it in the words.
+    /// Refuses further keys beside a claim in words.
     fn only_words(&self) -> Result<(), Fault> {
         let values = [&self.at_least, &self.at_most, &self.is].into_iter().flatten();
         let spans = values.map(Spanned::span);

@@ -9,18 +9,17 @@ use measure::name;
 
 use super::source::{ConfigError, Fault, SourceText};
 
-/// What the name of such a testbed begins with.
+/// Prefix of such a testbed's name.
 pub const PREFIX: &str = "hosts:";
-/// What stands between hosts of which nothing else is said.
+/// Name of the device between the hosts.
 const DEVICE: &str = "dut";
-/// Ways to a host other than ssh's.
+/// Means to reach a host other than ssh.
 const WAYS: [&str; 10] = [
     "local", "netns:", "pid:", "ssh:", "srun:", "mpirun:", "docker:", "podman:", "kubectl:",
     "iperf3:",
 ];
 
-/// How a host is reached: `root@a` is by ssh, what has the form of a testbed file's `reach` is
-/// that.
+/// Returns the `reach` of a host: `root@a` is by ssh; a testbed file's `reach` stays as it is.
 pub fn reach(word: &str) -> String {
     let whole = WAYS.iter().any(|way| match way.strip_suffix(':') {
         Some(_) => word.starts_with(way),
@@ -29,8 +28,7 @@ pub fn reach(word: &str) -> String {
     if whole { word.to_owned() } else { format!("ssh://{word}") }
 }
 
-/// What a host is called of which only that is known: `a` of `ssh://root@a:2222`. No two of
-/// `taken` are alike.
+/// Names a host after its address: `a` of `ssh://root@a:2222`. The name is none of `taken`.
 pub fn host_name(reach: &str, taken: &[String]) -> String {
     let place = reach.rsplit_once("//").map_or(reach, |(_, place)| place);
     let place = place.rsplit_once('@').map_or(place, |(_, host)| host);
@@ -55,7 +53,7 @@ pub fn written(flag: &str, text: &str) -> Result<SourceText, ConfigError> {
     Ok(SourceText::argument(flag, written))
 }
 
-/// Its text.
+/// Returns the file's text.
 fn file(text: &str) -> Result<String, Fault> {
     const LIKE: &str = "name hosts with their ports: root@a:eth1,root@b:eth1, or with `=` between \
                         the two ends of a direct cable";

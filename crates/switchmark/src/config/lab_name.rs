@@ -16,7 +16,7 @@ use super::resolved::{Source, Testbed};
 use super::source::{Fault, Word};
 use super::{lab_ports, profile, suggest};
 
-/// What stands before a lab's name.
+/// Prefix of a lab's name.
 pub const PREFIX: &str = "lab:";
 const OPTIONS: [&str; 11] = [
     "rate",
@@ -31,22 +31,22 @@ const OPTIONS: [&str; 11] = [
     "name",
     "acceleration",
 ];
-/// What is said of emulated devices only, beside what of their profiles can be set.
+/// Options of emulated devices only, besides their profiles' parameters.
 const OF_MODELS: [&str; 2] = ["scale", "seed"];
-/// What stands before an emulated device's profile.
+/// Name of emulated devices, which their profile follows.
 const EMULATED: &str = "emulated";
 /// A device of a millionth or a million times the speed is another device.
 const SCALE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
-/// What runs a machine's instructions.
+/// Accelerators for a virtual machine's instructions.
 const ACCELERATIONS: [&str; 3] = ["auto", "kvm", "tcg"];
-/// What stands before a machine's way of forwarding.
+/// Prefix of a virtual machine's way of forwarding.
 const MACHINE: &str = "vm-";
 
-/// Every host and device costs processes and links of this machine.
+/// Range of hosts: every host and device costs processes and links of this machine.
 const HOSTS: Range<u64> = 2..65;
-/// One group is a bridge, and an address has room for so many.
+/// Range of groups: each is a bridge, and an address has room for no more.
 const GROUPS: Range<u64> = 2..MAX_GROUPS as u64 + 1;
-/// IPv4's least, and what a 9,018-octet frame needs.
+/// Range of MTUs: from IPv4's least to that of a 9,018-octet frame.
 const MTU: Range<u64> = 576..9001;
 
 /// Resolves a whole name, `lab:` included; profiles' paths are relative to `base`. Spans are
@@ -97,7 +97,7 @@ fn parse(text: &str, base: &Path) -> Result<LabSpec, Fault> {
     }
     let mut config =
         config.ok_or_else(|| Fault::new(0..text.len(), "a lab needs a device", NAMES))?;
-    // Last, whatever the order: what is set is set on the device as it is, not on its copy.
+    // Comes last, whatever the order: options apply to the device as it is, not to its scaled copy.
     if let Some((span, by)) = scale {
         set_models(&mut config, "scale", &span, |model| {
             model.profile = Arc::new(model.profile.scaled(by));
@@ -188,7 +188,7 @@ pub fn acceleration(value: &Word<'_>) -> Result<Acceleration, Fault> {
     }
 }
 
-/// Sets what is said of a machine, on every machine of the lab.
+/// Sets an option of machines, on every machine of the lab.
 fn set_machines(
     config: &mut LabSpec,
     key: &Word<'_>,
@@ -216,8 +216,7 @@ fn set_machines(
     }
 }
 
-/// Sets what is said of bridges that share out the hosts, on all such of the lab; false where it
-/// has none.
+/// Sets an option of bridges that share out the hosts, on all of them; false if the lab has none.
 pub fn set_bridges(config: &mut LabSpec, mut change: impl FnMut(&mut BridgesSpec)) -> bool {
     let mut any = false;
     for device in &mut config.devices {
@@ -229,12 +228,12 @@ pub fn set_bridges(config: &mut LabSpec, mut change: impl FnMut(&mut BridgesSpec
     any
 }
 
-/// How many bridges share out the hosts.
+/// Checks the number of bridges that share out the hosts.
 pub fn groups(value: u64, span: Range<usize>) -> Result<u16, Fault> {
     in_range(value, &GROUPS, "groups", span).map(|groups| groups as u16)
 }
 
-/// That `option` is for bridges that share out the hosts, and the lab has none.
+/// Refuses an option for bridges that share out the hosts, in a lab without any.
 pub fn no_bridges(option: &str, span: Range<usize>) -> Fault {
     Fault::new(
         span,
@@ -243,7 +242,7 @@ pub fn no_bridges(option: &str, span: Range<usize>) -> Fault {
     )
 }
 
-/// Sets what is said of a model, on every model of the lab.
+/// Sets an option of models, on every model of the lab.
 fn set_models(
     config: &mut LabSpec,
     option: &str,
@@ -287,7 +286,7 @@ fn options() -> Vec<&'static str> {
     OPTIONS.into_iter().chain(lab_ports::OPTIONS).chain(of_models).collect()
 }
 
-/// The two sides of `option=value`; `known` is what a person might have meant.
+/// Splits `option=value`; `known` are the options that a person might have meant.
 pub(super) fn option<'a>(
     part: &'a str,
     span: Range<usize>,
@@ -311,7 +310,7 @@ fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fau
     let is_model = |device: &LabDevice| matches!(device, LabDevice::Emulated(_));
     let only_models = config.devices.iter().all(is_model);
     match key.text {
-        // Of kernel's ports, where there are such.
+        // The kernel's ports, if there are any.
         "rate" if !only_models => config.rate = Some(rate(value)?),
         "queue" => config.queue = Some(queue(value)?),
         "hosts" => config.hosts = hosts(number(value)?, value.span.clone())?,
@@ -323,7 +322,7 @@ fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fau
                 return Err(no_bridges("groups", key.span.clone()));
             }
         }
-        // Of kernel's bridges, where there are such; else a profile's.
+        // The kernel's bridges, if there are any; else a profile's.
         "uplink" if set_bridges(config, |_| ()) => {
             let uplink = rate(value)?;
             set_bridges(config, |bridges| bridges.uplink = Some(uplink));
@@ -357,7 +356,7 @@ fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fau
     Ok(())
 }
 
-/// What only the whole can tell: a queue without a rate, an odd host, a cable between many.
+/// Checks the lab as a whole: a queue without a rate, an odd host, a cable between many.
 pub fn finish(config: LabSpec, span: &Range<usize>) -> Result<LabSpec, Fault> {
     if let Some(queue) = config.queue {
         let least = u64::from(config.mtu) + 14;
@@ -394,7 +393,7 @@ pub fn finish(config: LabSpec, span: &Range<usize>) -> Result<LabSpec, Fault> {
             "name its image: kernel=/boot/vmlinuz-…",
         ));
     }
-    // Whatever else the lab itself would refuse, before anything is built.
+    // Anything else that the lab itself would refuse, before anything is built.
     config.check().map_err(|problem| {
         Fault::new(span.clone(), problem.to_string(), "docs/lab.md has the limits of a lab")
     })?;

@@ -6,10 +6,10 @@
 use super::source::SourceText;
 use super::suggest;
 
-/// A profile, or claims, that are there without a file.
+/// Profile, or claims, built into the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Model {
-    /// As in `sim:NAME`: its file's name, and what it calls itself.
+    /// Name of its file, and in it, as in `sim:NAME`.
     pub name: &'static str,
     /// The file.
     pub text: &'static str,
@@ -44,7 +44,7 @@ pub fn sheet(name: &str) -> Option<&'static Model> {
     SHEETS.iter().find(|sheet| sheet.name == name)
 }
 
-/// What to write instead of a name that is none of theirs.
+/// Returns a hint for a name that is none of theirs.
 pub fn sheet_hint(name: &str) -> String {
     suggest::hint(name, &SHEETS.iter().map(|sheet| sheet.name).collect::<Vec<_>>())
 }
@@ -54,7 +54,7 @@ pub fn named(name: &str) -> Option<&'static Model> {
     ALL.iter().find(|model| model.name == name)
 }
 
-/// What to write instead of a name that is none of theirs.
+/// Returns a hint for a name that is none of theirs.
 pub fn hint(name: &str) -> String {
     suggest::hint(name, &ALL.iter().map(|model| model.name).collect::<Vec<_>>())
 }
@@ -65,7 +65,7 @@ impl Model {
         SourceText::file(format!("{}.toml", self.name), self.text.to_owned())
     }
 
-    /// What its first lines say it is, in one line.
+    /// Returns the description in its first lines, as one line.
     pub fn what(&self) -> String {
         let lines = self.text.lines().map_while(|line| line.strip_prefix('#'));
         lines.map(str::trim).collect::<Vec<_>>().join(" ")

@@ -44,7 +44,7 @@ fn devices(testbed: &Testbed) -> Vec<KnownDevice> {
         let known = |device: Device| KnownDevice { name: device.name, variants: device.variants };
         return devices.into_iter().map(known).collect();
     };
-    // A lab that can't be planned is refused elsewhere, and then for its own reason.
+    // A lab that cannot be planned is refused elsewhere, and then for its own reason.
     let subjects = lab.plan().map_or_else(|_| Vec::new(), |plan| plan.subjects);
     let known = |subject: lab::SubjectPlan| KnownDevice {
         variants: subject.device.variants().into_iter().map(str::to_owned).collect(),

@@ -20,16 +20,16 @@ use super::typed::{self, Text};
 use super::{lab_name, request, sim_name, testbed};
 use campaign::CampaignFile;
 
-/// What shall be done.
+/// Plan, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Where.
+    /// Testbed to measure on.
     pub testbed: Testbed,
-    /// Of every random choice; `None` leaves it to the caller, who records what was drawn.
+    /// Seed of every random choice; `None` leaves it to the caller, who records what was drawn.
     pub seed: Option<u64>,
-    /// What, in this order.
+    /// Studies to run, in this order.
     pub studies: Vec<StudySpec>,
-    /// What the figures are held against.
+    /// Claims that the figures are checked against.
     pub claims: Vec<SheetClaim>,
 }
 

@@ -14,7 +14,7 @@ use super::source::{ConfigError, Fault, SourceText, plain};
 use crate::files;
 
 /// Reads a profile that is named in another text, at `span`: a model of the program's own by its
-/// name, or a file by its path, which is relative to `base`. A file that can't be read is that
+/// name, or a file by its path, which is relative to `base`. A file that cannot be read is that
 /// text's fault, what is wrong inside it is shown there.
 pub fn named(path: &str, span: Range<usize>, base: &Path) -> Result<Profile, Fault> {
     const LIKE: &str = "name a profile, such as trident2 or a path to a file of your own: \
@@ -40,7 +40,7 @@ pub fn named(path: &str, span: Range<usize>, base: &Path) -> Result<Profile, Fau
     }
 }
 
-/// What a profile is called from the working directory: a model's name stays as it is.
+/// Returns a profile's path from the working directory; a built-in model's name stays as it is.
 pub fn from_here(path: &str, base: &Path) -> PathBuf {
     if models::named(path).is_some() { path.into() } else { base.join(path) }
 }

@@ -10,7 +10,7 @@ use method::request::StudyRequest;
 
 use super::{ConfigError, Fault, Testbed, fio_job, outline};
 
-/// The complete request; a file that it names is relative to `base`.
+/// Resolves the complete request; a file that it names is relative to `base`.
 pub fn resolve<R: StudyRequest + Clone>(
     request: &R,
     testbed: &Testbed,
@@ -23,7 +23,7 @@ pub fn resolve<R: StudyRequest + Clone>(
     request.resolve(&outline::of(testbed)).map_err(Fault::of_request)
 }
 
-/// The same as flags state it, with files relative to where the program runs.
+/// Resolves a request from flags, with files relative to the working directory.
 pub fn from_flags<R: StudyRequest + Clone>(
     request: &R,
     testbed: &Testbed,

@@ -1,6 +1,6 @@
-//! What a testbed file or a testbed name comes to: checked, complete, with every default filled in.
+//! Testbed after its file or name was resolved: checked, complete, with every default filled in.
 //!
-//! Data only. Whoever holds one of these need not ask again whether a cable's far end exists.
+//! Data only. Its holder need not check again whether a cable's far end exists.
 
 use agents::failed::Failed;
 use agents::hosts::{Hosts, Place};
@@ -12,14 +12,14 @@ use trial::topology::Topology;
 
 use super::written::Written;
 
-/// Where trials shall run.
+/// Testbed for trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Testbed {
-    /// As the user named it: `lab:bridge`, or the testbed file's path.
+    /// Name as the user gave it: `lab:bridge`, or the testbed file's path.
     pub name: String,
     /// A lab to build, or hosts to reach.
     pub source: Source,
-    /// Where a file says what.
+    /// Places of statements in its file.
     pub written: Written,
 }
 
@@ -56,10 +56,10 @@ impl<'a> TryFrom<&'a Testbed> for Place<'a> {
     }
 }
 
-/// What a testbed is made of.
+/// Kind of a testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// Namespaces on this machine, built for the run and gone after it.
+    /// Namespaces on this machine, built for the run and removed after it.
     Lab(LabSpec),
     /// Hosts that exist already.
     Hosts(Box<HostsConfig>),
@@ -67,21 +67,21 @@ pub enum Source {
     Virtual(Box<VirtualConfig>),
 }
 
-/// What a simulated testbed is made of.
+/// Parts of a simulated testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VirtualConfig {
-    /// What stands between the hosts.
+    /// Device between the hosts.
     pub profile: device::Profile,
-    /// All of them alike.
+    /// Model of every host.
     pub hosts: sim::HostModel,
-    /// Where their ports lead.
+    /// Far ends of the hosts' ports.
     pub cabling: sim::Cabling,
 }
 
 impl VirtualConfig {
-    /// What a study may know of the simulated hosts and devices.
+    /// Returns the simulated hosts and devices, as far as a study may know them.
     pub fn topology(&self, name: &str) -> Topology {
-        // The seed is of what happens in a trial, and none runs here.
+        // The seed affects trials, and none runs here.
         let testbed = VirtualTestbed::new(name, self.profile.clone(), self.hosts.clone(), 0)
             .with_cabling(self.cabling);
         let mut topology = testbed.topology().clone();
@@ -91,8 +91,8 @@ impl VirtualConfig {
         topology
     }
 
-    /// Sixteen hex digits that differ where anything that was said of device or hosts does: a run
-    /// is not resumed on another device of the same name. FNV-1a, 64 bits.
+    /// Sixteen hex digits that differ if any setting of device or hosts does, so that a run is not
+    /// resumed on another device of the same name. FNV-1a, 64 bits.
     fn digest(&self) -> String {
         let text = format!("{:?} {:?}", self.profile, self.hosts);
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| {

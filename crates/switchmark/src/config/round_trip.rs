@@ -1,4 +1,4 @@
-//! What an added round trip means for a testbed's name.
+//! Effect of an added round trip on a testbed's name.
 //!
 //! Owns which testbeds can have one, and how often its delay is crossed. Never builds anything.
 
@@ -6,14 +6,14 @@ use measure::{Nanos, Refused};
 
 use super::{lab_name, sim_name};
 
-/// A host's link is crossed so often by a request and its answer: twice by each.
+/// Links that a request and its answer cross: two each.
 const LINKS_OF_A_ROUND_TRIP: u64 = 4;
 
-/// It arrives at two hosts.
+/// Hosts at which a request and its answer arrive.
 const HOSTS_OF_A_ROUND_TRIP: u64 = 2;
 
-/// The testbed's name with as much delay as a round trip of `rtt` needs: a model's links have it,
-/// and hosts of a testbed file add it to what arrives. A lab's cables have none.
+/// Returns the testbed's name with the delay that a round trip of `rtt` needs. A model's links have
+/// it, and hosts of a testbed file add it to what arrives. A lab's cables have none.
 pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Refused> {
     if name.starts_with(sim_name::PREFIX) || is_emulated(name) {
         return Ok(format!("{name},delay={}", rtt / LINKS_OF_A_ROUND_TRIP));
@@ -31,7 +31,7 @@ pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Refused> {
     ))
 }
 
-/// Whether every device of a lab is a model, whose cables have a delay.
+/// True if every device of a lab is a model, whose cables have a delay.
 fn is_emulated(name: &str) -> bool {
     let Some(devices) = name.strip_prefix(lab_name::PREFIX) else { return false };
     let devices = devices.split(',').next().unwrap_or_default();

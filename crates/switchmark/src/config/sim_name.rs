@@ -17,13 +17,13 @@ use super::resolved::{Source, Testbed, VirtualConfig};
 use super::source::{Fault, Word};
 use super::{profile, suggest};
 
-/// What stands before a simulated testbed's name.
+/// Prefix of a simulated testbed's name.
 pub const PREFIX: &str = "sim:";
 
-/// What is said of the hosts; all others are said of the device.
+/// Options of the hosts; all others are the device's.
 pub const OF_HOSTS: [&str; 7] =
     ["hosts", "mtu", "sends", "turnaround", "queue", "window", "cabling"];
-/// Where hosts' ports lead, by the names of `cabling`.
+/// Values of `cabling`: where hosts' ports lead.
 const CABLINGS: [(&str, Cabling); 3] =
     [("both", Cabling::Both), ("device", Cabling::Device), ("direct", Cabling::Direct)];
 
@@ -51,7 +51,7 @@ pub fn options() -> Vec<&'static str> {
     OF_HOSTS.into_iter().chain(Parameter::ALL.map(Parameter::as_str)).collect()
 }
 
-/// A testbed as far as it has been said.
+/// Simulated testbed from the options read so far.
 #[derive(Debug)]
 pub struct Making {
     profile: device::Profile,
@@ -62,13 +62,13 @@ pub struct Making {
 }
 
 impl Making {
-    /// Nothing is said but the device.
+    /// Begins with the device alone.
     pub fn new(profile: device::Profile) -> Self {
         let hosts = HostModel::ideal(profile.edges());
         Self { profile, hosts, cabling: Cabling::Both, count: None, seen: Vec::new() }
     }
 
-    /// Takes one option.
+    /// Sets one option.
     pub fn set(&mut self, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fault> {
         if self.seen.iter().any(|seen| seen == key.text) {
             let message = format!("option `{}` is given twice", key.text);
@@ -109,7 +109,7 @@ impl Making {
         Ok(())
     }
 
-    /// The whole; `span` is where the profile is named.
+    /// Returns the complete testbed; `span` is where the profile is named.
     pub fn finish(mut self, span: &Range<usize>) -> Result<VirtualConfig, Fault> {
         let edges = self.profile.edges();
         if edges < 2 {

@@ -11,19 +11,19 @@ use method::request::given::{Place, RefusedAt};
 
 use crate::files;
 
-/// Of a longer line only the part around the place is shown.
+/// Longest line shown in full; of a longer one, only the part around the place is shown.
 const WIDEST: usize = 160;
 
-/// What is wrong with a text, and where: byte offsets, not yet lines.
+/// Fault in a text, and its place: byte offsets, not yet lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Bytes of the text it speaks of.
     pub span: Range<usize>,
-    /// What is wrong: lower case, no full stop.
+    /// Message: lower case, no full stop.
     pub message: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub hint: String,
-    /// The place, where it is in another text that this one names.
+    /// Place in another text that this one names; `None` if it is in this one.
     elsewhere: Option<Box<ConfigError>>,
 }
 
@@ -33,12 +33,12 @@ impl Fault {
         Self { span, message: message.into(), hint: hint.into(), elsewhere: None }
     }
 
-    /// A value that is refused where it stands.
+    /// Creates the fault of a refused value, at its place.
     pub fn refused(span: Range<usize>, refused: Refused) -> Self {
         Self::new(span, refused.message, refused.hint)
     }
 
-    /// A value of a request: a flag's fault names it, that of a plan's key stands there.
+    /// Creates the fault of a request's value: it names a flag, or points to a plan's key.
     pub fn of_request(RefusedAt { place, refused }: RefusedAt) -> Self {
         match place {
             Place::Flag(flag) => Self::new(0..0, format!("{flag}: {refused}"), refused.hint),
@@ -54,12 +54,12 @@ impl Fault {
     }
 }
 
-/// A part of a text and where it stands.
+/// Part of a text, and its place.
 #[derive(Debug)]
 pub struct Word<'a> {
-    /// As written.
+    /// Text as written.
     pub text: &'a str,
-    /// Where.
+    /// Byte offsets of its place.
     pub span: Range<usize>,
 }
 
@@ -68,21 +68,21 @@ pub struct Word<'a> {
 pub struct SourceText {
     /// The path, or the flag: `--testbed`.
     pub name: String,
-    /// All of it.
+    /// Whole text.
     pub text: String,
-    /// Whether lines count: false for an argument.
+    /// True if lines count: false for an argument.
     pub is_file: bool,
 }
 
-/// A text can't be used. Shown with its place; the exit code is 2.
+/// A text cannot be used. Shown with its place; the exit code is 2.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConfigError {
-    /// What is wrong.
+    /// Message: what is wrong.
     pub message: String,
     /// The lines that show where, ready to print; empty where there is no text.
     pub excerpt: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub hint: String,
 }
 
@@ -116,7 +116,7 @@ impl SourceText {
         Self { name: name.into(), text: text.into(), is_file: false }
     }
 
-    /// Reads a file; a file that can't be read, or is no text, is bad input.
+    /// Reads a file; a file that cannot be read, or is no text, is bad input.
     pub fn read(path: &std::path::Path) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
         match files::text(path) {
@@ -163,8 +163,8 @@ impl SourceText {
     }
 }
 
-/// As much of a line around `caret` as a screen shows, the caret's place in that, and how wide it
-/// may be.
+/// Cuts a line to what a screen shows around `caret`; returns the caret's place in that, and how
+/// wide it may be.
 fn window(line: &str, caret: usize, width: usize) -> (String, usize, usize) {
     if line.chars().count() <= WIDEST {
         return (line.to_owned(), caret, width);

@@ -1,4 +1,4 @@
-//! What a sweep goes over: `buffer=1MiB..128MiB*2`, `delay=1ms..100ms+5ms`, `hosts=2,8,48`.
+//! Values of a sweep: `buffer=1MiB..128MiB*2`, `delay=1ms..100ms+5ms`, `hosts=2,8,48`.
 //!
 //! Owns the reading of ranges and the spelling of their values. Pure: whether a testbed can have a
 //! value is the testbed's to say.
@@ -11,17 +11,17 @@ use method::run::SweptValue;
 use super::source::Fault;
 use super::{sim_name, suggest};
 
-/// So many values one range may have.
+/// Maximum values of one range.
 const MOST_VALUES: usize = 1000;
 
-/// What a parameter is measured in.
+/// Unit of a parameter, and how its values are read and written.
 struct Quantity {
-    /// A figure's condition ends with it.
+    /// Suffix of a figure's condition.
     unit: &'static str,
     read: fn(&str) -> Result<f64, UnitError>,
-    /// As an option's value is written, so that reading it gives the number back.
+    /// Formats an option's value, so that reading it gives the number back.
     write: fn(f64) -> String,
-    /// So many steps to a base unit can be written.
+    /// Number of steps to a base unit that can be written.
     steps: f64,
 }
 
@@ -69,7 +69,7 @@ fn explicit(quantity: &Quantity, list: &str, begin: usize) -> Result<Vec<(String
     Ok(all)
 }
 
-/// From `from` to the end and not beyond it, by a factor or a step.
+/// Lists values from `from` to the end and not beyond it, by a factor or a step.
 fn range(
     quantity: &Quantity,
     (from, from_at): (&str, usize),
@@ -169,7 +169,7 @@ fn no_number(text: &str) -> UnitError {
     UnitError::NoNumber { text: text.to_owned() }
 }
 
-/// In decimal or binary units, whichever is shorter.
+/// Formats octets in decimal or binary units, whichever is shorter.
 fn octets(count: u64) -> String {
     let decimal = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
     let decimal = decimal.into_iter().find(|(_, scale)| count > 0 && count.is_multiple_of(*scale));

@@ -79,7 +79,7 @@ pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
     from_folder(flag, text, Path::new(""))
 }
 
-/// The same as it was said in another folder; the testbed is called as it was there.
+/// Resolves it as it was given in another folder; the testbed keeps the name that it had there.
 pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, ConfigError> {
     let source = SourceText::argument(flag, text);
     if text.starts_with(lab_name::PREFIX) {
@@ -106,7 +106,7 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
     from_source(text, &SourceText::read(&path)?)
 }
 
-/// Hosts that are to add delay.
+/// Resolves hosts that are to add delay.
 fn delayed(
     flag: &str,
     text: &str,
@@ -128,7 +128,7 @@ fn delayed(
     Ok(testbed)
 }
 
-/// Resolves a testbed file's text. `name` is what the user called it.
+/// Resolves a testbed file's text. `name` is the user's name for it.
 pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigError> {
     let file: TestbedFile = typed::read(source)?;
     let base = Path::new(&source.name).parent().unwrap_or(Path::new(""));
@@ -153,7 +153,7 @@ pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigErr
     Ok(testbed)
 }
 
-/// A lab, and a simulation, has hosts and devices of its own.
+/// Refuses hosts and devices beside a lab or a simulation, which has its own.
 fn alone(file: &TestbedFile, table: &str) -> Result<(), Fault> {
     if let Some(host) = file.host.first() {
         return Err(Fault::new(
@@ -223,7 +223,7 @@ fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<Host
     })
 }
 
-/// What each of the file's parts is, and where it stands.
+/// Records the places of the file's parts.
 fn written(file: &TestbedFile, source: &SourceText) -> Written {
     let mut written = Written::new(source.clone());
     for host in &file.host {
@@ -294,7 +294,7 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
     Ok(())
 }
 
-/// As Linux has them (IFNAMSIZ is 16, with a zero at its end).
+/// True for a name of an interface in Linux (IFNAMSIZ is 16, with a zero at its end).
 fn is_interface(text: &str) -> bool {
     name::is_name(text) && text.len() < 16 && ![".", ".."].contains(&text)
 }
@@ -369,8 +369,8 @@ fn cable_of(text: &Text, file: &TestbedFile) -> Result<CableEnd, Fault> {
     ))
 }
 
-/// Of a direct cable whose far end is written otherwise: which port of that `host` says that its
-/// cable leads here.
+/// Returns a hint for a direct cable whose far end is written otherwise: the port of that `host`
+/// whose cable leads here.
 fn names_back(text: &Text, file: &TestbedFile, host: &HostFile) -> Option<String> {
     let here = file.host.iter().find_map(|own| {
         let port = own.port.iter().find(|port| port.cable.span() == text.span())?;
@@ -381,7 +381,7 @@ fn names_back(text: &Text, file: &TestbedFile, host: &HostFile) -> Option<String
     Some(format!("the other end is {far} by its own entry: write cable = \"{far}\""))
 }
 
-/// A device's port takes one cable; a direct cable is named at both its ends.
+/// Checks that a device's port has one cable, and that a direct cable is named at both its ends.
 fn cables_fit(file: &TestbedFile, hosts: &[Host]) -> Result<(), Fault> {
     let mut taken: HashMap<&CableEnd, PortRef> = HashMap::new();
     for (written, host) in file.host.iter().zip(hosts) {

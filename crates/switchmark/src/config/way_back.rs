@@ -1,4 +1,4 @@
-//! Whether a plan can have each device as it was found whenever it asks for that.
+//! Check that each device can be as it was found whenever a plan asks for that.
 //!
 //! Pure. Owns the order of states: the user's commands lead into variants and none leads back, so
 //! that a device is as it was found only before the first of them. Never about labs, whose devices
@@ -11,7 +11,8 @@ use method::StudySpec;
 use trial::Subject;
 use trial::Topology;
 
-/// Whether no study asks for a device as it was found after, or in turn with, one of its variants.
+/// Refuses a study that asks for a device as it was found after, or in turn with, one of its
+/// variants.
 pub fn check(studies: &[StudySpec], topology: &Topology) -> Result<(), Refused> {
     let mut applied: BTreeMap<String, String> = BTreeMap::new();
     for study in studies {
@@ -30,7 +31,7 @@ pub fn check(studies: &[StudySpec], topology: &Topology) -> Result<(), Refused> 
     Ok(())
 }
 
-/// A study that names none is about the first device.
+/// Returns a study's subjects; a study that names none is about the first device.
 fn subjects(study: &StudySpec, topology: &Topology) -> Vec<Subject> {
     let mut named = study.subjects();
     if named.is_empty() {

@@ -1,4 +1,4 @@
-//! Where a testbed's file says what, kept for what turns out to be wrong only once hosts are
+//! Places of statements in a testbed's file, kept for errors that are found only once hosts are
 //! looked at.
 //!
 //! Owns places in that text. Never reads it again: the file may be another one by then.
@@ -8,22 +8,22 @@ use std::ops::Range;
 
 use super::source::{ConfigError, Fault, SourceText};
 
-/// What of a host or a port is said.
+/// Statement about a host or a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// That there is such a host or port, by its name.
+    /// Name, and so the existence of such a host or port.
     Name,
-    /// How a host is reached.
+    /// Means of reaching a host.
     Reach,
     /// A port's address.
     Address,
-    /// Where a port's cable ends.
+    /// Far end of a port's cable.
     Cable,
     /// A port's speed.
     Rate,
 }
 
-/// Places by what they say; none where a testbed was not said by a file.
+/// Places by owner and statement; none if the testbed has no file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Written {
     source: Option<SourceText>,
@@ -31,18 +31,18 @@ pub struct Written {
 }
 
 impl Written {
-    /// In this text.
+    /// Begins with this text, and no places.
     pub const fn new(source: SourceText) -> Self {
         Self { source: Some(source), places: BTreeMap::new() }
     }
 
-    /// `owner` is a host's name or a port's, `h1/eth1`.
+    /// Records a place; `owner` is a host's name or a port's, `h1/eth1`.
     pub fn note(&mut self, owner: &str, part: Part, place: Range<usize>) {
         self.places.insert((owner.to_owned(), part), place);
     }
 
-    /// An error that shows the place; where nothing is said of this part of it, that of its name,
-    /// or its host's.
+    /// Returns an error that shows the place; without one of this part, that of its name, or its
+    /// host's.
     pub fn error(&self, owner: &str, part: Part, message: &str, hint: &str) -> ConfigError {
         let host = owner.split('/').next().unwrap_or(owner);
         let asked = [(owner, part), (owner, Part::Name), (host, Part::Name)];

@@ -1,10 +1,8 @@
-//! A copy of a journal that lies on another machine, by the system's OpenSSH and the switchmark
-//! that is there.
+//! A copy of a journal on another machine, by the system's OpenSSH and the switchmark there.
 //!
-//! Owns what is said between the two: the journal's name there, on the far one's stdin, for no
-//! shell line is built from it; back one line with the copy's size, then its octets. Reads only;
-//! never asks for a password, and takes no more than [`LARGEST`]. Where the copy is kept is the
-//! caller's.
+//! Owns the protocol: the journal's name on the far one's stdin, since no shell line is built from
+//! it; back one line with the copy's size, then its octets. Reads only; never asks for a password,
+//! and takes no more than [`LARGEST`]. Where the copy is kept is the caller's.
 
 use std::fmt;
 use std::fs::File;
@@ -21,26 +19,26 @@ use agents::unfinished::{self, Kind};
 use crate::config::ConfigError;
 use crate::config::testbed::is_destination;
 
-/// Larger ones are not copied.
+/// Largest journal that is copied, in octets.
 pub const LARGEST: u64 = 4 << 30;
-/// What is run there.
+/// Command that is run there.
 const LINE: &str = "switchmark runs --send";
-/// What the far one says first.
+/// First words of the far side.
 const GREETING: &str = "switchmark-journal 1";
-/// Whatever a login script prints before is passed over, up to so much.
+/// Maximum octets that a login script may print before them.
 const MOST_BEFORE: u64 = 64 << 10;
-/// So much of what it says on stderr is kept.
+/// Maximum octets of its stderr that are kept.
 const MOST_SAID: u64 = 16 << 10;
-/// Of shells: there is no such command.
+/// Exit code of a shell that does not find the command.
 const NOT_FOUND: i32 = 127;
-/// Of ssh: it did not get there.
+/// Exit code of ssh if it did not get there.
 const NOT_REACHED: i32 = 255;
 
-/// Where a journal lies: `ssh://[user@]host[:port][/path]`.
+/// Location of a journal: `ssh://[user@]host[:port][/path]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FarJournal {
     destination: String,
-    /// None is that user's own.
+    /// Path there; `None` is that user's own journal.
     path: Option<String>,
 }
 
@@ -56,7 +54,7 @@ impl fmt::Display for FarJournal {
 }
 
 impl FarJournal {
-    /// `None` where it is a file's name, of this machine.
+    /// Parses a location; `None` if it is the name of a file on this machine.
     pub fn parse(text: &str) -> Option<Result<Self, ConfigError>> {
         let rest = text.strip_prefix("ssh://")?;
         let (destination, path) = match rest.split_once('/') {
@@ -89,12 +87,12 @@ impl FarJournal {
     fn copied(&self, into: &mut File) -> Result<(), Failed> {
         let mut ssh = far_shell::ssh(&self.destination, LINE);
         ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // It asks nobody anything, and ends with this program, though its far end says nothing.
+        // It asks nobody anything, and ends with this program even if its far end is silent.
         ssh.process_group(0);
         let mut child = ssh.spawn().map_err(Failed::to("start `ssh`"))?;
         let _under_way = unfinished::note(format!("`{self}`"), Kind::Program(child.id()));
         let mut name = child.stdin.take().expect("piped");
-        // Of one that ended already, its end says why.
+        // If it has ended already, its exit code says why.
         let _ = name.write_all(self.path.as_deref().unwrap_or_default().as_bytes());
         drop(name);
         let errors = child.stderr.take().expect("piped");
@@ -111,7 +109,7 @@ impl FarJournal {
         }
     }
 
-    /// Why there is none, by how the far side ended.
+    /// Explains by the far side's exit code why there is no copy.
     fn why(&self, code: Option<i32>, errors: &str) -> Failed {
         let last = errors.trim().lines().last().unwrap_or_default();
         let version = env!("CARGO_PKG_VERSION");
@@ -136,7 +134,7 @@ impl FarJournal {
         }
     }
 
-    /// An error that it told, with its hint.
+    /// Returns the error that it reported, with its hint.
     fn its_own_words(&self, errors: &str) -> Failed {
         let told = |what: &str| errors.lines().find_map(|line| line.trim().strip_prefix(what));
         let causes = errors.lines().skip_while(|line| !line.trim().starts_with("error: ")).skip(1);
@@ -149,7 +147,7 @@ impl FarJournal {
     }
 }
 
-/// Whether a name is that of a journal elsewhere, which nothing but reading can be done with.
+/// Refuses the name of a journal elsewhere, which can only be read.
 pub fn refuse_elsewhere(named: &Path) -> Result<(), ConfigError> {
     match named.to_str().and_then(FarJournal::parse) {
         None => Ok(()),
@@ -160,7 +158,7 @@ pub fn refuse_elsewhere(named: &Path) -> Result<(), ConfigError> {
     }
 }
 
-/// Sends a copy that lies in a file, as [`FarJournal::copy`] takes it.
+/// Sends a copy in a file, as [`FarJournal::copy`] reads it.
 pub fn send(copy: &mut File, to: &mut impl Write) -> io::Result<()> {
     let size = copy.metadata()?.len();
     writeln!(to, "{GREETING} {size}")?;
@@ -168,7 +166,7 @@ pub fn send(copy: &mut File, to: &mut impl Write) -> io::Result<()> {
     to.flush()
 }
 
-/// Whether there was anything; an error where it broke off or is too large.
+/// Copies what comes; false if nothing came, an error if it broke off or is too large.
 fn take(from: &mut impl io::BufRead, into: &mut impl Write) -> Result<bool, Failed> {
     let mut before = from.by_ref().take(MOST_BEFORE);
     let size = loop {
@@ -196,10 +194,10 @@ fn take(from: &mut impl io::BufRead, into: &mut impl Write) -> Result<bool, Fail
     Ok(true)
 }
 
-/// Its exit code; none where it was ended here.
+/// Returns its exit code; `None` if it was ended here.
 fn ended(child: &mut Child, is_unwanted: bool) -> Result<Option<i32>, Failed> {
     if is_unwanted {
-        // What is left of it would wait for its reader.
+        // Its remaining output would wait for its reader.
         let _ = child.kill();
     }
     let status = child.wait().map_err(Failed::to("wait for `ssh`"))?;
@@ -209,7 +207,7 @@ fn ended(child: &mut Child, is_unwanted: bool) -> Result<Option<i32>, Failed> {
 fn said(mut errors: impl Read) -> String {
     let mut kept = Vec::new();
     let _ = errors.by_ref().take(MOST_SAID).read_to_end(&mut kept);
-    // So that it never waits for its reader.
+    // Read to its end, so that it never waits for its reader.
     let _ = io::copy(&mut errors, &mut io::sink());
     String::from_utf8_lossy(&kept).into_owned()
 }

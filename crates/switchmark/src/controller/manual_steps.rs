@@ -12,27 +12,27 @@ use trial::{Setting, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use crate::speak::tell;
 
-/// How often the user's wish to stop is looked at.
+/// Interval at which the user's interrupt is checked.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A testbed, and whoever does by hand what no command can.
+/// A testbed, and a person who does by hand what no command can.
 #[derive(Debug)]
 pub struct ManualSteps<T> {
     pub(super) testbed: T,
     stop: Stop,
-    /// As everything was last said to be; nothing before the first step.
+    /// Settings as they were last confirmed; empty before the first step.
     present: Vec<Setting>,
     steps: u32,
     answers: Option<Receiver<()>>,
 }
 
 impl<T> ManualSteps<T> {
-    /// Nothing is set yet; once `stop` is asked nobody is waited for.
+    /// Begins with nothing set; after `stop` nobody is waited for.
     pub fn new(testbed: T, stop: Stop) -> Self {
         Self { testbed, stop, present: Vec::new(), steps: 0, answers: None }
     }
 
-    /// Has everything set as the trial needs it, and returns when that is said to be done.
+    /// Asks for the settings that the trial needs, and returns once they are confirmed.
     fn prepare(&mut self, trial: &Trial) -> Result<(), TestbedError> {
         let settings = &trial.by_hand;
         if !settings.is_empty() && *settings != self.present {
@@ -78,7 +78,7 @@ impl<T: Testbed> Testbed for ManualSteps<T> {
     }
 }
 
-/// A line each.
+/// Receives a message for each line.
 fn listen() -> Receiver<()> {
     let (lines, answers) = mpsc::channel();
     std::thread::spawn(move || {
@@ -91,7 +91,7 @@ fn listen() -> Receiver<()> {
     answers
 }
 
-/// Only what has to be changed.
+/// Lists only what has to be changed.
 fn settings_text(present: &[Setting], wanted: &[Setting]) -> String {
     let changed: Vec<String> = wanted
         .iter()

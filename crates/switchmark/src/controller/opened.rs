@@ -13,18 +13,18 @@ use super::manual_steps::ManualSteps;
 use super::simulated::Simulated;
 use crate::config::resolved::{self, Source};
 
-/// Either kind.
+/// Testbed of either kind.
 #[derive(Debug)]
 pub enum Opened {
-    /// Real packets, and whoever sets things where a campaign asks for it.
+    /// Real packets, and a person for what a campaign needs done by hand.
     Live(Box<ManualSteps<LiveTestbed>>),
-    /// None at all.
+    /// Model in virtual time, without packets.
     Virtual(Box<Simulated>),
 }
 
 impl Opened {
-    /// Brings the testbed up. `seed` is of what happens by chance in a model; where packets are
-    /// real, chance is the world's. Call it from a thread that lives as long as the testbed.
+    /// Brings the testbed up. `seed` decides what happens by chance in a model; with real packets
+    /// it has no effect. Call it from a thread that lives as long as the testbed.
     pub fn open(testbed: &resolved::Testbed, stop: Stop, seed: u64) -> Result<Self, Failed> {
         match &testbed.source {
             Source::Virtual(config) => {
@@ -38,7 +38,7 @@ impl Opened {
         }
     }
 
-    /// The hosts, where they are real and nobody has to set anything up first.
+    /// Returns the hosts if they are real.
     pub fn live(&mut self) -> Option<&mut LiveTestbed> {
         match self {
             Self::Live(live) => Some(&mut live.testbed),
@@ -46,7 +46,7 @@ impl Opened {
         }
     }
 
-    /// What hosts and devices are, for the report.
+    /// Returns the facts of hosts and devices, for the report.
     pub fn facts(&self) -> &Facts {
         match self {
             Self::Live(live) => live.testbed.facts(),
@@ -54,15 +54,15 @@ impl Opened {
         }
     }
 
-    /// A run goes on that put these devices, by name, into these variants. A model is as it is
-    /// described.
+    /// Continues a run that put these devices, by name, into these variants. A model ignores it.
     pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
         if let Self::Live(live) = self {
             live.testbed.left_in(variants);
         }
     }
 
-    /// A run goes on that began a deed at a device: it is undone, whether it was or not.
+    /// Undoes a deed that an earlier process of the run began at a device, whether it was undone or
+    /// not.
     pub fn undo_left(&self, run: &str, device: &str, deed: &str) -> Result<(), Failed> {
         match self {
             Self::Live(live) => live.testbed.undo_left(run, device, deed),
@@ -70,7 +70,7 @@ impl Opened {
         }
     }
 
-    /// What is done to devices from now on is this run's doing. A model forgets it.
+    /// Attributes deeds at devices to this run from now on. A model ignores it.
     pub fn used_by(&mut self, origin: Origin) {
         if let Self::Live(live) = self {
             live.testbed.used_by(origin);
@@ -85,7 +85,7 @@ impl Opened {
         }
     }
 
-    /// What every reader should know of where it ran.
+    /// Returns notes on the testbed for every reader.
     pub fn notes(&self) -> Vec<String> {
         match self {
             Self::Live(live) => {

@@ -1,8 +1,8 @@
-//! A testbed around a testbed whose ports are joined directly at another time: what was recorded
-//! over that cable answers for it.
+//! A testbed around a testbed whose ports were joined directly at another time: records over that
+//! cable answer for it.
 //!
 //! Owns how a trial finds its record in another run. Never carries one out, and never takes the
-//! record of another trial for it: what is not found is a trial that failed.
+//! record of another trial for it: a trial without a record has failed.
 
 use trial::topology::AnotherTime;
 use trial::{Path, Testbed, TestbedError, Topology, Trial, TrialRecord};
@@ -10,9 +10,9 @@ use trial::{Path, Testbed, TestbedError, Topology, Trial, TrialRecord};
 /// A run over the direct cable.
 #[derive(Debug)]
 pub struct CableRun {
-    /// Its id.
+    /// Id of the run.
     pub id: String,
-    /// Its trials, in the order they ran.
+    /// Trials of the run, in the order they ran.
     pub records: Vec<(Trial, TrialRecord)>,
 }
 
@@ -46,7 +46,7 @@ impl<T: Testbed> RecordedCable<T> {
 }
 
 impl CableRun {
-    /// What came of the same trial in that block, a valid try before others.
+    /// Returns the record of the same trial in that block, a valid try before others.
     fn answer(&self, trial: &Trial, block: u32) -> Option<&TrialRecord> {
         let alike = |(recorded, _): &&(Trial, TrialRecord)| {
             recorded.block == block

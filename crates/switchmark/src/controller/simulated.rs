@@ -36,12 +36,12 @@ impl Simulated {
         }
     }
 
-    /// What the model says of hosts and devices.
+    /// Returns the model's facts of hosts and devices.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// What every reader should know.
+    /// Returns notes for every reader.
     pub fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }

@@ -1,5 +1,5 @@
-//! What emulated devices can do on this host: the most frames, what they add to a round trip where
-//! their profile adds nothing, and how late they are.
+//! Limits of emulated devices on this host: the highest frame rate, the time added to a round trip
+//! where their profile adds none, and their lateness.
 //!
 //! Owns the device that is measured, the trials, and what is read off each. Never decides whether a
 //! trial through such a device may be used: its own gates do.
@@ -29,29 +29,29 @@ use crate::terminal::progress::Watched;
 const NAME: &str = "free";
 const PORTS: u16 = 2;
 const RATE: Rate = Rate(100_000_000_000);
-/// Frames a second that are kept to, where it carries clearly more.
+/// Paced rates in frames a second, used if the device carries clearly more.
 const RATES: [f64; 4] = [1e3, 1e4, 1e5, 2e5];
 const CLEARLY: f64 = 1.1;
 /// Frames back to back that a sender may catch up with.
 const BURST_LIMIT: u32 = 64;
-/// What starting and collecting a trial costs beside its phases.
+/// Time to start and to collect a trial, beside its phases.
 const OVERHEAD: Nanos = Nanos::from_millis(60);
 
-/// How much is measured.
+/// Amount of measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     /// Length of each trial.
     pub time: Nanos,
-    /// The median of so many floods is told.
+    /// Number of floods, whose median is reported.
     pub floods: u32,
-    /// So many of the rates are kept to.
+    /// Number of paced rates.
     pub rates: usize,
-    /// Without progress.
+    /// True if no progress is shown.
     pub quiet: bool,
 }
 
 impl Effort {
-    /// Of the check: every rate, and as many floods as a median wants.
+    /// Effort of the check: every rate, and as many floods as a median wants.
     pub const fn whole(time: Nanos, quiet: bool) -> Self {
         Self { time, floods: 3, rates: RATES.len(), quiet }
     }
@@ -61,38 +61,37 @@ impl Effort {
         Self { time: Nanos::from_millis(200), floods: 1, rates: 2, quiet: true };
 }
 
-/// What came of it.
+/// Limits of emulated devices on this host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limits {
     /// Frames of 64 octets that come through under a flood, median of the floods.
     pub most_frames_per_s: f64,
-    /// A round trip of 64 octets over UDP is so much longer than over the direct cable: the
-    /// medians.
+    /// Difference between round trips of 64 octets over UDP and over the direct cable: medians.
     pub added_p50_ns: f64,
-    /// The 99th percentiles.
+    /// Difference between the 99th percentiles.
     pub added_p99_ns: f64,
-    /// By rate; frames of 64 octets.
+    /// Results under paced loads, by rate; frames of 64 octets.
     pub kept: Vec<Kept>,
 }
 
-/// How it kept to its times under a paced load.
+/// Timing under a paced load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Kept {
-    /// Asked for.
+    /// Requested rate.
     pub asked_frames_per_s: u64,
     /// Frames that never came.
     pub lost: u64,
-    /// How late frames were handed over: median.
+    /// Lateness of frames as they were handed over: median.
     pub late_p50_ns: u64,
     /// 99th percentile.
     pub late_p99_ns: u64,
     /// The latest.
     pub late_max_ns: u64,
-    /// How much later than it was sent the model saw a frame, at most.
+    /// Longest time from when a frame was sent until the model saw it.
     pub displaced_max_ns: u64,
-    /// For how long its thread was kept away, at most.
+    /// Longest time for which its thread was kept away.
     pub away_max_ns: u64,
-    /// Whether a trial like this may be used.
+    /// True if a trial like this may be used.
     pub valid: bool,
 }
 
@@ -106,7 +105,7 @@ impl Limits {
         ResolvedTestbed::new(format!("lab:emulated={NAME}"), source)
     }
 
-    /// All of it, in that lab, which is gone afterwards.
+    /// Measures all of it, in that lab, which is removed afterwards.
     pub fn measure(place: &ResolvedTestbed, stop: Stop, effort: Effort) -> Result<Self, Failure> {
         let mut live = LiveTestbed::open(place, stop).map_err(Failure::unusable)?;
         let topology = live.topology();
@@ -211,7 +210,7 @@ fn trial(
     Trial { path, block, ..Trial::quick(label, flows, effort.time, gate) }
 }
 
-/// A trial that is not valid still tells how late it was; one that failed tells nothing.
+/// Runs a trial. One that is not valid still gives its lateness; one that failed gives nothing.
 fn run(testbed: &mut dyn Testbed, trial: &Trial) -> Result<TrialRecord, TestbedError> {
     let record = testbed.run(trial)?;
     match record.outcome {

@@ -22,39 +22,39 @@ const BACKENDS: [Backend; 5] =
     [Backend::XdpLive, Backend::AfXdp, Backend::Packet, Backend::Udp, Backend::UdpGso];
 /// The smallest, one in between, the largest of an ordinary link.
 const SIZES: [u32; 3] = [64, 512, 1518];
-/// The median of so many floods is told: as few as have an interval of 95 %.
+/// Number of floods, whose median is reported: the fewest that have an interval of 95 %.
 const FLOODS: u32 = 6;
-/// Frames a second that are kept to, where the backend can send clearly more.
+/// Paced rates in frames a second, used if the backend can send clearly more.
 const RATES: [f64; 4] = [1e3, 1e4, 5e4, 1e5];
 const CLEARLY: f64 = 1.1;
-/// What counts as on time.
+/// Largest deviation from the nominal gap that counts as on time.
 const ON_TIME: Nanos = Nanos(20_000);
-/// What starting and collecting a trial costs beside its phases.
+/// Time to start and to collect a trial, beside its phases.
 const OVERHEAD: Nanos = Nanos::from_millis(60);
 
-/// What came of it.
+/// Calibration of a generator.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calibration {
-    /// Where.
+    /// Name of the testbed.
     pub testbed: String,
     /// The sending port.
     pub from: PortRef,
     /// The receiving port.
     pub to: PortRef,
-    /// By backend, then by size.
+    /// Highest rates, by backend, then by size.
     pub highest: Vec<Highest>,
-    /// By backend, then by rate; frames of 64 octets.
+    /// Paced rates, by backend, then by rate; frames of 64 octets.
     pub pacing: Vec<Paced>,
-    /// What can't be had here.
+    /// Backends that do not work here.
     pub unavailable: Vec<Unavailable>,
 }
 
-/// All that a backend gets out at one size.
+/// Highest rate of a backend at one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Highest {
-    /// What sent.
+    /// Name of the sending backend.
     pub backend: &'static str,
-    /// What counted.
+    /// Name of the receiver that counted.
     pub receiver: String,
     /// Octets with FCS.
     pub frame_size: u32,
@@ -71,22 +71,22 @@ pub struct Highest {
     pub taken_ratio: f64,
 }
 
-/// How a backend kept to a rate.
+/// Precision of a backend at a rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Paced {
-    /// What sent.
+    /// Name of the sending backend.
     pub backend: &'static str,
-    /// Asked for.
+    /// Requested rate.
     pub asked_frames_per_s: f64,
-    /// Really sent.
+    /// Rate that was sent.
     pub sent_frames_per_s: f64,
     /// Share of the departure gaps within 20 µs of the nominal one.
     pub within_20us_ratio: f64,
-    /// Of the departure gaps.
+    /// Median of the departure gaps.
     pub gap_p50_ns: u64,
-    /// Of the departure gaps.
+    /// 99th percentile of the departure gaps.
     pub gap_p99_ns: u64,
-    /// Of the departure gaps.
+    /// 99.9th percentile of the departure gaps.
     pub gap_p999_ns: u64,
     /// Share of the gaps below half the nominal one.
     pub burst_ratio: f64,
@@ -97,26 +97,26 @@ pub struct Paced {
 /// A backend that does not work here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unavailable {
-    /// Which.
+    /// Name of the backend.
     pub backend: &'static str,
-    /// Why.
+    /// Reason for which it does not work.
     pub reason: String,
 }
 
-/// What left, what came, and what share of the processors others took meanwhile.
+/// Frames sent and received, and the share of the processors that others took meanwhile.
 struct Seen {
     flow: DatagramsRecord,
     taken: f64,
 }
 
-/// What a trial came to.
+/// Result of a trial.
 enum Told {
     Seen(Box<Seen>),
     Not(String),
 }
 
 impl Calibration {
-    /// All of it, on the testbed's direct cable.
+    /// Measures all of it, on the testbed's direct cable.
     pub fn measure(testbed: &mut dyn Testbed, time: Nanos, quiet: bool) -> Result<Self, Failure> {
         let pair = cable(testbed.topology())?;
         let mut all = Self {
@@ -187,7 +187,8 @@ impl Highest {
         }
     }
 
-    /// Of a backend that lost nothing and had the host to itself: all that was received was sent.
+    /// Creates the rates of a backend that lost nothing and had the host to itself: it sent as much
+    /// as was received.
     pub fn from_rates(
         backend: &'static str,
         receiver: String,
@@ -262,11 +263,11 @@ fn trial(
     let datagrams = Datagrams::plain(FrameMix::of(size), schedule, backend, burst_limit);
     let label = format!("{} {size} {load}", backend.as_str());
     let flows = vec![Flow::measured(pair, FlowKind::Datagrams(datagrams))];
-    // No device is on the way, whatever the testbed has beside it.
+    // No device is on the path, whatever else the testbed has.
     Trial { block, ..Trial::quick(label, flows, time, gate) }
 }
 
-/// A trial that is not valid still tells what left and what came.
+/// Runs a trial. One that is not valid still gives what was sent and received.
 fn run(testbed: &mut dyn Testbed, trial: &Trial) -> Result<Told, TestbedError> {
     let record = match testbed.run(trial) {
         Ok(record) => record,

@@ -1,4 +1,4 @@
-//! What this host can test: at which link speeds its generator fills the line, by frame size.
+//! Link speeds at which this host's generator fills the line, by frame size.
 //!
 //! Owns the decision and its reasons. Never measures: the calibration has the rates.
 
@@ -14,10 +14,10 @@ use super::readiness::BUSY;
 
 /// The speeds that are asked for, in bits a second.
 pub const SPEEDS: [Rate; 3] = [Rate(10_000_000_000), Rate(25_000_000_000), Rate(100_000_000_000)];
-/// Of the interval of a rate; the calibration makes as many floods as that takes.
+/// Confidence of a rate's interval; the calibration makes as many floods as that takes.
 const CONFIDENCE: f64 = 0.95;
 
-/// What the frames crossed.
+/// Cable that the frames crossed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cable {
     /// A lab's: no card, no driver and no speed of its own.
@@ -28,28 +28,28 @@ pub enum Cable {
     Unknown,
 }
 
-/// Where it was measured.
+/// Place of the measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The processors.
     pub machine: String,
     /// The kernel's release.
     pub kernel: String,
-    /// What was between the two ports.
+    /// Cable between the two ports.
     pub cable: Cable,
-    /// Sender and receiver share the processors.
+    /// True if sender and receiver share the processors.
     pub one_machine: bool,
 }
 
-/// All that can be said of a host.
+/// Line rates that a host reaches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineRates {
-    /// Where.
+    /// Place of the measurement.
     pub place: Place,
-    /// The largest share of the processors that others took meanwhile, where that is enough to keep
-    /// a host from more.
+    /// Largest share of the processors that others took meanwhile; `None` if too small to limit a
+    /// host.
     pub taken: Option<f64>,
-    /// By size.
+    /// Results by frame size.
     pub sizes: Vec<Most>,
 }
 
@@ -58,33 +58,33 @@ pub struct LineRates {
 pub struct Most {
     /// Octets with FCS.
     pub frame_size: u32,
-    /// What sent it.
+    /// Name of the sending backend.
     pub backend: &'static str,
     /// Frames a second received, the median of the floods.
     pub received: f64,
-    /// Its interval.
+    /// Interval of that median.
     pub interval: Interval,
-    /// Something but the generator kept it from more: the rate is at least this.
+    /// True if something but the generator limited it: the rate is at least this.
     pub is_bound: bool,
-    /// One for each of [`SPEEDS`].
+    /// Decisions, one for each of [`SPEEDS`].
     pub at: Vec<AtSpeed>,
 }
 
-/// One speed at one frame size.
+/// Decision for one speed at one frame size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtSpeed {
-    /// The link's.
+    /// Speed of the link.
     pub speed: Rate,
-    /// What was received, as a share of its line rate.
+    /// Share of the speed's line rate that was received.
     pub share: f64,
-    /// Whether it is filled.
+    /// Reply to the question whether the line is filled.
     pub reply: Reply,
-    /// Why neither is shown.
+    /// Reason for which neither yes nor no is shown.
     pub because: Option<&'static str>,
 }
 
 impl Place {
-    /// Of a testbed, and of the host that sends.
+    /// Describes a testbed and the host that sends.
     pub fn of(topology: &Topology, sender: Option<&HostFacts>) -> Self {
         let own = sender.map(|facts| facts.machine.clone()).unwrap_or_default();
         let model = own.cpu_model.unwrap_or_else(|| "an unknown processor".to_owned());
@@ -105,8 +105,8 @@ impl Place {
 }
 
 impl LineRates {
-    /// What a calibration shows. The kernel's own bursts keep to no rate, so that no study could
-    /// search with them: they are left out.
+    /// Decides on a calibration's rates. Leaves out the kernel's own bursts: they keep to no rate,
+    /// so that no study could search with them.
     pub fn of(calibration: &Calibration, place: Place) -> Self {
         let mut sizes: Vec<u32> = calibration.highest.iter().map(|row| row.frame_size).collect();
         sizes.sort_unstable();
@@ -121,7 +121,7 @@ impl LineRates {
         Self { sizes: sizes.into_iter().filter_map(most).collect(), taken, place }
     }
 
-    /// As data.
+    /// Returns it as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         let at = |size: &Most| -> Vec<serde_json::Value> {
             let one = |at: &AtSpeed| {
@@ -163,7 +163,7 @@ fn most<'a>(rows: impl Iterator<Item = &'a Highest>, place: &Place) -> Option<Mo
     });
     let known: Vec<(&Highest, Interval)> = known.collect();
     let (best, interval) = known.iter().max_by(|a, b| a.1.low.total_cmp(&b.1.low))?;
-    // What is denied of the host is denied of every backend.
+    // A no of the host has to hold for every backend.
     let ceiling = known.iter().map(|(_, interval)| interval.high).fold(0.0, f64::max);
     let any = Interval { high: ceiling, ..*interval };
     let size = FrameSize::new(best.frame_size).ok()?;
@@ -197,8 +197,8 @@ fn line(size: FrameSize, speed: Rate) -> f64 {
     FrameMix::of(size).line_rate(speed).0
 }
 
-/// Yes where the whole interval reaches line rate, no where all of it lies below and nothing but
-/// the generator kept it there.
+/// Yes if the whole interval reaches line rate; no if all of it lies below and only the generator
+/// kept it there.
 fn decide(
     interval: Interval,
     line: f64,

@@ -1,5 +1,5 @@
-//! What passes between two hosts over a cable or through a device: pings small and of full size,
-//! and UDP, or, to an iperf3 server, TCP.
+//! Passage between two hosts over a cable or through a device: pings small and of full size, and
+//! UDP, or, to an iperf3 server, TCP.
 //!
 //! Owns these three small trials. Never a figure: only whether anything came back.
 
@@ -10,28 +10,28 @@ use trial::topology::{CableEnd, Pair, PortRef, Runs};
 use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
-/// How a try asks.
+/// Timing of a try.
 struct Asking {
     schedule: Schedule,
     load: Nanos,
-    /// For how long answers are still waited for.
+    /// Time for which answers are still waited for.
     residual: Nanos,
 }
 
-/// Long enough for an answer over a short way.
+/// Timing for an answer over a short path.
 const SHORT: Asking = Asking {
     schedule: Schedule::Greedy,
     load: Nanos::from_millis(100),
     residual: Nanos::from_millis(100),
 };
-/// And over the longest on Earth, or through what forwards a handful of frames a second. Slowly:
-/// whoever asks again before an answer can be there fills a slow way's queue.
+/// Timing for the longest path on Earth, or for a device that forwards a handful of frames a
+/// second. It is slow: asking again before an answer can arrive would fill a slow path's queue.
 const LONG: Asking = Asking {
     schedule: Schedule::Paced(FrameRate(4.0)),
     load: Nanos::from_millis(1500),
     residual: Nanos::from_secs(1),
 };
-/// A TCP connection is at its pace after so long, where a way is short.
+/// Length of a TCP test: on a short path, a connection has reached its pace by then.
 const BULK_LOAD: Nanos = Nanos::from_millis(300);
 const BULK_INTERVAL: Nanos = Nanos::from_millis(100);
 /// Octets of a small frame.
@@ -39,31 +39,31 @@ const SMALL: u32 = 128;
 /// A frame's octets beyond its IP packet: Ethernet header and FCS.
 const FRAMING: u32 = 18;
 
-/// What passed from one port to another, and back.
+/// Passage of frames from one port to another, and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// From here.
+    /// Sending port.
     pub from: PortRef,
-    /// To there.
+    /// Receiving port.
     pub to: PortRef,
-    /// Its address.
+    /// Address of that port.
     pub to_address: IpAddr,
     /// Pings in frames of 128 octets.
     pub small: bool,
     /// Pings in the longest frames of the sending port.
     pub full: bool,
-    /// These frames' octets, with their FCS.
+    /// Octets of these frames, with their FCS.
     pub full_size: u32,
     /// UDP in frames of 128 octets; where an iperf3 server is there, TCP streams to it.
     pub served: bool,
-    /// Where that server listens.
+    /// Port of the iperf3 server; `None` without one.
     pub server: Option<u16>,
-    /// Why the agent would not begin one of them, or what failed at the server.
+    /// Reason why the agent would not begin one of them, or what failed at the server.
     pub refused: Option<String>,
 }
 
-/// Each host's first port toward each device and the next host's, and both ends of each direct
-/// cable.
+/// Pairs each host's first port toward each device with the next host's, and both ends of each
+/// direct cable.
 pub fn pairs(topology: &Topology) -> Vec<Pair> {
     let mut all = Vec::new();
     for device in &topology.devices {
@@ -89,8 +89,8 @@ pub fn pairs(topology: &Topology) -> Vec<Pair> {
     all
 }
 
-/// The pair, or the same the other way, so that an agent begins; none of two iperf3 servers, and
-/// none to a host on which nothing runs: nobody there need answer.
+/// Returns the pair, or its reverse, so that an agent begins; `None` for two iperf3 servers, and
+/// for a host on which nothing runs: nobody there need answer.
 fn from_an_agent(topology: &Topology, pair: Pair) -> Option<Pair> {
     match [&pair.from, &pair.to].map(|end| topology.runs_at(end)) {
         [Runs::Nothing, _] | [_, Runs::Nothing] => None,
@@ -100,13 +100,13 @@ fn from_an_agent(topology: &Topology, pair: Pair) -> Option<Pair> {
     }
 }
 
-/// Where the iperf3 server of a port's host listens, if that is all that runs there.
+/// Port of the iperf3 server on a port's host, if that is all that runs there.
 fn server(topology: &Topology, port: &PortRef) -> Option<u16> {
     topology.runs_at(port).iperf3_port()
 }
 
-/// Tries all three on every pair: all at once, and then those that had no answer for longer, so
-/// that a long way is not taken for a broken one.
+/// Tries all three on every pair at once, and then those that had no answer for longer, so that a
+/// long path is not taken for a broken one.
 pub fn try_passages(
     testbed: &mut dyn Testbed,
     pairs: &[Pair],
@@ -138,19 +138,19 @@ pub fn try_passages(
     Ok(pairs.iter().zip(told.chunks(3)).filter_map(passage).collect())
 }
 
-/// What TCP carries from one port to another; nothing where no trial told.
+/// TCP payload rate from one port to another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Carried {
-    /// From here.
+    /// Sending port.
     pub from: PortRef,
-    /// To there.
+    /// Receiving port.
     pub to: PortRef,
-    /// Payload.
+    /// Payload rate.
     pub rate: Rate,
 }
 
-/// One TCP connection each way between each two, one after another, for a moment each: enough to
-/// see a port that is far slower than the others.
+/// Runs one TCP connection each way between each pair, one after another, for a moment each: enough
+/// to see a port that is far slower than the others.
 pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>, TestbedError> {
     let mut all = Vec::new();
     for pair in pairs {
@@ -186,11 +186,11 @@ fn bulk() -> FlowKind {
 /// One kind of frames between two ports.
 struct Try<'a> {
     pair: &'a Pair,
-    /// None of a size that no frame has.
+    /// Kind of frames; `None` for a size that no frame has.
     kind: Option<FlowKind>,
 }
 
-/// What came of it.
+/// Result of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reply {
     Came,
@@ -199,16 +199,16 @@ enum Reply {
     Refused(String),
 }
 
-/// Why a trial brought no replies.
+/// Reason why a trial brought no replies.
 enum NotBegun {
     /// The agent refused it.
     Refused(String),
-    /// It failed: where it was of one path alone, nothing passes there.
+    /// The trial failed: if it was of one path alone, nothing passes there.
     Failed(String),
 }
 
 impl Reply {
-    /// To one try alone. A server that does not take a test says why.
+    /// Returns the reply to one try alone. A server that does not take a test says why.
     fn without(why: NotBegun, asked: &Try<'_>) -> Self {
         match (why, &asked.kind) {
             (NotBegun::Refused(why), _) | (NotBegun::Failed(why), Some(FlowKind::Bulk(_))) => {
@@ -219,7 +219,7 @@ impl Reply {
     }
 }
 
-/// In the order of [`Passage`]'s fields.
+/// Returns the tries in the order of [`Passage`]'s fields.
 fn tries(pair: &Pair, mtu: u32, server: bool) -> [Try<'_>; 3] {
     let (schedule, messages) = (Schedule::Greedy, None);
     let echo = |protocol, octets| {
@@ -231,7 +231,7 @@ fn tries(pair: &Pair, mtu: u32, server: bool) -> [Try<'_>; 3] {
     [echo(Protocol::Icmp, SMALL), full, served].map(|kind| Try { pair, kind })
 }
 
-/// One reply each. One that can't even be begun takes none of the others with it.
+/// Returns one reply each. A try that cannot begin does not affect the others.
 fn answers(
     testbed: &mut dyn Testbed,
     tries: &[&Try<'_>],
@@ -250,7 +250,7 @@ fn answers(
     }
 }
 
-/// The same in one trial, or why it failed.
+/// Returns the replies of one trial, or why it failed.
 fn answers_at_once(
     testbed: &mut dyn Testbed,
     tries: &[&Try<'_>],
@@ -276,7 +276,7 @@ fn answers_at_once(
     };
     let record = match testbed.run(&trial) {
         Ok(record) => record,
-        // An agent that refuses, because the way leads elsewhere: nothing passes by this one.
+        // The agent refuses, because the path leads elsewhere: nothing passes by this one.
         Err(TestbedError::Unavailable { reason, .. }) => {
             return Ok(Err(NotBegun::Refused(reason)));
         }

@@ -1,4 +1,4 @@
-//! What would spoil a measurement on these hosts, and the one command that puts each right.
+//! Conditions on these hosts that would skew results, and the one command that fixes each.
 //!
 //! Pure: facts and proofs in, findings out. Owns what counts as good. Never asks a host.
 
@@ -23,17 +23,17 @@ pub use page::page;
 use super::paths::{Carried, Passage};
 use crate::config::written::Part;
 
-/// How a check came out.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Nothing to do.
     Good,
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     Unknown,
-    /// It may cost precision.
+    /// Precision may suffer.
     Doubtful,
-    /// It spoils figures, or nothing can be measured at all.
+    /// Figures are spoilt, or nothing can be measured at all.
     Bad,
 }
 
@@ -42,23 +42,23 @@ pub enum State {
 pub struct Finding {
     /// `h1`, `h1/eth1`.
     pub place: String,
-    /// What was looked at.
+    /// Name of the check.
     pub check: &'static str,
-    /// How it came out.
+    /// Result of the check.
     pub state: State,
-    /// What was found.
+    /// State that was found, in words.
     pub found: String,
-    /// The one command that puts it right, on that host.
+    /// Command that fixes it, on that host.
     pub fix: Option<String>,
-    /// The same, as an agent can do it and undo it.
+    /// Settings of the fix, which an agent can make and undo.
     #[serde(skip)]
     pub settings: Vec<Setting>,
-    /// What is bad about it, where it is.
+    /// Effect on a run, if it is bad.
     #[serde(skip)]
     pub spoils: Spoils,
 }
 
-/// What something bad does to a run, and which part of the testbed file speaks of it.
+/// Effect of a bad finding on a run, and the part of the testbed file that it concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Spoils {
     /// Figures, which are measured all the same.
@@ -68,7 +68,7 @@ pub enum Spoils {
     Everything {
         /// A host or a port, as the file names it.
         of: String,
-        /// What the file says of it.
+        /// Part of its entry in the file.
         part: Part,
     },
 }
@@ -80,7 +80,7 @@ impl Finding {
         Self { place, check, state, found, fix, settings, spoils }
     }
 
-    /// With it nothing can be measured.
+    /// Marks it as preventing any measurement.
     fn prevents_all(self, of: &str, part: Part) -> Self {
         Self { spoils: Spoils::Everything { of: of.to_owned(), part }, ..self }
     }
@@ -128,7 +128,7 @@ pub fn link_of<'a>(
     facts.get(&at.host)?.ports.get(interface)?.link.as_ref()
 }
 
-/// Whether the host's agent may send and hear marked frames.
+/// True if the host's agent may send and receive marked frames.
 pub fn may_probe(known: &Examination) -> bool {
     hosts::has(known, hosts::CAP_NET_RAW)
 }

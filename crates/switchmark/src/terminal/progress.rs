@@ -2,9 +2,8 @@
 //!
 //! A testbed around a testbed, so that studies know nothing of it. Silent for the first two
 //! seconds; few lines, further and further apart, where stderr is no terminal; nothing at all when
-//! quiet. How much of the estimate is done follows from the trials' phases; how long that takes,
-//! with all the trials that are repeated, or how long a second of virtual time takes, is seen as it
-//! goes.
+//! quiet. The trials' phases give the share of the estimate that is done. The time for that is
+//! observed: repeated trials, or the real time of a second of virtual time.
 
 use std::time::Duration;
 
@@ -18,13 +17,13 @@ use crate::speak::{clear, redraw, speak, tell};
 use page::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A log takes few lines: each wait is three times the one before, up to ten minutes, so that
-/// nobody takes a long run for dead.
+/// First wait for a line in a log. Each wait is three times the one before, up to ten minutes, so
+/// that a long run does not look dead.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 const LINES_APART: u32 = 3;
 const MOST_SILENT: Duration = Duration::from_secs(600);
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
-/// How long the bar is.
+/// Length of the bar, in characters.
 const BAR: usize = 10;
 
 /// Something that takes a while, shown to a person who waits.
@@ -36,9 +35,9 @@ pub struct Wait {
 }
 
 enum Shown {
-    /// One line, written over as it goes.
+    /// One line, redrawn in place.
     Bar,
-    /// A line now and then, where what is written stays.
+    /// Lines from time to time, which stay.
     Lines,
     Nothing,
 }
@@ -55,7 +54,7 @@ impl Wait {
         Self { shown, began, last: began, next_line: FIRST_LINE }
     }
 
-    /// Shows how far it is: a share, what is done and left, what is under way.
+    /// Shows the progress: a share, what is done and left, what is under way.
     pub fn tell(&mut self, share: f64, done: &str, now_at: &str) {
         let now = Timestamp::now();
         let every = match self.shown {
@@ -83,8 +82,8 @@ impl Wait {
         }
     }
 
-    /// `about 8 s left`, by how long virtual time took so far; where all that was expected is done,
-    /// what is known.
+    /// `about 8 s left`, at the pace of virtual time so far; if all that was expected is done, what
+    /// is known.
     pub fn virtual_time(&self, spent: Nanos, estimate: Estimate) -> String {
         let took = since(Timestamp::now(), self.began);
         if spent == Nanos::ZERO {
@@ -117,21 +116,22 @@ fn since(now: Timestamp, then: Timestamp) -> Duration {
     now.duration_since(then).unsigned_abs()
 }
 
-/// How much of an estimate is done, and how long that takes.
+/// Progress of an estimate, and its pace.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pace {
     /// Trials that an estimate counts: a repeat is not among them.
     done: Nanos,
-    /// The same of late, in seconds, and what they and their repeats took. Both fade.
+    /// Planned time of recent trials, in seconds, and the time that they and their repeats took.
+    /// Both fade.
     planned: f64,
     took: f64,
 }
 
 impl Pace {
-    /// What of the past is left after each trial with its repeats.
+    /// Share of the past that is kept after each trial with its repeats.
     const FADE: f64 = 0.97;
 
-    /// A trial that took so long; what a journal knew takes no time, and tells nothing of it.
+    /// Learns from a trial that took so long. One from a journal takes no time, and does not count.
     fn learn(&mut self, (phases, flows): (Nanos, usize), attempt: u32, took: Duration) {
         let first = || phases + trial_overhead(flows as u64);
         let planned = if attempt == 0 { first() } else { Nanos::ZERO };
@@ -143,7 +143,7 @@ impl Pace {
         }
     }
 
-    /// `about 1 min 5 s left`, at the pace of late; `none` where the estimate is used up.
+    /// `about 1 min 5 s left`, at the recent pace; `None` if the estimate is used up.
     fn left(&self, estimate: Nanos) -> Option<String> {
         if estimate <= self.done {
             return None;
@@ -154,14 +154,14 @@ impl Pace {
     }
 }
 
-/// Shows what passes through it.
+/// Shows the trials that pass through it.
 pub struct Watched<'a> {
     inner: &'a mut dyn Testbed,
     wait: Wait,
     estimate: Estimate,
     spent: Nanos,
     pace: Pace,
-    /// Those that were asked for, and how many were asked for again.
+    /// Number of trials, and of those repeated.
     trials: u64,
     repeats: u64,
     /// The warm-up of trials whose TCP is printed second by second.
@@ -176,8 +176,8 @@ impl<'a> Watched<'a> {
         Self { inner, wait, estimate, spent, pace, trials, repeats, seconds }
     }
 
-    /// From now on prints each trial's TCP second by second when the trial is over, after a warm-up
-    /// of so long; none, nothing of the kind.
+    /// Prints each trial's TCP second by second after the trial, from now on, without a warm-up of
+    /// this length; `None` prints nothing of it.
     pub const fn print_seconds(&mut self, omit: Option<Nanos>) {
         self.seconds = omit;
     }
@@ -206,7 +206,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// What is known where everything that was expected is done.
+/// Describes the progress when everything that was expected is done.
 fn beyond(took: Duration, estimate: Estimate) -> String {
     let took = numbers::span(took.into());
     if estimate.searching {

@@ -1,4 +1,4 @@
-//! The terminal itself: how wide it is, and whether it can be written over or has colours.
+//! The terminal itself: its width, and whether it can be written over or has colours.
 //!
 //! Owns what is asked of the kernel and of the environment. Never writes anything.
 
@@ -9,11 +9,11 @@ use clap::ValueEnum;
 use render::Screen;
 use terminal_size::{Width, terminal_size_of};
 
-/// What tables are drawn for: at least so many columns, and no more than eyes follow.
+/// Limits of a table's width: at least so many columns, and no more than eyes follow.
 const NARROWEST: usize = 60;
 const WIDEST: usize = 200;
 
-/// When there are colours.
+/// Use of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Colour {
     /// On a terminal, unless NO_COLOR is set or TERM is dumb
@@ -27,19 +27,19 @@ pub enum Colour {
 
 static COLOUR: OnceLock<Colour> = OnceLock::new();
 
-/// Says so for as long as the program runs.
+/// Sets the use of colours for as long as the program runs.
 pub fn colour(when: Colour) {
     let _ = COLOUR.set(when);
 }
 
 static FULL: OnceLock<()> = OnceLock::new();
 
-/// Has all tables and caveats shown for as long as the program runs.
+/// Shows all tables and caveats for as long as the program runs.
 pub fn show_all() {
     let _ = FULL.set(());
 }
 
-/// What a text on stdout is drawn for.
+/// Returns the width, colours and detail of a text on stdout.
 pub fn screen() -> Screen {
     Screen { columns: columns(), coloured: is_coloured(), full: is_full() }
 }
@@ -68,7 +68,7 @@ fn is_coloured() -> bool {
     }
 }
 
-/// `COLUMNS` goes before the terminal's own word, and is heard where there is no terminal too.
+/// Returns the width: `COLUMNS`, even without a terminal, or else the terminal's own.
 fn columns() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
     let own = || terminal_size_of(std::io::stdout()).map(|(Width(width), _)| usize::from(width));
@@ -78,17 +78,17 @@ fn columns() -> usize {
         .clamp(NARROWEST, WIDEST)
 }
 
-/// How wide a line on stderr may be that is written over.
+/// Returns the width of a line on stderr that is written over.
 pub fn line() -> usize {
     terminal_size_of(std::io::stderr()).map_or(80, |(Width(width), _)| usize::from(width))
 }
 
-/// Whether a line on stderr can be written over.
+/// True if a line on stderr can be written over.
 pub fn is_redrawn() -> bool {
     std::io::stderr().is_terminal() && !is_dumb()
 }
 
-/// As editors and logs call themselves, which show what commands a terminal as it is.
+/// True for editors and logs by their TERM: they show terminal commands as text.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }

@@ -13,7 +13,7 @@ use crate::cli::junit::{self, Case, Ended};
 use crate::cli::output;
 use crate::speak;
 
-/// All of it, where it was asked for.
+/// Shows the result in every requested form.
 pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     let data = &args.measuring.data;
     let Accepted { acceptance, runs } = all;

@@ -1,5 +1,5 @@
 //! A comparison as test cases: one a figure. A worse figure fails; one of which nothing is shown,
-//! or that can't be put down to the device, is skipped and says why.
+//! or that cannot be put down to the device, is skipped and says why.
 //!
 //! Never decides; it only words.
 

@@ -1,4 +1,4 @@
-//! Which two things are compared: runs of the journal, or devices of one of them.
+//! The two sides of a comparison: runs of the journal, or devices of one of them.
 //!
 //! Owns the reading of `RUN/DEVICE:VARIANT` and of a campaign's `RUN/FACTOR=LEVEL`. Never compares.
 
@@ -14,7 +14,7 @@ use crate::cli::Failure;
 use crate::cli::figures::{self, RunFigures};
 use crate::config::{ConfigError, suggest};
 
-/// Both sides, with what they were found from.
+/// Reference and subject, with the runs that they come from.
 pub struct Sides {
     reference: Loaded,
     subject: Loaded,
@@ -24,28 +24,28 @@ struct Loaded {
     run: RunFigures,
     part: Part,
     name: String,
-    /// What people call all of the run, where all of it is compared.
+    /// Label of the run, if all of it is compared.
     label: Option<String>,
 }
 
-/// What of a run is compared.
+/// Part of a run that is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    /// All of it, of its one device.
+    /// Whole run, of its one device.
     Whole,
     Subject(Subject),
-    /// Of a campaign: a factor's level.
+    /// Factor and level of a campaign.
     Level(String, String),
 }
 
-/// As it is written on the command line.
+/// Side as written on the command line.
 struct Asked<'a> {
     run: &'a str,
     part: Part,
 }
 
 impl Sides {
-    /// From the journal, and the baseline from its own where it has one.
+    /// Loads both sides from the journal, or the baseline from its own journal if it has one.
     pub fn load(
         store: &Store,
         runs: &[String],
@@ -75,7 +75,7 @@ impl Sides {
         Ok(Self { reference, subject })
     }
 
-    /// The same with the figures of these names alone; all of them where none is named.
+    /// Keeps the figures of these names alone; all of them if none is named.
     pub fn only(mut self, names: &[String]) -> Result<Self, Failure> {
         if names.is_empty() {
             return Ok(self);
@@ -105,7 +105,7 @@ impl Sides {
         (self.reference.side(), self.subject.side())
     }
 
-    /// The comparison as a page, with what is answered before all else.
+    /// Returns the comparison as a page, `first` before all other answers.
     pub fn page(&self, compared: &Compared, first: Option<Answer>) -> Page {
         let metas = [self.reference_meta(), self.subject_meta()];
         compared.page(metas, first, self.subject_figures())
@@ -284,7 +284,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How long a storage's operation takes: `800us`.
+/// Parses the duration of a storage operation: `800us`.
 pub fn operation(text: &str) -> Result<Nanos, String> {
     let latency: Nanos = text.parse().map_err(|e: UnitError| e.to_string())?;
     if latency > Nanos::ZERO { Ok(latency) } else { Err("an operation takes time".to_owned()) }

@@ -20,7 +20,7 @@ pub fn is_enough(size: ByteCount) -> bool {
     size.0 as f64 >= 1e9 / 8.0 * 0.05
 }
 
-/// Buffer of one of the devices.
+/// Returns the buffer size of one of the devices; `None` for any other.
 pub fn size(device: &str) -> Option<ByteCount> {
     DEVICES.iter().find(|(name, _)| *name == device).and_then(|(_, size)| size.parse().ok())
 }
@@ -28,11 +28,11 @@ pub fn size(device: &str) -> Option<ByteCount> {
 /// A gigabit over 50 ms holds 6.25 MB: one buffer is as large, the other a sixth.
 const DEVICES: [(&str, &str); 2] = [("deep", "6.4MB"), ("shallow", "1MB")];
 
-/// What a host that is set up for this path offers: what the path and the deep buffer hold, and no
-/// more, for a sender without a limit overfills any buffer in time.
+/// Window of a host that is set up for this path: what the path and the deep buffer hold. A sender
+/// without a limit overfills any buffer in time.
 const WINDOW: ByteCount = ByteCount(10_000_000);
 
-/// Each switch with four hosts, a path of 50 ms for TCP and none for the bursts.
+/// Returns both switches, each with four hosts, a path of 50 ms for TCP and none for the bursts.
 pub fn runs() -> Vec<(Testbed, Vec<StudySpec>)> {
     let mut runs = Vec::new();
     for (name, size) in DEVICES {

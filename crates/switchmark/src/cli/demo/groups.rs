@@ -13,7 +13,7 @@ use crate::cli::Failure;
 use crate::config::resolved::{Source, Testbed};
 use crate::config::testbed;
 
-/// Its name, and its testbed's.
+/// Name of the switch and of its testbed.
 pub const BLOCKING: &str = "sim:blocking-16";
 
 /// A simulated switch of sixteen ports that blocks.

@@ -1,5 +1,5 @@
-//! Known properties of the demo's devices beside the measured ones: a row each, the same in terminal
-//! and report.
+//! Known properties of the demo's devices beside the measured ones: a row each, the same in
+//! terminal and report.
 //!
 //! Owns how far a measured value may be off. Never measures, and never defines a device: the
 //! kernel's limit and the profiles do.
@@ -11,7 +11,7 @@ use page::{Cell, Condition, Figure, Headline, Key, Metric, Reply, Style, Table, 
 use super::{FREE, LIMIT, LIMITED, buffers, groups, storage};
 use crate::cli::output::Finished;
 
-/// How far a measured value may be off the known one.
+/// Largest deviation of a measured value from the known one, in percent.
 pub const OFF_PERCENT: f64 = 1.0;
 
 /// Known beside measured values.
@@ -27,7 +27,7 @@ pub struct Truths {
 struct Fact {
     what: String,
     measured: String,
-    /// `–` where nothing is known but what is measured.
+    /// Known value; `None` if there is only a measured one.
     known: Option<String>,
     /// Relative difference of a value that is no bound.
     off: Option<f64>,
@@ -185,7 +185,7 @@ fn io_latency(figures: &[Figure]) -> Option<Fact> {
     Some(Fact::number(what, Unit::Nanoseconds, storage::added().0 as f64, figure))
 }
 
-/// Each group of the profile, and the uplink that was found for just these ports.
+/// Returns each group of the profile, with the uplink that was found for exactly these ports.
 fn uplinks(figures: &[Figure]) -> Vec<Fact> {
     let groups = figures.iter().find(|figure| figure.metric == Metric::PortGroups);
     let found: &[Vec<String>] = match groups.and_then(|f| f.conditions.get(&Key::Groups)) {

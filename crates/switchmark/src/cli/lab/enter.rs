@@ -17,7 +17,7 @@ use crate::speak::tell;
 /// `lab exec`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Which lab, where several are up
+    /// Lab to enter, if several are up
     #[arg(long, value_name = "ID")]
     lab: Option<String>,
     /// The host, or the device: h1, h2, bridge
@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let cause = Command::new(program).args(rest).exec();
     let plain = crate::config::source::plain(&cause);
     tell(&format!("error: run {program} in {}\n  {plain}\n", args.host));
-    // As a shell does: 127 for a program that is not there, 126 for one that can't be run.
+    // As a shell does: 127 for a program that is not there, 126 for one that cannot be run.
     let missing = cause.kind() == std::io::ErrorKind::NotFound;
     Ok(Outcome::Ended(if missing { 127 } else { 126 }))
 }

@@ -1,9 +1,8 @@
 //! Labs that are up, found by the processes that stand in their hosts: this program's, of this
 //! user.
 //!
-//! Reads `/proc` and nothing else. Never trusts a command line alone: whoever enters a namespace
-//! brings his rights with him, so that another's look-alike would lead root into a place of its
-//! own.
+//! Reads `/proc` and nothing else. Never trusts a command line alone: another user's look-alike
+//! would lead root into a namespace of that user.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,7 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 /// A process that stands in a node of a lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Of the process.
+    /// Id of the process.
     pub pid: u32,
     /// `h1`
     pub host: String,
@@ -19,7 +18,7 @@ pub struct Standing {
     pub lab: String,
 }
 
-/// All of them, of every lab of this machine that we may look at.
+/// Lists all of them, of every lab of this machine that this user may inspect.
 pub fn standing() -> Vec<Standing> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let mut all: Vec<Standing> = entries
@@ -33,7 +32,7 @@ pub fn standing() -> Vec<Standing> {
     all
 }
 
-/// Whether a process is this user's and runs this very program.
+/// True if a process is this user's and runs this very program.
 fn is_ours(pid: u32) -> bool {
     let user = |path: &str| {
         let status = fs::read_to_string(path).ok()?;

@@ -1,14 +1,14 @@
-//! How long devices are drawn, or how many.
+//! Budget of a self-test: a time, or a number of devices.
 //!
 //! Reads the clock; everything else here is arithmetic.
 
 use jiff::{SignedDuration, Timestamp};
 use measure::Nanos;
 
-/// A device that was begun within the time may take so much of it more.
+/// Share of the time by which a device that was begun within it may exceed it.
 const GRACE: f64 = 0.15;
 
-/// Until when, and how many.
+/// Start, time limit and number of devices.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     began: Timestamp,
@@ -17,34 +17,34 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// From now on: so many devices, else so long.
+    /// Starts a budget of so many devices, or else of so long.
     pub fn new(time: Nanos, devices: Option<u64>) -> Self {
         let time = devices.is_none().then_some(time);
         Self { began: Timestamp::now(), time, devices }
     }
 
-    /// How many devices, where that decides.
+    /// Number of devices; `None` if the time decides.
     pub const fn devices(&self) -> Option<u64> {
         self.devices
     }
 
-    /// Whether no further device is begun.
+    /// True if no further device is begun.
     pub fn is_over(&self) -> bool {
         self.share_of_time() >= 1.0
     }
 
-    /// Whether what is under way is not waited for any more.
+    /// True if devices under way are no longer waited for.
     pub fn is_overdrawn(&self) -> bool {
         self.share_of_time() >= 1.0 + GRACE
     }
 
-    /// How much is done after so many devices, 0…1.
+    /// Share that is done after `done` devices, 0…1.
     pub fn share(&self, done: u64) -> f64 {
         let of_devices = self.devices.map_or(0.0, |all| done as f64 / all.max(1) as f64);
         self.share_of_time().max(of_devices).min(1.0)
     }
 
-    /// `2 min 5 s left`
+    /// Estimates the time left.
     pub fn left(&self, done: u64) -> Nanos {
         let passed = self.passed().as_secs_f64();
         let left = match (self.time, self.share(done)) {

@@ -1,4 +1,4 @@
-//! One device, what is asked of it, and what is true: drawn, or read from a scenario file.
+//! One device, the question about it, and its known values: drawn, or read from a scenario file.
 //!
 //! Owns the scenario file's shape. A file says all that is needed: it outlives the draws that made
 //! it.
@@ -27,7 +27,7 @@ use crate::cli::Failure;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
 use crate::config::{ConfigError, request, testbed};
 
-/// What stands for the device.
+/// World that a device is made in.
 #[derive(
     Debug,
     Clone,
@@ -45,14 +45,14 @@ use crate::config::{ConfigError, request, testbed};
 pub enum World {
     /// The simulator
     Sim,
-    /// The same model, with real frames, in a lab
+    /// The simulator's model, with real frames, in a lab
     Emulated,
     /// The kernel's own queues and filters, in a lab
     Kernel,
 }
 
 impl World {
-    /// As it is written.
+    /// Returns its name in files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sim => "sim",
@@ -62,7 +62,7 @@ impl World {
     }
 }
 
-/// Who is asked.
+/// Study that measures a device.
 #[derive(
     Debug,
     Clone,
@@ -84,18 +84,18 @@ pub enum Study {
     Switching,
     /// Groups of ports, their uplinks, and whether anything blocks
     Fabric,
-    /// How much waits before an output
+    /// Buffer size before an output
     Buffer,
-    /// What a device adds to a round trip
+    /// Latency that a device adds to a round trip
     Latency,
-    /// Which of two devices is slower
+    /// Comparison of two devices' latency
     Compare,
-    /// What a device does to reads and writes
+    /// Effect of a device on reads and writes
     Storage,
 }
 
 impl Study {
-    /// All of them.
+    /// All studies.
     pub const ALL: [Self; 7] = [
         Self::Forwarding,
         Self::Switching,
@@ -106,7 +106,7 @@ impl Study {
         Self::Storage,
     ];
 
-    /// As it is written.
+    /// Returns its name in files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forwarding => "forwarding",
@@ -120,39 +120,39 @@ impl Study {
     }
 }
 
-/// What is peculiar about a device.
+/// Peculiarity of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Nothing: it does what its links do.
+    /// No peculiarity: only its links limit it.
     LineRate,
-    /// A way inside that is slower than its ports.
+    /// Internal path that is slower than its ports.
     SlowWay,
-    /// So many packets a second and no more.
+    /// Limit on packets a second.
     PacketLimit,
-    /// A slow way with a queue that takes long to drain.
+    /// Slow path with a queue that takes long to drain.
     DeepQueue,
-    /// It loses frames at random.
+    /// Random loss of frames.
     RandomLoss,
-    /// It stands still at times.
+    /// Occasional stalls.
     Stalls,
-    /// Its two ports have different speeds.
+    /// Two ports of different speeds.
     MixedSpeeds,
-    /// Hosts that are far away: 100 to 300 ms one way.
+    /// Distant hosts: 100 to 300 ms one way.
     LongPath,
-    /// It knows few addresses.
+    /// Table of few addresses.
     SmallTable,
-    /// It learns few addresses a second.
+    /// Limit on addresses learnt a second.
     SlowLearner,
     /// Groups of ports, each with an uplink that is short.
     ShortUplinks,
-    /// And one of the uplinks could take more than all others have.
+    /// Short uplinks, and one that could take more than all others have.
     UnfillableUplinks,
-    /// Each queue has a buffer of its own.
+    /// Queues with a buffer of their own.
     OwnBuffers,
-    /// All queues share one by a threshold.
+    /// One buffer that all queues share by a threshold.
     SharedBuffer,
-    /// And each has a reserve besides.
+    /// Shared buffer with a reserve for each queue.
     Reserve,
     /// Two devices that are the same.
     Alike,
@@ -173,7 +173,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As it is written.
+    /// Returns its name in words.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::LineRate => "line rate",
@@ -203,30 +203,30 @@ impl Kind {
     }
 }
 
-/// What is asked; the rest is the study's own.
+/// Question about a device; all else is the study's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "study", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Question {
     /// See [`Forwarding`].
     Forwarding {
-        /// Which tests.
+        /// Tests to run.
         tests: Vec<ForwardingTest>,
         /// Frame sizes in octets.
         sizes: Vec<u32>,
-        /// What is searched.
+        /// Goals of the search.
         goals: Vec<GoalName>,
-        /// How.
+        /// Method of the search.
         search: SearchKind,
-        /// Whether the frames are IPv6.
+        /// True if the frames are IPv6.
         #[serde(default)]
         ipv6: bool,
-        /// The VLAN of their tag, where they have one.
+        /// VLAN of the frames' tag; `None` if untagged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vlan: Option<VlanId>,
     },
     /// See [`Switching`].
     Switching {
-        /// Which tests.
+        /// Tests to run.
         tests: Vec<SwitchTest>,
         /// Frame sizes in octets.
         sizes: Vec<u32>,
@@ -239,7 +239,7 @@ pub enum Question {
     Latency {
         /// Frame sizes in octets.
         sizes: Vec<u32>,
-        /// Requests a second; none: each after the answer to the last.
+        /// Requests a second; `None` sends each after the answer to the last.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         open_loop: Option<f64>,
     },
@@ -252,42 +252,42 @@ pub enum Question {
     },
     /// See [`Storage`].
     Storage {
-        /// What the disk takes to read and to write.
+        /// Time that the disk takes to read and to write.
         disk: [Nanos; 2],
         /// fio's pattern.
         rw: String,
         /// Octets of an operation.
         bs: ByteCount,
-        /// Operations under way of each job.
+        /// Operations of each job at once.
         iodepth: QueueDepth,
         /// Jobs.
         numjobs: Jobs,
         /// Hosts that writes are copied to, from the third on.
         replicas: u16,
-        /// Of each trial.
+        /// Duration of each trial.
         duration: Nanos,
     },
 }
 
-/// A device, a question and the truth.
+/// A device, a question and the known values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What stands for the device.
+    /// World that the device is made in.
     pub world: World,
-    /// What is peculiar about it.
+    /// Peculiarity of the device.
     pub kind: Kind,
-    /// Of whatever is left to chance.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// How long the study's trials are.
+    /// Profile, which sets the length of the study's trials.
     pub rigor: Profile,
     /// The largest packet between the hosts.
     pub mtu: u32,
     /// The device's profile, as a profile file has it; of the kernel's own devices the lab's name.
     pub profile: String,
-    /// What is asked.
+    /// Question about the device.
     pub question: Question,
-    /// What is true.
+    /// Known values.
     #[serde(rename = "truth")]
     pub truths: Vec<Truth>,
 }
@@ -303,13 +303,13 @@ impl Case {
         Ok(toml::from_str(&text).map_err(|error| bad(error.message().to_owned()))?)
     }
 
-    /// As a scenario file, with a line that says where it comes from.
+    /// Formats it as a scenario file, with a line that states its origin.
     pub fn write(&self, origin: &str) -> String {
         let text = toml::to_string(self).unwrap_or_default();
         format!("# {origin}\n\n{text}")
     }
 
-    /// Who is asked.
+    /// Returns the study that measures it.
     pub const fn study(&self) -> Study {
         match self.question {
             Question::Forwarding { .. } => Study::Forwarding,
@@ -322,12 +322,12 @@ impl Case {
         }
     }
 
-    /// Where the study runs, of the device as it is.
+    /// Returns the testbed with the device as it is.
     pub fn testbed(&self) -> Result<Testbed, Failure> {
         self.testbed_of(&self.profile)
     }
 
-    /// The same of a comparison's other device.
+    /// Returns the testbed with a comparison's other device; `None` for other questions.
     pub fn other_testbed(&self) -> Result<Option<Testbed>, Failure> {
         match &self.question {
             Question::Compare { other, .. } => self.testbed_of(other).map(Some),
@@ -361,7 +361,7 @@ impl Case {
         let of_sizes = |sizes: &[u32]| frame_sizes(sizes).map(Vec::into_iter);
         match &self.question {
             Question::Forwarding { tests, sizes, goals, search, ipv6, vlan } => {
-                // Where time is real a device is asked as briefly as the demo asks.
+                // In real time, a device is measured as briefly as in the demo.
                 let live = self.world != World::Sim;
                 let request = Forwarding {
                     profile,
@@ -387,7 +387,7 @@ impl Case {
             Question::Latency { sizes, open_loop } => {
                 self.latency((sizes, *open_loop), None, testbed)
             }
-            // What a comparison is advised to have.
+            // As many blocks as a comparison is advised to have.
             Question::Compare { sizes, .. } => self.latency((sizes, None), Some(BLOCKS), testbed),
             Question::Storage { disk, rw, bs, iodepth, numjobs, replicas, duration } => {
                 let port =
@@ -415,7 +415,7 @@ impl Case {
         blocks: Option<Blocks>,
         testbed: &Testbed,
     ) -> Result<StudySpec, Failure> {
-        // A minute of virtual time tells nothing that a second does not.
+        // A second of virtual time tells as much as a minute.
         let duration = (self.rigor == Profile::Strict).then_some(Nanos::from_secs(1));
         let request = Latency {
             profile: Some(Given::new(self.rigor)),

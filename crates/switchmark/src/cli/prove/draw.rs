@@ -1,4 +1,5 @@
-//! Devices at random, wider than any profile that comes with the program, each with its truth.
+//! Devices at random, wider than any profile that comes with the program, each with its known
+//! values.
 //!
 //! Owns the turns of studies, rigors and kinds. The number of a device and the seed make it:
 //! nothing else does.
@@ -18,14 +19,14 @@ use super::chance::Chance;
 
 pub use kernel::BY_NFT;
 
-/// What is drawn.
+/// Seed and choices from which devices are drawn.
 #[derive(Debug, Clone)]
 pub struct Draws {
-    /// Printed, so that the same devices can be had again.
+    /// Seed, printed so that the same devices can be drawn again.
     pub seed: u64,
-    /// In turn.
+    /// Studies, taken in turn.
     pub studies: Vec<Study>,
-    /// In turn, after the studies.
+    /// Rigors, taken in turn after the studies.
     pub rigors: Vec<Profile>,
 }
 
@@ -33,7 +34,7 @@ pub struct Draws {
 type Draw = fn(&mut Chance, World, Kind, Profile) -> Case;
 
 impl Draws {
-    /// The device of that number.
+    /// Draws the device of that number.
     pub fn case(&self, world: World, number: u64) -> Case {
         let mut chance = Chance::new(self.seed, number);
         let (number, study) = turn(number, &self.studies);
@@ -52,7 +53,7 @@ impl Draws {
     }
 }
 
-/// Whose turn it is, and in which round.
+/// Returns the round of a number, and the item whose turn it is.
 fn turn<T: Copy>(number: u64, of: &[T]) -> (u64, T) {
     let all = of.len() as u64;
     (number / all, of[(number % all) as usize])

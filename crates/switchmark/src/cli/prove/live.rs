@@ -1,6 +1,6 @@
-//! Devices asked about with real frames, one after the other: emulated ones, and the kernel's own.
+//! Devices measured with real frames, one after the other: emulated ones, and the kernel's own.
 //!
-//! Owns what becomes of a device that could not be had. Each is a run of its own in the journal.
+//! Owns what becomes of a device that could not be made. Each is a run of its own in the journal.
 
 use std::thread;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use crate::cli::options::Data;
 use crate::cli::session::{self, NewRun, Start};
 use crate::cli::{Failure, output};
 
-/// Between two looks at the clock.
+/// Interval between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(100);
-/// So many devices in a row that could not be had are enough to give a world up.
+/// Failed devices in a row after which a world is given up.
 const MOST_FAILURES: u32 = 2;
 
-/// As many devices of a world as the budget allows.
+/// Measures as many devices of a world as the budget allows.
 pub fn all(
     proof: &mut Proof,
     (world, draws): (World, &Draws),
@@ -54,7 +54,7 @@ pub fn all(
     }
 }
 
-/// One device: a run of its own.
+/// Measures one device, in a run of its own.
 pub fn ask(
     proof: &mut Proof,
     number: u64,
@@ -73,7 +73,7 @@ pub fn ask(
     Ok(())
 }
 
-/// Does it, and asks it to end where the user does or the budget is overdrawn.
+/// Does the work, and ends it if the user asks for it or the budget is overdrawn.
 fn within<T>(budget: &Budget, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
     let (own, done) = (Stop::new(), Stop::new());
     thread::scope(|scope| {

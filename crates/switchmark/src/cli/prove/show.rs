@@ -12,10 +12,10 @@ use crate::cli::{Failure, output};
 use crate::speak;
 use crate::terminal::screen::{screen, wrapped};
 
-/// So many wrong claims are printed; all of them are in the JSON and on the page.
+/// Maximum wrong claims printed; all of them are in the JSON and on the page.
 const MOST_SHOWN: usize = 20;
 
-/// Shows it as asked.
+/// Shows it as requested.
 pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
     if args.data.json {
         speak::print_json(&in_json(proof))?;

@@ -1,7 +1,6 @@
-//! Devices asked about in virtual time, one to a thread.
+//! Devices measured in virtual time, one to a thread.
 //!
-//! Owns when they end. The order in which devices come to their end means nothing: their numbers
-//! do.
+//! Owns when they end. The order in which devices finish means nothing: their numbers do.
 
 use std::sync::mpsc::Sender;
 
@@ -20,15 +19,15 @@ use crate::cli::side_by_side::{processors, side_by_side};
 use crate::config::resolved::Testbed as Place;
 use crate::controller::Opened;
 
-/// What a thread has found out about a device.
+/// Result of a thread for one device.
 struct Asked {
     number: u64,
     case: Case,
-    /// None where there was no time left.
+    /// Figures; `None` if no time was left.
     figures: Option<Result<Vec<Figure>, Failure>>,
 }
 
-/// As many devices as the budget allows.
+/// Measures as many devices as the budget allows.
 pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) {
     let own = Stop::new();
     let device = |number: usize, tell: &Sender<Asked>| {
@@ -56,7 +55,7 @@ pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) {
     });
 }
 
-/// One study on one simulated device, or two devices compared; `None` where it was stopped.
+/// Runs one study on one simulated device, or compares two devices; `None` if it was stopped.
 pub fn ask(case: &Case, stop: &Stop) -> Option<Result<Vec<Figure>, Failure>> {
     let asked = || {
         let own = Recorded::measure(&case.testbed()?, case, stop)?;
@@ -72,7 +71,7 @@ pub fn ask(case: &Case, stop: &Stop) -> Option<Result<Vec<Figure>, Failure>> {
     }
 }
 
-/// What `switchmark compare` says of two runs.
+/// Compares two runs as `switchmark compare` does.
 fn compared(subject: &Recorded, reference: &Recorded) -> Result<Vec<Figure>, Failure> {
     let (own, others) = (subject.comparable()?, reference.comparable()?);
     let [subject, reference] = [("subject", subject, &own), ("reference", reference, &others)].map(

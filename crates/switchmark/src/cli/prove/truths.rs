@@ -1,4 +1,4 @@
-//! What is true of a drawn device: arithmetic on its profile, study by study.
+//! Known values of a drawn device: arithmetic on its profile, study by study.
 //!
 //! Owns the arithmetic, in the conventions of the device model. Never asks a study.
 
@@ -8,15 +8,14 @@ use method::search::GoalName;
 use page::Condition;
 use page::{Key, Metric, Unit};
 
-/// A tester is within reach of a limit that is below this share of what links carry.
+/// Share of the line's rate below which a tester can determine a limit.
 const REACH: f64 = 0.9;
-/// And of which a trial sees so many frames.
+/// Fewest frames in a trial for that.
 const FEWEST: f64 = 200.0;
 
-/// And whose bucket holds no more than this share of what the limit passes in such a trial.
+/// Largest bucket for that, as a share of what the limit passes in such a trial.
 const BUCKET_REACH: f64 = 0.25;
-/// A loss curve's load lasts for so long at most, which has to be so many frames, and a bucket so
-/// little of it.
+/// Limits of a loss curve: its longest load, the fewest frames in it, and the largest bucket.
 const CURVE_S: f64 = 10.0;
 const CURVE_FRAMES: f64 = 600.0;
 const CURVE_BUCKET_S: f64 = 0.03;
@@ -24,25 +23,25 @@ const CURVE_BUCKET_S: f64 = 0.03;
 /// just leaving.
 const QUEUE_EDGE: f64 = 1.0;
 
-/// What a path between two ports does with frames of one size.
+/// Path between two ports, for frames of one size.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
     /// Octets, with FCS.
     pub size: u32,
     /// Frames a second that the slower of the two links carries.
     pub line: f64,
-    /// And the sender's.
+    /// Frames a second that the sender's link carries.
     pub sends: f64,
     /// Frames a second that the device forwards.
     pub limit: f64,
-    /// The lowest rate at which it may begin to lose: below `limit` where it stands still at times.
+    /// Lowest rate at which it may begin to lose: below `limit` if it stalls.
     pub surely: f64,
-    /// The share lost at random.
+    /// Share lost at random.
     pub random: f64,
-    /// How long the trial is that decides a search.
+    /// Length of the trial that decides a search, in seconds.
     pub trial_s: f64,
-    /// Frames that wait before its limit, the one that is served among them; none where that is
-    /// not arithmetic.
+    /// Frames that wait before its limit, the one that is served included; `None` if arithmetic
+    /// cannot tell.
     pub queue: Option<f64>,
     /// Frames that a token bucket lets pass at once.
     pub bucket: f64,
@@ -57,7 +56,7 @@ pub const fn allowed(goal: GoalName) -> f64 {
 }
 
 impl Path {
-    /// Whether a tester could tell the limit.
+    /// True if a tester could determine the limit.
     fn reachable(&self) -> bool {
         self.limit < REACH * self.line
             && self.limit * self.trial_s >= FEWEST
@@ -77,7 +76,7 @@ impl Path {
         }
     }
 
-    /// The highest rate at which a goal holds.
+    /// Returns the highest rate at which a goal holds.
     pub fn throughput(&self, goal: GoalName) -> Truth {
         let allowed = allowed(goal);
         // Up to the limit the goal fails by chance or not at all: no other load is the device's
@@ -89,7 +88,7 @@ impl Path {
             (self.limit, self.limit / (1.0 - self.random))
         };
         let known = match self.number(low, high) {
-            // All of a loss that is allowed may be used: so much more goes in than comes out.
+            // All of a permitted loss may be used: that much more goes in than comes out.
             Known::Number { low, high } if self.surely >= self.limit && by_load => {
                 Known::Number { low: low.max(high), high }
             }
@@ -101,7 +100,7 @@ impl Path {
             .reachable(reachable)
     }
 
-    /// What comes through a flood, and what a flood loses.
+    /// Returns the rate that passes a flood, and the loss of a flood.
     pub fn flood(&self) -> Vec<Truth> {
         let test = |truth: Truth| self.at(truth).at(Key::Test, ForwardingTest::Flood.as_str());
         let through = self.limit.min(self.line * (1.0 - self.random));
@@ -116,8 +115,8 @@ impl Path {
         [rate, lost].map(|truth| test(truth).reachable(self.reachable())).to_vec()
     }
 
-    /// The longest burst at the line's rate that the queue takes, and the time that it stands for.
-    /// `longest_s` is the longest that the study sends.
+    /// Returns the longest burst at the line's rate that the queue takes, and the time that it
+    /// stands for. `longest_s` is the longest that the study sends.
     pub fn back_to_back(&self, longest_s: f64) -> Vec<Truth> {
         let Some(queue) = self.queue.filter(|_| self.limit < self.line && self.random == 0.0)
         else {
@@ -138,7 +137,7 @@ impl Path {
         vec![of(Metric::BackToBack, Unit::Count, 1.0), implied]
     }
 
-    /// What each load of the loss curve loses.
+    /// Returns the loss at each load of the loss curve.
     pub fn loss_curve(&self) -> Vec<Truth> {
         if self.surely < self.limit {
             return Vec::new();
@@ -151,7 +150,7 @@ impl Path {
         vec![truth.reachable(self.reachable() && told)]
     }
 
-    /// How long a reset interrupts it: what is on the cables is lost besides.
+    /// Returns the duration of an interruption by a reset; frames on the cables are lost besides.
     pub fn reset(&self, took_ns: f64, on_cables_ns: f64) -> Vec<Truth> {
         let one = |estimate: &str| {
             let known = Known::Number { low: took_ns, high: took_ns + on_cables_ns };

@@ -1,7 +1,7 @@
-//! The pages of a journal beside whoever measures into it, in the same process: `--serve`.
+//! Pages of a journal during a measurement, in the same process: `--serve`.
 //!
 //! Owns the server's thread, which ends with its guard. Never touches a run: it reads the journal's
-//! file like any other process, and whoever measures does not wait for it.
+//! file like any other process, and the measurement does not wait for it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use super::{bind, token};
 use crate::cli::Failure;
 use crate::cli::options::Beside;
 
-/// Pages that follow the run are told of its end within this time.
+/// Time for pages that follow the run to learn of its end.
 const LAST_LOOK: Duration = Duration::from_millis(600);
 
-/// A place that is listened at, and nobody answers yet.
+/// Server that listens, and answers nobody yet.
 pub struct Bound {
     server: Server,
     doubt: Option<String>,
 }
 
-/// Pages are shown as long as it lives.
+/// Shows the pages as long as it lives.
 pub struct Guard {
     stopper: Stopper,
     place: Place,
@@ -34,8 +34,8 @@ pub struct Guard {
 }
 
 impl Bound {
-    /// As the flags say; none where they don't ask for it. Listens, and starts no thread: whoever
-    /// makes a lab may have to enter a namespace first, and would have another loopback there.
+    /// Listens as the flags ask for; `None` if they do not. Starts no thread: a lab may have to
+    /// enter a namespace first, whose loopback is another one.
     pub fn asked(flags: &Beside) -> Result<Option<Self>, Failure> {
         let Some(listen) = flags.serve.clone() else { return Ok(None) };
         let token = flags.token_file.as_deref().map(token).transpose()?;
@@ -52,7 +52,7 @@ impl Bound {
         let (stopper, place) = (server.stopper(), server.place().clone());
         let thread = thread::Builder::new().name("serve".to_owned());
         let server = thread.spawn(move || {
-            // What keeps pages from being shown is no reason to stop measuring.
+            // A failure to show pages is no reason to stop measuring.
             let _ = server.run(journal);
         })?;
         Ok(Guard { stopper, place, doubt, server: Some(server) })
@@ -60,7 +60,7 @@ impl Bound {
 }
 
 impl Guard {
-    /// For whoever looks: `http://127.0.0.1:8377/live`.
+    /// States where to look: `http://127.0.0.1:8377/live`.
     pub fn in_words(&self) -> String {
         let Self { place, .. } = self;
         let doubt = self.doubt.as_deref().unwrap_or_default();

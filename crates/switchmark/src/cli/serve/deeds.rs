@@ -1,7 +1,7 @@
-//! What a page may have done to a run, with `--allow-run`: ended, by the signal that Ctrl-C sends;
-//! gone on with, by this program's own `run --resume`.
+//! Actions of a page on a run, with `--allow-run`: ended, by the signal that Ctrl-C sends;
+//! continued, by this program's own `run --resume`.
 //!
-//! Owns whom a signal goes to: the process that the journal names, where that is still the one, and
+//! Owns whom a signal goes to: the process that the journal names, if it is still the one, and
 //! nobody else. Never writes to a journal, and never waits for a run.
 
 use std::collections::BTreeMap;
@@ -23,20 +23,20 @@ use crate::cli::run_request::DATA_SHEET;
 use crate::cli::{lone, own};
 use crate::config::source::plain;
 
-/// So much of what a run says at its end is kept, in octets.
+/// Octets kept of a run's last output.
 const MOST_SAID: usize = 2048;
 
-/// Where runs are found.
+/// Journals in which runs are found.
 #[derive(Clone)]
 pub enum Journals {
-    /// One.
+    /// One journal.
     One(Arc<Journal>),
-    /// Several.
+    /// Folder of several journals.
     Folder(Folder),
 }
 
 impl Journals {
-    /// As pages are made from it.
+    /// Returns the source of the pages.
     pub fn source(self) -> Arc<dyn Source> {
         match self {
             Self::One(journal) => journal,
@@ -45,25 +45,25 @@ impl Journals {
     }
 }
 
-/// Does it.
+/// Carries out actions on runs.
 pub struct RunDeeds {
     journals: Journals,
     program: PathBuf,
     known: Arc<Mutex<Known>>,
 }
 
-/// What was done since the start.
+/// Actions since the start.
 #[derive(Default)]
 struct Known {
-    /// Which process was asked to end, by its run.
+    /// Processes that were asked to end, by run.
     stopped: BTreeMap<String, String>,
-    /// How the process that went on with a run stands.
+    /// States of the processes that continue runs, by run.
     resumed: BTreeMap<String, Resumed>,
 }
 
 enum Resumed {
     Lives,
-    /// With its last words, where it failed.
+    /// Ended, with its last output if it failed.
     Ended(Option<String>),
 }
 
@@ -141,14 +141,14 @@ impl RunDeeds {
         waited.map(drop).map_err(|cause| Unavailable::new(Kind::State, plain(&cause)))
     }
 
-    /// As the user would go on with it; in a group of its own, so that what ends the server by its
-    /// terminal does not end it.
+    /// Continues a run as its user would. The process has a group of its own, so that a signal from
+    /// the server's terminal does not end it.
     fn spawn(&self, run: &RunSummary, journal: &Path, folder: &Path) -> Result<Child, Unavailable> {
         let failed = |why: String| {
             let hint = "`switchmark run --resume` in a terminal says more";
             refused(format!("go on with run {}: {why}", run.id), hint)
         };
-        // A relative one would be looked for in the run's folder.
+        // A relative path would be looked up in the run's folder.
         let journal = std::path::absolute(journal).map_err(|cause| failed(plain(&cause)))?;
         let verb = if run.verb == DATA_SHEET { DATA_SHEET } else { "run" };
         let mut command = Command::new(&self.program);
@@ -194,13 +194,13 @@ impl Deeds for RunDeeds {
     }
 }
 
-/// Sends the process SIGINT, if it is still the one that carries the run out.
+/// Sends SIGINT to the process, if it still carries out the run.
 fn interrupt(run: &str, holder: &str) -> Result<(), Unavailable> {
     let failed = |why: &str, hint: &str| Err(refused(format!("stop run {run}: {why}"), hint));
     let elsewhere = "end it where it runs, by Ctrl-C or SIGINT";
     let gone = "the process that carries it out is not on this machine, or not known";
     let Some(number) = lone::number_here(holder) else { return failed(gone, elsewhere) };
-    // What is held can't become another process between the look at it and the signal.
+    // The held process cannot become another one between the check and the signal.
     let raw = i32::try_from(number).ok().and_then(Pid::from_raw);
     let Some(Ok(held)) = raw.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
         return failed("its process ended just now, or can't be held", elsewhere);
@@ -214,14 +214,14 @@ fn interrupt(run: &str, holder: &str) -> Result<(), Unavailable> {
     }
 }
 
-/// A journal may name any process.
+/// True if the process has this program's name: a journal may name any process.
 fn has_our_name(process: u32) -> bool {
     let name = |of: &str| std::fs::read_to_string(format!("/proc/{of}/comm")).unwrap_or_default();
     let own = name("self");
     !own.is_empty() && name(&process.to_string()) == own
 }
 
-/// Waits for it; what it said where it failed.
+/// Waits for the process; returns its output if it failed.
 fn end_of(mut child: Child) -> Option<String> {
     let mut said = Vec::new();
     if let Some(mut stderr) = child.stderr.take() {

@@ -1,7 +1,7 @@
-//! A folder of journals as `serve` asks for it: the runs of every `*.db` in it as one list.
+//! A folder of journals as `serve` reads it: the runs of every `*.db` in it as one list.
 //!
-//! Owns which journal a run is asked of. Looks into the folder whenever it is asked, so that new
-//! journals are there at once; one that can't be read is a warning, and hides no other.
+//! Owns which journal has a run. Looks into the folder at every request, so that new journals are
+//! there at once; one that cannot be read is a warning, and hides no other.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use super::metrics;
 use crate::cli::version;
 use crate::config::source::plain;
 
-/// As `load` knows the newest run.
+/// Name of the newest run, as in `load`.
 const LATEST: &str = "latest";
 
 /// A folder, and what was found in it.
@@ -32,7 +32,7 @@ pub struct Folder {
 type Runs = (Arc<Journal>, Vec<RunSummary>);
 
 impl Folder {
-    /// One that can be looked into.
+    /// Opens a folder, if it can be read.
     pub fn open(path: &Path) -> Result<Self, Unavailable> {
         let folder = Self { path: path.to_owned(), known: Arc::default() };
         folder.journals().map(|_| folder)
@@ -60,8 +60,8 @@ impl Folder {
         Ok(known.values().cloned().collect())
     }
 
-    /// The runs of each journal that can be read, and why others can't. A run that was merged into
-    /// another journal stands in both: the first of them has it.
+    /// Returns the runs of each journal that can be read, and why others cannot. A run that was
+    /// merged into another journal is in both: the first of them has it.
     fn all(&self) -> Result<(Vec<Runs>, Vec<String>), Unavailable> {
         let (mut all, mut warnings, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for journal in self.journals()? {
@@ -131,7 +131,7 @@ impl Source for Folder {
             let Ok(store) = journal.store() else { continue };
             let (own, others): (Vec<_>, Vec<_>) =
                 left.into_iter().partition(|run| store.status(&run.id).is_ok());
-            // One whose trials can't be counted hides no other.
+            // One whose trials cannot be counted hides no other.
             let _ = own.into_iter().try_for_each(|run| store.count(run));
             left = others;
         }

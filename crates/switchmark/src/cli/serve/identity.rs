@@ -1,4 +1,4 @@
-//! The server's certificate and its key, as files, and what is said of a certificate that browsers
+//! The server's certificate and its key, as files, and the warning of a certificate that browsers
 //! will refuse.
 //!
 //! Owns when they are read: once, at the start. Never asks for a passphrase.
@@ -15,7 +15,7 @@ use crate::config::source::plain;
 use crate::files;
 
 impl Tls {
-    /// As the files say; none where none are named.
+    /// Reads the identity from its files; `None` if none are named.
     pub fn identity(&self) -> Result<Option<Identity>, ConfigError> {
         let (Some(certificate), Some(key)) = (&self.tls_certificate, &self.tls_key) else {
             return Ok(None);
@@ -32,7 +32,7 @@ impl Tls {
         })
     }
 
-    /// What browsers will have against the certificate at that time.
+    /// Warns of a certificate that browsers will refuse at that time; `None` if they will not.
     pub fn doubt(&self, identity: &Identity, now: Timestamp) -> Option<String> {
         let path = self.tls_certificate.as_ref()?.display();
         let validity = identity.validity();
@@ -52,7 +52,7 @@ impl Tls {
     }
 }
 
-/// A group may read it, as Debian's `ssl-cert` does.
+/// Reads the key, which a group may read, as Debian's `ssl-cert` does.
 fn secret(path: &Path) -> Result<String, ConfigError> {
     let hint = "name a PEM file with the certificate's private key by --tls-key";
     let unread = |cause: std::io::Error| failed("TLS key", path, &plain(&cause), hint);

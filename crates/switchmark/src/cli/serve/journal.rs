@@ -1,7 +1,7 @@
-//! The journal as `serve` asks for it: runs, reports, comparisons, figures, runs under way.
+//! The journal as `serve` reads it: runs, reports, comparisons, figures, runs under way.
 //!
-//! Never writes to it, never brings it up to date, and holds no transaction open: whoever measures
-//! is not waited for, and does not wait.
+//! Never writes to it, never brings it up to date, and holds no transaction open: it neither delays
+//! a measurement nor waits for one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,20 +20,20 @@ use super::metrics::{self, Figures, Part};
 use super::trouble::{asked, broken};
 use crate::cli::{Failure, compare, lone, own, report, version, watch};
 
-/// So many of a run's trials are read when somebody begins to follow it.
+/// Maximum trials of a run read when somebody begins to follow it.
 const MOST_FOLLOWED: u64 = 500;
-/// A page waits for others, and so no query of one takes longer than this of a processor's time.
+/// Limit in processor time for a page's query, since others wait for it.
 const QUERY: Duration = Duration::from_millis(1500);
 
 /// A journal's file.
 pub struct Journal {
     path: PathBuf,
-    /// What `/metrics` says of its finished runs.
+    /// Figures of its finished runs, for `/metrics`.
     figures: Figures,
 }
 
 impl Journal {
-    /// One that can be read; the user's own may be yet to come.
+    /// Opens a journal that can be read; the user's own may not exist yet.
     pub fn open(path: &Path, is_default: bool) -> Result<Self, StoreError> {
         if path.exists() || !is_default {
             Store::untouched(path)?.uncounted()?;
@@ -41,12 +41,12 @@ impl Journal {
         Ok(Self::at(path))
     }
 
-    /// One that may turn out not to be readable.
+    /// Refers to a journal that may turn out not to be readable.
     pub fn at(path: &Path) -> Self {
         Self { path: path.to_owned(), figures: Figures::default() }
     }
 
-    /// Where it lies.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -62,12 +62,12 @@ impl Journal {
         Ok(runs)
     }
 
-    /// With these of its runs, for `/metrics`.
+    /// Returns it with these of its runs, for `/metrics`.
     pub fn part(&self, runs: Vec<RunSummary>) -> Result<Part<'_>, Unavailable> {
         Ok(Part { store: self.store()?, figures: &self.figures, runs })
     }
 
-    /// Whether it has the run of that name.
+    /// True if it has the run of that name.
     pub fn has(&self, run: &str) -> Result<bool, Unavailable> {
         match self.store()?.status(run) {
             Ok(_) => Ok(true),
@@ -76,13 +76,13 @@ impl Journal {
         }
     }
 
-    /// Where one of its runs (full id) was begun.
+    /// Returns the folder in which one of its runs (full id) was begun.
     pub fn folder_of(&self, run: &str) -> Result<PathBuf, Unavailable> {
         let meta = self.store()?.load(run).map_err(|error| asked(&error.into()))?;
         Ok(meta.folder)
     }
 
-    /// How one of its runs stands.
+    /// Returns the summary of one of its runs.
     pub fn summary(&self, run: &str) -> Result<RunSummary, Unavailable> {
         let mut run = self.store()?.summary(run).map_err(|error| asked(&error.into()))?;
         own::tell_dead(&mut run);
@@ -90,7 +90,7 @@ impl Journal {
     }
 }
 
-/// Two runs, or parts of them, each of its own journal.
+/// Compares two runs, or parts of them, each of its own journal.
 pub fn comparison(
     (before, reference): (&Journal, &str),
     (journal, subject): (&Journal, &str),

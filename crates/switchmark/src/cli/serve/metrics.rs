@@ -1,5 +1,4 @@
-//! What `/metrics` says of journals: how many runs stand how, the trials of those under way, the
-//! figures of the newest.
+//! Metrics of journals: runs by state, the trials of those under way, the figures of the newest.
 //!
 //! Owns which runs these are, and keeps what a finished run's figures were. Never measures.
 
@@ -16,21 +15,21 @@ use super::series;
 use super::trouble::{asked, broken};
 use crate::cli::{Failure, figures, output, version, watch};
 
-/// Of so many runs there are figures: the newest of each verb on each testbed.
+/// Maximum runs with figures: the newest of each verb on each testbed.
 const MOST: usize = 8;
 
-/// A finished run's figures, by its id, and of how many trials they are.
+/// Figures of finished runs, by run id, with the number of trials.
 #[derive(Default)]
 pub struct Figures(Mutex<BTreeMap<String, (u64, Vec<Family>)>>);
 
-/// A journal, or what of it is told.
+/// A journal, or the part of it that is exposed.
 pub struct Part<'a> {
     pub store: Store,
     pub figures: &'a Figures,
     pub runs: Vec<RunSummary>,
 }
 
-/// Of these journals, none of whose runs is in two.
+/// Returns the families of these journals, which have no run in common.
 pub fn of(journals: Vec<Part<'_>>) -> Result<Vec<Family>, Unavailable> {
     let all: Vec<&RunSummary> = journals.iter().flat_map(|journal| &journal.runs).collect();
     let mut families = vec![names::BUILD_INFO.info(&[version()]), states(&all)];
@@ -46,7 +45,7 @@ pub fn of(journals: Vec<Part<'_>>) -> Result<Vec<Family>, Unavailable> {
 }
 
 impl Figures {
-    /// Of these runs; what is kept of others goes.
+    /// Returns the figures of these runs; forgets those of others.
     fn of(
         &self,
         store: &Store,
@@ -77,7 +76,7 @@ fn exposed(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
     Ok(families)
 }
 
-/// The newest watch of each testbed, whether it goes on or not.
+/// Returns the series of the newest watch of each testbed, under way or not.
 fn watches(store: &Store, runs: &[RunSummary]) -> Result<Vec<Family>, Failure> {
     let mut testbeds = BTreeSet::new();
     let mut series = Vec::new();
@@ -89,7 +88,7 @@ fn watches(store: &Store, runs: &[RunSummary]) -> Result<Vec<Family>, Failure> {
     Ok(exposition::watch(&series))
 }
 
-/// How many runs stand how.
+/// Counts the runs by state.
 fn states(runs: &[&RunSummary]) -> Family {
     let mut family = names::JOURNAL_RUNS.family();
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -102,7 +101,7 @@ fn states(runs: &[&RunSummary]) -> Family {
     family
 }
 
-/// The trials of runs under way.
+/// Counts the trials of runs under way.
 fn under_way(store: &Store, runs: impl Iterator<Item = RunSummary>) -> Result<Family, Unavailable> {
     let mut family = names::RUN_TRIALS.family();
     for mut run in runs {
@@ -116,7 +115,7 @@ fn under_way(store: &Store, runs: impl Iterator<Item = RunSummary>) -> Result<Fa
     Ok(family)
 }
 
-/// The newest finished run of each verb on each testbed, by their ids.
+/// Returns the ids of the newest finished run of each verb on each testbed.
 fn newest(mut runs: Vec<&RunSummary>) -> BTreeSet<String> {
     runs.sort_by_key(|run| std::cmp::Reverse(run.created_unix_ns));
     let mut newest: Vec<&RunSummary> = Vec::new();

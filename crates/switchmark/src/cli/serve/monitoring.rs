@@ -5,7 +5,7 @@
 use crate::cli::{Failure, Outcome};
 use crate::speak;
 
-/// What can be printed instead of serving.
+/// File that can be printed instead of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Printed {
     /// Alert rules for Prometheus, as YAML

@@ -1,4 +1,4 @@
-//! What a watch has measured, as series of `/metrics`.
+//! Measurements of a watch, as series of `/metrics`.
 //!
 //! Owns which word stands for which cause and culprit. Never decides what a change or an outage is.
 
@@ -10,7 +10,7 @@ use render::exposition::{WatchChange, WatchGap, WatchSeries, WatchTrials};
 /// Every cause, so that a counter is there before it first counts.
 const CAUSES: [Cause; 4] = [Cause::Suspended, Cause::ClockStep, Cause::Agents, Cause::Stopped];
 
-/// One series a pair of ports and way between them.
+/// Returns one series per pair of ports and path.
 pub fn of(watched: &Watched) -> Vec<WatchSeries> {
     let gaps = gaps(watched);
     let outages = watched.outages();
@@ -45,7 +45,7 @@ pub fn of(watched: &Watched) -> Vec<WatchSeries> {
     watched.totals().into_iter().enumerate().map(one).collect()
 }
 
-/// Each cause once, with all its gaps together.
+/// Sums the gaps of each cause.
 fn gaps(watched: &Watched) -> Vec<WatchGap> {
     let all: Vec<&Gap> = watched.news.iter().filter_map(gap).collect();
     let of_cause = |cause: Cause| {
@@ -62,7 +62,7 @@ const fn gap(news: &News) -> Option<&Gap> {
     }
 }
 
-/// Of one way, each kind of change once.
+/// Counts the changes of one path, one entry per kind.
 fn changes(watched: &Watched, way: usize) -> Vec<WatchChange> {
     let mut all: Vec<WatchChange> = Vec::new();
     for incident in watched.incidents() {

@@ -1,4 +1,4 @@
-//! What can't be shown, in the words of the command line.
+//! Failures to show something, in the words of the command line.
 //!
 //! Owns whose fault it is. Never prints.
 
@@ -7,12 +7,12 @@ use serve::{Kind, Unavailable};
 
 use crate::cli::Failure;
 
-/// The journal can't be read.
+/// The journal cannot be read.
 pub fn broken(error: StoreError) -> Unavailable {
     unavailable(&Failure::from(error), Kind::Journal)
 }
 
-/// Of a question that was asked in vain the question is at fault, else the journal.
+/// Blames the question if it names nothing that exists or is bad input, else the journal.
 pub fn asked(failure: &Failure) -> Unavailable {
     let kind = match failure {
         failure if failure.is_missing() => Kind::Missing,

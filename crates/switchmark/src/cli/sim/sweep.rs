@@ -25,7 +25,7 @@ use crate::config::ConfigError;
 use crate::config::resolved::Source;
 use crate::terminal::progress::Wait;
 
-/// So many runs one command makes.
+/// Maximum runs of one command.
 const MOST_POINTS: usize = 1000;
 
 /// One run of a sweep, complete.
@@ -35,8 +35,8 @@ pub(in crate::cli) struct Point {
     request: Request,
 }
 
-/// Every value, or every pair of two parameters' values, each checked before the first is run; the
-/// first parameter moves slowest.
+/// Returns a point for every value, or every pair of two parameters' values, each checked before
+/// the first is run; the first parameter moves slowest.
 pub(in crate::cli) fn points(
     factors: &[Vec<SweptValue>],
     request: impl Fn(&[SweptValue]) -> Result<Request, ConfigError>,
@@ -58,7 +58,7 @@ pub(in crate::cli) fn points(
     combinations(factors.iter().cloned()).into_iter().map(point).collect()
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct Work<'a> {
     sweep: String,
     points: &'a [Point],
@@ -68,15 +68,15 @@ struct Work<'a> {
     data: Data,
 }
 
-/// What a thread tells.
+/// Message of a thread.
 enum Told {
-    /// A trial of so much time is done.
+    /// A trial of this length is done.
     Trial(Nanos),
-    /// A point came to its end, one way or another.
+    /// A point ended, one way or another.
     Point(Result<(), Failure>),
 }
 
-/// Carries it out and shows it, on so many threads; real hosts do one thing at a time.
+/// Carries the sweep out and shows it, on `jobs` threads; real hosts do one thing at a time.
 pub(in crate::cli) fn run(
     points: &[Point],
     jobs: Option<u16>,
@@ -121,7 +121,8 @@ pub(in crate::cli) fn run(
     }
 }
 
-/// Of the largest points at a time; what labs and hosts take is not known before they are there.
+/// Estimates the memory of the largest points that run at a time. That of labs and hosts is unknown
+/// before they are up.
 fn memory_needed(points: &[Point], workers: usize) -> Need {
     let of =
         |Request { testbed, studies, .. }: &Request| Some(Need::of(studies, &testbed.topology()?));
@@ -130,7 +131,7 @@ fn memory_needed(points: &[Point], workers: usize) -> Need {
 }
 
 impl Work<'_> {
-    /// What kept points from coming to their end, where something did.
+    /// Carries out all points; returns the first failure, or `None`.
     fn carry_out(&self, workers: usize, quiet: bool) -> Option<Failure> {
         let (estimate, of) = (self.estimate(), self.points.len());
         let (mut wait, mut spent, mut done, mut failure) = (Wait::new(quiet), Nanos::ZERO, 0, None);
@@ -149,7 +150,7 @@ impl Work<'_> {
                 None => {}
             }
             let told = format!("{done} of {of} points");
-            // What real hosts take is not known before they are there.
+            // The time on real hosts is unknown before they are up.
             let (share, told) = if estimate.time == Nanos::ZERO {
                 (f64::from(done) / of as f64, told)
             } else {
@@ -169,8 +170,8 @@ impl Work<'_> {
         self.points.iter().map(|point| of(&point.request)).sum()
     }
 
-    /// One run, from its beginning to its end. What keeps one from beginning would keep the others
-    /// too; where one breaks off, the others go on.
+    /// Carries out one run. A failure to begin would stop the others too; if one breaks off, the
+    /// others go on.
     fn point(&self, at: usize, point: &Point, tell: &Sender<Told>) -> Result<(), Failure> {
         let store = Store::open(&self.store)?;
         let Request { verb, testbed, studies, .. } = &point.request;

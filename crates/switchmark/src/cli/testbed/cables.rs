@@ -1,29 +1,29 @@
-//! Where cables lead, inferred from which port heard whose frames.
+//! Far ends of cables, inferred from which port heard whose frames.
 //!
-//! Pure. Owns the inference; says nothing of a port that heard nobody but that.
+//! Pure. Owns the inference; reports nothing else of a port that heard nobody.
 
 use std::collections::BTreeSet;
 
 use agents::controller::Proof;
 use trial::topology::PortRef;
 
-/// Where a port's cable leads.
+/// Far end of a port's cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leads {
     /// To a device, by its number from 1, and its port, by its own.
     Device {
-        /// From 1, in the order of the hosts.
+        /// Number of the device, from 1, in the order of the hosts.
         device: usize,
-        /// From 1, in the same order.
+        /// Number of the port, from 1, in the same order.
         port: usize,
     },
-    /// To another host's port: a frame that switches keep to themselves came through.
+    /// Port of another host: a frame that switches never forward came through.
     Direct(PortRef),
-    /// Nobody heard it.
+    /// Nowhere: no port heard its frames.
     Nowhere,
 }
 
-/// One answer a proof, in their order.
+/// Returns one far end per proof, in their order.
 pub fn leads(proofs: &[Proof]) -> Vec<Leads> {
     let mut groups: Vec<BTreeSet<PortRef>> = Vec::new();
     for proof in proofs.iter().filter(|proof| !proof.small.is_empty()) {
@@ -42,7 +42,7 @@ pub fn leads(proofs: &[Proof]) -> Vec<Leads> {
         let proof = proofs.iter().find(|proof| proof.port == *of);
         proof.map_or(&[][..], |proof| &proof.far_end)
     };
-    // Some cheap switches pass on what they should keep: then more than one port hears it.
+    // Some cheap switches forward what they should not: then more than one port hears it.
     let direct = |group: &BTreeSet<PortRef>| {
         group.len() == 2 && group.iter().any(|port| !far_end(port).is_empty())
     };

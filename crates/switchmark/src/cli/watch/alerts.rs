@@ -1,7 +1,7 @@
-//! Alerts: what came to light, to commands and to webhooks, from a thread of their own.
+//! Alerts on changes, sent to commands and webhooks from a thread of their own.
 //!
-//! Owns how long one may take and how often it is tried. Never holds a trial up: what can't be
-//! delivered is dropped and said.
+//! Owns how long one may take and how often it is tried. Never holds a trial up: an alert that
+//! cannot be delivered is dropped and reported.
 
 use std::io::{self, Write as _};
 use std::process::Command;
@@ -15,28 +15,28 @@ use serde_json::Value;
 use crate::config::ConfigError;
 use crate::speak;
 
-/// So many wait at most.
+/// Maximum alerts that wait.
 const WAITING: usize = 64;
-/// A command may take so long, and a webhook's answer.
+/// Time limit for a command, and for a webhook's answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// After these pauses a webhook is tried again.
+/// Pauses after which a webhook is tried again.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
-/// So often the last alerts are looked at once the user wants an end: for a second.
+/// Checks for the last alerts once the user wants an end: for a second.
 const LAST_GLANCES: u32 = 50;
-/// Between two looks.
+/// Interval between two checks.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Whoever is told.
+/// Receivers of alerts, and the queue to them.
 #[derive(Debug)]
 pub struct Alerts {
     queue: Option<SyncSender<Value>>,
     thread: Option<JoinHandle<()>>,
-    /// Asked once nothing more is waited for.
+    /// Set once the last alerts are no longer waited for.
     given_up: Stop,
 }
 
 impl Alerts {
-    /// Of these commands and addresses; nobody is told where there are none.
+    /// Alerts these commands and addresses; nobody if there are none.
     pub fn new(commands: &[String], webhooks: &[String]) -> Result<Self, ConfigError> {
         for url in webhooks {
             if !url.starts_with("http://") {
@@ -61,7 +61,7 @@ impl Alerts {
         Ok(Self { queue: Some(queue), thread: Some(thread), given_up })
     }
 
-    /// Tells them, soon.
+    /// Queues an alert.
     pub fn tell(&self, alert: Value) {
         let Some(queue) = &self.queue else { return };
         if let Err(TrySendError::Full(_)) = queue.try_send(alert) {
@@ -69,7 +69,7 @@ impl Alerts {
         }
     }
 
-    /// All that wait are delivered, or given up; soon where the user wants an end.
+    /// Waits until all queued alerts are delivered or given up; soon if the user wants an end.
     pub fn finish(mut self, stop: &Stop) {
         drop(self.queue.take());
         let Some(thread) = self.thread.take() else { return };
@@ -113,7 +113,7 @@ fn run(line: &str, text: &str, given_up: &Stop) -> Result<(), String> {
     let mut shell = Command::new("sh");
     shell.args(["-c", line]).stdin(stdin);
     let text = text.to_owned();
-    // One that does not read what it is told may still do its work, and is not waited for here.
+    // A command that does not read its input may still do its work, and is not waited for here.
     let writes = move || drop(told.write_all(text.as_bytes()));
     let _ = thread::Builder::new().name("alert".to_owned()).spawn(writes);
     let ran = run_to_end(shell, line, PATIENCE.into(), given_up);

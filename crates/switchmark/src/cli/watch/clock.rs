@@ -9,30 +9,30 @@ use measure::Nanos;
 use method::watch::Reading;
 use nix::time::{ClockId, clock_gettime};
 
-/// How soon a wait hears that it shall end.
+/// Interval at which a wait checks for a stop.
 const SLICE: Duration = Duration::from_millis(200);
 
-/// Either time.
+/// Clock of a watch.
 #[derive(Debug)]
 pub enum Clock {
-    /// The machine's.
+    /// The machine's clocks.
     Real,
-    /// A model's: so many nanoseconds since 1970.
+    /// A model's time, in nanoseconds since 1970.
     Model(u64),
 }
 
 impl Clock {
-    /// This machine's.
+    /// Returns this machine's clocks.
     pub const fn real() -> Self {
         Self::Real
     }
 
-    /// One that begins then.
+    /// Returns a model's clock that begins at this time.
     pub const fn of_model(unix_ns: u64) -> Self {
         Self::Model(unix_ns)
     }
 
-    /// Three clocks at one moment.
+    /// Reads three clocks at one moment.
     pub fn read(&self) -> Reading {
         match self {
             Self::Model(now) => Reading { awake: *now, since_boot: *now, unix: *now },
@@ -44,7 +44,7 @@ impl Clock {
         }
     }
 
-    /// The moment of a trial that began at `told` by its own record.
+    /// Returns the moment of a trial that began at `told` by its own record.
     pub const fn moment(&self, told: u64) -> u64 {
         match self {
             Self::Model(now) => *now,
@@ -52,15 +52,15 @@ impl Clock {
         }
     }
 
-    /// A trial took so long.
+    /// Advances a model's clock by the time of a trial.
     pub const fn passed(&mut self, time: Nanos) {
         if let Self::Model(now) = self {
             *now += time.0;
         }
     }
 
-    /// Waits until then, on the clock that stands still while the machine sleeps, or until it shall
-    /// end; in slices, so that `hear` is called at least once a second.
+    /// Waits until then, on the clock that stands still while the machine sleeps, or until it is
+    /// stopped; in slices, so that `hear` is called at least once a second.
     #[expect(clippy::disallowed_methods, reason = "the rest between trials, and no part of one")]
     pub fn wait(&mut self, until_awake: u64, stop: &Stop, mut hear: impl FnMut(&Self)) {
         if let Self::Model(now) = self {

@@ -1,5 +1,5 @@
-//! What a watch says of itself: lines on stderr, as journald takes them, and to systemd that it is
-//! ready and alive.
+//! Log of a watch: lines on stderr, as journald takes them, and to systemd that it is ready and
+//! alive.
 //!
 //! Owns the priorities and the one datagram socket to the service manager. Never waits for a
 //! reader.
@@ -21,7 +21,7 @@ const WARNING: &str = "<4>";
 const NOTICE: &str = "<5>";
 const INFO: &str = "<6>";
 
-/// Lines, and whoever manages the service.
+/// Log lines, and messages to the service manager.
 #[derive(Debug)]
 pub struct Log {
     quiet: bool,
@@ -30,7 +30,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// As the environment says: `JOURNAL_STREAM`, `NOTIFY_SOCKET` (systemd.exec(5), sd_notify(3)).
+    /// Reads the environment: `JOURNAL_STREAM`, `NOTIFY_SOCKET` (systemd.exec(5), sd_notify(3)).
     pub fn new(quiet: bool) -> Self {
         let by_priority = std::env::var_os("JOURNAL_STREAM").is_some();
         let manager = std::env::var_os("NOTIFY_SOCKET").and_then(|path| {
@@ -46,24 +46,24 @@ impl Log {
         Self { quiet, by_priority, manager }
     }
 
-    /// What may spoil figures.
+    /// Warns of something that may spoil figures.
     pub fn warn(&self, text: &str) {
         self.line(WARNING, &format!("warning: {text}"));
     }
 
-    /// What somebody wants to know.
+    /// Logs something that a user wants to know.
     pub fn notice(&self, text: &str) {
         self.line(NOTICE, text);
     }
 
-    /// How it goes on.
+    /// Logs progress.
     pub fn info(&self, text: &str) {
         if !self.quiet {
             self.line(INFO, text);
         }
     }
 
-    /// It begins: what is watched, how, and where that is kept.
+    /// Logs the start: what is watched, how, and where that is kept.
     pub fn begins(&self, meta: &RunMeta, (goes_on, spec): (bool, &WatchSpec), journal: &Path) {
         let cables = spec.ways.iter().filter(|way| way.is_direct()).count();
         let through = spec.ways.len() - cables;
@@ -83,7 +83,8 @@ impl Log {
         self.manage(&format!("READY=1\nSTATUS=watching {}", meta.topology.name));
     }
 
-    /// It is alive, and how it stands; on a terminal in a line that the next takes the place of.
+    /// Reports that the watch is alive, and its status; on a terminal in a line that the next
+    /// replaces.
     pub fn alive(&self, status: &str, line: &str) {
         self.manage(&format!("WATCHDOG=1\nSTATUS={status}"));
         if !self.quiet && screen::is_redrawn() {
@@ -91,7 +92,7 @@ impl Log {
         }
     }
 
-    /// It is about to end.
+    /// Reports that the watch is about to end.
     pub fn ends(&self) {
         self.manage("STOPPING=1");
     }
@@ -103,7 +104,7 @@ impl Log {
 
     fn manage(&self, state: &str) {
         if let Some((socket, address)) = &self.manager {
-            // A manager that is not there any more changes nothing.
+            // A manager that has gone changes nothing.
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }
     }

@@ -1,4 +1,4 @@
-//! A watch going on: whose turn it is, when it may be, what came of it, and whom that is told.
+//! A running watch: whose turn it is, when, what the result was, and who is alerted.
 //!
 //! Owns the order of those, and what becomes of a testbed that is lost: it is waited for. Never
 //! decides what a visit means.
@@ -25,18 +25,18 @@ use crate::cli::{Failure, lone};
 use crate::config::resolved::Testbed as Place;
 use crate::controller::Opened;
 
-/// So much of what came to light is shown.
+/// Maximum news shown.
 pub const KEPT_NEWS: u32 = 2000;
-/// Hosts that could not be had are asked for again after so long, twice as long each time.
+/// Pause before lost hosts are asked for again, doubled each time up to the longest.
 const FIRST_PAUSE: Nanos = Nanos::from_secs(2);
 const LONGEST_PAUSE: Nanos = Nanos::from_secs(300);
 const S: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * S;
 const DAY: u64 = 24 * HOUR;
-/// The service manager hears of it so often.
+/// Interval of reports to the service manager.
 const ALIVE: u64 = S;
 
-/// What a watch goes on with.
+/// Resources of a running watch.
 #[derive(Clone, Copy)]
 pub struct Going<'a> {
     pub store: &'a Store,
@@ -46,27 +46,27 @@ pub struct Going<'a> {
     pub alerts: &'a Alerts,
 }
 
-/// What changes while it goes on.
+/// State of a running watch.
 struct State<'w> {
     opened: Option<Opened>,
     watcher: &'w mut Watcher,
     clock: Clock,
     log: &'w mut Log,
     budget: Budget,
-    /// At the last look.
+    /// Clocks at the last look.
     reading: Reading,
-    /// Whose doing an incident was said to be.
+    /// Culprit that was reported for each incident.
     told: BTreeMap<u32, Doing>,
     visits: u64,
     left_out: u64,
-    /// Why the last trial that failed did, until one is valid.
+    /// Reason why the last trial failed; `None` once one is valid.
     failing: Option<String>,
-    /// Why there is no testbed.
+    /// Reason why there is no testbed.
     lost: String,
-    /// How long hosts are waited for next: as before until a trial succeeded, so that hosts whose
-    /// agents start and end at once are not asked for every two seconds.
+    /// Next wait for hosts. It is not reset before a trial succeeds, so that hosts whose agents
+    /// start and end at once are not asked for every two seconds.
     pause: Nanos,
-    /// When it shall end, by the clock since boot.
+    /// End of the watch, by the clock since boot; `None` without one.
     end: Option<u64>,
     hour: u64,
     day: u64,
@@ -74,7 +74,7 @@ struct State<'w> {
 }
 
 impl Going<'_> {
-    /// Gives the visits of an earlier process again; the moment of the last.
+    /// Takes in the visits of an earlier process; returns the moment of the last.
     pub fn recall(&self, watcher: &mut Watcher, keep: u32) -> Result<Option<u64>, Failure> {
         let mut last = None;
         let now = Clock::real().read().unix;
@@ -91,7 +91,7 @@ impl Going<'_> {
         Ok(last)
     }
 
-    /// Until it shall end, or so long.
+    /// Runs the watch until it is stopped, or for its time.
     pub fn go_on(
         &self,
         opened: Opened,
@@ -159,7 +159,7 @@ impl Going<'_> {
         });
     }
 
-    /// What the clocks tell that no trial can.
+    /// Looks at the clocks for what no trial can show.
     fn look(&self, state: &mut State<'_>) -> Result<(), Failure> {
         let now = state.clock.read();
         for gap in now.gaps_since(&state.reading) {
@@ -179,7 +179,7 @@ impl Going<'_> {
         Ok(())
     }
 
-    /// Lets go of what is past, once a day.
+    /// Removes old data, once a day.
     fn tidy(&self, state: &mut State<'_>, keep: u32) -> Result<(), Failure> {
         let now = state.clock.read();
         if state.day != 0 && now.since_boot < state.day + DAY {
@@ -201,7 +201,7 @@ impl Going<'_> {
         let record = match opened.run(&trial) {
             Ok(record) => record,
             Err(TestbedError::Interrupted) => return Ok(()),
-            // What was asked for by name will never be there.
+            // Something requested by name that does not exist will never exist.
             Err(error @ TestbedError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
                 state.lost = in_words(&error);
@@ -244,7 +244,7 @@ impl Going<'_> {
         Ok(())
     }
 
-    /// Another testbed in the place of one that was lost; waits before it is asked for again.
+    /// Opens the testbed again after it was lost; waits before each attempt.
     fn reach_again(&self, state: &mut State<'_>) -> Result<(), Failure> {
         let lost = state.clock.read();
         while state.opened.is_none() {
@@ -279,7 +279,7 @@ impl Going<'_> {
         self.note(state, &News::Gap(gap), true)
     }
 
-    /// What came to light without a visit.
+    /// Records news that came without a visit.
     fn note(&self, state: &mut State<'_>, news: &News, alerts: bool) -> Result<(), Failure> {
         let now = state.clock.read().unix;
         self.store.keep_news(&self.meta.id, now, news)?;
@@ -291,7 +291,7 @@ impl Going<'_> {
         Ok(())
     }
 
-    /// A line, and an alert: of an incident the first time, and when its culprit is another.
+    /// Logs news, and alerts on it: on an incident the first time, and when its culprit changes.
     fn say(&self, state: &mut State<'_>, news: &News) {
         let (kind, worse) = match news {
             News::Changed(incident) | News::MoreOf(incident) => {

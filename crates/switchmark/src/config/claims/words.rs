@@ -14,13 +14,13 @@ use crate::config::source::{Fault, Word};
 use crate::config::suggest;
 use crate::config::typed::Text;
 
-/// A form: its words, with a place for each value; and what it comes to.
+/// A form: its words, with placeholders for values, and the claim that it makes.
 struct Form {
     words: &'static str,
     makes: fn(&[f64]) -> (About, Keeps),
 }
 
-/// All of them. A form with `on all ports` is one more.
+/// All forms. A form with `on all ports` is one more.
 const FORMS: &[Form] = &[
     Form { words: "line rate at SIZE octets", makes: |v| (line(v[0], false), Keeps::AtLeast(1.0)) },
     Form {
@@ -126,28 +126,28 @@ fn one_port() -> About {
     About::new(Metric::Buffer).at(Key::Estimator, "one-shot")
 }
 
-/// Of which frames data sheets count most a second, and most bits.
+/// Frame sizes at which data sheets count most frames a second, and most bits.
 const SMALLEST: f64 = 64.0;
 const LARGEST: f64 = 1518.0;
 
-/// All ports in and out at once, in bits on the wire.
+/// Throughput of all ports in and out at once, in bits on the wire.
 fn capacity() -> About {
     throughput(LARGEST, true).read(Reading::SwitchingCapacity)
 }
 
-/// What the device adds to a direct cable, one way, at rest: the median of UDP.
+/// Latency added to that of a direct cable, one way, at rest: the median of UDP.
 fn delay(size: f64, reading: Reading) -> About {
     let about = About::new(Metric::RttAdded).at(Key::FrameSize, size as u64);
     let about = about.at(Key::Protocol, "udp").at(Key::Load, "idle").read(reading);
     About { quantile: Some(0.5), ..about }
 }
 
-/// Of the flow that is away for longest, whatever is done to the device.
+/// Outage of the flow that is interrupted longest, whatever is done to the device.
 fn outage() -> About {
     About::new(Metric::Outage).at(Key::Phase, "failure").at(Key::Statistic, "longest")
 }
 
-/// What stands in the place of a value, and how it is read.
+/// Parser of a placeholder's value.
 type Read = fn(&str) -> Result<f64, Refused>;
 const VALUES: [(&str, Read); 7] = [
     ("SIZE", |text| FrameSize::read(text).map(|size| f64::from(size.octets()))),
@@ -159,15 +159,15 @@ const VALUES: [(&str, Read); 7] = [
     ("SHARE", share),
 ];
 
-/// Those whose unit is a word of the form.
+/// Placeholders whose unit is a word of the form.
 const BARE: [&str; 2] = ["SIZE", "COUNT"];
 
-/// With or without `/s`, which data sheets write.
+/// Parses a rate with or without `/s`, which data sheets write.
 pub(super) fn rate(text: &str) -> Result<Rate, measure::UnitError> {
     text.strip_suffix("/s").unwrap_or(text).parse()
 }
 
-/// In octets, or in bits, which data sheets write.
+/// Parses a size in octets, or in bits, which data sheets write.
 fn bytes(text: &str) -> Result<f64, Refused> {
     let is_bits = ["bit", "Bit", "bits", "Bits"].iter().any(|unit| text.ends_with(unit));
     if is_bits {
@@ -177,7 +177,7 @@ fn bytes(text: &str) -> Result<f64, Refused> {
     quantity(text, str::parse::<ByteCount>, "9MB or 72Mbit").map(|bytes| bytes.0 as f64)
 }
 
-/// `32,768`; `32K` is as much, as sheets count tables.
+/// Parses a count: `32,768`; `32K` is as much, as sheets count tables.
 fn count(text: &str) -> Result<f64, Refused> {
     let plain = text.replace(',', "");
     let (digits, times) = plain.strip_suffix(['K', 'k']).map_or((&*plain, 1), |k| (k, 1024));
@@ -201,7 +201,7 @@ fn quantity<T>(
     read(text).map_err(|error| Refused::new(error.to_string(), format!("write it as {like}")))
 }
 
-/// Reads a claim; a fault stands under the words that it is about.
+/// Reads a claim; a fault points to the words that it is about.
 pub(super) fn read(text: &Text) -> Result<SheetClaim, Fault> {
     let said = text.get_ref();
     let (about, keeps) = parse(said).map_err(|mut fault| {
@@ -218,12 +218,12 @@ pub(super) fn read(text: &Text) -> Result<SheetClaim, Fault> {
     Ok(SheetClaim { text, about, keeps, margin: 0.0, source: None })
 }
 
-/// How far a form went along a text.
+/// Match of a form with the beginning of a text.
 struct Tried {
     form: &'static Form,
-    /// So many words of the text fitted.
+    /// Number of words of the text that fitted.
     fitted: usize,
-    /// What the form wants next, and what was wrong with a value there.
+    /// Next word that the form wants, and what was wrong with a value there.
     wants: Option<&'static str>,
     wrong: Option<(Range<usize>, Refused)>,
     values: Vec<f64>,
@@ -237,7 +237,7 @@ fn parse(text: &str) -> Result<(About, Keeps), Fault> {
     }
     let furthest = tried.iter().map(|one| one.fitted).max().unwrap_or(0);
     let best: Vec<&Tried> = tried.iter().filter(|one| one.fitted == furthest).collect();
-    // A value that was written beside words that were known is what is wrong.
+    // A value beside known words is what is wrong.
     if let Some((span, refused)) =
         best.iter().filter(|_| furthest > 0).find_map(|one| one.wrong.clone())
     {
@@ -292,7 +292,7 @@ impl Form {
 }
 
 impl Tried {
-    /// How many words the value takes, `9 MB` two; none where it is no such value.
+    /// Returns the number of words that the value takes, 2 for `9 MB`; 0 if it is no such value.
     fn value(&mut self, text: &str, words: &[Word<'_>], (want, read): (&str, Read)) -> usize {
         let first = &words[self.fitted];
         let number = first.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
@@ -317,8 +317,8 @@ fn value_of(want: &str) -> Option<Read> {
     VALUES.iter().find(|(name, _)| *name == want).map(|(_, read)| *read)
 }
 
-/// Capitals don't matter, nor do commas, colons and brackets about a word, nor the usual other
-/// names of octets.
+/// Compares a word with a form's. Ignores capitals, commas, colons and brackets about a word, and
+/// accepts the usual other names of octets.
 fn alike(word: &str, want: &str) -> bool {
     let word = word.trim_matches([',', ':', '(', ')']).to_lowercase();
     let want = want.to_lowercase();

@@ -22,7 +22,7 @@ use crate::config::source::Fault;
 use crate::config::typed::Text;
 use crate::config::{outline, suggest};
 
-/// So many cells at most, and so many repetitions of each in a block.
+/// Maximum cells, and maximum repetitions of each in a block.
 const MOST_CELLS: usize = 1000;
 
 /// Names that figures use for something else.
@@ -115,7 +115,7 @@ impl CampaignFile {
     }
 }
 
-/// Of an interval, relative.
+/// Relative width of an interval.
 #[derive(Debug, Clone)]
 struct Width;
 
@@ -130,7 +130,7 @@ impl given::Value for Width {
     }
 }
 
-/// For how long.
+/// Time limit.
 #[derive(Debug, Clone)]
 struct Budget;
 
@@ -197,7 +197,7 @@ fn factor(name: &Text, levels: &Spanned<Value>, testbed: &Testbed) -> Result<Fac
     Ok(Factor { name: called.clone(), levels: found })
 }
 
-/// What a level of a list comes to.
+/// Returns the meaning of a level in a list.
 fn meaning(
     factor: &str,
     name: &str,
@@ -228,7 +228,7 @@ fn meaning(
     }
 }
 
-/// A combination that is wanted or not.
+/// Reads a combination of levels, each of which has to exist.
 fn named(
     file: &Spanned<BTreeMap<String, Value>>,
     factors: &[Factor],
@@ -251,7 +251,7 @@ fn named(
     Ok(all)
 }
 
-/// Every device that a cell names, in its variant.
+/// Checks every device that a cell names, in its variant.
 fn check_subjects(
     factors: &[Factor],
     cells: &[Vec<usize>],

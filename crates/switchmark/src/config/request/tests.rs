@@ -41,8 +41,8 @@ fn told(option: &Arg) -> Option<[String; 2]> {
     Some([quick.to_owned(), strict.to_owned()])
 }
 
-/// Whoever states what help tells asks for what is asked without it. What is told in words
-/// can't be stated.
+/// Whoever states what help tells asks for what is asked without it. What is told in words cannot
+/// be stated.
 fn untrue_defaults<R: Args + StudyRequest + Clone>() -> Vec<String> {
     let mut untrue = Vec::new();
     let command = options::<R>();

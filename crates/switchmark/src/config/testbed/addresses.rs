@@ -11,14 +11,14 @@ use super::HostFile;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 
-/// What stands in place of an address that the testbed sets itself.
+/// Word for an address that the testbed sets itself.
 const OWN: &str = "auto";
-/// Each device's ports have a subnet of so many bits here (RFC 2544, appendix C.2.2: 198.18.0.0/15
-/// is for benchmarks); a host's second port on a device has the next subnet.
+/// Subnets of devices' ports, each with a prefix of so many bits (RFC 2544, appendix C.2.2:
+/// 198.18.0.0/15 is for benchmarks). A host's second port on a device has the next subnet.
 const DEVICES: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 const DEVICE_PREFIX: u8 = 20;
 const MOST_SUBNETS: usize = 16;
-/// Each direct cable has one here.
+/// Subnets of direct cables, one each.
 const CABLES: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 0);
 const CABLE_PREFIX: u8 = 30;
 const MOST_CABLES: usize = 1 << 14;
@@ -26,13 +26,13 @@ const MOST_CABLES: usize = 1 << 14;
 /// An address that the testbed sets itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Own {
-    /// Which.
+    /// Address to set.
     pub(super) address: IpAddr,
-    /// Of its subnet, in bits.
+    /// Prefix length of its subnet, in bits.
     pub(super) prefix: u8,
 }
 
-/// Every `address = "auto"`: the same file gives the same addresses.
+/// Assigns every `address = "auto"`: the same file gives the same addresses.
 pub(super) fn own(files: &[HostFile]) -> Result<BTreeMap<PortRef, Own>, Fault> {
     let names: Vec<&str> = files.iter().map(|host| host.name.get_ref().as_str()).collect();
     let (mut subnets, mut cables): (Vec<(String, usize)>, Vec<[PortRef; 2]>) = Default::default();
@@ -74,7 +74,7 @@ pub(super) fn own(files: &[HostFile]) -> Result<BTreeMap<PortRef, Own>, Fault> {
     Ok(all)
 }
 
-/// Its place among all of them; a new one comes last.
+/// Returns an item's position among all of them; a new one comes last.
 fn place_of<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
     all.iter().position(|known| *known == one).unwrap_or_else(|| {
         all.push(one);
@@ -163,7 +163,7 @@ fn split(text: &Text) -> Result<(IpAddr, u8), String> {
     Ok((address, prefix))
 }
 
-/// No address stands at two ports.
+/// Checks that no two ports have the same address.
 pub(super) fn are_unique(files: &[HostFile], hosts: &[Host]) -> Result<(), Fault> {
     let mut owner: HashMap<IpAddr, PortRef> = HashMap::new();
     for (written, host) in files.iter().zip(hosts) {

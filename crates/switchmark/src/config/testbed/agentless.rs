@@ -1,8 +1,8 @@
-//! Hosts that run no agent, as a testbed file says them: an iperf3 server, or nothing at all.
+//! Hosts of a testbed file that run no agent: an iperf3 server, or nothing at all.
 //!
 //! Pure. Owns that such a server is one of the testbed's own addresses, so that nothing else is
-//! ever contacted, and that a device tells what leaves towards a host on which nothing counts.
-//! Never asks whether any of them is there.
+//! ever contacted, and that a device counts what leaves towards a host on which nothing runs. Never
+//! asks whether any of them is there.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use super::{HostFile, PortFile, reach};
 use crate::config::accounts::{AccountSource, Accounts};
 use crate::config::source::Fault;
 
-/// Whether what runs on each host can be the end of a flow.
+/// Checks that what runs on each host can be the end of a flow.
 pub(super) fn fit(files: &[HostFile], hosts: &[Host], accounts: &Accounts) -> Result<(), Fault> {
     for (file, host) in files.iter().zip(hosts) {
         match host.runs() {
@@ -41,7 +41,7 @@ pub(super) fn fit(files: &[HostFile], hosts: &[Host], accounts: &Accounts) -> Re
     Ok(())
 }
 
-/// Each server is the host's own, at its test address, and somebody else measures.
+/// Checks that a server is the host's own, at its test address.
 fn is_its_own(file: &HostFile, host: &Host) -> Result<(), Fault> {
     let (_, place) = file.reach.get_ref().split_once(':').unwrap_or_default();
     let server = reach::server(place).map(|(server, _)| server).unwrap_or_default();
@@ -54,7 +54,7 @@ fn is_its_own(file: &HostFile, host: &Host) -> Result<(), Fault> {
     Err(Fault::new(file.reach.span(), message, hint))
 }
 
-/// What reaches a port of a host on which nothing runs is what its device says that it sent there.
+/// Checks that a device counts what it sends to a port of a host on which nothing runs.
 fn is_counted(
     host: &Host,
     (file, port): (&PortFile, &HostPort),
@@ -85,8 +85,8 @@ fn is_counted(
     fault(format!("no map of device `{device}` has `{TX_PACKETS}`"), hint)
 }
 
-/// Ethernet addresses of far ends that do not answer who asks for them. Behind a router it is the
-/// router that asks.
+/// Returns the Ethernet addresses of far ends that do not answer requests for them. Behind a router
+/// it is the router that asks.
 pub(super) fn macs(
     files: &[HostFile],
     hosts: &[Host],

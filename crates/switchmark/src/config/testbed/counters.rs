@@ -1,4 +1,4 @@
-//! The file's `counters` of a device: how it is asked for what it counted.
+//! The file's `counters` of a device: how they are read.
 //!
 //! Owns the shape of these tables and every check on them. Never runs a command, asks a device or
 //! reads a secret.
@@ -20,20 +20,21 @@ use crate::config::typed::{self, Text};
 pub(super) use file::CountersFile;
 use file::SourceFile;
 
-/// A command that prints counters is given so long where the file says nothing.
+/// Time limit of a command that prints counters, if the file states none.
 const PRINTED_WITHIN: Nanos = Nanos::from_secs(10);
-/// So far a command's counters may be behind, where the file says nothing: most programs ask the
-/// hardware when they are run.
+/// Longest delay of a command's counters, if the file states none: most programs ask the hardware
+/// when they are run.
 const COMMANDS_LAG: Nanos = Nanos::from_secs(3);
-/// So far an agent's: many ask the hardware every few seconds, and keep what it said.
+/// Longest delay of an SNMP agent's counters: many ask the hardware every few seconds, and keep the
+/// answer.
 const AGENTS_LAG: Nanos = Nanos::from_secs(10);
-/// No device is further behind.
+/// Largest delay that a file may state.
 const MOST_LAG: Nanos = Nanos::from_secs(120);
 
 const HOW: &str =
     "write counters = { command = [\"ssh\", \"sw1\", …], port = \"$[*].ifname\", map = { … } }";
 
-/// How a device is asked, and what it calls its ports.
+/// Resolves how a device's counters are read, and its names of its ports.
 pub(super) fn resolve(
     counters: &Spanned<CountersFile>,
     (ports, paths): (&BTreeMap<String, String>, Vec<String>),
@@ -47,7 +48,7 @@ pub(super) fn resolve(
     Ok(DeviceAccount { sources, ports: ports.clone(), paths, lag })
 }
 
-/// The ports among which a device chooses, by its own names.
+/// Checks the ports among which a device chooses, by its own names.
 pub(super) fn paths(named: &[Text], counted: bool) -> Result<Vec<String>, Fault> {
     for (at, path) in named.iter().enumerate() {
         let name = path.get_ref();

@@ -19,16 +19,16 @@ use crate::config::hooks::{DeedHook, DeviceHooks, Hooks, Ready, ReadyBy, Variant
 use crate::config::source::Fault;
 use crate::config::typed::{self, Text};
 
-/// A command that applies a variant is given so long where the file says nothing.
+/// Time limit of a command that applies a variant, if the file states none.
 const APPLIED_WITHIN: Nanos = Nanos::from_secs(15 * 60);
-/// Routes are back so long after a deed was undone, where the file says nothing.
+/// Time for routes to return after a deed was undone, if the file states none.
 const SETTLED_WITHIN: Nanos = Nanos::from_secs(10);
 const MOST_SETTLE: Nanos = Nanos::from_secs(3_600);
-/// A device that reboots is given so long where the file says nothing.
+/// Time limit of a reboot, if the file states none.
 const READY_WITHIN: Nanos = Nanos::from_secs(300);
-/// A deed, or its undoing, is given so long where the file says nothing.
+/// Time limit of a deed, or of its undoing, if the file states none.
 const DONE_WITHIN: Nanos = Nanos::from_secs(60);
-/// What [`DeviceFile::reset`] does is called so.
+/// Name of the deed that [`DeviceFile::reset`] does.
 const RESET: &str = "reset";
 
 #[derive(Debug, Deserialize)]
@@ -86,7 +86,7 @@ struct ReadyFile {
     timeout: Option<Text>,
 }
 
-/// What a study may know of them.
+/// Returns what a study may know of the devices.
 pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
     let device = |file: &DeviceFile| {
         let kind = match file.kind {
@@ -104,7 +104,7 @@ pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
     files.iter().map(device).collect()
 }
 
-/// How they are asked for their own counters.
+/// Resolves how the devices' counters are read.
 pub(super) fn accounts(files: &[DeviceFile], folder: &Path) -> Result<Accounts, Fault> {
     let mut accounts = Accounts::new();
     for file in files {
@@ -117,7 +117,7 @@ pub(super) fn accounts(files: &[DeviceFile], folder: &Path) -> Result<Accounts, 
     Ok(accounts)
 }
 
-/// What the controller may do to them.
+/// Resolves what the controller may do to the devices.
 pub(super) fn hooks(files: &[DeviceFile]) -> Result<Hooks, Fault> {
     let mut hooks = Hooks::new();
     for file in files {
@@ -191,7 +191,7 @@ fn deeds(file: &DeviceFile) -> Result<BTreeMap<String, DeedHook>, Fault> {
     Ok(deeds)
 }
 
-/// How long is waited after a deed; nothing where something tells that all is as it was.
+/// Returns the wait after a deed; zero if a check tells that all is as it was.
 fn settle(deed: &DeedFile) -> Result<Nanos, Fault> {
     let Some(text) = &deed.settle else {
         return Ok(if deed.ready.is_some() { Nanos::ZERO } else { SETTLED_WITHIN });

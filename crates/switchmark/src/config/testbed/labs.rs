@@ -168,7 +168,7 @@ impl LabFile {
         lab_name::finish(config, &self.device.span())
     }
 
-    /// What ports do beyond a rate and a queue, by the options of a lab's name.
+    /// Sets the shaper, loss and policer of ports, by the options of a lab's name.
     fn set_ports(&self, config: &mut LabSpec) -> Result<(), Fault> {
         let word = |text: &Text| (text.get_ref().clone(), text.span());
         let loss = self.loss.as_ref().map(|loss| (loss.get_ref().to_string(), loss.span()));

@@ -1,7 +1,7 @@
-//! How a host is reached, as a file or an argument says it.
+//! Means of reaching a host, as a file or an argument states them.
 //!
-//! Pure. Owns the ways there are, and what may be put before an agent's command. Never asks
-//! whether a host is there.
+//! Pure. Owns the list of them, and what may be put before an agent's command. Never asks whether a
+//! host is there.
 
 use dataplane::iperf3;
 use trial::topology::NOTHING;
@@ -16,7 +16,7 @@ const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh
      `mpirun:NODE`, `docker:NAME`, `podman:NAME` or `kubectl:[NAMESPACE/]POD`; one that runs an iperf3 server only by `iperf3://NAME[:PORT]`, \
      and one that runs nothing is `none`";
 
-/// How a host is reached, as a file or an argument says it.
+/// Parses how a host is reached.
 pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
     let fault = |message: String| Fault::new(text.span(), message, REACHES);
     match text.get_ref().split_once(':').unwrap_or((text.get_ref(), "")) {
@@ -64,7 +64,7 @@ pub fn is_destination(text: &str) -> bool {
         && host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
 }
 
-/// `//NAME[:PORT]`, where an IPv6 address stands in brackets.
+/// Parses `//NAME[:PORT]`, with an IPv6 address in brackets.
 pub(super) fn server(text: &str) -> Option<(String, u16)> {
     let place = text.strip_prefix("//")?;
     let (server, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -80,7 +80,7 @@ pub(super) fn server(text: &str) -> Option<(String, u16)> {
     (!server.is_empty() && server.chars().all(plain)).then(|| (server.to_owned(), port))
 }
 
-/// The words that are put before an agent's own command, where it is started by ssh or here.
+/// Returns the words before an agent's own command, if it is started by ssh or here.
 pub(super) fn become_of((host, text): (&HostFile, &Text)) -> Result<(String, String), Fault> {
     let fault = |message: String, hint: &str| Fault::new(text.span(), message, hint);
     let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_./=-".contains(c));

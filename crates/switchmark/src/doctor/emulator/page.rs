@@ -6,7 +6,7 @@ use page::{Answer, Block, Cell, Listing, Page, Section, Table, Unit};
 use super::{Kept, Limits};
 
 impl Limits {
-    /// The sentences, and a table of what was kept to.
+    /// Returns the sentences, and a table of the paced rates.
     pub fn page(&self) -> Page {
         let section = Section {
             id: "paced".to_owned(),

@@ -83,7 +83,7 @@ impl LineRates {
             .table()
     }
 
-    /// Who sent to whom, over what.
+    /// Describes the two ends and the cable between them.
     fn path(&self) -> String {
         let over = match self.place.cable {
             Cable::Virtual => "over a virtual cable".to_owned(),
@@ -98,7 +98,7 @@ impl LineRates {
         format!("{ends}, {over}")
     }
 
-    /// What limits the replies.
+    /// Lists what limits the replies.
     fn notes(&self) -> Vec<String> {
         let shared = self.place.one_machine.then_some(
             "Sender and receiver share this machine's processors: as one end of two machines it \

@@ -1,4 +1,4 @@
-//! Whether cables lead where the testbed file says, and what passes over them.
+//! Checks of cables: do they lead where the testbed file says, and what passes over them?
 //!
 //! Pure. Never sends a frame.
 
@@ -17,10 +17,10 @@ use crate::config::written::Part;
 use crate::doctor::paths::{Carried, Passage};
 use page::numbers;
 
-/// What a port carries.
+/// Name of the check on a port's rate.
 const SPEED: &str = "throughput";
 
-/// Both ends of a direct cable, and all ports of one device, take frames of one size.
+/// Checks that both ends of a direct cable, and all ports of one device, take frames of one size.
 pub(super) fn mtu(
     place: &str,
     topology: &Topology,
@@ -50,7 +50,7 @@ fn list(ports: &[PortRef]) -> String {
     ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Which ports were asked what they hear, and which of them are cut off.
+/// Ports that were asked what they hear, and those of them that are cut off.
 pub(super) struct Hearing {
     asked: BTreeSet<PortRef>,
     cut_off: BTreeSet<PortRef>,
@@ -63,8 +63,8 @@ impl Hearing {
     }
 }
 
-/// Ports of a switch that neither hear any other of its ports nor are heard by one, where others
-/// do hear each other: theirs is the fault, and not everybody's.
+/// Returns ports of a switch that neither hear any other of its ports nor are heard by one, while
+/// others do hear each other: the fault is theirs, and not everybody's.
 fn cut_off(topology: &Topology, proofs: &[Proof]) -> BTreeSet<PortRef> {
     let hears = |one: &PortRef, other: &PortRef| {
         proofs.iter().any(|proof| proof.port == *other && proof.small.contains(one))
@@ -87,7 +87,7 @@ fn cut_off(topology: &Topology, proofs: &[Proof]) -> BTreeSet<PortRef> {
     all
 }
 
-/// Where a port's frames arrived, held against the testbed file.
+/// Compares where a port's frames arrived with the testbed file.
 pub(super) fn cable(
     topology: &Topology,
     facts: &BTreeMap<String, Examination>,
@@ -156,7 +156,7 @@ pub(super) fn cable(
     all
 }
 
-/// A port whose frames arrive where the file does not say.
+/// Reports a port whose frames arrive where the file does not say.
 fn strangers(topology: &Topology, port: &HostPort, place: &str, strange: &[PortRef]) -> Finding {
     let (at, written) = (list(strange), port.cable.to_string());
     let found = format!("its frames arrive at {at}, and the testbed file says {written}");
@@ -168,7 +168,7 @@ fn strangers(topology: &Topology, port: &HostPort, place: &str, strange: &[PortR
     if ends.any(is_direct) { finding.prevents_all(place, Part::Cable) } else { finding }
 }
 
-/// One that is cut off from all others of its device.
+/// Reports a port that is cut off from all others of its device.
 fn apart(place: &str, device: &str) -> Finding {
     let found = format!(
         "no other port at {device} hears it, nor it them: its cable leads elsewhere, or the switch \
@@ -187,7 +187,7 @@ fn device_of(cable: &CableEnd) -> &str {
     }
 }
 
-/// A host with two ports on one switch answers for either.
+/// Returns all addresses of a host: with two ports on one switch, it answers for either.
 fn own_macs(facts: &BTreeMap<String, Examination>, host: &str) -> Vec<String> {
     let ports = facts.get(host).into_iter().flat_map(|facts| facts.ports.values());
     ports.filter_map(|port| port.link.as_ref()?.mac.clone()).collect()
@@ -209,7 +209,7 @@ fn duplicate(place: &str, port: &HostPort, own: &[String], proof: &Proof) -> Fin
         .prevents_all(place, Part::Address)
 }
 
-/// What passes between two hosts through a device.
+/// Judges the passage between two hosts through a device.
 pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     let place = format!("{} > {}", passage.from, passage.to);
     let mut all = Vec::new();
@@ -265,7 +265,7 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     all
 }
 
-/// Whether an iperf3 server is there, and free.
+/// Checks that an iperf3 server is there, and free.
 fn server(place: &str, passage: &Passage, port: u16) -> Finding {
     const CHECK: &str = "iperf3 server";
     if passage.served {
@@ -279,12 +279,12 @@ fn server(place: &str, passage: &Passage, port: u16) -> Finding {
         .prevents_all(host, Part::Reach)
 }
 
-/// A port that sends, or receives, so many times less than the others do is slow by itself: two
-/// hosts of one kind differ by less, and so do two moments of a busy machine.
+/// Ratio at which a port that sends, or receives, less than the others is slow by itself. Two hosts
+/// of one kind differ by less, and so do two moments of a busy machine.
 const FAR_LESS: f64 = 4.0;
 
-/// What each port carries at best, held against the others. One cable alone is held against its
-/// other way.
+/// Compares the best rate of each port with the others'. One cable alone is compared with its other
+/// direction.
 pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
     type End = fn(&Carried) -> &PortRef;
     let ends: [(End, &'static str); 2] = [(|it| &it.from, "sends"), (|it| &it.to, "receives")];
@@ -318,8 +318,8 @@ pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
     all
 }
 
-/// What stands for a receiver at the ports of a host on which nothing runs: a device whose counters
-/// were read when the testbed came up.
+/// Reports the receiver at the ports of a host on which nothing runs: a device whose counters were
+/// read when the testbed came up.
 pub(super) fn counted(host: &Host) -> Vec<Finding> {
     let of_port = |port: &HostPort| {
         let place = format!("{}/{}", host.name, port.name);
@@ -333,7 +333,7 @@ pub(super) fn counted(host: &Host) -> Vec<Finding> {
     host.ports.iter().filter(|_| nothing).map(of_port).collect()
 }
 
-/// Why nobody is expected to hear a port's frames.
+/// Returns the reason why nobody is expected to hear a port's frames.
 fn unheard(topology: &Topology, cable: &CableEnd) -> &'static str {
     match cable {
         CableEnd::Device { device, .. } if !is_switch(topology, device) => {
@@ -347,13 +347,13 @@ fn is_switch(topology: &Topology, device: &str) -> bool {
     topology.devices.iter().any(|d| d.name == device && d.kind == DeviceKind::Switch)
 }
 
-/// A port at which an agent hears frames; none where an iperf3 server is.
+/// Returns the port if an agent hears frames there; nothing for an iperf3 server.
 fn hearing(topology: &Topology, far: &PortRef) -> Vec<PortRef> {
     let heard = topology.agents().any(|host| host.name == far.host);
     if heard { vec![far.clone()] } else { Vec::new() }
 }
 
-/// Every port of every host that is cabled to the device and heard at by an agent.
+/// Returns every port of every host that is cabled to the device and has an agent.
 fn leading_to(topology: &Topology, wanted: &str) -> Vec<PortRef> {
     let leads = |port: &HostPort| matches!(&port.cable, CableEnd::Device { device, .. } if device == wanted);
     let of_host = |host: &Host| {

@@ -1,4 +1,4 @@
-//! What of a host bears on a measurement: processors, clock, memory, other programs.
+//! Properties of a host that affect a measurement: processors, clock, memory, other programs.
 //!
 //! Pure. Never asks the host.
 
@@ -13,10 +13,10 @@ const WAKING_US: u64 = 10;
 const BUFFER_OCTETS: u64 = 8 << 20;
 /// An AF_XDP socket's memory.
 const MEMLOCK_OCTETS: u64 = 64 << 20;
-/// Of `linux/capability.h`.
+/// Capabilities of `linux/capability.h`.
 const CAP_NET_ADMIN: u32 = 12;
 pub(super) const CAP_NET_RAW: u32 = 13;
-/// The same.
+/// Capability to lock memory, of `linux/capability.h`.
 const CAP_IPC_LOCK: u32 = 14;
 /// A share of the processors that others may take.
 pub(in crate::doctor) const BUSY: f64 = 0.10;
@@ -140,7 +140,7 @@ fn buffers(host: &str, name: &'static str, octets: Option<u64>, known: &Examinat
     )
 }
 
-/// Whether the agent has a capability, by its number.
+/// True if the agent has a capability, by its number.
 pub(super) fn has(known: &Examination, capability: u32) -> bool {
     known.capabilities >> capability & 1 == 1
 }

@@ -11,18 +11,19 @@ use page::{Key, Metric, Unit};
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 
-/// In turn.
+/// Kinds, taken in turn.
 pub const KINDS: [Kind; 3] = [Kind::OwnBuffers, Kind::SharedBuffer, Kind::Reserve];
 
 const PORTS: u64 = 8;
 /// The estimators' frames, with preamble and gap.
 const LONGEST_ON_WIRE: f64 = 1538.0;
-/// The smallest.
+/// The smallest frames, with preamble and gap.
 const SMALLEST_ON_WIRE: f64 = 84.0;
-/// A packet limit so many times an egress port's rate leaves room to overfill that port alone.
+/// Least ratio of a packet limit to an egress port's rate that leaves room to overfill that port
+/// alone.
 const LEAST_APART: f64 = 1.06;
 
-/// What a device with a buffer does besides.
+/// Further behaviour of a device with a buffer.
 #[derive(Debug, Clone, Copy)]
 enum Beside {
     Nothing,
@@ -31,13 +32,13 @@ enum Beside {
         length_ns: f64,
     },
     RandomLoss(f64),
-    /// Between one and two egress ports' rates in the estimators' frames.
+    /// Limit between one and two egress ports' rates in the estimators' frames.
     PacketLimit {
         rate: f64,
         queue: u64,
         times: f64,
     },
-    /// Between one and all egress ports' rates in the smallest frames.
+    /// Limit between one and all egress ports' rates in the smallest frames.
     HighPacketLimit {
         rate: f64,
         queue: u64,
@@ -62,7 +63,7 @@ impl Beside {
         }
     }
 
-    /// Whether an estimator can tell the buffer behind one output.
+    /// True if an estimator can determine the buffer behind one output.
     fn shows(self, estimator: &str) -> bool {
         match self {
             Self::RandomLoss(_) => estimator != "burst",
@@ -87,7 +88,7 @@ impl Beside {
     }
 }
 
-/// One device of that kind.
+/// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let rate = chance.one(&[1e8, 1e9, 1e10]);
     let most = if rigor == Profile::Quick { 2e6 } else { 3e5 };
@@ -113,7 +114,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         }
         _ => (format!("per_port = \"{size}B\""), size),
     };
-    // Of one size of frames, into one output, nothing of these can be told.
+    // With frames of one size into one output, none of these can be determined.
     for truth in &mut truths {
         truth.reachable = !matches!(beside, Beside::PacketLimit { .. });
     }
@@ -147,7 +148,7 @@ fn exactly(metric: Metric, unit: Unit, value: impl Into<f64>) -> Truth {
     Truth::new(metric, unit, Known::Number { low: value, high: value })
 }
 
-/// The whole, and how much of what is free a queue may take.
+/// Returns the whole buffer, and the share of free memory that a queue may take.
 fn shared(size: f64, alpha: f64) -> [Truth; 2] {
     let total = exactly(Metric::Buffer, Unit::Bytes, size);
     [

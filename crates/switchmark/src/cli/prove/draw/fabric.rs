@@ -1,4 +1,4 @@
-//! Switches whose ports share uplinks: short ones, unlike ones that the others can't fill, and
+//! Switches whose ports share uplinks: short ones, unlike ones that the others cannot fill, and
 //! none; of all of them some that have hosts pause where others drop.
 
 use std::fmt::Write as _;
@@ -11,10 +11,10 @@ use page::{Condition, Key, Metric, Unit};
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 
-/// In turn.
+/// Kinds, taken in turn.
 pub const KINDS: [Kind; 3] = [Kind::ShortUplinks, Kind::UnfillableUplinks, Kind::LineRate];
 
-/// One device of that kind.
+/// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let rate = match rigor {
         Profile::Quick => chance.one(&[1e8, 1e8, 1e9, 1e9, 1e9, 1e10]),
@@ -70,7 +70,7 @@ fn uplinks(
         .iter()
         .enumerate()
         .map(|(at, group)| {
-            // Of the unlike ones the first could take all that the others have, and more.
+            // The first of the unlike uplinks could take more than all others have.
             let ratio = match kind {
                 Kind::UnfillableUplinks if at == 0 => chance.between(0.3, 0.9),
                 Kind::UnfillableUplinks => chance.between(1.5, 4.0),
@@ -93,8 +93,8 @@ fn uplinks(
         truths.push(Truth::new(Metric::PortGroups, Unit::Count, Known::Groups(known)));
     }
     for (at, (group, uplink)) in groups.iter().zip(&rates).enumerate() {
-        // More than the others bring or take never crosses it, and of two groups nobody can tell
-        // whose uplink it is that is full.
+        // Nothing beyond what the others bring or take crosses it; with two groups it is unknown
+        // whose uplink is full.
         let others: f64 = rates.iter().enumerate().filter(|(o, _)| *o != at).map(|(_, r)| r).sum();
         let fillable = groups.len() > 2
             && *uplink <= others * 0.95
@@ -106,7 +106,7 @@ fn uplinks(
     truths
 }
 
-/// Of neighbours or of scattered ports, at least three each.
+/// Draws groups of neighbouring or of scattered ports, at least three each.
 fn groups(chance: &mut Chance, total: u64) -> Vec<Vec<u32>> {
     let count = chance.whole(2, (total / 3).min(4)) as usize;
     let mut order: Vec<u32> = (1..=total as u32).collect();

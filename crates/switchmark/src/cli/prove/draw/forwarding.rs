@@ -1,4 +1,4 @@
-//! Two ports and one way between them: how slow, how deep, how lossy.
+//! Two ports and one path between them: its rate, its queue, its loss.
 
 use measure::{FrameSize, Rate};
 use method::search::GoalName;
@@ -8,7 +8,7 @@ use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 use crate::cli::prove::truths::Path;
 
-/// In turn.
+/// Kinds, taken in turn.
 pub const KINDS: [Kind; 9] = [
     Kind::SlowWay,
     Kind::DeepQueue,
@@ -23,7 +23,7 @@ pub const KINDS: [Kind; 9] = [
 
 const SIZES: [u32; 8] = [64, 128, 256, 512, 1024, 1280, 1518, 9018];
 const NS: f64 = 1e9;
-/// What the worst stalls leave of a short trial.
+/// Share of a short trial that the worst stalls leave.
 const STALLED: f64 = 0.8;
 /// The longest burst of the study's profiles, in seconds: see `ForwardingSpec`.
 const QUICK_BURST: f64 = 0.3;
@@ -34,24 +34,24 @@ const SMALLEST: f64 = 20_000.0;
 /// A device as it is drawn.
 #[derive(Debug)]
 struct Sheet {
-    /// Of the ports, bits a second.
+    /// Rates of the ports, bits a second.
     ports: [f64; 2],
-    /// Of the way between them.
+    /// Rate of the path between them, bits a second; `None` if unlimited.
     way: Option<f64>,
     packets: Option<(f64, u64)>,
-    /// Frames a second, and how many at once.
+    /// Frames a second, and frames at once.
     policer: Option<(f64, u64)>,
-    /// Of each of the two cables.
+    /// Delay of each of the two cables, in seconds.
     delay_s: f64,
     buffer: f64,
     loss: f64,
-    /// A second, and how long each.
+    /// Stalls a second, and length of each.
     stalls: Option<(f64, f64)>,
     cut_through: bool,
     latency_ns: f64,
 }
 
-/// One device of that kind.
+/// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let size = chance.one(&SIZES);
     let sheet = sheet(chance, kind, (world, rigor), size);
@@ -105,7 +105,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     }
 }
 
-/// One where time is real: each takes half a minute.
+/// Draws the goals; one in real time, where each takes half a minute.
 fn goals(chance: &mut Chance, world: World) -> (Vec<GoalName>, SearchKind) {
     let search = chance.one(&[SearchKind::Mlr, SearchKind::Binary]);
     let goals = match chance.whole(0, 5) {
@@ -119,8 +119,8 @@ fn goals(chance: &mut Chance, world: World) -> (Vec<GoalName>, SearchKind) {
 
 fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size: u32) -> Sheet {
     let wire = f64::from(8 * (size + 20));
-    // So many frames a second on the ports: as many as virtual time affords in trials so long, and
-    // as a model keeps up with where time is real.
+    // Frames a second on the ports: as many as virtual time affords in trials of this length, or as
+    // a model keeps up with in real time.
     let line = match (world, rigor) {
         (World::Sim, Profile::Quick) => chance.by_decades(2e3, 5e4),
         (World::Sim, Profile::Strict) => chance.by_decades(2e2, 2e3),
@@ -177,7 +177,7 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
     sheet
 }
 
-/// Of a way between ports of that rate, bits a second.
+/// Draws the rate of a path between ports of that rate, bits a second.
 fn slow(chance: &mut Chance, port: f64) -> f64 {
     let share =
         if chance.yes(0.7) { chance.by_decades(1e-2, 0.95) } else { chance.by_decades(1e-5, 1e-2) };
@@ -214,8 +214,8 @@ impl Sheet {
         let policed = self.policer.map_or(f64::INFINITY, |(limit, _)| limit);
         let limit = line.min(way).min(packets).min(policed);
         let surely = match self.stalls {
-            // What comes while it stands still waits, or is lost, and two may come in a row; and
-            // what a trial of some tenths of a second gets through is less by a whole one.
+            // Frames that come during a stall wait or are lost, and two stalls may come in a row. A
+            // trial of some tenths of a second passes less by a whole stall.
             Some((_, long)) => (self.buffer / frame / long / 2.0).min(limit * STALLED),
             None => limit,
         };
@@ -237,7 +237,7 @@ impl Sheet {
         Path { size, line, sends, limit, surely, random: self.loss, trial_s, queue, bucket }
     }
 
-    /// As a file.
+    /// Formats it as a profile file.
     fn profile(&self, kind: Kind) -> String {
         use std::fmt::Write as _;
         let [first, second] = self.ports.map(|rate| Rate(rate as u64));

@@ -15,25 +15,26 @@ use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 use crate::cli::prove::truths::Path;
 
-/// In turn. No two that need nft follow each other: where it fails, the others are asked about.
+/// Kinds, taken in turn. No two that need nft follow each other: if it fails, the others are
+/// measured.
 pub const KINDS: [Kind; 5] =
     [Kind::TokenBucket, Kind::Policed, Kind::DeepQueue, Kind::RandomLoss, Kind::Htb];
-/// Those that the program nft makes.
+/// Kinds that the program nft makes.
 pub const BY_NFT: [Kind; 2] = [Kind::Policed, Kind::RandomLoss];
 
 const SIZES: [u32; 8] = [64, 128, 256, 512, 1024, 1280, 1518, 9018];
-/// What the kernel does not count.
+/// Octets of the FCS, which the kernel does not count.
 const FCS: u32 = 4;
-/// Nor this: the kernel takes it off a frame before any queue.
+/// Octets of a tag, not counted either: the kernel takes it off a frame before any queue.
 const TAG: u32 = 4;
 /// The smallest of the sizes with room for IPv6 and a tag.
 const WITH_ROOM: u32 = 128;
-/// The fastest that a namespace's limit is surely the bucket's and not the processor's.
+/// Highest limit in a namespace that is surely the bucket's and not the processor's.
 const SURELY: f64 = 50_000.0;
-/// How long the trial is that ends a search, in seconds: see [`Case::spec`].
+/// Length of the trial that ends a search, in seconds: see [`Case::spec`].
 const TRIAL_S: f64 = 1.0;
 
-/// One device of that kind.
+/// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let size = chance.one(&SIZES);
     let goal = chance.one(&GoalName::ALL);

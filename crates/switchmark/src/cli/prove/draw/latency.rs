@@ -9,20 +9,20 @@ use trial::Protocol;
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 
-/// In turn.
+/// Kinds, taken in turn.
 pub const KINDS: [Kind; 4] = [Kind::LineRate, Kind::Stalls, Kind::SlowWay, Kind::PacketLimit];
-/// In turn, of two devices.
+/// Kinds of two devices, taken in turn.
 pub const PAIRS: [Kind; 3] = [Kind::Alike, Kind::LittleSlower, Kind::MuchSlower];
 
-/// Preamble: what a frame takes of a wire beside itself, until its last bit.
+/// Preamble: wire time of a frame beside itself, until its last bit.
 const PREAMBLE: f64 = 8.0;
-/// A histogram's buckets are so wide, and a nanosecond at least.
+/// Relative width of a histogram's buckets, which are a nanosecond at least.
 const BUCKET: f64 = 0.005;
 
 /// Requests and answers above this share of a packet limit fill its queue, or nearly.
 const ROOM: f64 = 0.95;
 
-/// A device that only takes its time.
+/// A device that only adds delay.
 #[derive(Debug, Clone, Copy)]
 struct Slow {
     rate: f64,
@@ -39,12 +39,12 @@ impl Slow {
         }
     }
 
-    /// A frame on one cable.
+    /// Time of a frame on one cable.
     fn frame_ns(self, size: u32) -> f64 {
         (f64::from(size) + PREAMBLE) * 8e9 / self.rate
     }
 
-    /// What a round trip takes longer than over a cable alone.
+    /// Time that the device adds to a round trip over a cable alone.
     fn added_ns(self, size: u32) -> f64 {
         let stored = if self.cut_through { 0.0 } else { self.frame_ns(size) };
         2.0 * (self.latency_ns + stored)
@@ -61,7 +61,7 @@ impl Slow {
     }
 }
 
-/// One device of that kind.
+/// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let slow = Slow::drawn(chance);
     let size = chance.one(&[64, 512, 1518]);
@@ -88,7 +88,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     };
     let mut added = slow.added_ns(size);
     if kind == Kind::SlowWay {
-        // Stored and sent on twice more each way.
+        // Stored and forwarded once more at each end of the path, each way.
         added += 4.0 * (f64::from(size) + PREAMBLE) * 8e9 / way;
     }
     if kind == Kind::PacketLimit {
@@ -112,7 +112,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths }
 }
 
-/// Two devices, and which is slower.
+/// Draws two devices, and which is slower.
 pub fn pair(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let one = Slow::drawn(chance);
     let size = chance.one(&[64, 512, 1518]);

@@ -1,7 +1,7 @@
-//! Reads and writes behind a device, and what another network would give.
+//! Reads and writes behind a device, and the rates that other networks would give.
 //!
-//! Owns whose network that is: the same model without latency, over a faster link, or over its
-//! cable, with the same job and nothing beside it. Never asks a study.
+//! Owns those networks: the same model without latency, over a faster link, or over its cable, with
+//! the same job and nothing beside it. Never asks a study.
 
 use measure::{ByteCount, Nanos, Rate};
 use method::prove::{Known, Truth};
@@ -14,27 +14,27 @@ use trial::{Flow, FlowKind, Gate, Jobs, QueueDepth, Role, Testbed as _, Trial};
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 
-/// In turn.
+/// Kinds, taken in turn.
 pub const KINDS: [Kind; 6] =
     [Kind::LineRate, Kind::FullLink, Kind::Replicas, Kind::SlowWay, Kind::Stalls, Kind::RandomLoss];
 
 /// The hosts' ports at the device, and at each other.
 const DEVICE: &str = "eth1";
 const CABLE: &str = "direct";
-/// A link that is faster by so much takes next to no time.
+/// Factor of a faster link, which takes next to no time.
 const FASTER: f64 = 100.0;
-/// A model runs so many times as long as a trial: what is under way at its end is not counted.
+/// Ratio of a model's run to a trial: operations under way at its end are not counted.
 const LONGER: u64 = 4;
-/// A model is run so often where chance decides what it does.
+/// Runs of a model in which chance has a part.
 const SEEDS: u64 = 5;
-/// A histogram's buckets are so wide; of a difference of two means that is a little of either.
+/// Relative width of a histogram's buckets; in a difference of two, a little of either.
 const BUCKET: f64 = 0.005;
 const OF_TWO_BUCKETS: f64 = 0.001;
-/// More or fewer operations than this share is another number of them.
+/// Share within which two counts of operations are the same, and beyond which they differ.
 const SAME: f64 = 0.005;
 const OTHER: f64 = 0.05;
 
-/// A device, its cables and what is peculiar about them.
+/// A device, its cables and their peculiarities.
 #[derive(Debug, Clone)]
 struct Sheet {
     ports: u16,
@@ -80,7 +80,7 @@ impl Sheet {
     }
 }
 
-/// One device of that kind.
+/// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let replicas = if kind == Kind::Replicas { chance.whole(1, 3) as u16 } else { 0 };
     let mut sheet = Sheet::drawn(chance, 2 + replicas);
@@ -148,7 +148,8 @@ struct Models<'a> {
 }
 
 impl Models<'_> {
-    /// What so many times as many operations at once do, through the device or over its cable.
+    /// Runs the job with `deeper` times as many operations at once, through the device or over its
+    /// cable.
     fn run(&self, sheet: &Sheet, port: &str, deeper: u16, seed: u64) -> Option<StorageRecord> {
         let nothing = |name: &str| Err(format!("there is no `{name}` here"));
         let profile = device::Profile::parse(&sheet.profile(), &nothing).ok()?;
@@ -169,14 +170,14 @@ impl Models<'_> {
         Some(self.run(sheet, port, deeper, seed)?.iops())
     }
 
-    /// What a read and a write take in the mean, as far as there are any.
+    /// Returns the mean latency of reads and of writes, as far as there are any.
     fn latencies(&self, sheet: &Sheet, port: &str, seed: u64) -> Option<[Option<f64>; 2]> {
         let record = self.run(sheet, port, 1, seed)?;
         Some([record.reads.mean_latency(), record.writes.mean_latency()])
     }
 
-    /// How often a model is run: chance draws what a device loses and when it stands still, and the
-    /// order of reads and writes where there are both.
+    /// Returns how many times a model is run. Chance decides on losses and stalls, and on the order
+    /// of reads and writes where there are both.
     fn seeds(&self, sheet: &Sheet, port: &str) -> u64 {
         let mixed = !matches!(self.job.rwmixread.get(), 0 | 100);
         let peculiar = matches!(self.case.kind, Kind::Stalls | Kind::RandomLoss);
@@ -210,7 +211,7 @@ fn truths_of(case: &Case, sheet: &Sheet) -> Option<Vec<Truth>> {
 /// Operations a second that other networks would give: of a model that chance decides from the
 /// fewest of its runs to the most.
 fn bounds(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
-    // A count of so many as are under way is known within these.
+    // A count is known within the number of operations under way.
     let under_way = models.job.under_way();
     let ends = under_way / models.duration.as_secs_f64();
     let without = sheet.without_latency();
@@ -233,8 +234,8 @@ fn bounds(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
     networks.into_iter().map(of).collect()
 }
 
-/// What the round trips should say of a read and of a write: what it takes longer through the
-/// device than over its cable, within what histograms may be off there.
+/// Predicts the time that the device adds to a read and to a write, compared with its cable, within
+/// the histograms' error.
 fn predicted(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
     let mut ends = [[f64::MAX, f64::MIN]; 2];
     for seed in 0..models.seeds(sheet, DEVICE) {
@@ -257,9 +258,8 @@ fn predicted(models: &Models<'_>, sheet: &Sheet) -> Option<Vec<Truth>> {
     Some(done.map(of).collect())
 }
 
-/// Whether operations fill a link: more of them at once are no more a second, and a faster link
-/// would give more. None where it is nearly full, or where what is under way at the end is too much
-/// of what is counted.
+/// True if operations fill a link: more at once are no faster, and a faster link would be. `None`
+/// if it is nearly full, or if too many operations are under way at the end.
 fn fills_link(models: &Models<'_>, sheet: &Sheet) -> Option<bool> {
     const DEEPER: u16 = 4;
     let now = models.iops(sheet, DEVICE, 1, 0)?;

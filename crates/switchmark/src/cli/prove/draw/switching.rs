@@ -12,7 +12,7 @@ use page::{Key, Metric, Unit};
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
 
-/// In turn.
+/// Kinds, taken in turn.
 pub const KINDS: [Kind; 7] = [
     Kind::SmallTable,
     Kind::SlowLearner,
@@ -23,20 +23,20 @@ pub const KINDS: [Kind; 7] = [
     Kind::Policed,
 ];
 
-/// The most stations that the study tries, and at how many a second they speak first.
+/// Most stations that the study tries, and how many of them a second send at first.
 const MOST: f64 = 65_536.0;
 const SPEAK: f64 = 1_000.0;
-/// So few stations tell no rate.
+/// Stations below which no rate can be determined.
 const FEW: f64 = 512.0;
 const SIZE: u32 = 512;
 
-/// One device of that kind.
+/// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let rate = match rigor {
         Profile::Quick => chance.by_decades(2e7, 2e8).round(),
         Profile::Strict => chance.by_decades(1e6, 4e6).round(),
     };
-    // Of what an output carries, in seconds: more than a trial has.
+    // In seconds at an output's rate: longer than a trial.
     let deep_s = chance.by_decades(1e-3, 3.0);
     let buffer = match kind {
         Kind::DeepQueue => (rate / 8.0 * deep_s).max(65_536.0),
@@ -62,7 +62,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths }
 }
 
-/// How many addresses it knows, and how fast it learns.
+/// Draws the number of addresses and the rate of learning.
 fn tables(
     chance: &mut Chance,
     kind: Kind,
@@ -84,14 +84,14 @@ fn tables(
         learns.unwrap_or(0.0)
     );
     let line = rate / (8.0 * 84.0);
-    // A device that forwards no more than so many frames learns from no more.
+    // A device with a packet limit learns no faster than it forwards.
     let packets = (kind == Kind::SlowLearner && chance.yes(0.3))
         .then(|| (line * chance.by_decades(0.05, 0.9)).round());
     if let Some(packets) = packets {
         let _ = writeln!(profile, "pps_limit = {packets}\npps_queue = {}", chance.whole(16, 256));
     }
     let most = packets.unwrap_or(f64::INFINITY).min(line);
-    // A slow learner has not learned all who spoke, whatever room it has.
+    // A slow learner has not learnt all that sent, whatever room it has.
     let slow = learns.is_some_and(|rate| rate < SPEAK) || most < 2.0 * SPEAK;
     let capacity = if entries < MOST {
         Known::Number { low: entries, high: entries }
@@ -111,8 +111,8 @@ fn tables(
     (vec![SwitchTest::AddressCaching, SwitchTest::AddressLearning], vec![capacity, rate])
 }
 
-/// What the two outputs of RFC 2889's groups of four lose, and whether one holds up the other: each
-/// queue has a buffer of its own, so none does. What no trial `fills` shows neither.
+/// Returns the losses of the two outputs of RFC 2889's groups of four. Neither blocks the other:
+/// each queue has a buffer of its own. No trial shows that unless it `fills` the buffer.
 fn congestion(profile: &mut String, fills: bool) -> (Vec<SwitchTest>, Vec<Truth>) {
     let _ = writeln!(profile, "ports = 4");
     let test = SwitchTest::Congestion;
@@ -134,7 +134,7 @@ fn congestion(profile: &mut String, fills: bool) -> (Vec<SwitchTest>, Vec<Truth>
     (vec![test], truths)
 }
 
-/// So many broadcasts a second, and a bucket of up to a second of them.
+/// Draws a limit on broadcasts a second, and a bucket of up to a second of them.
 fn storm_control(
     chance: &mut Chance,
     (rate, rigor): (f64, Profile),
@@ -158,7 +158,7 @@ fn storm_control(
     (vec![test], vec![truth])
 }
 
-/// What all ports together get through, by who sends to whom.
+/// Returns the throughput of all ports together, by traffic pattern.
 fn patterns(
     chance: &mut Chance,
     kind: Kind,
@@ -171,7 +171,7 @@ fn patterns(
     let _ = writeln!(profile, "ports = {ports}");
     let short = chance.between(0.1, 1.3);
     let (uplink, packets) = if kind == Kind::ShortUplinks {
-        // Of a port's rate: at 1 and more a half can say all it has to the other half.
+        // In units of a port's rate: at 1 and more, a half can send all it has to the other half.
         let uplink = (short * half * rate).round();
         let (first, rest) = (half as u64, ports as u64);
         let way = Rate(uplink as u64);

@@ -17,8 +17,8 @@ use crate::config::typed::Text;
 #[derive(Debug)]
 pub struct CountersFile(pub Vec<SourceFile>);
 
-/// One way of asking: by a command or by SNMP; which keys are whose is checked elsewhere, because
-/// TOML's reader loses the places of what it has to read twice.
+/// One way of asking: by a command or by SNMP. Other code checks which keys belong to which,
+/// because TOML's reader loses the places of what it has to read twice.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceFile {
@@ -40,7 +40,7 @@ pub struct SourceFile {
     pub lag: Option<Text>,
 }
 
-/// Where a secret is.
+/// Location of a secret.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialsFile {
@@ -52,7 +52,7 @@ pub struct CredentialsFile {
 #[derive(Debug)]
 pub struct Paths(pub Vec<String>);
 
-/// By hand, because an untagged enum loses the places of what is in it.
+/// Reader of one item or several. An untagged enum would lose the places of what is in it.
 struct OneOrMore<T>(&'static str, PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMore<T> {

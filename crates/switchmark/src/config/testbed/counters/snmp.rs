@@ -15,12 +15,12 @@ use crate::config::accounts::{AccountSource, Credentials, SnmpAccess, SnmpSource
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 
-/// One answer is waited for so long where the file says nothing.
+/// Time limit of one answer, if the file states none.
 const ANSWERED_WITHIN: Nanos = Nanos::from_secs(2);
 
 const COMMUNITY: &str = "add credentials = { env = \"SW1_COMMUNITY\" }: the variable that holds it";
 
-/// Checks it. `given` is the device's address, `timeout` is what the file says, in bounds.
+/// Checks it. `given` is the device's address, `timeout` the file's value, in bounds.
 pub fn source(
     file: &SourceFile,
     given: &Text,
