@@ -12,6 +12,7 @@ mod cli_config;
 mod cli_report;
 mod compare;
 mod crafted;
+mod data;
 mod dry_run;
 mod elsewhere;
 mod growth;
