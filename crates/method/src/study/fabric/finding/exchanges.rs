@@ -52,7 +52,7 @@ pub(in super::super) struct Goodput {
 /// Goodput of one pair.
 #[derive(Debug)]
 pub(in super::super) struct PairCase {
-    /// The places of its ports in the device's order.
+    /// Indices of its ports in the device's order.
     pub(in super::super) ports: [usize; 2],
     /// True if the second port sent nothing.
     pub(in super::super) is_one_way: bool,
