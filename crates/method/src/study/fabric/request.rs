@@ -30,8 +30,9 @@ const LONGEST: Nanos = Nanos::from_secs(3);
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fabric {
-    /// Who talks to whom: neighbours, offset=N, sweep, bisections=N, tournament, mesh, one-to-many,
-    /// many-to-one, half-to-half, one-way [default: neighbours,sweep, and floods as with --infer]
+    /// Pairing of the ports: neighbours, offset=N, sweep, bisections=N, tournament, mesh,
+    /// one-to-many, many-to-one, half-to-half, one-way [default: neighbours,sweep, and floods as
+    /// with --infer]
     #[arg(long = "arrangement", value_name = "LIST", value_delimiter = ',')]
     pub arrangements: Vec<Given<Arrangement>>,
     /// Number of ports that talk at once [default: 2, 4, 8… and all]
