@@ -89,7 +89,7 @@ pub enum SpecProblem {
     /// A device is named that the named ports' frames do not cross.
     #[error("measure device `{device}` between `{from}` and `{to}`: it is not between them")]
     NotBetween {
-        /// The device's name.
+        /// Name of the device.
         device: String,
         /// The sending port.
         from: String,
@@ -130,7 +130,7 @@ pub enum SpecProblem {
     /// The testbed has a cable and no device.
     #[error("do something to a device on testbed `{testbed}`: it has none")]
     NoDeviceToFail {
-        /// The topology's name.
+        /// Name of the topology.
         testbed: String,
     },
     /// The testbed does not know the deed, or has none.
