@@ -62,7 +62,7 @@ struct Side {
     frames: u64,
     /// Frames that a bucket passed at first, per block that separates them from the rate.
     buckets: Vec<f64>,
-    /// The longer flood that a bucket was looked for with, by direction.
+    /// Longer flood of the search for a bucket, by direction.
     longer: Vec<Sample>,
     /// Number of blocks that suggested a bucket after a search had found none.
     suspected: u32,
