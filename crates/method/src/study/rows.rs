@@ -105,7 +105,7 @@ pub enum Direction {
     Forward,
     /// Flow from `to` to `from`.
     Reverse,
-    /// Both flows together.
+    /// Total of both flows.
     Total,
 }
 

@@ -135,7 +135,7 @@ pub enum SwitchTest {
     OneToMany,
     /// All others to one port.
     ManyToOne,
-    /// Both halves of the ports to each other.
+    /// First half of the ports to the second half, and back.
     HalfToHalf,
     /// One half of the ports to the other.
     OneWay,

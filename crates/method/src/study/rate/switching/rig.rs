@@ -144,7 +144,7 @@ impl<'s, 't> Rig<'s, 't> {
         self.session.run(Ask { label, way, block, duration, gate, flows, events: Vec::new() })
     }
 
-    /// Both directions of the direct cables among the device's hosts.
+    /// Direct cables among the device's hosts, in both directions.
     fn cables(&self) -> Vec<Pair> {
         let Some(_) = self.session.ways.bypass_of(self.way) else { return Vec::new() };
         let cables = self.topology.cables_among(&self.ports).into_iter();
