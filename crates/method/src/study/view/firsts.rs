@@ -17,7 +17,7 @@ pub struct FirstOfEach {
 }
 
 impl FirstOfEach {
-    /// Keeps nothing yet, and of at most so many cases.
+    /// Creates an empty collection for at most `most` cases.
     pub const fn new(most: usize) -> Self {
         Self { most, seen: BTreeSet::new(), trials: Vec::new() }
     }
