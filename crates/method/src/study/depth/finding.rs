@@ -57,7 +57,7 @@ pub(super) struct OutputDepth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queue {
     BeforeDecision,
-    /// Both queues: the packet limit is just above the output's rate.
+    /// Queues of both kinds: the packet limit is just above the output's rate.
     Both,
 }
 
