@@ -12,7 +12,7 @@ use crate::study::view::{FirstOfEach, Place, values};
 /// Cases, and the trials that are shown flow by flow.
 #[derive(Debug)]
 pub struct FailoverFinding {
-    /// Cases of each path: none done for each kind of flows, then each deed.
+    /// Cases of each path: one without a deed for each kind of flows, then one for each deed.
     pub(super) cases: Vec<FailoverCase>,
     /// First valid trial of each label and device.
     pub(super) firsts: FirstOfEach,

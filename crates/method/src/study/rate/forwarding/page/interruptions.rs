@@ -23,7 +23,7 @@ fn times(
     cases.flat_map(|case| case.traffic.each(&case.times).map(|way| (case.overload, way)))
 }
 
-/// The recovery at the smallest frames.
+/// Answers on the recovery at the smallest frames.
 pub(super) fn recoveries(found: &ForwardingFinding) -> Vec<Answer> {
     let parts = times(found).map(|(overload, way)| {
         let percent = overload.map(|overload| words::trimmed(overload.percent, 1));
@@ -60,7 +60,7 @@ fn recovery_table(found: &ForwardingFinding) -> Option<Table> {
         .unless_empty()
 }
 
-/// The outage at the smallest frames, by the frames lost.
+/// Answers on the outage at the smallest frames, by the frames lost.
 pub(super) fn resets(found: &ForwardingFinding) -> Vec<Answer> {
     let outages = found.resets.iter().flat_map(|case| case.traffic.each(&case.outages));
     let parts = outages.filter_map(|outages| {
