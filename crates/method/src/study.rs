@@ -81,10 +81,10 @@ pub const BLOCKS: Blocks = Blocks::known(10);
 /// Attempts at one trial before it is given up.
 pub const TRIES: Tries = Tries::known(3);
 
-/// One row a study: what it asks, its request, and its name in plans.
+/// Rows of all studies: documentation, request, and name in plans.
 macro_rules! studies {
     ($($(#[doc = $doc:literal])+ $study:ident($spec:ty) $name:literal;)+) => {
-        /// A study and everything it was asked for.
+        /// Study with its complete request.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum StudySpec {
@@ -141,7 +141,7 @@ studies! {
     Fabric(FabricSpec) "fabric";
     /// TCP next to a constant load: is the buffer large enough for long paths?
     Buffer(BufferSpec) "buffer";
-    /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239.
+    /// Switch with all its ports at work: the tests of RFC 2889 and RFC 8239.
     Switching(SwitchingSpec) "switching";
     /// Buffer size at an egress port, and how ports share it.
     Depth(DepthSpec) "depth";

@@ -178,7 +178,8 @@ mod tests {
         names.iter().map(|host| PortRef { host: (*host).into(), port: "eth1".into() }).collect()
     }
 
-    /// What is asked for as `from>to` is what the pattern sends.
+    /// Checks that the pattern sends from the named senders to the named receivers, given as
+    /// `from>to`.
     #[test]
     fn senders_are_those_named_as_such_in_every_pattern() {
         let all = ports(&["a", "b", "c", "d", "e"]);

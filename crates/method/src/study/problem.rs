@@ -42,7 +42,7 @@ pub enum SpecProblem {
         /// Device and variant.
         subject: String,
     },
-    /// A measured port can't carry IPv6.
+    /// A measured port has no IPv6 address.
     #[error("find an IPv6 address on port `{port}`")]
     NoIpv6 {
         /// The port.
@@ -86,7 +86,7 @@ pub enum SpecProblem {
         /// The port.
         port: String,
     },
-    /// A device is named that the named ports' frames do not cross.
+    /// A named device is not on the path between the named ports.
     #[error("measure device `{device}` between `{from}` and `{to}`: it is not between them")]
     NotBetween {
         /// Name of the device.
@@ -185,16 +185,16 @@ pub enum SpecProblem {
         /// True if an iperf3 server runs there.
         is_server: bool,
     },
-    /// A run of 0.2 in which a person moved cables.
+    /// The run is one of 0.2 in which a person moved cables.
     #[error("cables were moved by hand in this run, and this version reports no such run")]
     MovesCables,
-    /// A list that must name something is empty.
+    /// A list that needs an entry is empty.
     #[error("nothing to do: no {what}")]
     Nothing {
         /// `frame size`, `protocol`, `load`, `test`
         what: &'static str,
     },
-    /// A number that makes no sense.
+    /// A number is out of its range.
     #[error("{what} is {value}, but must be {range}")]
     OutOfRange {
         /// Name in the request.

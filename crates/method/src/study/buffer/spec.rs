@@ -75,7 +75,7 @@ pub struct BufferPorts {
     pub background_to: Option<PortRef>,
 }
 
-/// A constant load of UDP frames.
+/// Constant load of UDP frames.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Background {

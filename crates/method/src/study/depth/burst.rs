@@ -8,7 +8,7 @@ const BEYOND: f64 = 2.5;
 /// Shorter factor, for many outputs or many sizes.
 const WELL_BEYOND: f64 = 1.6;
 
-/// An overflowing burst.
+/// Burst that overflows an output.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Burst {
     pub(super) frames: u64,

@@ -132,7 +132,7 @@ fn made_of(found: &DepthFinding) -> Table {
     Table::new("What the buffer is made of", head).page_only(&["limited by"]).with_rows(rows)
 }
 
-/// `0.5…0.6`; of what is bounded on one side only `≥ 0.5`, `≤ 0.6`.
+/// Interval in words: `0.5…0.6`; with one bound only `≥ 0.5`, `≤ 0.6`.
 fn between(figure: &Figure, end: impl Fn(f64) -> String) -> String {
     match (figure.low, figure.high) {
         (Some(low), Some(high)) => format!("{}…{}", end(low), end(high)),

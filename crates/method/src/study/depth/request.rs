@@ -22,7 +22,7 @@ pub struct Depth {
     /// Length of the phases around each trial.
     #[arg(skip)]
     pub profile: Option<Given<Profile>>,
-    /// The device under test.
+    /// Device under test.
     #[arg(skip)]
     pub devices: Vec<Given<String>>,
     /// Variant of the device.

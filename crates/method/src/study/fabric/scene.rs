@@ -26,7 +26,7 @@ pub(super) struct Scene {
     pub(super) link: Option<Rate>,
 }
 
-/// An arrangement, a number of nodes and a message size.
+/// Combination of arrangement, number of nodes and message size.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     /// Arrangement; `None` over the direct cables.

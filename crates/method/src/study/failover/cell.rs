@@ -305,15 +305,15 @@ mod tests {
             Some(Hit { longest, begins, ends })
         };
         for (gaps, last, expected) in [
-            // Before the deed: nobody's.
+            // Before the deed: not assigned.
             (&[(20, 30)][..], 499, [None, None]),
             (&[(101, 50)], 499, [hit(50, 101.0, Some(151.0)), None]),
             // Two, the longer of which is the interruption.
             (&[(101, 5), (110, 50)], 499, [hit(50, 101.0, Some(160.0)), None]),
-            // Under way as the deed came, and over as it was undone.
+            // In progress at the deed, and over before the undoing.
             (&[(99, 202)], 499, [hit(202, 99.0, Some(301.0)), None]),
             (&[(310, 4)], 499, [None, hit(4, 310.0, Some(314.0))]),
-            // A sender that was late had not sent them as it was undone; or they were lost before.
+            // A late sender had not sent them at the undoing; or they were lost before.
             (&[(297, 50)], 499, [None, hit(50, 297.0, Some(347.0))]),
             (&[(297, 2)], 499, [hit(2, 297.0, Some(299.0)), None]),
             // Never back.

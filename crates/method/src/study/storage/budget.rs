@@ -362,7 +362,7 @@ mod tests {
         let one = sample(vec![kind(true)], 1.0);
         let waits = crossing.disturbance(&one, &one.kinds[0]);
         assert!((waits - 200.0 * 40e-6 * (420_000.0 + 40_000.0)).abs() < 1e-3, "{waits}");
-        // One at a time waits for no other; of several, none may.
+        // A single operation waits for no other; with several, none may wait.
         let undisturbed = crossing.undisturbed(&one, &one.kinds[0]);
         assert!((crossing.never_waiting(&one, &one.kinds[0]) - undisturbed).abs() < 1e-6);
         let four = sample(vec![kind(true)], 4.0);

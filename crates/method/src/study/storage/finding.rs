@@ -27,7 +27,7 @@ pub(super) struct StorageCase {
     pub(super) place: Place,
     /// True through a device; false over a cable, even if it is the only path.
     pub(super) has_device: bool,
-    /// The job as it ran, with its size and depth.
+    /// Job as it ran, with its size and depth.
     pub(super) job: Storage,
     /// Location of the storage; `None` without a valid trial.
     pub(super) location: Option<StorageLocation>,

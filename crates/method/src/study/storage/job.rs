@@ -12,7 +12,7 @@ use trial::{Jobs, Pattern, QueueDepth, ReadPercent, Storage, fio_octets};
 /// Job as in its file, with its run time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioJob {
-    /// The job.
+    /// Job in the file.
     pub job: Storage,
     /// Value of fio's `runtime`; in seconds without a unit.
     pub runtime: Option<String>,

@@ -59,7 +59,7 @@ pub(super) struct Blocks<'a> {
     pub(super) way: Way,
 }
 
-/// A count of samples, and their [`QUANTILES`].
+/// Getter of a count of samples, and their [`QUANTILES`].
 type Pick = fn(&Kind) -> (u64, [f64; QUANTILES.len()]);
 
 impl Blocks<'_> {

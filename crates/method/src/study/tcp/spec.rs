@@ -12,7 +12,7 @@ use crate::study::{
 };
 use trial::{Offloads, Result, Subject, Topology};
 
-/// A resolved request of the tcp study.
+/// Request of the tcp study, fully resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TcpSpec {
     /// Devices under test, in their variants; if empty, the first device as found.

@@ -32,7 +32,7 @@ pub(in super::super) enum Uplink {
 /// Component that was full when an uplink was not certainly full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Bound {
-    /// The ports that sent through it sent no more.
+    /// Ports that sent through it, which sent at their maximum.
     Ports,
     /// The other groups' uplinks were full, or may have been.
     OtherUplinks,

@@ -99,7 +99,7 @@ pub(super) struct FloodCounts {
     pub(super) is_at_most: bool,
 }
 
-/// The searches of one cell.
+/// Searches of one cell.
 #[derive(Debug)]
 pub(super) struct ThroughputCase {
     pub(super) traffic: Traffic,

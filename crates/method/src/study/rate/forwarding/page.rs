@@ -1,9 +1,8 @@
-//! RFC 2544's tests on the page, each in the form that the RFC gives it: throughput by frame size
-//! beside the theoretical line, latency, loss, bursts, recovery and reset, and how the load was
-//! made.
+//! Page of RFC 2544's tests, each in the form of the RFC: throughput by frame size next to the
+//! theoretical line, latency, loss, bursts, recovery and reset, and the making of the load.
 //!
-//! Owns their order, and what they share: sentences at the smallest frames, and the lines of a
-//! plot. Never computes a value.
+//! Owns their order and common parts: sentences at the smallest frames, and the lines of a plot.
+//! Never computes a value.
 
 mod bounds;
 mod bursts;

@@ -1,8 +1,8 @@
-//! Forwarding interrupted, by frame size: the time a device goes on losing frames after an overload
-//! (RFC 2544 §26.5), and the time a reset takes (RFC 6201), by both estimates.
+//! Interruptions of forwarding, by frame size: the recovery time after an overload (RFC 2544
+//! §26.5), and the time of a reset (RFC 6201), by both estimates.
 //!
-//! Owns the words of an overload, and which estimate of a reset is told first. Never says how long
-//! a device takes that was not overloaded.
+//! Owns the wording of an overload, and the choice of a reset's first estimate. Never states the
+//! recovery of a device that was not overloaded.
 
 use page::{Answer, Block, Cell, Figure, Table, words};
 

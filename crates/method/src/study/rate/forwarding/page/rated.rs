@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// The test behind a rate.
+/// Test behind a rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Origin<'a> {
     Flood(&'a FloodCounts),

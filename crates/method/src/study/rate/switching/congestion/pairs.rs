@@ -43,7 +43,7 @@ pub(super) enum Blocking {
         lost: bool,
     },
     No,
-    /// The tester dropped frames itself.
+    /// Undecided, as the tester dropped frames itself.
     Doubtful,
     /// No port was congested.
     NotCongested,
