@@ -25,8 +25,8 @@ pub(super) const LINE_SHARE: f64 = 0.9998;
 
 /// Trials of each kind, alternating, for a first look.
 const LOOKS: u32 = 2;
-/// Trials of each kind for the decision: all of one kind exceed all of the other by chance once in
-/// 252.
+/// Trials of each kind for the decision. All of one kind exceed all of the other by chance in one
+/// of 252 cases.
 const DECIDES: u32 = 5;
 
 /// Traffic of a trial.
